@@ -85,7 +85,8 @@ func (p screenPatterns) question(s screen, told string) *session.Question {
 		return nil
 	}
 	q.Text = cut(p.asked(body, told), textLength)
-	q.ID = identity(q, body)
+	q.Says = says(body)
+	q.ID = identity(q)
 	if len(body) > 0 {
 		q.Above = strings.Join(strings.Split(s.whole, "\n")[:body[0].row], "\n")
 	}
@@ -215,7 +216,9 @@ func joined(lines []drawn) string {
 // prompted finds a dialog that is answered in a line: with the keys that its last line
 // names, or with a text.
 func (p screenPatterns) prompted(lines []drawn) (*session.Question, []drawn) {
-	lines = slices.DeleteFunc(slices.Clone(lines), func(l drawn) bool { return l.rule })
+	for len(lines) > 0 && lines[len(lines)-1].rule {
+		lines = lines[:len(lines)-1]
+	}
 	if len(lines) == 0 {
 		return nil, nil
 	}
@@ -227,6 +230,11 @@ func (p screenPatterns) prompted(lines []drawn) (*session.Question, []drawn) {
 	switch {
 	case slices.ContainsFunc(end, func(l drawn) bool { return submits.MatchString(l.text) }):
 		body := p.body(lines, len(lines))
+		if at := slices.IndexFunc(lines, func(l drawn) bool { return l.rule }); at >= 0 {
+			for at = len(lines); !lines[at-1].rule; at-- { // its box
+			}
+			body = lines[at:]
+		}
 		body = slices.DeleteFunc(slices.Clone(body), func(l drawn) bool {
 			return l.nested || strings.HasPrefix(l.text, ">") || submits.MatchString(l.text)
 		})
@@ -351,10 +359,10 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 	if _, command, found := strings.Cut("\n"+all, "\n$ "); found {
 		return `run "` + oneLine(command) + `"?`
 	}
-	says := sentence(body)
+	ask := sentence(body)
 	if m := geminis.FindStringSubmatch(body[0].text); m != nil {
 		if m[1] != "Shell" {
-			return m[1] + " " + m[2] + ": " + says
+			return m[1] + " " + m[2] + ": " + ask
 		}
 		command := m[2]
 		if boxed := joined(slices.DeleteFunc(slices.Clone(body), func(l drawn) bool { return !l.nested })); boxed != "" {
@@ -362,10 +370,17 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 		}
 		return `run "` + oneLine(command) + `"?`
 	}
-	if proceeds.MatchString(says) && len(body) > 1 {
+	if body[0].text == "Bash command" && len(body) > 2 {
+		text := `run "` + body[1].text + `"`
+		if rest := oneLine(joined(body[2 : len(body)-1])); rest != "" {
+			text += " (" + rest + ")" // the rest of the command, or what it is for
+		}
+		return text + "?"
+	}
+	if proceeds.MatchString(ask) && len(body) > 1 {
 		return oneLine(joined(body[:len(body)-1])) + ": proceed?"
 	}
-	return says
+	return ask
 }
 
 // shownIn reports whether a dialog shows a text, wherever its lines are broken.
@@ -401,17 +416,24 @@ func cut(text string, n int) string {
 	return text
 }
 
+// says returns what a dialog says, without an answer that was typed at its end.
+func says(body []drawn) string {
+	var b strings.Builder
+	for _, l := range body {
+		text := l.text
+		if m := choice.FindStringSubmatchIndex(text); m != nil {
+			text = text[:m[6]]
+		}
+		b.WriteString(denseText(text))
+	}
+	return b.String()
+}
+
 // identity returns the ID of a question: of all it says, but for the cursor, the boxes
 // that are ticked, and what was typed.
-func identity(q *session.Question, body []drawn) string {
+func identity(q *session.Question) string {
 	h := sha256.New()
-	for _, l := range body {
-		text := denseText(l.text)
-		if m := choice.FindStringSubmatchIndex(l.text); m != nil {
-			text = denseText(l.text[:m[6]])
-		}
-		h.Write([]byte(text))
-	}
+	h.Write([]byte(q.Says))
 	for _, o := range q.Options {
 		label := denseText(o.Label + o.About)
 		if o.Text {

@@ -18,31 +18,34 @@ func TestQuestion(t *testing.T) {
 		agent  session.AgentSpec
 		screen string
 		want   string // empty: no question
+		title  string
 	}{
-		"the whole command is named": {builtin("codex"), codex("› 1. Yes, proceed (y)", "  2. No (esc)"), `run "touch made rm x"? [yes] [no]`},
+		"the whole command is named": {builtin("codex"), codex("› 1. Yes, proceed (y)", "  2. No (esc)"), `run "touch made rm x"? [yes] [no]`, ""},
 		"two that are for later too have no word": {builtin("codex"), codex("› 1. Yes, just this once (y)", "  2. Yes, and allow this host for this session (a)", "  3. Yes, and allow this host in the future (p)", "  4. No, and block this host in the future (d)", "  5. No, and tell Codex what to do differently (esc)"),
-			`run "touch made rm x"? [yes] [2 Yes, and allow this host for th…] [3 Yes, and allow this host in the…] [4 No, and block this host in the…] [no]`},
-		"a yes that is for ever is no yes":          {builtin("codex"), codex("› 1. Yes, always", "  2. No"), `run "touch made rm x"? [always] [no]`},
-		"a label in two lines":                      {builtin("codex"), codex("› 1. Yes", "  2. Yes, and", "     don't ask again", "  3. No"), `run "touch made rm x"? [yes] [2 Yes, and] [no]`},
-		"two that say the same have no word":        {builtin("codex"), codex("› 1. Yes", "  2. Yes, in a sandbox", "  3. No"), `run "touch made rm x"? [1 Yes] [2 Yes, in a sandbox] [no]`},
-		"always no is not always":                   {builtin("codex"), codex("› 1. Yes", "  2. Always deny", "  3. No"), `run "touch made rm x"? [yes] [2 Always deny] [no]`},
-		"its no is not drawn yet":                   {builtin("codex"), codex("› 1. Yes, proceed (y)", "  2. Yes, and don't ask again (p)"), ""},
-		"its beginning is out of sight":             {builtin("codex"), "  2. Yes, and don't ask again (p)\n› 3. No (esc)\n\n  Press enter to confirm or esc to cancel", ""},
-		"no cursor":                                 {builtin("codex"), codex("  1. Yes, proceed (y)", "  2. No (esc)"), ""},
-		"a dialog in the text above a composer":     {builtin("codex"), codex("› 1. Yes, proceed (y)", "  2. No (esc)") + "\n\n› Ask Codex to do anything\n\n  gpt-5 default · /work", ""},
-		"keys in a line":                            {script, "Overwrite a.go? [y/N/a] ", "Overwrite a.go? [yes] [no] [always]"},
-		"words in a line":                           {script, "Overwrite a.go? (yes/no) ", "Overwrite a.go? [yes] [no]"},
-		"letters in a line":                         {script, "Apply edits to a.go? (Y)es/(N)o/(D)on't ask again [Yes]: ", "Apply edits to a.go? [yes] [no] [always]"},
-		"a key that was typed already":              {script, "Overwrite a.go? [y/N] y", "Overwrite a.go? [yes] [no]"},
-		"a line that was answered":                  {script, "Overwrite a.go? [y/N] y\nwritten\n> ", ""},
-		"a list without a cursor":                   {script, "Overwrite a.go?\n  1) Yes\n  2) No\n", "Overwrite a.go? [yes] [no]"},
-		"a text":                                    {script, "Which branch? ", "Which branch? [TEXT]"},
-		"several answers":                           {builtin("claude"), "────────────────\nWhich color?\n\n❯ 1. [ ] Red\n  2. [✔] Blue\n     Submit\n\nEnter to select · ↑/↓ to navigate · Esc to cancel", "Which color? [1 Red] [2 Blue]"},
-		"an answer that looks like always in words": {builtin("claude"), "────────────────\nRun the tests?\n\n❯ 1. Yes\n     all of them\n  2. No\n\nEnter to select · ↑/↓ to navigate · Esc to cancel", "Run the tests? [1 Yes] [no]"},
+			`run "touch made rm x"? [yes] [2 Yes, and allow this host for th…] [3 Yes, and allow this host in the…] [4 No, and block this host in the…] [no]`, ""},
+		"a yes that is for ever is no yes":      {builtin("codex"), codex("› 1. Yes, always", "  2. No"), `run "touch made rm x"? [always] [no]`, ""},
+		"a label in two lines":                  {builtin("codex"), codex("› 1. Yes", "  2. Yes, and", "     don't ask again", "  3. No"), `run "touch made rm x"? [yes] [2 Yes, and] [no]`, ""},
+		"two that say the same have no word":    {builtin("codex"), codex("› 1. Yes", "  2. Yes, in a sandbox", "  3. No"), `run "touch made rm x"? [1 Yes] [2 Yes, in a sandbox] [no]`, ""},
+		"always no is not always":               {builtin("codex"), codex("› 1. Yes", "  2. Always deny", "  3. No"), `run "touch made rm x"? [yes] [2 Always deny] [no]`, ""},
+		"its no is not drawn yet":               {builtin("codex"), codex("› 1. Yes, proceed (y)", "  2. Yes, and don't ask again (p)"), "", ""},
+		"its beginning is out of sight":         {builtin("codex"), "  2. Yes, and don't ask again (p)\n› 3. No (esc)\n\n  Press enter to confirm or esc to cancel", "", ""},
+		"no cursor":                             {builtin("codex"), codex("  1. Yes, proceed (y)", "  2. No (esc)"), "", ""},
+		"a dialog in the text above a composer": {builtin("codex"), codex("› 1. Yes, proceed (y)", "  2. No (esc)") + "\n\n› Ask Codex to do anything\n\n  gpt-5 default · /work", "", ""},
+		"keys in a line":                        {script, "Overwrite a.go? [y/N/a] ", "Overwrite a.go? [yes] [no] [always]", ""},
+		"words in a line":                       {script, "Overwrite a.go? (yes/no) ", "Overwrite a.go? [yes] [no]", ""},
+		"letters in a line":                     {script, "Apply edits to a.go? (Y)es/(N)o/(D)on't ask again [Yes]: ", "Apply edits to a.go? [yes] [no] [always]", ""},
+		"a key that was typed already":          {script, "Overwrite a.go? [y/N] y", "Overwrite a.go? [yes] [no]", ""},
+		"a line that was answered":              {script, "Overwrite a.go? [y/N] y\nwritten\n> ", "", ""},
+		"a list without a cursor":               {script, "Overwrite a.go?\n  1) Yes\n  2) No\n", "Overwrite a.go? [yes] [no]", ""},
+		"a text in a box": {builtin("gemini"), "▄▄▄▄▄▄▄▄\n > ask\n▀▀▀▀▀▀▀▀\n╭────────────────────╮\n│ Answer Questions   │\n│                    │\n│ Which color is it? │\n│                    │\n│ > Enter your response │\n│                    │\n│ Enter to submit · Esc to cancel │\n╰────────────────────╯",
+			"Which color is it? [TEXT]", "✋  Action Required (shop)"},
+		"a text":          {script, "Which branch? ", "Which branch? [TEXT]", ""},
+		"several answers": {builtin("claude"), "────────────────\nWhich color?\n\n❯ 1. [ ] Red\n  2. [✔] Blue\n     Submit\n\nEnter to select · ↑/↓ to navigate · Esc to cancel", "Which color? [1 Red] [2 Blue]", ""},
+		"an answer that looks like always in words": {builtin("claude"), "────────────────\nRun the tests?\n\n❯ 1. Yes\n     all of them\n  2. No\n\nEnter to select · ↑/↓ to navigate · Esc to cancel", "Run the tests? [1 Yes] [no]", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if q := For(c.agent).Detect(session.Evidence{Liveness: session.Alive, Screen: c.screen}).Question; q != nil {
+			if q := For(c.agent).Detect(session.Evidence{Liveness: session.Alive, Title: c.title, Screen: c.screen}).Question; q != nil {
 				got = q.String()
 				for _, o := range q.Options {
 					if o.Word == session.Yes && strings.Contains(strings.ToLower(o.Label+o.About), "always") {

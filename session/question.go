@@ -14,6 +14,7 @@ type Question struct {
 	Options []Option `json:"options"` // as drawn; empty: a text answers it
 	Free    bool     `json:"free_text"`
 	Several bool     `json:"several"` // more than one option can be chosen
+	Says    string   `json:"-"`       // what the dialog says above its answers, without white space
 	Marked  int      `json:"-"`       // number of the option with the cursor; 0: no cursor
 	Above   string   `json:"-"`       // what the screen shows above the dialog
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/session"
 )
@@ -63,11 +64,11 @@ func (r *Reader) steady(x Seen) bool {
 	if x.Status != s.status {
 		s.status, s.at = x.Status, x.At
 	}
-	if x.Status == session.StatusBlocked && x.Look.Detection.Question == nil && x.At.Sub(s.at) < drawTime {
+	if x.Status == session.StatusBlocked && x.Look.Detection.Question == nil && x.Look.Detection.Source != agent.FromScreen && x.At.Sub(s.at) < drawTime {
 		return false
 	}
 	rests := !x.MovedAt.IsZero() && x.At.Sub(x.MovedAt) >= quietTime
-	return x.Look.Detection.Source != "screen" || rests || x.At.Sub(s.at) >= steadyTime
+	return x.Look.Detection.Source != agent.FromScreen || rests || x.At.Sub(s.at) >= steadyTime
 }
 
 // Changes returns the events that a session's history lacks.

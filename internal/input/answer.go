@@ -360,10 +360,13 @@ func (s Sender) typeAnswer(ctx context.Context, q session.Question, o session.Op
 
 // sameDialog reports whether a dialog is that of a question, whatever was typed into it.
 func sameDialog(now *session.Question, q session.Question) bool {
-	if now == nil || len(now.Options) != len(q.Options) {
+	switch {
+	case now == nil || len(now.Options) != len(q.Options):
 		return false
+	case len(q.Options) == 0:
+		return strings.HasPrefix(now.Says, q.Says)
 	}
-	return now.Text == q.Text || len(q.Options) == 0 && strings.HasPrefix(now.Text, q.Text)
+	return now.ID == q.ID || q.Free && now.Says == q.Says
 }
 
 // awaitGone waits until the question that was answered is gone. The same words below other

@@ -62,7 +62,7 @@ func (a *asker) observe(context.Context) (Snapshot, error) {
 	s := Snapshot{Screen: a.above + a.typed, Detection: session.Detection{Activity: session.Idle}}
 	if a.q != nil {
 		q := *a.q
-		q.Above = a.above
+		q.Above, q.Says = a.above, q.Text
 		s.Screen += fmt.Sprint(q, q.Marked)
 		s.Detection = session.Detection{Activity: session.Blocked, Detail: q.String(), Question: &q}
 	}

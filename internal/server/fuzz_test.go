@@ -183,7 +183,7 @@ var verbsDo = map[string]engine.Override{
 // verbsSay are the fields that the body of each verb may have.
 var verbsSay = map[string][]string{
 	"start": {"wait"}, "restart": {"fresh", "wait"}, "restart-session": {"fresh", "wait"}, "pause": nil, "resume": nil,
-	"stop": {"after_turn", "timeout"}, "send": {"text", "key", "no_enter"},
+	"stop": {"after_turn", "timeout"}, "send": {"text", "key", "no_enter"}, "answer": {"answer", "question"},
 }
 
 // ordered is what a request asks to have done.
