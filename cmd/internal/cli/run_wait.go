@@ -162,7 +162,11 @@ func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Ti
 	}
 	p.last = &x
 	name := quoted(x.Address)
-	line := view.WaitingLine(style, x, at.Sub(p.since), "agentform answer "+name+" ANSWER, or agentform attach "+name)
+	how := "agentform attach " + name + ", or agentform send " + name + " --key KEY"
+	if x.Question != nil {
+		how = "agentform answer " + name + " ANSWER, or agentform attach " + name
+	}
+	line := view.WaitingLine(style, x, at.Sub(p.since), how)
 	if style.Width > 0 {
 		return p.region.Draw(line, style.Width, style.Rows)
 	}
