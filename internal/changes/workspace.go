@@ -33,7 +33,7 @@ func Of(r session.Record, co session.Checkout, live *session.Live, open func(ses
 			if !ok {
 				return "", errors.New("its runtime cannot run git in it")
 			}
-			return git.Elsewhere(x.Exec(live.Location, session.Command{Dir: co.Path, Argv: git.CommandElsewhere()}))(ctx, args...)
+			return git.Elsewhere(x.Exec(live.Location, session.Command{Dir: co.Path, Argv: git.CommandElsewhere()}), "")(ctx, args...)
 		}
 	}
 	return w

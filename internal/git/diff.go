@@ -29,8 +29,8 @@ func NewView(ctx context.Context, path string) (*View, error) {
 	if v.Untracked, err = UntrackedFiles(ctx, Here(path)); err != nil {
 		return nil, err
 	}
-	files := slices.DeleteFunc(slices.Clone(v.Untracked), func(name string) bool { return strings.HasSuffix(name, "/") })
-	if len(files) == 0 {
+	files := ViewInput(v.Untracked)
+	if files == "" {
 		return v, nil
 	}
 	if err := v.add(ctx, files); err != nil {
@@ -50,8 +50,19 @@ func UntrackedFiles(ctx context.Context, git Runner) (names []string, err error)
 	return names, err
 }
 
+// ViewInput returns the untracked files that git diff can show, each with a NUL at its end.
+func ViewInput(untracked []string) string {
+	var b strings.Builder
+	for _, name := range untracked {
+		if !strings.HasSuffix(name, "/") { // a repository
+			b.WriteString(name + "\x00")
+		}
+	}
+	return b.String()
+}
+
 // add makes the copy of the index, with the names of files and without their contents.
-func (v *View) add(ctx context.Context, files []string) error {
+func (v *View) add(ctx context.Context, files string) error {
 	d, err := findDirs(v.path)
 	if err != nil {
 		return err
@@ -68,7 +79,7 @@ func (v *View) add(ctx context.Context, files []string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	_, err = v.run(ctx, strings.Join(files, "\x00"), "--literal-pathspecs", "add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul")
+	_, err = v.run(ctx, files, "--literal-pathspecs", "add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul")
 	return err
 }
 
@@ -125,7 +136,7 @@ var ofRepository = []string{
 }
 
 // ViewElsewhere returns a command line that runs git with arguments in a view of the current
-// directory, in a place with a shell and git of its own.
+// directory, in a place with a shell and git of its own. Its standard input is ViewInput.
 func ViewElsewhere(columns int, args ...string) []string {
 	settings := ""
 	for _, word := range ArgsElsewhere() {
@@ -137,13 +148,14 @@ func ViewElsewhere(columns int, args ...string) []string {
 
 // viewScript does what NewView and View.Command do.
 const viewScript = `
-dir=$(mktemp -d) || exit 1
+umask 077
+dir=${TMPDIR:-/tmp}/agentform-diff-$$
+mkdir "$dir" || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' HUP INT TERM
-cp "$(git SETTINGS rev-parse --git-path index)" "$dir/index" 2>/dev/null
-git SETTINGS ls-files --others --exclude-standard -z | grep -zv '/$' >"$dir/new"
+cat "$(git SETTINGS rev-parse --git-path index)" >"$dir/index"
 export GIT_INDEX_FILE="$dir/index"
-[ ! -s "$dir/new" ] || git SETTINGS --literal-pathspecs add --intent-to-add --pathspec-from-file="$dir/new" --pathspec-file-nul
+git SETTINGS --literal-pathspecs add --intent-to-add --pathspec-from-file=- --pathspec-file-nul 2>"$dir/said" || { cat "$dir/said" >&2; exit 1; }
 git SETTINGS --no-pager "$@"
 `
 

@@ -31,14 +31,14 @@ func CommandElsewhere(args ...string) []string {
 }
 
 // Elsewhere returns a Runner that adds its arguments to a command line of this machine,
-// which runs git in another place.
-func Elsewhere(line []string) Runner {
+// which runs git in another place, with that standard input.
+func Elsewhere(line []string, stdin string) Runner {
 	return func(ctx context.Context, args ...string) (string, error) {
 		bin, err := exec.LookPath(line[0])
 		if err != nil {
 			return "", fmt.Errorf("run git in its place: %w", err)
 		}
-		return execute(ctx, bin, "", "", slices.Concat(line[1:], args), args)
+		return execute(ctx, bin, "", stdin, slices.Concat(line[1:], args), args)
 	}
 }
 

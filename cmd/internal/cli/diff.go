@@ -111,7 +111,9 @@ type comparison struct {
 	record  session.Record
 	base    git.Base
 	trusted bool // git of this machine runs in it, also what its configuration names
-	view    *git.View
+	// untracked are the untracked files of the workspace, which git shows as new ones.
+	untracked []string
+	view      *git.View // nil: elsewhere
 	// elsewhere returns a command that runs in its place; nil: its place is this machine.
 	elsewhere func(argv ...string) []string
 }
@@ -145,12 +147,18 @@ func compare(ctx context.Context, a *app, r session.Record) (*comparison, error)
 		}
 	}
 	if host {
-		x.view, err = git.NewView(ctx, co.Path)
+		if x.view, err = git.NewView(ctx, co.Path); err == nil {
+			x.untracked = x.view.Untracked
+		}
 		return x, err
 	}
 	// The place is looked for once. What runs in it comes in the place of the last word.
 	line, err := elsewhere(ctx, a, r, session.Command{Dir: co.Path, Argv: []string{"git"}})
+	if err != nil {
+		return nil, err
+	}
 	x.elsewhere = func(argv ...string) []string { return slices.Concat(line[:len(line)-1], argv) }
+	x.untracked, err = git.UntrackedFiles(ctx, x.runner())
 	return x, err
 }
 
@@ -158,6 +166,22 @@ func (x *comparison) close() {
 	if x.view != nil {
 		_ = x.view.Close() // a temporary directory
 	}
+}
+
+// runner returns what runs git in the workspace.
+func (x *comparison) runner() git.Runner {
+	if x.elsewhere == nil {
+		return git.Here(x.record.Tree.Path)
+	}
+	return git.Elsewhere(x.elsewhere(git.CommandElsewhere()...), "")
+}
+
+// inView runs git where git diff shows untracked files.
+func (x *comparison) inView(ctx context.Context, args ...string) (string, error) {
+	if x.elsewhere == nil {
+		return x.view.Run(ctx, args...)
+	}
+	return git.Elsewhere(x.elsewhere(git.ViewElsewhere(80, args...)...), git.ViewInput(x.untracked))(ctx)
 }
 
 // arguments returns the arguments of git for what is to be shown.
@@ -244,7 +268,7 @@ func (x *comparison) command(ctx context.Context, a *app, columns int, args []st
 	if x.elsewhere != nil {
 		line := x.elsewhere(git.ViewElsewhere(columns, args...)...)
 		c := exec.CommandContext(ctx, line[0], line[1:]...)
-		c.Env = a.env.Environ
+		c.Env, c.Stdin = a.env.Environ, strings.NewReader(git.ViewInput(x.untracked))
 		return c
 	}
 	c := x.view.Command(ctx, a.env.Environ, append([]string{"--no-pager"}, args...)...)
@@ -320,7 +344,7 @@ func diffJSON(ctx context.Context, a *app, o diffOptions, all []*comparison) err
 	docs := []view.Diff{}
 	var errs []error
 	for _, x := range all {
-		d, err := x.document(ctx, a, o.paths)
+		d, err := x.document(ctx, o.paths)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", x.record.Address, err))
 			continue
@@ -330,27 +354,14 @@ func diffJSON(ctx context.Context, a *app, o diffOptions, all []*comparison) err
 	return errors.Join(append(errs, view.DiffJSON(a.env.Stdout, docs))...)
 }
 
-func (x *comparison) document(ctx context.Context, a *app, paths []string) (d view.Diff, err error) {
+func (x *comparison) document(ctx context.Context, paths []string) (d view.Diff, err error) {
 	r := x.record
 	d = view.Diff{Address: r.Address, Branch: r.Tree.Branch, Workspace: r.Tree.Path, Base: x.base.Name}
-	var inView, plain git.Runner
-	var untracked []string
-	if x.elsewhere == nil {
-		inView, plain, untracked = x.view.Run, git.Here(r.Tree.Path), x.view.Untracked
-	} else {
-		plain = git.Elsewhere(x.elsewhere(git.CommandElsewhere()...))
-		inView = func(ctx context.Context, args ...string) (string, error) {
-			line := x.elsewhere(git.ViewElsewhere(80, args...)...)
-			return git.Elsewhere(line)(ctx)
-		}
-		if untracked, err = git.UntrackedFiles(ctx, plain); err != nil {
-			return d, err
-		}
-	}
+	plain := x.runner()
 	if d.MergeBase, err = x.base.MergeBase(ctx, plain); err != nil {
 		return d, err
 	}
-	files, err := git.Files(ctx, inView, x.base, untracked, paths)
+	files, err := git.Files(ctx, x.inView, x.base, x.untracked, paths)
 	if err != nil {
 		return d, err
 	}

@@ -31,7 +31,7 @@ func execCommand(a *app) *cobra.Command {
 which must run. It gets the terminal, if there is one, and the environment that the agent was
 started with. Secrets are left out, unless --secrets is given.
 
-The exit status is that of the command: 127 if it was not found, 126 if it cannot be run, and
+The exit status is that of the command: 126 or 127 if it cannot be run or was not found, and
 128 plus the number of the signal that ended it. With several sessions the command runs in
 one after the other, and the first exit status that is not 0 counts.`,
 		Example: `  agentform exec api -- git log --oneline -3
