@@ -84,6 +84,7 @@ func TestRatios(t *testing.T) {
 		{"scripted", planScripted},
 		{"state", recording},
 		{"start", start},
+		{"changes", changes},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.measure(t, m) }) {
 			m.leftOut("all of " + part.name + ", which failed")
