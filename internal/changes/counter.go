@@ -51,6 +51,10 @@ const (
 	outputDelay = 2 * time.Second
 	// mostFiles limits the files, and the directories, whose stamps are compared.
 	mostFiles = 64
+	// mostEntries limits what is read of the top directory.
+	mostEntries = 1000
+	// timeout bounds the count of one workspace.
+	timeout = time.Minute
 	// fileLimit bounds what is read of a Counter's file.
 	fileLimit = 16 << 20
 )
@@ -213,6 +217,8 @@ func basesOf(all []Workspace) map[string]git.Bases {
 
 // one counts one workspace.
 func (c *Counter) one(ctx context.Context, w Workspace, base git.Base, s stamps, old *entry) (entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	began := c.now()
 	e := entry{Commit: base.Commit, Refs: s.refs, own: true}
 	var ahead *int
@@ -254,7 +260,12 @@ func watched(top string, files []string) []string {
 		add(name)
 		add(filepath.Dir(name))
 	}
-	entries, _ := os.ReadDir(top)
+	f, err := os.Open(top)
+	if err != nil {
+		return all
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(mostEntries)
 	for _, e := range entries {
 		if e.IsDir() && dirs < mostFiles {
 			dirs++

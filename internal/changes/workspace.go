@@ -21,6 +21,7 @@ func Of(r session.Record, co session.Checkout, live *session.Live, open func(ses
 		w.MovedAt = live.MovedAt
 	}
 	switch {
+	case r.Tree.Mode == session.Plain: // what is there is not agentform's, and may be anything
 	case HostGit(r):
 		w.Git = git.Here(co.Path)
 	case live != nil && live.PlaceUp:
@@ -42,5 +43,9 @@ func Of(r session.Record, co session.Checkout, live *session.Live, open func(ses
 // HostGit reports whether git of this machine may run in the workspace of a session. It may
 // not in the clone of a container, whose agent may have changed what git executes.
 func HostGit(r session.Record) bool {
-	return r.Tree.Mode != session.Clone || r.Spec.Runtime.Traits().HostGit
+	switch r.Tree.Mode {
+	case session.Worktree, session.InPlace:
+		return true // in a container only with trust_git
+	}
+	return r.Spec.Runtime.Traits().HostGit
 }

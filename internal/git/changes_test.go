@@ -168,3 +168,14 @@ func TestView(t *testing.T) {
 		t.Errorf("unrelated: %v", err)
 	}
 }
+
+// What a container's git prints may have no end.
+func TestOutputHasALimit(t *testing.T) {
+	o := output{most: 3}
+	if _, err := o.Write([]byte("abc")); err != nil {
+		t.Error(err)
+	}
+	if _, err := o.Write([]byte("d")); err == nil || o.String() != "abc" {
+		t.Errorf("%q, %v", o.String(), err)
+	}
+}

@@ -109,7 +109,7 @@ func execute(ctx context.Context, bin, dir, stdin string, args, said []string, e
 	c := exec.CommandContext(ctx, bin, args...)
 	c.Dir, c.Env = dir, append(environ(), env...)
 	c.Stdin = strings.NewReader(stdin)
-	var stdout, stderr bytes.Buffer
+	stdout, stderr := output{most: outputLimit}, output{most: outputLimit}
 	c.Stdout, c.Stderr = &stdout, &stderr
 	// In a group of its own, git does not get the terminal's Ctrl-C. On SIGTERM, git and
 	// its children remove what they have begun.
@@ -135,6 +135,22 @@ func execute(ctx context.Context, bin, dir, stdin string, args, said []string, e
 		output = output[over:]
 	}
 	return "", &Error{Args: said, Output: string(output), Err: err}
+}
+
+// outputLimit bounds what is read of git's output: that of a container may be anything.
+const outputLimit = 256 << 20
+
+// output is a buffer with a limit. Beyond that, writes fail, and so does the command.
+type output struct {
+	bytes.Buffer
+	most int
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	if o.Len()+len(b) > o.most {
+		return 0, fmt.Errorf("it printed more than %d MiB", o.most>>20)
+	}
+	return o.Buffer.Write(b)
 }
 
 // environ returns the environment without git's variables, in English.

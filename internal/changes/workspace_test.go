@@ -1,0 +1,72 @@
+package changes
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
+)
+
+// executor is a runtime whose places are this machine, seen through env.
+type executor struct{ session.Runtime }
+
+func (executor) Exec(_ session.Location, c session.Command) []string {
+	return append([]string{"env", "-C", c.Dir}, c.Argv...)
+}
+
+// Where git runs is decided by the workspace's mode and the runtime's traits.
+func TestWhereGitRuns(t *testing.T) {
+	up := &session.Live{PlaceUp: true}
+	for name, c := range map[string]struct {
+		mode, runtime string
+		live          *session.Live
+		host, asks    bool
+	}{
+		"worktree":                {session.Worktree, "tmux", up, true, false},
+		"stopped worktree":        {session.Worktree, "tmux", nil, true, false},
+		"clone":                   {session.Clone, "tmux", nil, true, false},
+		"in place":                {session.InPlace, "tmux", up, true, false},
+		"plain":                   {session.Plain, "tmux", up, false, false},
+		"clone of a container":    {session.Clone, "docker", up, false, true},
+		"its container is gone":   {session.Clone, "docker", nil, false, false},
+		"trusted worktree":        {session.Worktree, "docker", up, true, false},
+		"plain, in a container":   {session.Plain, "docker", up, false, false},
+		"container does not run":  {session.Clone, "docker", &session.Live{}, false, false},
+		"nothing is known of it":  {"", "docker", up, false, true},
+		"adopted, without a mode": {"", "tmux", up, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := session.Record{Spec: session.Spec{Runtime: session.RuntimeSpec{Kind: c.runtime}}, Tree: session.WorkspaceState{Mode: c.mode}}
+			asked := false
+			w := Of(r, session.Checkout{Path: t.TempDir()}, c.live, func(session.RuntimeSpec) (session.Runtime, error) {
+				asked = true
+				return nil, errors.New("asked")
+			})
+			if w.Git == nil != (!c.host && !c.asks) {
+				t.Fatalf("git runs: %t", w.Git != nil)
+			}
+			if w.Git != nil {
+				_, _ = w.Git(t.Context(), "version")
+			}
+			if asked != c.asks {
+				t.Errorf("the runtime was asked: %t", asked)
+			}
+		})
+	}
+}
+
+func TestGitElsewhere(t *testing.T) {
+	p := newProject(t)
+	r := session.Record{Spec: session.Spec{Runtime: session.RuntimeSpec{Kind: "docker"}}, Tree: session.WorkspaceState{Mode: session.Clone, Repo: p.repo}}
+	rt := session.Runtime(executor{})
+	w := Of(r, session.Checkout{Path: p.tree}, &session.Live{PlaceUp: true}, func(session.RuntimeSpec) (session.Runtime, error) { return rt, nil })
+	if out, err := w.Git(t.Context(), "rev-parse", "--abbrev-ref", "HEAD"); err != nil || strings.TrimSpace(out) != "agents/x" {
+		t.Errorf("%s, %v", out, err)
+	}
+	rt = sessiontest.New("l")
+	if _, err := w.Git(t.Context(), "version"); err == nil || !strings.Contains(err.Error(), "cannot run git") {
+		t.Errorf("a runtime that cannot: %v", err)
+	}
+}
