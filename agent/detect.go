@@ -27,7 +27,9 @@ func (d *detector) Detect(e session.Evidence) session.Detection {
 		detection = exited(e.Exit, e.OneShot || d.oneShot)
 	case session.Alive:
 		detection = d.alive(e)
-		detection.Question = d.question(detection, e)
+		if detection.Question = d.question(detection, e); detection.Question == nil && detection.Activity == session.Blocked {
+			detection.Detail = decided(detection.Detail)
+		}
 	}
 	if detection.Activity == session.BlockedAPI && detection.Until.IsZero() && !e.Now.IsZero() {
 		// The detail is one line; the end of the sentence may be on the next.

@@ -101,7 +101,7 @@ func TestReadALiveAgent(t *testing.T) {
 		"claude asks, no title":   {builtin("claude"), "", claudeApproval, session.Detection{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
 		"claude asks, idle title": {builtin("claude"), "✳ Fix", claudeApproval, session.Detection{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
 		"claude asks, work title": {builtin("claude"), "⠐ Fix", claudeApproval, session.Detection{Activity: session.Blocked, Detail: "Do you want to proceed?\n❯ 1. Yes\n2. No\nEsc to cancel"}},
-		"claude asks for trust":   {builtin("claude"), "", "Quick safety check: Is this a project you created or one you trust?\n❯ 1. Yes, I trust this folder\n", session.Detection{Activity: session.Blocked, Detail: "Quick safety check: Is this a project you created or one you trust?\n❯ 1. Yes, I trust this folder"}},
+		"claude asks for trust":   {builtin("claude"), "", "Quick safety check: Is this a project you created or one you trust?\n❯ 1. Yes, I trust this folder\n", session.Detection{Activity: session.Blocked, Detail: "Quick safety check: Is this a project you created or one you trust?"}},
 		"claude retries":          {builtin("claude"), "", "API error · Retrying in 3s · attempt 2/10\n" + claudeWorking, session.Detection{Activity: session.Working}},
 		"claude limited":          {builtin("claude"), "✳ Fix", "API Error: Request rejected (429)\n" + claudeIdle, session.Detection{Activity: session.BlockedAPI, Detail: "API Error: Request rejected (429)"}},
 		"claude, a bad key":       {builtin("claude"), "", "Invalid API key · Fix external API key\n" + claudeIdle, session.Detection{Activity: session.Failed, Detail: "Invalid API key · Fix external API key"}},

@@ -58,7 +58,8 @@ var (
 	// proceeds is a question that says nothing about what is asked.
 	proceeds = regexp.MustCompile(`^(Do you want to proceed|Would you like to proceed)\?$`)
 	trusts   = regexp.MustCompile(`(?i)trust the files in this folder|trust this folder\?|one you trust\?`)
-	geminis  = regexp.MustCompile(`^\? (\w+)  (.*)$`)
+	permits  = regexp.MustCompile(`^(Allow execution|Apply this change)`)
+	geminis  = regexp.MustCompile(`^\? ([A-Z]\w*) +(.*)$`)
 )
 
 // dotted is what separates a dialog's parts.
@@ -312,6 +313,26 @@ func halfDrawn(options []session.Option) bool {
 	return slices.ContainsFunc(options, permits) && !slices.ContainsFunc(options, declines)
 }
 
+// decided returns what is told of a question without its answers if these have a yes and
+// no no.
+func decided(told string) string {
+	lines := strings.Split(told, "\n")
+	first := -1
+	var options []session.Option
+	for i, line := range lines {
+		if m := numbered.FindStringSubmatch(line); m != nil {
+			if first < 0 {
+				first = i
+			}
+			options = append(options, session.Option{Label: m[3]})
+		}
+	}
+	if !halfDrawn(options) {
+		return told
+	}
+	return strings.Join(lines[:first], "\n")
+}
+
 func word(o session.Option) string {
 	label := strings.ToLower(o.Label)
 	lasting := forever.MatchString(o.Label)
@@ -360,7 +381,7 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 		return `run "` + oneLine(command) + `"?`
 	}
 	ask := sentence(body)
-	if m := geminis.FindStringSubmatch(body[0].text); m != nil {
+	if m := geminis.FindStringSubmatch(body[0].text); m != nil && permits.MatchString(ask) {
 		if m[1] != "Shell" {
 			return m[1] + " " + m[2] + ": " + ask
 		}

@@ -76,7 +76,7 @@ func TestWhichSignalCounts(t *testing.T) {
 		"a failure and rest are no contradiction": {session.Evidence{Transcript: transcript(session.Failed, 10), Title: "rests"}, nil,
 			session.Detection{Activity: session.Failed, Detail: "written", Source: FromTranscript}},
 		"a dialog on the screen": {session.Evidence{Transcript: transcript(session.Working, 55), Screen: "Shall I?\n❯ 1. Yes\n"}, nil,
-			session.Detection{Activity: session.Blocked, Detail: "Shall I?\n❯ 1. Yes", Source: FromScreen}},
+			session.Detection{Activity: session.Blocked, Detail: "Shall I?", Source: FromScreen}},
 		"a question that the agent wrote": {session.Evidence{Transcript: transcript(session.Idle, 55), Screen: "Shall I?\n" + composer}, nil,
 			session.Detection{Activity: session.Idle, Detail: "written", Source: FromTranscript}},
 		"a dialog that is not known": {session.Evidence{Title: "rests", Screen: "Try the new thing\n❯ 1. Later\n  2. Now\n"}, nil,

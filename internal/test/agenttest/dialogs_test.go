@@ -25,7 +25,10 @@ func init() {
 			Prompt: `ask [[tool AskUserQuestion {"questions":[{"question":"Which colors?","header":"Color","multiSelect":true,` + options + `}]}]]`},
 		agenttest.Situation{Name: "plan-dialog", Want: session.Blocked, Seen: both(shows("Exit plan mode?"), asked), Prompt: `plan [[tool ExitPlanMode {"plan":"1. Do this"}]]`,
 			Input: func(in *session.StartInput) { in.Spec.Args = []string{"--permission-mode", "plan"} }},
-		agenttest.Situation{Name: "approval-60", Before: narrow, Want: session.Blocked, Prompt: approvalOf, Seen: both(shows("Do you want to proceed?"), told("PermissionRequest"), asked)})
+		agenttest.Situation{Name: "approval-80", Before: func(l *agenttest.Lab) { l.Columns = 80 }, Want: session.Blocked, Prompt: approvalOf, Seen: both(told("PermissionRequest"), asked)},
+		// It draws its No over the second line of the answer before it: that is no question
+		// with answers, since nothing in it refuses.
+		agenttest.Situation{Name: "approval-60", Before: narrow, Want: session.Blocked, Prompt: approvalOf, Seen: both(shows("Do you want to proceed?"), told("PermissionRequest"))})
 	situations["codex"] = append(situations["codex"],
 		agenttest.Situation{Name: "approval-60", Before: narrow, Want: session.Blocked, Prompt: approvalOf, Input: permissions("ask"), Seen: asked})
 	situations["gemini"] = append(situations["gemini"],
