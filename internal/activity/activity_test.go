@@ -337,6 +337,31 @@ func TestTell(t *testing.T) {
 	}
 }
 
+// A question that follows another one at once, after an answer, is told too: once, and not
+// when the same one is only worded otherwise.
+func TestNextQuestionIsTold(t *testing.T) {
+	rec := record(agentOf(agent.AtStart))
+	asks := func(text string) activity.Seen {
+		q := &session.Question{ID: text, Text: text}
+		return activity.Seen{Record: rec, Status: session.StatusBlocked, At: at(time.Minute),
+			Look: activity.Look{Detection: session.Detection{Activity: session.Blocked, Detail: text, Question: q, Source: agent.FromHook}}}
+	}
+	blocked := history.Event{Run: rec.Run.ID, Kind: history.StatusChanged, Old: "running", New: "blocked", Detail: "first"}
+	sent := history.Event{Run: rec.Run.ID, Kind: history.Sent}
+	for i, c := range []struct {
+		past []history.Event
+		now  string
+		want int
+	}{
+		{[]history.Event{blocked}, "first", 0}, {[]history.Event{blocked}, "second", 0},
+		{[]history.Event{blocked, sent}, "first", 0}, {[]history.Event{blocked, sent}, "second", 1},
+	} {
+		if got := activity.Changes(asks(c.now), c.past); len(got) != c.want {
+			t.Errorf("%d: %d events, want %d: %+v", i, len(got), c.want, got)
+		}
+	}
+}
+
 // That a first turn has ended is known to whoever reads the history.
 func TestTheHistoryKnowsOfTheFirstTurn(t *testing.T) {
 	rec := record(agentOf(agent.AfterFirstTurn))

@@ -89,7 +89,8 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	if x.Look.ready && run.ReadyAt.IsZero() && !t.ready {
 		add(history.Event{Kind: history.Ready, Detail: "seen by a look"})
 	}
-	if x.Status != "" && changed(x.Status, t.status) {
+	asksNext := x.Status == session.StatusBlocked && t.sent && x.Look.Detection.Question != nil && x.Look.Detection.Detail != t.detail
+	if x.Status != "" && changed(x.Status, t.status) || asksNext {
 		e := history.Event{Kind: history.StatusChanged, Old: string(t.status), New: string(x.Status),
 			Detail: x.Look.Detection.Detail, Excerpt: x.Screen}
 		if x.Status == session.StatusExited && x.State == session.StateStale {
@@ -119,6 +120,8 @@ func changed(now, was session.Status) bool {
 
 type recorded struct {
 	status                                 session.Status
+	detail                                 string // of the status
+	sent                                   bool   // the session was sent something since
 	observable, firstTurn, ready, attached bool
 	requests                               []string // the URLs, of all runs
 }
@@ -134,11 +137,13 @@ func recordedOf(run string, events []history.Event) recorded {
 		}
 		switch e.Kind {
 		case history.StatusChanged:
-			p.status = session.Status(e.New)
+			p.status, p.detail, p.sent = session.Status(e.New), e.Detail, false
 		case history.ClientAttached, history.ClientDetached:
 			p.attached = e.Kind == history.ClientAttached
-		case history.Ready, history.Sent:
+		case history.Ready:
 			p.ready = true
+		case history.Sent:
+			p.ready, p.sent = true, true
 		case history.Observable:
 			p.observable = true
 		case history.FirstTurnDone:
