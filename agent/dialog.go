@@ -275,7 +275,7 @@ func keyed(line string) []session.Option {
 
 // How labels begin and what they contain, by what they mean.
 var (
-	agrees   = regexp.MustCompile(`(?i)^(yes|ok|okay|allow|approve|accept|agree|confirm|proceed|continue|trust|submit|grant)\b`)
+	agrees   = regexp.MustCompile(`(?i)^(yes|ok|okay|allow|approve|accept|agree|confirm|proceed|continue|trust|submit|grant|use this)\b`)
 	consents = regexp.MustCompile(`(?i)^(yes|allow|approve|accept|grant|always (allow|approve))\b`)
 	refuses  = regexp.MustCompile(`(?i)^(no|don['’]?t (?:trust|allow|proceed|run|submit)|do not|deny|reject|refuse|decline|cancel|abort|exit|quit|back|stop|skip)\b`)
 	without  = regexp.MustCompile(`(?i)^(continue|proceed) without\b`)

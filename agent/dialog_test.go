@@ -31,6 +31,8 @@ func TestQuestion(t *testing.T) {
 		"its beginning is out of sight":         {builtin("codex"), "  2. Yes, and don't ask again (p)\n› 3. No (esc)\n\n  Press enter to confirm or esc to cancel", "", ""},
 		"no cursor":                             {builtin("codex"), codex("  1. Yes, proceed (y)", "  2. No (esc)"), "", ""},
 		"a dialog in the text above a composer": {builtin("codex"), codex("› 1. Yes, proceed (y)", "  2. No (esc)") + "\n\n› Ask Codex to do anything\n\n  gpt-5 default · /work", "", ""},
+		"a server of a project":                 {builtin("claude"), "────────────────\nNew MCP server found in .mcp.json: x\n\n❯ 1. Use this and all future MCP servers in this project\n  2. Use this MCP server\n  3. Continue without using this MCP server\n\nEnter to confirm · Esc to reject", "New MCP server found in .mcp.json: x [always] [yes] [no]", ""},
+		"a plan of Claude's":                    {builtin("claude"), "────────────────\nWould you like to proceed?\n\n❯ 1. Yes, and auto-accept edits\n  2. Yes, and manually approve edits\n  3. No, keep planning\n\n", "Would you like to proceed? [always] [yes] [no]", ""},
 		"keys in a line":                        {script, "Overwrite a.go? [y/N/a] ", "Overwrite a.go? [yes] [no] [always]", ""},
 		"words in a line":                       {script, "Overwrite a.go? (yes/no) ", "Overwrite a.go? [yes] [no]", ""},
 		"letters in a line":                     {script, "Apply edits to a.go? (Y)es/(N)o/(D)on't ask again [Yes]: ", "Apply edits to a.go? [yes] [no] [always]", ""},
