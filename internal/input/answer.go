@@ -160,6 +160,9 @@ const (
 	moveTimeout = 700 * time.Millisecond
 	// goneTimeout bounds the wait for an answered dialog to go.
 	goneTimeout = 5 * time.Second
+	// redrawTimeout is how long a question may be off the screen while the agent draws that
+	// again. Gemini CLI 0.61.0 does so in parts.
+	redrawTimeout = 400 * time.Millisecond
 	// lookInterval is the time between two looks at a dialog.
 	lookInterval = 40 * time.Millisecond
 )
@@ -226,16 +229,25 @@ func (s Sender) awaitQuestion(ctx context.Context) (Snapshot, error) {
 	}
 }
 
-// look returns a snapshot that shows the question, or an *OtherQuestionError.
+// look returns a snapshot that shows the question, or an *OtherQuestionError if it does not
+// for as long as an agent may take to draw its screen again.
 func (s Sender) look(ctx context.Context, q session.Question) (Snapshot, error) {
-	now, err := s.Observe(ctx)
-	if err != nil {
-		return now, err
+	for began := time.Now(); ; {
+		now, err := s.Observe(ctx)
+		if err != nil {
+			return now, err
+		}
+		x := now.Detection.Question
+		if x != nil && x.ID == q.ID {
+			return now, nil
+		}
+		if now.exited() || time.Since(began) > redrawTimeout {
+			return now, &OtherQuestionError{Now: x, Screen: now.Screen}
+		}
+		if err := pause(ctx, lookInterval); err != nil {
+			return now, err
+		}
 	}
-	if x := now.Detection.Question; x == nil || x.ID != q.ID {
-		return now, &OtherQuestionError{Now: x, Screen: now.Screen}
-	}
-	return now, nil
 }
 
 // choose gives an answer that a dialog offers.
@@ -348,11 +360,12 @@ func (s Sender) typeAnswer(ctx context.Context, q session.Question, o session.Op
 		switch {
 		case err != nil:
 			return err
+		case sameDialog(now.Detection.Question, q) && now.Screen != before.Screen:
+			return s.key(ctx, "Enter")
+		case time.Since(typed) <= reactTimeout:
 		case !sameDialog(now.Detection.Question, q):
 			return &OtherQuestionError{Now: now.Detection.Question, Screen: now.Screen}
-		case now.Screen != before.Screen:
-			return s.key(ctx, "Enter")
-		case time.Since(typed) > reactTimeout:
+		default:
 			return &NotAnsweredError{Question: q, Screen: now.Screen}
 		}
 	}
@@ -372,6 +385,7 @@ func sameDialog(now *session.Question, q session.Question) bool {
 // awaitGone waits until the question that was answered is gone. The same words below other
 // words are the next question.
 func (s Sender) awaitGone(ctx context.Context, a Answered) (Answered, error) {
+	gone := time.Time{}
 	for began := time.Now(); ; {
 		now, err := s.Observe(ctx)
 		if errors.Is(err, session.ErrGone) || err == nil && now.exited() {
@@ -382,11 +396,16 @@ func (s Sender) awaitGone(ctx context.Context, a Answered) (Answered, error) {
 			return a, err
 		}
 		x := now.Detection.Question
-		if !sameDialog(x, a.Question) || x.Above != a.Question.Above {
+		switch there := sameDialog(x, a.Question) && x.Above == a.Question.Above; {
+		case there:
+			gone = time.Time{}
+		case gone.IsZero():
+			gone = time.Now()
+		case time.Since(gone) >= stableFor:
 			a.Next = x
 			return a, nil
 		}
-		if time.Since(began) > goneTimeout {
+		if gone.IsZero() && time.Since(began) > goneTimeout {
 			return a, &NotAnsweredError{Question: a.Question, Pressed: true, Screen: now.Screen}
 		}
 		if err := pause(ctx, lookInterval); err != nil {

@@ -25,6 +25,7 @@ type asker struct {
 	// onLook runs before each observation.
 	onLook func(a *asker)
 	looks  int
+	hidden *session.Question
 }
 
 func question(id string) *session.Question {
@@ -77,6 +78,11 @@ func TestAnswer(t *testing.T) {
 	mixed.Free = true
 	mixed.Options = append(mixed.Options, session.Option{Number: 4, Label: "Type something.", Text: true})
 	line := &session.Question{ID: "l", Text: "Go on?", Options: []session.Option{{Number: 1, Word: session.Yes, Label: "yes", Key: "y"}, {Number: 2, Word: session.No, Label: "no", Key: "n"}}}
+	flickers := func(a *asker) {
+		if a.hidden, a.q = a.q, a.hidden; a.looks%4 != 0 && a.q == nil {
+			a.hidden, a.q = a.q, a.hidden
+		}
+	}
 	second := func(a *asker) {
 		if a.looks == 4 {
 			a.q = question("other")
@@ -103,11 +109,12 @@ func TestAnswer(t *testing.T) {
 				a.q = nil
 			}
 		}}, Reply{Text: "yes"}, "nothing was answered: the question is gone"},
-		"no question":        {asker{}, Reply{Text: "yes"}, "the agent asks no question: it is idle"},
-		"it stays":           {asker{q: question("x"), chose: func(*asker) {}}, Reply{Text: "yes"}, "the answer was given, and the question is still on the screen"},
-		"the same once more": {asker{q: question("x"), chose: func(a *asker) { a.above, a.q = "done\n", question("x") }}, Reply{Text: "always"}, "always, then run x? [yes] [always] [no]: Down Enter"},
-		"another one next":   {asker{q: question("x"), chose: func(a *asker) { a.q = question("y") }}, Reply{Text: "no"}, "no, then run y? [yes] [always] [no]: Down Down Enter"},
-		"a text":             {asker{q: free, chose: closes}, Reply{Text: "no"}, "with a text: text no Enter"},
+		"it is drawn again meanwhile": {asker{q: question("x"), chose: func(*asker) {}, onLook: flickers}, Reply{Text: "always"}, "the answer was given, and the question is still on the screen"},
+		"no question":                 {asker{}, Reply{Text: "yes"}, "the agent asks no question: it is idle"},
+		"it stays":                    {asker{q: question("x"), chose: func(*asker) {}}, Reply{Text: "yes"}, "the answer was given, and the question is still on the screen"},
+		"the same once more":          {asker{q: question("x"), chose: func(a *asker) { a.above, a.q = "done\n", question("x") }}, Reply{Text: "always"}, "always, then run x? [yes] [always] [no]: Down Enter"},
+		"another one next":            {asker{q: question("x"), chose: func(a *asker) { a.q = question("y") }}, Reply{Text: "no"}, "no, then run y? [yes] [always] [no]: Down Down Enter"},
+		"a text":                      {asker{q: free, chose: closes}, Reply{Text: "no"}, "with a text: text no Enter"},
 		"a text of one's own": {asker{q: mixed, chose: closes}, Reply{Text: "a green one"},
 			"with a text: Down Down Down text a green one Enter"},
 		"no word is a text":   {asker{q: mixed, chose: closes}, Reply{Text: "7"}, `"7" is not an answer to: run m?`},
