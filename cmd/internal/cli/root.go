@@ -110,6 +110,9 @@ var otherNames = map[string][]string{
 	"doctor":  {"check", "notify"},
 	"prune":   {"clean", "gc"},
 	"land":    {"merge", "integrate"},
+	"diff":    {"changes", "compare"},
+	"path":    {"cd", "pwd", "dir", "where"},
+	"exec":    {"shell", "ssh"},
 	"watch":   {"top"},
 }
 
