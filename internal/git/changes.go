@@ -24,8 +24,13 @@ type Bases struct {
 	usual  []Base
 }
 
+// reftableList is a file that every change of a ref changes, in a repository whose refs are
+// not files.
+const reftableList = "reftable/tables.list"
+
 // BasesOf returns the bases of a repository, by the top of any of its checkouts. It starts
-// no process.
+// no process, except where refs are not files (reftable): only the repository's own branch
+// and what is declared are known there.
 func BasesOf(repo string) (Bases, error) {
 	d, err := repository(repo)
 	if err != nil {
@@ -37,10 +42,13 @@ func BasesOf(repo string) (Bases, error) {
 	}
 	of := Bases{common: d.common}
 	own, _, _, _ := dirs{git: d.common, common: d.common}.head() // unreadable: there are others
+	_, reftable := os.Lstat(filepath.Join(d.common, reftableList))
 	origin, _ := readSmall(filepath.Join(d.common, "refs", "remotes", "origin", "HEAD"))
 	for _, ref := range []string{headsPrefix + own, strings.TrimPrefix(origin, "ref: "), headsPrefix + "main", headsPrefix + "master"} {
 		name := strings.TrimPrefix(strings.TrimPrefix(ref, headsPrefix), "refs/remotes/")
-		if _, err := os.Lstat(filepath.Join(d.common, filepath.FromSlash(ref))); name != "" && (err == nil || packed[ref] != "") {
+		_, err := os.Lstat(filepath.Join(d.common, filepath.FromSlash(ref)))
+		inTable := reftable == nil && name == own // of the others it is not known without git
+		if name != "" && (err == nil || packed[ref] != "" || inTable) {
 			of.usual = append(of.usual, Base{name, ref, of.files(ref)})
 		}
 	}
@@ -48,7 +56,7 @@ func BasesOf(repo string) (Bases, error) {
 }
 
 func (b Bases) files(refs ...string) (files []string) {
-	for _, ref := range append(refs, "packed-refs") {
+	for _, ref := range append(refs, "packed-refs", reftableList) {
 		files = append(files, filepath.Join(b.common, filepath.FromSlash(ref)))
 	}
 	return files
