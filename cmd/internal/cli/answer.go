@@ -49,6 +49,7 @@ Without ANSWER, at a terminal, the question is shown and the answer read.`,
   agentform answer api 2
   agentform answer docs 'Use the second layout.'
   agentform answer --all yes --role builder`,
+		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			found, directive := completeAddresses(a, unlimited)(c, args, typed)
 			if len(args) > 0 || o.all || o.given() {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -61,6 +62,9 @@ func asksWhat(x api.Session, _ time.Time) string {
 	detail := strings.ToLower(x.Detail)
 	if slices.ContainsFunc(trustQuestions, func(q string) bool { return strings.Contains(detail, q) }) {
 		return " asks whether to trust the folder"
+	}
+	if x.Question != nil { // cut, its answers could be a yes without its no
+		return " asks: " + cutLine(x.Question.Text)
 	}
 	return " asks: " + cutLine(x.Detail)
 }
@@ -143,7 +147,7 @@ func commandFor(verb string, x api.Session) string {
 }
 
 // answerWith returns the command for a session that asks something.
-func answerWith(x api.Session) string { return commandFor("attach", x) }
+func answerWith(x api.Session) string { return cmp.Or(howToAnswer(x), commandFor("attach", x)) }
 
 // cutLine returns a text as one line of at most 60 characters.
 func cutLine(text string) string {

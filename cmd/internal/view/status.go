@@ -110,8 +110,8 @@ func writeNotes(p *page, sessions []api.Session, now time.Time) {
 // left out if they do not all fit: none shows a yes without its no.
 func (p *page) note(x api.Session, before, why string) string {
 	short := p.fit(before, why)
-	if x.Question != nil && short != why && strings.HasSuffix(x.Detail, x.Question.String()) {
-		return p.fit(before, strings.Replace(why, plaintext.OneLine(x.Detail), plaintext.OneLine(x.Question.Text), 1))
+	if q := x.Question; q != nil && p.Width > 0 && short != p.near(why) {
+		return p.fit(before, strings.Replace(why, plaintext.OneLine(q.String()), plaintext.OneLine(q.Text), 1))
 	}
 	return short
 }
