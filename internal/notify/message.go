@@ -68,7 +68,10 @@ func describe(e Event) message {
 	if e.Branch != "" {
 		notes = append(notes, "Branch: "+e.Branch)
 	}
-	if e.Event == "blocked" {
+	switch {
+	case e.Question != nil:
+		notes = append(notes, "agentform answer "+plaintext.ShellWord(name)+" ANSWER")
+	case e.Event == "blocked":
 		notes = append(notes, "agentform attach "+plaintext.ShellWord(name))
 	}
 	m.notes = fit(plaintext.Safe(strings.Join(notes, "\n")), maxNotes, oneRune)

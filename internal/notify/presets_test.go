@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/agentform/agentform/session"
 )
 
 // service is a chat that takes what the real one takes, and shows a message as it does.
@@ -439,6 +441,13 @@ func TestAddressesOfPresets(t *testing.T) {
 	}
 	if err := n.Deliver(t.Context(), Target{Preset: "pager", Webhook: "https://x"}, Event{}); err == nil {
 		t.Error("a preset without a name was taken")
+	}
+}
+
+func TestNotes(t *testing.T) {
+	e := Event{Event: "blocked", Address: `session.worker["web"]`, Branch: "agents/web", Question: &session.Question{Text: "May I?"}}
+	if got, want := describe(e).notes, "Branch: agents/web\nagentform answer 'worker[\"web\"]' ANSWER"; got != want {
+		t.Errorf("notes %q, want %q", got, want)
 	}
 }
 

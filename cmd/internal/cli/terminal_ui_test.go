@@ -184,6 +184,43 @@ func TestUI(t *testing.T) {
 	x.restored()
 }
 
+// TestUIAnswers answers a question by a key, and shows the diff of what the agent did.
+func TestUIAnswers(t *testing.T) {
+	t.Parallel()
+	self, err := exec.LookPath("fakeagent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, `
+agent "fake" {
+  base    = "claude"
+  command = ["`+self+`", "-as-claude"]
+}
+
+session "api" {
+  agent  = agent.fake
+  branch = "agents/api"
+}
+`)
+	w.run("apply", "--auto-approve", "--wait")
+	w.run("send", "api", "ask touch x")
+	w.run("wait", "api", "--for=blocked", "--timeout", "20s")
+	path := strings.TrimSpace(w.run("path", "api"))
+	if err := os.WriteFile(filepath.Join(path, "new.txt"), []byte("of the agent\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := newWindow(t, w, `agentform --no-color ui; echo "left with $?"; sleep 600`)
+	x.await(`(?s)> api +asks.*a answer`)
+	x.keys("d")
+	x.await(`(?s)\[Diff\].*\+of the agent`)
+	x.keys("a")
+	x.await(`run "touch x"\?.*\[y\] Yes`)
+	x.keys("n")
+	x.await(`answer api: .*answered no`)
+	x.keys("q")
+	x.await(`left with 0`)
+}
+
 // TestUIKilled leaves the terminal in order.
 func TestUIKilled(t *testing.T) {
 	t.Parallel()

@@ -31,10 +31,11 @@ func uiCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ui",
 		Short: "Watch and steer all sessions in the terminal",
-		Long: `Shows all sessions, those that need somebody first, and of the selected one its screen, log,
-events, or the plan. It refreshes by itself, with and without a hub.
+		Long: `Shows all sessions, those that need somebody first, and of the selected one its screen, diff,
+log, events, or the plan. It refreshes by itself, with and without a hub.
 
   enter     attach; Ctrl-b d returns          l e p     log, events, plan; esc: screen
+  a         answer the question               d         diff
   s         send text                         tab       next tab
   r         restart                           j k g G   select; n: next that needs you
   /         filter                            PgUp PgDn scroll; z: over the whole width
@@ -71,7 +72,7 @@ func runUI(ctx context.Context, a *app) error {
 	b.read = b.manifest()
 	err = ui.Run(ctx, ui.Backend{Look: b.look, Heard: b.heard, Load: b.load, Do: b.do, Terminal: b.terminal},
 		ui.Options{In: in, Out: out, Color: style.Color, First: first,
-			Tabs: []ui.Tab{ui.Screen, ui.Log, ui.Events, ui.Plan}})
+			Tabs: []ui.Tab{ui.Screen, ui.Diff, ui.Log, ui.Events, ui.Plan}})
 	if errors.Is(err, ui.ErrInterrupted) {
 		return outcome(exitInterrupted)
 	}
@@ -171,7 +172,7 @@ func fleetOf(s *snapshot, now time.Time) ui.Fleet {
 
 func rowOf(x api.Session, live *session.Live, now time.Time) ui.Row {
 	text, color, why := view.Glance(x, now)
-	r := ui.Row{Address: x.Address, Status: text, Color: ui.Color(color), Reason: why, Needs: x.Needs != nil,
+	r := ui.Row{Address: x.Address, Status: text, Color: ui.Color(color), Reason: why, Needs: x.Needs != nil, Question: x.Question,
 		About: strings.Join([]string{x.Role, x.Agent, x.Branch, x.Runtime}, " ")}
 	if live != nil {
 		r.Screen, r.Moved = live.Screen, live.MovedAt
@@ -190,6 +191,8 @@ func (b *uiBackend) load(ctx context.Context, l ui.Load) (string, error) {
 	switch address := string(l.Address); l.Tab {
 	case ui.Screen:
 		return b.screen(ctx, l.Address)
+	case ui.Diff:
+		return b.run(ctx, style, "diff", "--no-pager", address)
 	case ui.Log:
 		return b.run(ctx, style, "logs", "--tail", fmt.Sprint(uiLines), address)
 	case ui.Events:

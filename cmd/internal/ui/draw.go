@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
 )
 
 // Color is how text is shown: the parameters of SGR.
@@ -317,8 +318,8 @@ func promptOf(m Model) (prompt, note string) {
 }
 
 // choices returns the keys that answer a question.
-func choices(q Question) string {
-	keys := map[string]string{Yes: "y", Always: "a", No: "n"}
+func choices(q session.Question) string {
+	keys := map[string]string{session.Yes: "y", session.Always: "a", session.No: "n"}
 	var parts []string
 	for _, o := range q.Options {
 		key := keys[o.Word]

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/agentform/agentform/session"
 )
 
 // key returns what a key asks for.
@@ -202,7 +204,7 @@ func option(m Model, k Key) (answer string, chosen bool) {
 	if len(m.line.text) > 0 || k.Text == "" {
 		return "", false
 	}
-	words := map[string]string{"y": Yes, "a": Always, "n": No}
+	words := map[string]string{"y": session.Yes, "a": session.Always, "n": session.No}
 	for _, o := range m.question.Options {
 		if o.Text {
 			continue // choosing it is typing

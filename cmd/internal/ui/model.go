@@ -26,32 +26,10 @@ type Row struct {
 	Needs    bool   // it needs a person
 	About    string // what else a filter finds: role, agent, branch
 	Screen   string // as last observed
-	Question *Question
+	Question *session.Question
 	Moved    time.Time // last output
 	Version  string    // changes with whatever a tab shows of the session
 }
-
-// Question is what an agent asks.
-type Question struct {
-	ID      string
-	Text    string
-	Options []Option // empty: a text answers it
-}
-
-// Option is one answer to a Question.
-type Option struct {
-	Number int    // from 1
-	Word   string // Yes, Always or No; empty: none of them
-	Label  string
-	Text   bool // choosing it is typing a text
-}
-
-// The words of options. Always is a yes that also answers later questions.
-const (
-	Yes    = "yes"
-	Always = "always"
-	No     = "no"
-)
 
 // Tab is what is shown of the selected session.
 type Tab int
@@ -138,7 +116,7 @@ type Model struct {
 	mode     mode
 	line     line
 	target   session.Address // of mode
-	question *Question
+	question *session.Question
 	message  string
 	bad      bool // message is an error
 	running  []string

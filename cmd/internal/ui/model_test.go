@@ -336,25 +336,25 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-func question() *ui.Question {
-	return &ui.Question{ID: "q1", Text: `run "touch x"?`, Options: []ui.Option{
-		{Number: 1, Word: ui.Yes, Label: "Yes"},
-		{Number: 2, Word: ui.Always, Label: "Yes, and don't ask again"},
+func question() *session.Question {
+	return &session.Question{ID: "q1", Text: `run "touch x"?`, Options: []session.Option{
+		{Number: 1, Word: session.Yes, Label: "Yes"},
+		{Number: 2, Word: session.Always, Label: "Yes, and don't ask again"},
 		{Number: 3, Label: "Other", Text: true},
-		{Number: 4, Word: ui.No, Label: "No"},
+		{Number: 4, Word: session.No, Label: "No"},
 	}}
 }
 
 func TestAnswer(t *testing.T) {
 	asks := row("a", "asks")
 	asks.Question = question()
-	for keys, want := range map[string]string{"y": ui.Yes, "a": ui.Always, "n": ui.No, "2": "2", "x y enter": "xy"} {
+	for keys, want := range map[string]string{"y": session.Yes, "a": session.Always, "n": session.No, "2": "2", "x y enter": "xy"} {
 		p := open(t, 100, 24, asks)
 		p.press("a")
 		p.see(`run "touch x"?`, "[y] Yes", "[a] Yes, and", "[text] Other", "[n] No")
 		// Another question than the one that is shown is not answered.
 		other := asks
-		other.Question = &ui.Question{ID: "q2"}
+		other.Question = &session.Question{ID: "q2"}
 		p.give(ui.Observed{Fleet: fleet(other)})
 		p.press(strings.Fields(keys)...)
 		got := asked[ui.Do](p)
@@ -398,7 +398,7 @@ func TestHostile(t *testing.T) {
 	const evil = "\x1b]0;owned\x07\x1b[2J\u202e\u009b31m\r!\a"
 	for _, color := range []bool{false, true} {
 		r := row("a", "asks"+evil)
-		r.Reason, r.Screen, r.Question = evil, strings.Repeat(evil+"\n", 30), &ui.Question{Text: evil, Options: []ui.Option{{Number: 1, Label: evil}}}
+		r.Reason, r.Screen, r.Question = evil, strings.Repeat(evil+"\n", 30), &session.Question{Text: evil, Options: []session.Option{{Number: 1, Label: evil}}}
 		m := ui.New(color, ui.Screen, ui.Diff, ui.Log, ui.Events, ui.Plan)
 		f := fleet(r)
 		f.Project, f.Counts, f.Hub = evil, evil, evil

@@ -8,7 +8,7 @@ import (
 )
 
 // Glance returns a session for a list: its status in words, the color of it as parameters
-// of SGR, and why, in one line.
+// of SGR, and why, in one line and without the answers to a question.
 func Glance(x api.Session, now time.Time) (text, color, reason string) {
-	return status.Text(x, now), string(wordInk(x)), why(x, now)
+	return status.Text(x, now), string(wordInk(x)), withoutAnswers(x, why(x, now))
 }

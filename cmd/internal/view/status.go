@@ -110,10 +110,17 @@ func writeNotes(p *page, sessions []api.Session, now time.Time) {
 // left out if they do not all fit: none shows a yes without its no.
 func (p *page) note(x api.Session, before, why string) string {
 	short := p.fit(before, why)
-	if q := x.Question; q != nil && p.Width > 0 && short != p.near(why) {
-		return p.fit(before, strings.Replace(why, plaintext.OneLine(q.String()), plaintext.OneLine(q.Text), 1))
+	if p.Width > 0 && short != p.near(why) {
+		return p.fit(before, withoutAnswers(x, why))
 	}
 	return short
+}
+
+func withoutAnswers(x api.Session, why string) string {
+	if x.Question == nil {
+		return why
+	}
+	return strings.Replace(why, plaintext.OneLine(x.Question.String()), plaintext.OneLine(x.Question.Text), 1)
 }
 
 // fit cuts a text so that it fits on a line after before.
