@@ -105,7 +105,7 @@ func (w *world) leave() {
 	w.t.Helper()
 	w.run("send", "api", "exit 0", "--no-enter")
 	w.run("send", "api", "--key", "Enter")
-	for end := time.Now().Add(patience); !strings.Contains(w.run("status"), "1 stale"); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); !strings.Contains(w.run("status"), "1 exited"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			w.t.Fatalf("it did not become stale:\n%s", w.run("status"))
 		}
