@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentform/agentform/api"
@@ -45,6 +47,7 @@ type observer struct {
 	activity   *activity.Reader
 	histories  map[string]past  // by folder
 	changes    *changes.Counter // nil: the changes of workspaces are not counted
+	beside     *besides         // counts them while sessions are observed; nil: observe waits for it
 	log        *slog.Logger
 }
 
@@ -97,18 +100,63 @@ func (e *observer) countChanges() {
 	e.changes = changes.NewCounter(e.project.Manifest.DataDir)
 }
 
+// countChangesBeside makes observations start counts that they do not wait for. What is
+// counted is in the next observation.
+func (e *observer) countChangesBeside() {
+	e.countChanges()
+	e.beside = &besides{}
+}
+
+// besides is work of which one at a time runs beside the observations.
+type besides struct {
+	busy atomic.Bool
+	news atomic.Int64
+	wg   sync.WaitGroup
+}
+
+// start begins work that reports whether it found something new, unless some is under way.
+func (b *besides) start(ctx context.Context, work func(context.Context) bool) {
+	if b.busy.CompareAndSwap(false, true) {
+		b.wg.Go(func() {
+			defer b.busy.Store(false)
+			if work(ctx) {
+				b.news.Add(1)
+			}
+		})
+	}
+}
+
+// found returns another number after something new was found.
+func (b *besides) found() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.news.Load()
+}
+
+// wait waits for the end of the work. Its context has ended.
+func (b *besides) wait() {
+	if b != nil {
+		b.wg.Wait()
+	}
+}
+
 // count adds the changes of the workspaces.
 func (e *observer) count(ctx context.Context, s *snapshot) {
 	if e.changes == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, countTimeout)
-	defer cancel()
 	all := make([]changes.Workspace, len(s.sessions))
 	for i, k := range s.sessions {
 		all[i] = e.workspace(s, k)
 	}
-	e.changes.Refresh(ctx, false, all...)
+	if e.beside != nil {
+		e.beside.start(ctx, func(ctx context.Context) bool { return e.changes.Refresh(ctx, false, all...) > 0 })
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, countTimeout)
+		defer cancel()
+		e.changes.Refresh(ctx, false, all...)
+	}
 	for i, w := range all {
 		s.sessions[i].Changes = e.changes.Known(w.Checkout)
 	}
@@ -255,12 +303,13 @@ var errTimedOut = errors.New("timed out")
 func (f *selection) follow(ctx context.Context, every, timeout time.Duration, see func(observation, *follow.Follower) (done bool, err error)) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
+	defer f.beside.wait()
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var follower follow.Follower
 	var limit *time.Timer
 	deadline := time.Now().Add(timeout)
-	for g, err := range follow.Looks(limited, every, func() int64 { return f.activity.Heard(f.runs) }, f.observe) {
+	for g, err := range follow.Looks(limited, every, func() int64 { return f.activity.Heard(f.runs) + f.beside.found() }, f.observe) {
 		if err != nil {
 			return err
 		}
