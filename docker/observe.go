@@ -119,6 +119,9 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 		l.Location.Socket, l.Location.Pane = "", k.Pane
 		in, at = byExec{o.exec, l.Location.Container, k.Pane}, k.Pane
 	}
+	if l.Frozen {
+		o.recheck(ctx, l)
+	}
 	if !l.PlaceUp || l.Frozen { // nobody can be asked
 		o.fromDisk(ctx, l, f.facts(l.Mark.Run))
 		return
@@ -128,6 +131,9 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 		seen, err := in.Look(ctx, f.runInside(l.Mark.Run), at, tmuxwire.PaneFormat, o.screens)
 		if err != nil {
 			l.Liveness, l.UnknownReason = session.Unknown, err.Error()
+			if o.recheck(ctx, l); !l.PlaceUp {
+				o.fromDisk(ctx, l, f.facts(l.Mark.Run))
+			}
 			return
 		}
 		l.Liveness, l.Exit, l.UnknownReason = judge(seen, time.Since(created) < young)
@@ -149,6 +155,14 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 		if !ending || time.Now().After(deadline) || sleep(ctx, wait) != nil {
 			return
 		}
+	}
+}
+
+// recheck corrects what the list says of a container that has ended. The engine reports
+// the end while it still lists the container as running; an inspection waits for it.
+func (o *observation) recheck(ctx context.Context, l *session.Live) {
+	if i, err := inspect(ctx, o.engine, l.Location.Container); err == nil && !i.State.Running {
+		l.PlaceUp, l.Frozen = false, false
 	}
 }
 

@@ -1,15 +1,26 @@
 package docker_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/session"
 )
 
@@ -194,4 +205,59 @@ func TestSuspended(t *testing.T) {
 	if live, _ := b.see(t, p); !live.Frozen || live.Suspended {
 		t.Errorf("paused: %+v", live)
 	}
+}
+
+// The engine reports the end of a container while it still lists it as running, or as
+// paused: it is seen to have ended all the same.
+func TestEndedAndStillListed(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.config.Host = "unix://" + filepath.Join(b.root, "late")
+	b.runtime.Close()
+	b.runtime = docker.New(b.config)
+	listed := lateList(t, b.config.Host)
+	p := b.create(t, b.launch(t, "ended"))
+	b.listening(t, p)
+	b.docker(t, "kill", p.Name)
+	for _, state := range []string{"running", "paused"} {
+		listed.Store(&state)
+		if l, ok := b.see(t, p); !ok || l.PlaceUp || l.Frozen || l.Liveness != session.Dead || l.UnknownReason != "the container was killed (SIGKILL)" {
+			t.Errorf("listed as %s: up %v, frozen %v, %s: %q", state, l.PlaceUp, l.Frozen, l.Liveness, l.UnknownReason)
+		}
+	}
+}
+
+// lateList serves the engine at a socket. Its list has all containers in the state that
+// is stored.
+func lateList(t *testing.T, host string) *atomic.Pointer[string] {
+	t.Helper()
+	at, err := dockertest.Docker(nil, "context", "inspect", "-f", "{{.Endpoints.docker.Host}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var state atomic.Pointer[string]
+	engine := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", strings.TrimPrefix(at, "unix://"))
+	}}
+	s := httptest.NewUnstartedServer(&httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = "http", "docker" },
+		Transport: engine,
+		ModifyResponse: func(r *http.Response) error {
+			if !strings.HasSuffix(r.Request.URL.Path, "/containers/json") || state.Load() == nil {
+				return nil
+			}
+			text, err := io.ReadAll(r.Body)
+			text = regexp.MustCompile(`"State":"\w+"`).ReplaceAll(text, []byte(`"State":"`+*state.Load()+`"`))
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+			r.Header.Set("Content-Length", strconv.Itoa(len(text)))
+			return err
+		},
+	})
+	s.Listener.Close()
+	if s.Listener, err = net.Listen("unix", strings.TrimPrefix(host, "unix://")); err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Close(); engine.CloseIdleConnections() })
+	return &state
 }

@@ -241,3 +241,31 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 		}
 	})
 }
+
+// A runtime may report the end of a session before it shows it: the look after the report
+// says unknown, nothing is reported any more, and the sweep is an hour away. One that stays
+// unknown is looked at ever less often.
+func TestUnknownIsLookedAtAgain(t *testing.T) {
+	in(t, func(r *room) {
+		r.apply(r.spec("api", func(s *session.Spec) { s.Health.Interval = session.Duration(time.Hour) }))
+		h, _ := r.hub()
+		time.Sleep(time.Minute)
+		unknown := func(s *sessiontest.State) { s.Live.Liveness = session.Unknown }
+		r.rt.Edit(place("api"), unknown)
+		h.Wake()
+		time.Sleep(time.Second)
+		r.rt.Kill(place("api"))
+		time.Sleep(7 * time.Second) // the backoff is 5 s
+		if r.launches("api") != 2 || !r.alive("api") {
+			t.Errorf("it was started %d times: %q", r.launches("api"), r.events("api"))
+		}
+		time.Sleep(time.Minute)
+		r.rt.Edit(place("api"), unknown)
+		r.rt.Forget()
+		h.Wake()
+		time.Sleep(59 * time.Minute)
+		if looks := len(r.rt.Calls(sessiontest.OpObserve)); looks > 20 {
+			t.Errorf("within an hour it was looked at %d times", looks)
+		}
+	})
+}

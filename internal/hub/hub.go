@@ -202,8 +202,8 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.counting.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)
 	for _, m := range h.observer.memory {
-		if m.turnEnding() && (s.again == 0 || s.again > idleTime) {
-			s.again = idleTime
+		if m.turnEnding() {
+			s.lookAgain(idleTime)
 		}
 	}
 	for _, w := range h.cfg.Wakers {

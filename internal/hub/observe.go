@@ -161,11 +161,14 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 		x.Live = &live
 	}
 	fresh := o.needsReading(m, x, s.At)
+	if !m.unknownSince.IsZero() { // no event may follow: look again, ever less often
+		s.lookAgain(max(minInterval, s.At.Sub(m.unknownSince)))
+	}
 	if fresh {
 		before := m.activity.Transcript
 		m.activity, m.activityRead, m.readAt = o.activity.Look(*r, x.Live, m.events, s.At), true, s.At
-		if n := m.activity; s.again == 0 && n.Transcript == nil && n.Activity == session.NoActivity && m.moving(s.At) {
-			s.again = quietTime // what it shows may be its last word
+		if n := m.activity; n.Transcript == nil && n.Activity == session.NoActivity && m.moving(s.At) {
+			s.lookAgain(quietTime) // what it shows may be its last word
 		}
 		if n := m.activity.Transcript; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At

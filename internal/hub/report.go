@@ -23,7 +23,7 @@ func (o *observer) reportActivity(k status.Input, m *memory, s *Snapshot) {
 		o.feed.publish(k.Record.Address, m, false)
 	}
 	if d := m.activity.Detection; (d.Source == "screen" || d.Activity == session.Blocked) && len(activity.Changes(x, m.events)) > 0 {
-		s.again = redrawTime // it counts when the screen shows the same again
+		s.lookAgain(redrawTime) // it counts when the screen shows the same again
 	}
 }
 

@@ -29,6 +29,13 @@ type Snapshot struct {
 	again time.Duration // until the next look is needed; 0: the sweep is enough
 }
 
+// lookAgain asks for the next look after d at most.
+func (s *Snapshot) lookAgain(d time.Duration) {
+	if s.again == 0 || d < s.again {
+		s.again = d
+	}
+}
+
 func (s *Snapshot) Of(a session.Address) (status.Input, bool) {
 	for _, k := range s.Sessions {
 		if k.Record.Address == a {
