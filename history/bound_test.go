@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -121,6 +122,40 @@ func TestNothingIsLostBesideARewrite(t *testing.T) {
 	if err != nil || len(events) != 1+writers*each {
 		t.Errorf("%d events, %v; want %d", len(events), err, 1+writers*each)
 	}
+}
+
+// A rewrite that waits long for the disk takes no event away: who appends waits for it, and
+// says so if it never ends.
+func TestNothingIsLostBesideASlowRewrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := t.TempDir()
+		path := filepath.Join(folder, fileName)
+		if err := Append(folder, Event{Kind: Launched}); err != nil {
+			t.Fatal(err)
+		}
+		slow := func(d time.Duration, meanwhile Event) (appended error) {
+			var all sync.WaitGroup
+			err := rewrite(path, func(text []byte) []byte {
+				all.Go(func() { appended = Append(folder, meanwhile) })
+				time.Sleep(d)
+				return text
+			})
+			all.Wait()
+			if err != nil {
+				t.Error(err)
+			}
+			return appended
+		}
+		if err := slow(9*time.Second, Event{Kind: Sent}); err != nil {
+			t.Error(err)
+		}
+		if err := slow(11*time.Second, Event{Kind: Ready}); err == nil || !strings.Contains(err.Error(), "has locked") {
+			t.Errorf("without the lock: %v", err)
+		}
+		if events, err := Read(folder, time.Time{}); len(events) != 2 || err != nil {
+			t.Errorf("%v, %v", events, err)
+		}
+	})
 }
 
 // Who reads on after a clock that was wrong misses nothing when the history is cut.

@@ -42,10 +42,10 @@ const (
 	shared    = unix.LOCK_SH
 )
 
-const (
-	exclusiveTimeout = 10 * time.Second // agentform holds such a lock for milliseconds
-	sharedTimeout    = time.Second      // then without: a stopped process must not block others
-)
+// lockTimeout bounds the wait for a lock, which is held for as long as the disk takes to
+// sync a history. Without it nothing is written: an event could go into a file that is
+// being replaced.
+const lockTimeout = 10 * time.Second
 
 // openLocked opens a file and locks it until it is closed. It opens the new file if the file
 // is replaced meanwhile. To create a file it creates the directory.
@@ -80,21 +80,15 @@ func openLocked(path string, flags, how int) (*os.File, error) {
 }
 
 func lock(f *os.File, how int) error {
-	timeout := exclusiveTimeout
-	if how == shared {
-		timeout = sharedTimeout
-	}
-	for end := time.Now().Add(timeout); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(lockTimeout); ; time.Sleep(time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return nil
 		case !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EWOULDBLOCK):
 			return fmt.Errorf("lock %s: %w", f.Name(), err)
-		case time.Now().After(end) && how == shared:
-			return nil
 		case time.Now().After(end):
-			return fmt.Errorf("another process has locked %s for %v", f.Name(), timeout)
+			return fmt.Errorf("another process has locked %s for %v; one that is stopped (Ctrl-Z) must go on or end", f.Name(), lockTimeout)
 		}
 	}
 }
