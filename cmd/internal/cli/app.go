@@ -60,7 +60,6 @@ func (a *app) execute(ctx context.Context) error {
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	fixBashCompletion(root)
-	checkHelpArgs(root)
 	return root.ExecuteContext(ctx)
 }
 
@@ -81,7 +80,7 @@ type app struct {
 // withoutJSON are the commands that refuse --json.
 var withoutJSON = []string{
 	"agentform", "init", "fmt", "attach", "send", "path", "exec", "serve", "state", "mv", "rm", "push", "rebuild", "shim",
-	"help", "completion", "bash", "fish", "powershell", "zsh", "ui",
+	"help", "options", "completion", "bash", "fish", "powershell", "zsh", "ui",
 }
 
 type globals struct {
@@ -90,6 +89,7 @@ type globals struct {
 	vars        []config.Var
 	stateFile   string
 	noColor     bool
+	noPager     bool
 	logLevel    string
 	parallelism int
 	lockTimeout time.Duration

@@ -24,8 +24,9 @@ type attachOptions struct {
 func attachCommand(a *app) *cobra.Command {
 	var o attachOptions
 	c := &cobra.Command{
-		Use:   "attach ADDR",
-		Short: "Attach your terminal to a session",
+		Use:     "attach ADDR",
+		Aliases: []string{"a"},
+		Short:   "Attach your terminal to a session",
 		Long: `Attaches the terminal to the session. Press Ctrl-b d to detach; the agent keeps running.
 The status line of the session shows the keys, also inside another tmux, which
 sees them first.

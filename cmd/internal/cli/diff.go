@@ -17,7 +17,6 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/changes"
-	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
@@ -26,7 +25,6 @@ type diffOptions struct {
 	selection      overrideOptions // of sessions
 	paths          []string
 	stat, nameOnly bool
-	noPager        bool
 }
 
 func diffCommand(a *app) *cobra.Command {
@@ -63,7 +61,6 @@ there, use agentform fetch and git diff.`,
 	f := c.Flags()
 	f.BoolVar(&o.stat, "stat", false, "show the number of changed lines of each file")
 	f.BoolVar(&o.nameOnly, "name-only", false, "show only the names of changed files")
-	f.BoolVar(&o.noPager, "no-pager", false, "do not use a pager")
 	f.BoolVar(&o.selection.all, "all", false, "all sessions")
 	o.selection.register(a, c, "the sessions")
 	return c
@@ -209,10 +206,13 @@ func (x *comparison) show(ctx context.Context, a *app, o diffOptions) error {
 		color = "never"
 	}
 	args := x.arguments(o, color)
-	if o.noPager {
+	if a.globals.noPager {
 		args = append([]string{"--no-pager"}, args...)
 	}
 	c := x.view.Command(context.WithoutCancel(ctx), a.env.Environ, args...)
+	if pager, set := a.env.Environ.Lookup(pagerVariable); set {
+		c.Env = append(c.Env, "GIT_PAGER="+pager)
+	}
 	c.Stdin, c.Stdout, c.Stderr = a.env.Stdin, a.env.Stdout, a.env.Stderr
 	return endOfDiff(runForeground(c))
 }
@@ -235,7 +235,7 @@ func showAll(ctx context.Context, a *app, o diffOptions, all []*comparison) (err
 	}
 	style.Color = color == "always"
 	out := a.env.Stdout
-	if style.Width > 0 && !o.noPager {
+	if style.Width > 0 && !a.globals.noPager {
 		pager, end := startPager(ctx, a)
 		defer func() { err = errors.Join(err, end()) }()
 		out = pager
@@ -310,23 +310,18 @@ func gitSays(ctx context.Context, a *app, args ...string) string {
 // until it is left. Without a pager, standard output is returned.
 func startPager(ctx context.Context, a *app) (w io.Writer, end func() error) {
 	none := func() error { return nil }
-	pager := gitSays(ctx, a, "var", "GIT_PAGER")
+	pager, set := a.env.Environ.Lookup(pagerVariable)
+	if !set {
+		pager = gitSays(ctx, a, "var", "GIT_PAGER")
+	}
 	if pager == "" || pager == "cat" {
 		return a.env.Stdout, none
 	}
-	c := exec.CommandContext(context.WithoutCancel(ctx), "sh", "-c", pager)
-	c.Env = slices.Clone(a.env.Environ)
-	for name, value := range map[string]string{"LESS": "FRX", "LV": "-c"} {
-		if _, set := environ.Vars(c.Env).Lookup(name); !set {
-			c.Env = append(c.Env, name+"="+value)
-		}
-	}
-	c.Stdout, c.Stderr = a.env.Stdout, a.env.Stderr
 	r, pipe, err := os.Pipe()
 	if err != nil {
 		return a.env.Stdout, none
 	}
-	c.Stdin = r
+	c := pagerCommand(a, pager, r)
 	left := make(chan error, 1)
 	go func() {
 		_, err := runForeground(c)

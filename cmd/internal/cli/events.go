@@ -36,7 +36,11 @@ why. The history of destroyed sessions remains available by address.`,
 			if err := tail.check(); err != nil {
 				return usageError{c.CommandPath(), err}
 			}
-			return runEvents(c.Context(), a, args, from, tail, follow)
+			run := func() error { return runEvents(c.Context(), a, args, from, tail, follow) }
+			if follow {
+				return run()
+			}
+			return paged(a, run)
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow new events")

@@ -139,34 +139,6 @@ func joinNegatives(args []string) []string {
 	return all
 }
 
-// checkHelpArgs makes help and completion refuse unknown arguments, as other commands do.
-func checkHelpArgs(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "help":
-			c.RunE = func(c *cobra.Command, args []string) error {
-				topic, rest, err := c.Root().Find(args)
-				if err != nil {
-					return usageError{c.CommandPath(), err}
-				}
-				if len(rest) > 0 {
-					return subcommand(topic, rest)
-				}
-				topic.InitDefaultHelpFlag()
-				return topic.Help()
-			}
-		case "completion":
-			c.Args = subcommand
-			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-			for _, shell := range c.Commands() {
-				shell.Args = arguments(0, 0)
-			}
-		}
-	}
-}
-
 // Cobra's script for bash holds what was typed against each completion in its
 // escaped form, worker\[web\]. What bash itself has typed, the part that several
 // completions have in common, is not escaped: worker[. Then nothing would match.
@@ -177,7 +149,6 @@ const (
 
 // fixBashCompletion lets bash complete the addresses of instances after their bracket.
 func fixBashCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
 	bash, _, err := root.Find([]string{"completion", "bash"})
 	if err != nil {
 		return // cobra has no such command any more: there is nothing to mend

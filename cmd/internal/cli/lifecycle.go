@@ -40,8 +40,16 @@ is gone, that is an error, and restart --fresh starts a new one.
 
 plan compares the manifest, the state and the running sessions, and decides for each session:
 
-  +  create     ~  update in place     ↻  restart      ±  replace     -  destroy
-  >  adopt      .  forget              ‖  pause/stop   …  held        !  error
+  +  create
+  ~  update in place
+  ↻  restart
+  ±  replace
+  -  destroy
+  >  adopt
+  .  forget
+  ‖  pause, resume or stop
+  …  held
+  !  error
 
 apply restarts a session that is stale or gone. One that finished (a one-shot command that
 exited with 0) is done and never runs again unasked. A workspace on another branch than

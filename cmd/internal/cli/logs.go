@@ -27,8 +27,9 @@ import (
 func logsCommand(a *app) *cobra.Command {
 	var o logsOptions
 	c := &cobra.Command{
-		Use:   "logs ADDR",
-		Short: "Show an agent's conversation log",
+		Use:     "logs ADDR",
+		Aliases: []string{"log"},
+		Short:   "Show an agent's conversation log",
 		Long: `Prints prompts, tool calls, answers, errors and token use from the agent's session file. If
 there is none, or with --screen, it prints the recorded screens: one for each change of
 state, with time and reason. See capture for the current screen.`,
@@ -43,7 +44,11 @@ state, with time and reason. See capture for the current screen.`,
 			if err := o.tail.check(); err != nil {
 				return usageError{c.CommandPath(), err}
 			}
-			return runLogs(c.Context(), a, args[0], o)
+			run := func() error { return runLogs(c.Context(), a, args[0], o) }
+			if o.follow {
+				return run()
+			}
+			return paged(a, run)
 		},
 	}
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow new output")

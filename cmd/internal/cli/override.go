@@ -52,6 +52,7 @@ and blocks input while the agent keeps working; "freeze" suspends its processes.
 func overrideCommands(a *app) []*cobra.Command {
 	all := []*cobra.Command{{
 		Use:     "resume-all",
+		Hidden:  true,
 		Short:   "Resume all paused sessions (the same as resume --all)",
 		Long:    "Resumes all paused sessions. The same as agentform resume --all.",
 		Example: "  agentform resume-all",

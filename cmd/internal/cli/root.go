@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/help"
 	"github.com/agentform/agentform/internal/shim/program"
 )
 
 func newRoot(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "agentform",
-		Short: "Terraform for coding-agent sessions",
+		Short: "agentform runs coding-agent sessions from a manifest, in tmux and containers",
 		Long: `agentform runs coding-agent sessions from a manifest: which agent, on which branch, in
 which worktree, with which prompt. plan shows what differs from the manifest; apply
 makes the changes.`,
@@ -31,14 +32,10 @@ makes the changes.`,
 		DisableAutoGenTag: true,
 		TraverseChildren:  true, // -f before a command is --file, behind logs and events it is --follow
 		PersistentPreRunE: a.setup,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := c.Help(); err != nil {
-				return err
-			}
-			return hintUI(a)
-		},
+		RunE:              func(c *cobra.Command, _ []string) error { return runRoot(a, c) },
 	}
 	c.SetFlagErrorFunc(flagError)
+	c.SetHelpFunc(func(c *cobra.Command, _ []string) { printHelp(a, help.Text(c, helpWidth(a))) })
 	globalFlags(a, c)
 	c.AddGroup(
 		&cobra.Group{ID: "main", Title: "Main commands:"},
@@ -58,8 +55,10 @@ makes the changes.`,
 	add("session", attachCommand(a), sendCommand(a), answerCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
 		runCommand(a), adoptCommand(a), fetchCommand(a), landCommand(a), diffCommand(a), pathCommand(a), execCommand(a))
 	add("session", overrideCommands(a)...)
-	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), versionCommand(a))
+	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), explainCommand(a), optionsCommand(a), versionCommand(a))
 	c.AddCommand(shimCommand(a), lifecycleTopic())
+	helpCommand(a, c)
+	completionCommand(c)
 	setArguments(a, c)
 	return c
 }
@@ -69,10 +68,11 @@ func globalFlags(a *app, c *cobra.Command) {
 	f.StringVarP(&g.chdir, "chdir", "C", "", "change to this `directory` first")
 	f.StringArrayVarP(&g.files, "file", "f", nil, fileUsage)
 	varFlags(f, &g.vars)
-	f.StringVar(&g.stateFile, "state", "", "state `file` (default DATA_DIR/state.json)")
+	f.StringVar(&g.stateFile, "state", "", "state `file` (default: DATA_DIR/state.json)")
 	f.BoolVar(&g.noColor, "no-color", false, "disable colors (also: NO_COLOR)")
-	f.StringVar(&g.logLevel, "log-level", "warn", "log level for standard error: debug, info, warn, error")
-	f.IntVar(&g.parallelism, "parallelism", 0, "number of concurrent operations (default: from the manifest, 10)")
+	f.BoolVar(&g.noPager, "no-pager", false, "do not use a pager for long output")
+	f.StringVar(&g.logLevel, "log-level", "warn", "log `level` for standard error: debug, info, warn, error")
+	f.IntVar(&g.parallelism, "parallelism", 0, "`number` of concurrent operations (default: from the manifest, 10)")
 	durationVar(f, &g.lockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state lock")
 	f.BoolVar(&g.json, "json", false, "print JSON")
 	for _, flag := range []string{"file", "var-file", "state"} {
@@ -93,32 +93,45 @@ func subcommand(c *cobra.Command, args []string) error {
 	return usageError{c.CommandPath(), err}
 }
 
-// otherNames are names in docker, kubectl, Terraform and others.
-var otherNames = map[string][]string{
-	"apply":   {"up", "create"},
-	"plan":    {"refresh"},
-	"destroy": {"down", "rm", "remove", "delete"},
-	"stop":    {"end", "interrupt", "cancel"},
-	"restart": {"taint", "recreate"},
-	"adopt":   {"import"},
-	"show":    {"inspect", "describe", "info"},
-	"logs":    {"log", "transcript"},
-	"send":    {"type", "tell"},
-	"answer":  {"approve", "reply", "allow", "deny"},
-	"attach":  {"connect", "enter"},
-	"serve":   {"daemon", "supervise"},
-	"doctor":  {"check", "notify"},
-	"prune":   {"clean", "gc"},
-	"land":    {"merge", "integrate"},
-	"diff":    {"changes", "compare"},
-	"path":    {"cd", "pwd", "dir", "where"},
-	"exec":    {"shell", "ssh"},
-	"watch":   {"top"},
+// otherNames returns the names of commands in tmux, docker, kubectl, Terraform, git and others.
+func otherNames() map[string][]string {
+	return map[string][]string{
+		"apply":               {"up", "create", "deploy"},
+		"plan --refresh-only": {"refresh"},
+		"destroy":             {"down", "rm", "remove", "delete"},
+		"stop":                {"end", "interrupt", "cancel", "kill-session"},
+		"restart":             {"taint", "recreate", "rollout"},
+		"pause":               {"suspend", "freeze"},
+		"resume":              {"unpause", "continue"},
+		"run":                 {"new", "new-session", "spawn"},
+		"adopt":               {"import"},
+		"show":                {"info"},
+		"status":              {"get", "list-sessions", "sessions"},
+		"logs":                {"transcript"},
+		"events":              {"history"},
+		"capture":             {"capture-pane", "screen"},
+		"send":                {"type", "tell", "send-keys", "prompt"},
+		"answer":              {"approve", "reply", "allow", "deny"},
+		"attach":              {"connect", "enter", "attach-session", "switch", "checkout"},
+		"serve":               {"daemon", "supervise"},
+		"doctor":              {"check", "notify"},
+		"validate":            {"lint"},
+		"fmt":                 {"format"},
+		"prune":               {"clean", "gc"},
+		"land":                {"merge", "integrate"},
+		"fetch":               {"pull"},
+		"diff":                {"changes", "compare"},
+		"path":                {"cd", "pwd", "dir", "where", "worktree"},
+		"exec":                {"shell", "ssh"},
+		"watch":               {"top"},
+		"state mv":            {"mv", "rename"},
+		"state rm":            {"forget"},
+	}
 }
 
 func suggestions(c *cobra.Command, typed string) []string {
 	if !c.HasParent() {
-		for name, others := range otherNames {
+		for name, others := range otherNames() {
 			if slices.Contains(others, strings.ToLower(typed)) {
 				return []string{name}
 			}
@@ -153,10 +166,7 @@ func fileWithoutShorthand(a *app, c *cobra.Command) {
 
 // Commands returns the tree of commands for the reference and the man pages.
 func Commands() *cobra.Command {
-	c := newRoot(&app{})
-	c.InitDefaultHelpCmd()
-	c.InitDefaultCompletionCmd()
-	return c
+	return newRoot(&app{})
 }
 
 // shimCommand runs the shim where the program agentform-shim is not installed.

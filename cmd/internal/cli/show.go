@@ -19,8 +19,9 @@ const lastEvents = 10
 func showCommand(a *app) *cobra.Command {
 	var detail string
 	c := &cobra.Command{
-		Use:   "show ADDR | PLANFILE",
-		Short: "Show one session in full, or a saved plan",
+		Use:     "show ADDR | PLANFILE",
+		Aliases: []string{"describe", "inspect"},
+		Short:   "Show one session in full, or a saved plan",
 		Long: `Shows one session in full: its state and activity, ids, last events, the end of its screen,
 and the commands to inspect it manually. A saved plan is shown as plan does.`,
 		Example: `  agentform show api

@@ -18,10 +18,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/cmd/internal/projectdir"
 	"github.com/agentform/agentform/cmd/internal/ui"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/stamp"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
@@ -34,12 +32,16 @@ func uiCommand(a *app) *cobra.Command {
 		Long: `Shows all sessions, those that need somebody first, and of the selected one its screen, diff,
 log, events, or the plan. It refreshes by itself, with and without a hub.
 
-  enter     attach; Ctrl-b d returns          l e p     log, events, plan; esc: screen
-  a         answer the question               d         diff
-  s         send text                         tab       next tab
-  r         restart                           j k g G   select; n: next that needs you
-  /         filter                            PgUp PgDn scroll; z: over the whole width
-  :         any command; % is the selected    ?         all keys; q: quit
+  enter      attach; Ctrl-b d returns
+  a          answer the question
+  s          send text
+  r          restart
+  d l e p    diff, log, events, plan; tab: the next of them; esc: screen
+  j k g G    select; n: next that needs you
+  PgUp PgDn  scroll; z: over the whole width
+  /          filter
+  :          any command; % is the selected session
+  ?          all keys; q: quit
 
 Agents go on when it ends.`,
 		Example: `  agentform ui
@@ -283,15 +285,4 @@ func (b *uiBackend) terminal(t ui.Terminal) *exec.Cmd {
 		}
 	}
 	return c
-}
-
-// hintUI names ui to a person in a project.
-func hintUI(a *app) error {
-	entries, _ := os.ReadDir(projectdir.Find(a.env.Dir).Dir) // unreadable: nothing to watch
-	manifest := func(e os.DirEntry) bool { return config.IsManifest(e.Name()) }
-	if !terminal(a.env.Stdin) || !terminal(a.env.Stdout) || !slices.ContainsFunc(entries, manifest) {
-		return nil
-	}
-	_, err := fmt.Fprintln(a.env.Stdout, "\nTo watch and steer the sessions of this project: agentform ui")
-	return err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/cli"
+	"github.com/agentform/agentform/cmd/internal/help"
 )
 
 // The reference is between these lines.
@@ -37,19 +38,25 @@ func section(b *strings.Builder, c *cobra.Command) {
 	if len(c.Aliases) > 0 {
 		b.WriteString("Also: `" + strings.Join(c.Aliases, "`, `") + "`.\n\n")
 	}
-	if flags := c.NonInheritedFlags(); flags.HasAvailableFlags() {
-		b.WriteString("Flags:\n\n")
-		block(b, flags.FlagUsages())
-	}
 	if c.HasExample() {
 		b.WriteString("Examples:\n\n")
 		block(b, c.Example)
+	}
+	flags := help.Flags(c.LocalFlags(), 100)
+	if c.Name() == "options" {
+		flags = help.Flags(c.Root().PersistentFlags(), 100)
+	} else if !c.HasParent() {
+		flags = ""
+	}
+	if flags != "" {
+		b.WriteString("Flags:\n\n")
+		block(b, flags)
 	}
 	if c.Name() == "completion" {
 		return // has the same text for each shell
 	}
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() && sub.Name() != "help" {
+		if sub.IsAvailableCommand() {
 			section(b, sub)
 		}
 	}

@@ -71,6 +71,14 @@ func fitting(lines []string, width, rows int) []string {
 	return append(shown, fmt.Sprintf("… %s more", plaintext.Count(len(lines)-1-len(shown), "line")), last)
 }
 
+// Rows returns how many lines of a terminal a painted text takes.
+func Rows(text string, width int) (rows int) {
+	for line := range strings.Lines(text) {
+		rows += height(strings.TrimRight(line, "\n"), width)
+	}
+	return rows
+}
+
 func height(line string, width int) int {
 	if width <= 0 {
 		return 1

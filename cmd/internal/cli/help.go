@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/help"
+	"github.com/agentform/agentform/cmd/internal/projectdir"
+	"github.com/agentform/agentform/config"
+)
+
+func helpWidth(a *app) int { return help.Width(a.out().Width) }
+
+func printHelp(a *app, text string) {
+	_ = paged(a, func() error { // as fmt.Fprint: nothing else could tell
+		_, err := io.WriteString(a.env.Stdout, text)
+		return err
+	})
+}
+
+// runRoot names ui to a person in a project.
+func runRoot(a *app, c *cobra.Command) error {
+	text := help.Text(c, helpWidth(a))
+	entries, _ := os.ReadDir(projectdir.Find(a.env.Dir).Dir) // unreadable: nothing to watch
+	manifest := func(e os.DirEntry) bool { return config.IsManifest(e.Name()) }
+	if terminal(a.env.Stdin) && terminal(a.env.Stdout) && slices.ContainsFunc(entries, manifest) {
+		text += "To watch and steer the sessions of this project: agentform ui\n"
+	}
+	printHelp(a, text)
+	return nil
+}
+
+func optionsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "options",
+		Short:   "List the flags that all commands have",
+		Example: "  agentform options",
+		Run:     func(c *cobra.Command, _ []string) { printHelp(a, help.Options(c.Root(), helpWidth(a))) },
+	}
+}
+
+// helpCommand changes cobra's command help, which completes the names of commands.
+func helpCommand(a *app, root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	c, _, err := root.Find([]string{"help"})
+	if err != nil {
+		return // cobra has no such command any more
+	}
+	all := false
+	c.Use, c.Short = "help [COMMAND]...", "Show the help of a command"
+	c.Long = "Shows the help of a command, or what agentform is and its commands."
+	c.Example = `  agentform help
+  agentform help --all
+  agentform help state mv
+  agentform help lifecycle`
+	c.Flags().BoolVar(&all, "all", false, "list all commands and topics, with descriptions")
+	c.Run = nil
+	c.RunE = func(c *cobra.Command, args []string) error {
+		topic, rest, err := c.Root().Find(args)
+		switch {
+		case err != nil:
+			return usageError{c.CommandPath(), err}
+		case len(rest) > 0:
+			return subcommand(topic, rest)
+		case all && topic == c.Root():
+			printHelp(a, help.All(topic, helpWidth(a)))
+			return nil
+		}
+		return topic.Help()
+	}
+}
+
+func completionCommand(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	c, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return // cobra has no such command any more
+	}
+	c.Short, c.Long = "Print a completion script for a shell", "Prints a script that completes commands, flags, addresses and manifest paths in a shell."
+	c.Example = `  source <(agentform completion bash)
+  agentform completion zsh > "${fpath[1]}/_agentform"
+  agentform completion fish > ~/.config/fish/completions/agentform.fish`
+	c.Args = subcommand
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	for _, shell := range c.Commands() {
+		x := shells[shell.Name()]
+		shell.Short, shell.Long, shell.Example = "Print the completion script for "+shell.Name(), x.long, x.example
+		shell.Args = arguments(0, 0)
+	}
+}
+
+var shells = map[string]struct{ long, example string }{
+	"bash": {"Prints the completion script for bash. It needs the package bash-completion. A new shell has it.", `  source <(agentform completion bash)
+  agentform completion bash | sudo tee /etc/bash_completion.d/agentform
+  agentform completion bash > $(brew --prefix)/etc/bash_completion.d/agentform`},
+	"zsh": {"Prints the completion script for zsh. Completion must be on, once: autoload -U compinit; compinit. A new shell has it.", `  source <(agentform completion zsh)
+  agentform completion zsh > "${fpath[1]}/_agentform"
+  agentform completion zsh > $(brew --prefix)/share/zsh/site-functions/_agentform`},
+	"fish": {"Prints the completion script for fish. A new shell has it.", `  agentform completion fish | source
+  agentform completion fish > ~/.config/fish/completions/agentform.fish`},
+	"powershell": {"Prints the completion script for PowerShell. To have it in each shell, add its output to your profile.",
+		"  agentform completion powershell | Out-String | Invoke-Expression"},
+}
