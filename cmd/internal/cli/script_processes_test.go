@@ -1,13 +1,18 @@
 package cli_test
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -77,4 +82,84 @@ func end(short string) (left []process) {
 		}
 	}
 	return left
+}
+
+// endLater makes a process, which outlives the tests, end what a script of theirs started
+// in a folder, if they are killed before they call done. It removes the folder.
+func endLater(short string) (done func(), err error) {
+	to, err := cleaner()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fmt.Fprintln(to, short); err != nil { // one write: scripts run at the same time
+		return nil, err
+	}
+	return func() { _, _ = fmt.Fprintln(to, short) }, nil // without it, nothing is left to do
+}
+
+// cleaner starts that process. Its input ends with the tests.
+var cleaner = sync.OnceValues(func() (io.Writer, error) {
+	c := exec.Command("endleftovers")
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // not killed with their group
+	to, err := c.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	return to, c.Start()
+})
+
+// endLeftovers is what it does: a folder that was named once only is left over.
+func endLeftovers() {
+	left := map[string]bool{}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		left[in.Text()] = !left[in.Text()]
+	}
+	for short, is := range left {
+		if is {
+			end(short)
+			_ = os.RemoveAll(short)
+		}
+	}
+}
+
+// Tests that are killed leave no process of their scripts.
+func TestLeftoversAreEnded(t *testing.T) {
+	t.Parallel()
+	c := exec.Command("endleftovers")
+	to, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sleepers []*exec.Cmd
+	for range 2 {
+		short, err := os.MkdirTemp("/tmp", "af")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { end(short); _ = os.RemoveAll(short) })
+		sleeper := exec.Command("sleep", "60")
+		sleeper.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+filepath.Join(short, "run"))
+		if err := sleeper.Start(); err != nil {
+			t.Fatal(err)
+		}
+		sleepers = append(sleepers, sleeper)
+		fmt.Fprintln(to, short)
+		if len(sleepers) == 2 { // whose script ended by itself
+			fmt.Fprintln(to, short)
+		}
+	}
+	to.Close() // the tests end
+	if err := c.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if alive(sleepers[0].Process.Pid) || !alive(sleepers[1].Process.Pid) {
+		t.Errorf("left over: alive %v; of a script that ended: alive %v", alive(sleepers[0].Process.Pid), alive(sleepers[1].Process.Pid))
+	}
+	for _, s := range sleepers {
+		_ = s.Process.Kill() // may be gone
+		_ = s.Wait()
+	}
 }

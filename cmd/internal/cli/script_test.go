@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 				Environ: os.Environ(), Args: os.Args[1:], Dir: dir, Version: "0.1.0",
 			}))
 		},
-		"fakeagent": func() { os.Exit(fakeagent.Main()) },
+		"fakeagent":    func() { os.Exit(fakeagent.Main()) },
+		"endleftovers": endLeftovers,
 	})
 }
 
@@ -74,7 +75,12 @@ func setup(e *testscript.Env, bin string) error {
 	if err != nil {
 		return err
 	}
+	done, err := endLater(short)
+	if err != nil {
+		return err
+	}
 	e.Defer(func() {
+		defer done()
 		if left := end(short); len(left) > 0 {
 			e.T().Log("could not end all that the script started:", left)
 		}

@@ -80,8 +80,13 @@ func newWorld(t *testing.T, manifest string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	done, err := endLater(short)
+	if err != nil {
+		t.Fatal(err)
+	}
 	w := &world{t: t, dir: filepath.Join(short, "shop")}
 	t.Cleanup(func() {
+		defer done()
 		end(short)
 		if err := os.RemoveAll(short); err != nil {
 			t.Error(err)
