@@ -28,7 +28,11 @@ func TestAdoptedRun(t *testing.T) {
 	if err != nil || !f.Adopted() || f.Agent != agent || !f.StartedAt.Equal(since) || f.BootID != proc.BootID() || f.Exit != nil {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if got := proc.ReadInfo(agent.PID); !slices.Equal(got.Argv, c.Argv) || got.Dir == "" {
+	got := proc.ReadInfo(agent.PID)
+	for end := time.Now().Add(5 * time.Second); len(got.Argv) == 0 && time.Now().Before(end); got = proc.ReadInfo(agent.PID) {
+		time.Sleep(time.Millisecond) // Start returns before the kernel has set the arguments
+	}
+	if !slices.Equal(got.Argv, c.Argv) || got.Dir == "" {
 		t.Errorf("seen: %+v", got)
 	}
 	if _, _, ok := proc.ZombieExit(agent); ok {
