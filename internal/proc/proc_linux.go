@@ -5,16 +5,26 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
-// BootID names this boot of the machine; empty if the kernel does not tell.
-var BootID = sync.OnceValue(func() string {
+var bootID atomic.Pointer[string] // nil: not read yet
+
+// BootID names this boot of the machine; empty if it cannot be read, as without a free
+// file descriptor.
+func BootID() string {
+	if id := bootID.Load(); id != nil {
+		return *id
+	}
 	var buf [64]byte
-	b, _ := readProc("/proc/sys/kernel/random/boot_id", buf[:])
-	return strings.TrimSpace(string(b))
-})
+	b, err := readProc("/proc/sys/kernel/random/boot_id", buf[:])
+	id := strings.TrimSpace(string(b))
+	if err == nil && id != "" {
+		bootID.Store(&id)
+	}
+	return id
+}
 
 func procPath(pid int, name string) string {
 	return "/proc/" + strconv.Itoa(pid) + "/" + name
