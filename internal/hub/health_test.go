@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,6 +145,43 @@ func TestHeartbeats(t *testing.T) {
 		time.Sleep(time.Minute)
 		if got := r.events("rests", history.Healthy); len(got) != 1 {
 			t.Errorf("that it is well again was told %d times", len(got))
+		}
+	})
+}
+
+// stuck is a runtime whose probes take for as long as they may.
+type stuck struct {
+	probed
+	begun *atomic.Int64
+}
+
+func (s stuck) Probe(ctx context.Context, _ session.Location, _ string, _ []string, _ time.Duration) (string, error) {
+	s.begun.Add(1)
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// A hub that ends takes no heartbeat that was still to be taken.
+func TestHeartbeatsEndWithTheHub(t *testing.T) {
+	in(t, func(r *room) {
+		var specs []session.Spec
+		for i := range 12 {
+			specs = append(specs, r.spec(fmt.Sprint("s", i), func(s *session.Spec) { s.Health.Heartbeat = &session.Heartbeat{Command: []string{"true"}} }))
+		}
+		r.apply(specs...)
+		var begun atomic.Int64
+		_, stop := r.hub(func(c *hub.Config) {
+			c.Open = func(by string) *engine.Engine {
+				e := r.open(by)
+				e.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return stuck{probed{r.rt, r}, &begun}, nil }
+				return e
+			}
+		})
+		time.Sleep(time.Minute)
+		at := begun.Load()
+		stop()
+		if n := begun.Load(); at == 0 || n != at {
+			t.Errorf("%d heartbeats were begun, and %d when the hub had ended", at, n)
 		}
 	})
 }

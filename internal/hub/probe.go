@@ -52,7 +52,13 @@ func (x *prober) start(ctx context.Context, s *Snapshot, memories map[session.Ad
 		m.probing, m.probedAt = true, s.At
 		out := probed{address: r.Address, run: r.Run.ID, at: s.At}
 		x.work.Go(func() {
-			x.slots <- struct{}{} // which is soon free when ctx ends
+			select {
+			case x.slots <- struct{}{}:
+			case <-ctx.Done():
+				out.skipped = true
+				x.done <- out
+				return
+			}
 			failed, err := heartbeat(ctx, rt, target, k.Live.Location, r.Run.ID, p)
 			<-x.slots
 			out.outcome, out.skipped = health.Probe{OK: failed == "", Detail: failed}, err != nil
