@@ -2,10 +2,12 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -32,7 +34,7 @@ func hold(ctx context.Context, common string) (release func(), err error) {
 	var holder string
 	for since := time.Now(); ; {
 		held, err := l.TryLock()
-		if err != nil {
+		if err != nil && !errors.Is(err, syscall.EINTR) {
 			return nil, fmt.Errorf("lock repository %s: %w", common, err)
 		}
 		if held {
