@@ -146,7 +146,7 @@ func TestUI(t *testing.T) {
 	x.keys("C-b", "d")
 	x.await(`(?s)\[Screen\].*you said: by hand`)
 	x.tmux("resize-window", "-t", "ui", "-x", "50", "-y", "10")
-	x.await(`(?s)^shop .*\n  SESSION *\n.*enter attach.*help *\n$`)
+	x.await(`(?s)^shop .*\n  SESSION *\n.*enter attach.*q quit *\n$`)
 	x.tmux("resize-window", "-t", "ui", "-x", "120", "-y", "30")
 	x.await(`: command  \? help  q quit`)
 
@@ -217,6 +217,28 @@ session "api" {
 	x.await(`run "touch x"\?.*\[y\] Yes`)
 	x.keys("n")
 	x.await(`answer api: .*answered no`)
+
+	git := func(args ...string) {
+		c := exec.Command("git", append([]string{"-C", path}, args...)...)
+		c.Env = w.env
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	git("add", "new.txt")
+	git("commit", "-qm", "add a file")
+	x.keys("Escape")
+	x.await(`agents/api  \+1 ↑1`)
+	x.keys("L")
+	x.await(`s squash (?s).*land api\? m/s/r/p`)
+	x.keys("m")
+	x.await(`(?s)Remove session.api.*\[no\]:`)
+	x.keys("Enter")
+	x.await(`Press Enter to return`)
+	x.keys("Enter")
+	x.await(`agents/api  none`)
+	x.keys("x", "y")
+	x.await(`api +stopped`)
 	x.keys("q")
 	x.await(`left with 0`)
 }

@@ -35,7 +35,8 @@ log, events, or the plan. It refreshes by itself, with and without a hub.
   enter      attach; Ctrl-b d returns
   a          answer the question
   s          send text
-  r          restart
+  r x        restart, stop
+  L          land its work
   d l e p    diff, log, events, plan; tab: the next of them; esc: screen
   j k g G    select; n: next that needs you
   PgUp PgDn  scroll; z: over the whole width
@@ -70,11 +71,11 @@ func runUI(ctx context.Context, a *app) error {
 	}
 	style := a.out()
 	a.log = slog.New(slog.DiscardHandler) // the terminal is taken
+	e.countChangesBeside()
 	b := &uiBackend{app: a, color: style.Color, observer: e}
 	b.read = b.manifest()
 	err = ui.Run(ctx, ui.Backend{Look: b.look, Heard: b.heard, Load: b.load, Do: b.do, Terminal: b.terminal},
-		ui.Options{In: in, Out: out, Color: style.Color, First: first,
-			Tabs: []ui.Tab{ui.Screen, ui.Diff, ui.Log, ui.Events, ui.Plan}})
+		ui.Options{In: in, Out: out, Color: style.Color, First: first})
 	if errors.Is(err, ui.ErrInterrupted) {
 		return outcome(exitInterrupted)
 	}
@@ -97,7 +98,9 @@ func (b *uiBackend) look(ctx context.Context) (ui.Fleet, error) {
 		if err != nil {
 			return ui.Fleet{}, err
 		}
-		b.observer, b.read = e, b.manifest()
+		e.countChangesBeside()
+		b.observer = e
+		b.read = b.manifest()
 	}
 	s, err := b.observer.observe(ctx)
 	if err != nil {
@@ -115,7 +118,7 @@ func (b *uiBackend) heard() int64 {
 			runs = append(runs, r.Run.ID)
 		}
 	}
-	return b.observer.activity.Heard(runs)
+	return b.observer.activity.Heard(runs) + b.observer.beside.found()
 }
 
 // manifest returns what tells whether the manifest has changed.
@@ -173,9 +176,12 @@ func fleetOf(s *snapshot, now time.Time) ui.Fleet {
 }
 
 func rowOf(x api.Session, live *session.Live, now time.Time) ui.Row {
-	text, color, why := view.Glance(x, now)
-	r := ui.Row{Address: x.Address, Status: text, Color: ui.Color(color), Reason: why, Needs: x.Needs != nil, Question: x.Question,
+	g := view.GlanceOf(x, now)
+	r := ui.Row{Address: x.Address, Status: g.Status, Color: ui.Color(g.Color), Reason: g.Reason, Needs: x.Needs != nil, Question: x.Question,
 		About: strings.Join([]string{x.Role, x.Agent, x.Branch, x.Runtime}, " ")}
+	if r.Work = x.Branch; x.Changes != nil {
+		r.Work += "  " + g.Changes
+	}
 	if live != nil {
 		r.Screen, r.Moved = live.Screen, live.MovedAt
 	}
@@ -183,7 +189,7 @@ func rowOf(x api.Session, live *session.Live, now time.Time) ui.Row {
 	if e := x.LastEvent; e != nil {
 		at = e.Time
 	}
-	r.Version = fmt.Sprint(r.Moved.UnixNano(), at.UnixNano(), x.State, x.Activity, x.Detail)
+	r.Version = fmt.Sprint(r.Moved.UnixNano(), at.UnixNano(), x.State, x.Activity, x.Detail, g.Changes)
 	return r
 }
 

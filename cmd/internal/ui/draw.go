@@ -171,15 +171,27 @@ func emptyList(m Model) string {
 }
 
 func titlesOf(m Model, columns int) string {
-	parts := make([]string, len(m.tabs))
-	for i, t := range m.tabs {
-		if t == m.tab {
-			parts[i] = paint(m, Reverse, "["+titles[t]+"]")
+	if all := strings.Join(titles, "   "); width(all)+2 <= columns {
+		return titlesWith(m, titles)
+	}
+	short := make([]string, len(titles))
+	for i, t := range titles {
+		short[i] = t[:1]
+	}
+	short[m.tab] = titles[m.tab]
+	return titlesWith(m, short)
+}
+
+func titlesWith(m Model, names []string) string {
+	parts := make([]string, len(names))
+	for i, name := range names {
+		if Tab(i) == m.tab {
+			parts[i] = paint(m, Reverse, "["+name+"]")
 		} else {
-			parts[i] = paint(m, Dim, " "+titles[t]+" ")
+			parts[i] = paint(m, Dim, " "+name+" ")
 		}
 	}
-	return fit(strings.Join(parts, " "), columns)
+	return strings.Join(parts, " ")
 }
 
 // pageOf returns the visible lines of the selected tab.
@@ -309,16 +321,32 @@ func promptOf(m Model) (prompt, note string) {
 		return ":agentform ", paint(m, Dim, "% is "+m.selected.Short()+"; q quits")
 	case sending:
 		return "send to " + name + ": ", ""
-	case restarting:
-		return "restart " + name + "? y/n ", ""
+	case confirming:
+		return m.act + " " + name + "? y/n ", ""
+	case landing:
+		row, _ := m.row()
+		return "land " + name + "? m/s/r/p ", paint(m, Plain, "m merge  s squash  r rebase  p pull request  ") + paint(m, Dim, plaintext.OneLine(row.Work))
 	case answering:
-		return "answer " + name + ": ", paint(m, Yellow, plaintext.OneLine(m.question.Text)) + " " + paint(m, Plain, choices(*m.question))
+		return "answer " + name + ": ", questionOf(m)
 	}
 	return "", ""
 }
 
-// choices returns the keys that answer a question.
-func choices(q session.Question) string {
+// questionOf returns the question and the keys that answer it, which are all shown: never
+// a yes without its no.
+func questionOf(m Model) string {
+	text, keys := plaintext.OneLine(m.question.Text), choices(*m.question, 0)
+	for _, label := range []int{24, 12, 8, 1} {
+		if width(keys) > m.width-min(width(text), 6)-1 {
+			keys = choices(*m.question, label)
+		}
+	}
+	return shorten(paint(m, Yellow, text), max(m.width-width(keys)-1, 1)) + " " + paint(m, Plain, keys)
+}
+
+// choices returns the keys that answer a question, with labels that are cut to a width if
+// it is not 0.
+func choices(q session.Question, columns int) string {
 	keys := map[string]string{session.Yes: "y", session.Always: "a", session.No: "n"}
 	var parts []string
 	for _, o := range q.Options {
@@ -329,7 +357,11 @@ func choices(q session.Question) string {
 		if o.Text {
 			key = "text"
 		}
-		parts = append(parts, "["+key+"] "+plaintext.OneLine(o.Label))
+		label := plaintext.OneLine(o.Label)
+		if columns > 0 {
+			label = shorten(label, columns)
+		}
+		parts = append(parts, "["+key+"] "+label)
 	}
 	if len(q.Options) == 0 {
 		parts = append(parts, "[text]")
@@ -352,10 +384,8 @@ func noteOf(m Model) string {
 		return paint(m, Dim, strings.Join(m.running, ", ")+"…")
 	case m.problem != "":
 		return paint(m, Red, plaintext.OneLine(m.problem))
-	case row.Reason != "":
-		return paint(m, row.Color, plaintext.OneLine(row.Reason))
 	}
-	return ""
+	return sides(paint(m, row.Color, plaintext.OneLine(row.Reason)), paint(m, Dim, plaintext.OneLine(row.Work)), m.width)
 }
 
 // hints are the keys, in the order in which they are left out where there is no room.
@@ -363,8 +393,8 @@ var hints = []struct {
 	text string
 	rank int
 }{
-	{"enter attach", 9}, {"a answer", 8}, {"s send", 7}, {"d diff", 6}, {"l log", 5}, {"p plan", 4}, {"r restart", 3},
-	{"/ filter", 2}, {": command", 0}, {"? help", 10}, {"q quit", 1},
+	{"enter attach", 11}, {"a answer", 10}, {"s send", 9}, {"d diff", 8}, {"l log", 6}, {"e events", 1}, {"p plan", 3}, {"r restart", 4},
+	{"x stop", 2}, {"L land", 7}, {"/ filter", 5}, {": command", 0}, {"? help", 13}, {"q quit", 12},
 }
 
 func hintsOf(m Model) string {
@@ -387,16 +417,16 @@ func hintsOf(m Model) string {
 // offered reports whether a key does something now.
 func offered(m Model, key string) bool {
 	row, _ := m.row()
-	return !(key == "a" && row.Question == nil || key == "d" && !slices.Contains(m.tabs, Diff))
+	return key != "a" || row.Question != nil
 }
 
 var helpText = [][2]string{
 	{"enter", "attach; Ctrl-b d returns"},
 	{"a", "answer the question"},
 	{"s", "send text to the agent"},
-	{"r", "restart"},
-	{"l e p  esc", "Log, Events, Plan; Screen"},
-	{"d", "Diff"},
+	{"r  x", "restart, stop"},
+	{"L", "land: merge its work, or open a pull request"},
+	{"d l e p  esc", "Diff, Log, Events, Plan; Screen"},
 	{"tab  1-5", "next tab; a tab"},
 	{"j k ↓ ↑  g G", "select; first, last"},
 	{"n", "next that needs you"},
@@ -412,8 +442,8 @@ func helpOf(m Model) []string {
 	lines := make([]string, bodyHeight(m)+1)
 	i := 0
 	for _, h := range helpText {
-		if h[0] == "d" && !slices.Contains(m.tabs, Diff) || i+1 >= len(lines) {
-			continue
+		if i+1 >= len(lines) {
+			break
 		}
 		i++
 		lines[i] = fit("  "+fit(paint(m, Bold, h[0]), 14)+" "+h[1], m.width)

@@ -17,8 +17,10 @@ func (m *Model) key(k Key) []any {
 	case helping:
 		m.mode = browsing
 		return nil
-	case restarting:
+	case confirming:
 		return confirm(m, k)
+	case landing:
+		return land(m, k)
 	case answering:
 		if word, chosen := option(*m, k); chosen {
 			return m.answer(word)
@@ -72,13 +74,11 @@ func (m *Model) browse(k Key) []any {
 	case "p":
 		m.show(Plan)
 	case "tab":
-		m.show(nextTab(*m, 1))
+		m.show((m.tab + 1) % Tab(len(titles)))
 	case "shift+tab":
-		m.show(nextTab(*m, -1))
+		m.show((m.tab + Tab(len(titles)) - 1) % Tab(len(titles)))
 	case "1", "2", "3", "4", "5":
-		if n, _ := strconv.Atoi(k.Name); n <= len(m.tabs) {
-			m.show(m.tabs[n-1])
-		}
+		m.show(Tab(k.Name[0] - '1'))
 	case "z":
 		m.zoomed = !m.zoomed
 	default:
@@ -88,11 +88,6 @@ func (m *Model) browse(k Key) []any {
 		return act(m, k.Name, row)
 	}
 	return nil
-}
-
-// nextTab returns the tab so many places to the right.
-func nextTab(m Model, by int) Tab {
-	return m.tabs[(slices.Index(m.tabs, m.tab)+by+len(m.tabs))%len(m.tabs)]
 }
 
 // act does what a key asks of the selected session.
@@ -109,8 +104,11 @@ func act(m *Model, key string, row Row) []any {
 		m.ask(answering, "")
 	case "s":
 		m.ask(sending, "")
-	case "r":
-		m.ask(restarting, "")
+	case "r", "x":
+		m.act = map[string]string{"r": "restart", "x": "stop"}[key]
+		m.ask(confirming, "")
+	case "L":
+		m.ask(landing, "")
 	}
 	return nil
 }
@@ -182,14 +180,26 @@ func (m *Model) scroll(key string) bool {
 	return true
 }
 
-// confirm restarts the session if the key says so.
+// confirm restarts or stops the session if the key says so.
 func confirm(m *Model, k Key) []any {
 	m.mode = browsing
 	if k.Name != "y" {
-		m.say("not restarted", false)
+		m.say(m.act+" canceled", false)
 		return nil
 	}
-	return m.do("restart "+m.target.Short(), "restart", "--", string(m.target))
+	return m.do(m.act+" "+m.target.Short(), m.act, "--", string(m.target))
+}
+
+// land lands the work of the session in the way that the key says. The terminal is the
+// command's, which asks what becomes of the session.
+func land(m *Model, k Key) []any {
+	m.mode = browsing
+	method, chosen := map[string]string{"m": "--merge", "s": "--squash", "r": "--rebase", "p": "--pr"}[k.Name]
+	if !chosen {
+		m.say("land canceled", false)
+		return nil
+	}
+	return []any{Terminal{Args: []string{"land", method, "--", string(m.target)}, Stay: true}}
 }
 
 // do runs a command in the background.

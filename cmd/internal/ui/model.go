@@ -25,6 +25,7 @@ type Row struct {
 	Reason   string // why, in one line
 	Needs    bool   // it needs a person
 	About    string // what else a filter finds: role, agent, branch
+	Work     string // its branch, and what it changed
 	Screen   string // as last observed
 	Question *session.Question
 	Moved    time.Time // last output
@@ -74,7 +75,8 @@ const (
 	commanding
 	sending
 	answering
-	restarting // to be confirmed
+	confirming // what act says
+	landing
 	helping
 )
 
@@ -96,7 +98,6 @@ type content struct {
 type Model struct {
 	width, height int
 	color         bool
-	tabs          []Tab
 	now           time.Time
 
 	fleet    Fleet
@@ -116,6 +117,7 @@ type Model struct {
 	mode     mode
 	line     line
 	target   session.Address // of mode
+	act      string          // to be confirmed: restart or stop
 	question *session.Question
 	message  string
 	bad      bool // message is an error
@@ -123,9 +125,9 @@ type Model struct {
 	leaving  bool // as soon as nothing is running
 }
 
-// New returns a model with tabs that has not observed anything.
-func New(color bool, tabs ...Tab) Model {
-	return Model{color: color, tabs: tabs, width: 80, height: 24, loaded: map[page]content{}}
+// New returns a model that has not observed anything.
+func New(color bool) Model {
+	return Model{color: color, width: 80, height: 24, loaded: map[page]content{}}
 }
 
 // What Update takes.
@@ -256,9 +258,8 @@ func (m *Model) choose(a session.Address) {
 	}
 }
 
-// show shows a tab that the model has.
 func (m *Model) show(t Tab) {
-	if t != m.tab && slices.Contains(m.tabs, t) {
+	if t != m.tab {
 		m.tab, m.up, m.right = t, 0, 0
 	}
 }

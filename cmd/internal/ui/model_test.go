@@ -26,7 +26,7 @@ type person struct {
 }
 
 func open(t *testing.T, width, height int, rows ...ui.Row) *person {
-	p := &person{t: t, Model: ui.New(false, ui.Screen, ui.Diff, ui.Log, ui.Events, ui.Plan), at: begin}
+	p := &person{t: t, Model: ui.New(false), at: begin}
 	p.resize(width, height)
 	p.give(ui.Observed{Fleet: fleet(rows...)})
 	return p
@@ -336,6 +336,41 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestStopAndLand asks before both.
+func TestStopAndLand(t *testing.T) {
+	worked := row("a", "idle")
+	worked.Work = "agents/a  +3 ↑1"
+	p := open(t, 80, 24, worked)
+	p.see("agents/a  +3 ↑1")
+	p.press("x", "n")
+	p.see("stop canceled")
+	p.press("x", "y")
+	if got := asked[ui.Do](p); len(got) != 1 || !slices.Equal(got[0].Args, []string{"stop", "--", "session.a"}) {
+		t.Errorf("asked for %+v", p.requests)
+	}
+	for key, want := range map[string]string{"m": "--merge", "s": "--squash", "r": "--rebase", "p": "--pr"} {
+		p.press("L")
+		p.see("s squash", "agents/a  +3 ↑1")
+		p.press(key)
+		if got := asked[ui.Terminal](p); len(got) != 1 || !slices.Equal(got[0].Args, []string{"land", want, "--", "session.a"}) || !got[0].Stay {
+			t.Errorf("%s: asked for %+v", key, p.requests)
+		}
+	}
+	p.press("L", "esc")
+	if p.see("land canceled"); len(p.requests) != 0 {
+		t.Errorf("asked for %+v", p.requests)
+	}
+}
+
+// TestTitles shows which tab is selected, however narrow the page is.
+func TestTitles(t *testing.T) {
+	p := open(t, 60, 20, row("a", "idle"))
+	for i, title := range []string{"[Screen]  D   L   E   P ", " S  [Diff]  L ", " D  [Log]  E ", "[Events]  P", " E  [Plan]"} {
+		p.press(fmt.Sprint(i + 1))
+		p.see(title)
+	}
+}
+
 func question() *session.Question {
 	return &session.Question{ID: "q1", Text: `run "touch x"?`, Options: []session.Option{
 		{Number: 1, Word: session.Yes, Label: "Yes"},
@@ -361,6 +396,12 @@ func TestAnswer(t *testing.T) {
 		if len(got) != 1 || !slices.Equal(got[0].Args, []string{"answer", "--question", "q1", "--", "session.a", want}) {
 			t.Errorf("%s: asked for %+v", keys, p.requests)
 		}
+	}
+	// Where there is little room, labels and question are cut, and no answer is left out.
+	for _, columns := range []int{80, 60, 50} {
+		p := open(t, columns, 20, asks)
+		p.press("a")
+		p.see("[y] Yes", "[a] Yes", "[text] ", "[n] No")
 	}
 	p := open(t, 80, 24, asks)
 	p.press("a", "esc")
@@ -399,7 +440,7 @@ func TestHostile(t *testing.T) {
 	for _, color := range []bool{false, true} {
 		r := row("a", "asks"+evil)
 		r.Reason, r.Screen, r.Question = evil, strings.Repeat(evil+"\n", 30), &session.Question{Text: evil, Options: []session.Option{{Number: 1, Label: evil}}}
-		m := ui.New(color, ui.Screen, ui.Diff, ui.Log, ui.Events, ui.Plan)
+		m := ui.New(color)
 		f := fleet(r)
 		f.Project, f.Counts, f.Hub = evil, evil, evil
 		m, _ = m.Update(ui.Observed{Fleet: f}, begin)

@@ -30,7 +30,6 @@ type Backend struct {
 type Options struct {
 	In, Out *os.File
 	Color   bool
-	Tabs    []Tab
 	First   Fleet // shown until the first look, without a time
 }
 
@@ -43,7 +42,7 @@ func Run(ctx context.Context, b Backend, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := &program{
-		ctx: ctx, cancel: cancel, backend: b, model: New(o.Color, o.Tabs...), screen: screen{in: o.In, out: o.Out},
+		ctx: ctx, cancel: cancel, backend: b, model: New(o.Color), screen: screen{in: o.In, out: o.Out},
 		messages: make(chan any), stopLoad: func() {},
 	}
 	if err := p.screen.take(); err != nil {

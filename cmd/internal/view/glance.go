@@ -7,8 +7,15 @@ import (
 	"github.com/agentform/agentform/internal/status"
 )
 
-// Glance returns a session for a list: its status in words, the color of it as parameters
-// of SGR, and why, in one line and without the answers to a question.
-func Glance(x api.Session, now time.Time) (text, color, reason string) {
-	return status.Text(x, now), string(wordInk(x)), withoutAnswers(x, why(x, now))
+// Glance is a session in a list.
+type Glance struct {
+	Status  string // in words
+	Color   string // of Status, as parameters of SGR
+	Reason  string // why, in one line and without the answers to a question
+	Changes string // of its workspace; a dash if they are not known
+}
+
+// GlanceOf returns a session for a list.
+func GlanceOf(x api.Session, now time.Time) Glance {
+	return Glance{status.Text(x, now), string(wordInk(x)), withoutAnswers(x, why(x, now)), changed(x.Changes)}
 }
