@@ -39,6 +39,7 @@ type Facts struct {
 	Ref     string           // in the repository, of a branch that was fetched from a clone; empty: it works in a worktree
 	Doing   session.Activity
 	Asks    string // what it asks, if it is blocked
+	Answers bool   // the answers to it are known
 	Unsaved git.Risk
 
 	Base     string       // a branch; empty: none is known
@@ -152,7 +153,11 @@ func checkSession(f Facts, _ Request) *Refusal {
 		if f.Asks != "" {
 			asks = ": " + f.Asks
 		}
-		return &Refusal{Why: fmt.Sprintf("%s asks something%s", f.Address, asks), Next: "agentform attach " + name + " shows it"}
+		next := "agentform attach " + name + " shows it"
+		if f.Answers {
+			next = "agentform answer " + name + " ANSWER answers it"
+		}
+		return &Refusal{Why: fmt.Sprintf("%s asks something%s", f.Address, asks), Next: next}
 	}
 	return nil
 }

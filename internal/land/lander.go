@@ -28,6 +28,7 @@ type Lander struct {
 	Environ environ.Vars
 	Doing   session.Activity
 	Asks    string
+	Answers bool // of what it asks, the answers are known
 	// Sessions tells who works in a checkout, and what they do.
 	Sessions func(path string) (session.Address, session.Activity)
 	// Elsewhere runs git in the workspace, if its agent is not trusted on this machine; else
@@ -73,7 +74,7 @@ func (l *Lander) user(ctx context.Context) (git.User, error) {
 // Look finds the facts. The branch of a clone is fetched.
 func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
 	t := l.Record.Tree
-	f = Facts{Address: l.Record.Address, Branch: t.Branch, Doing: l.Doing, Asks: l.Asks}
+	f = Facts{Address: l.Record.Address, Branch: t.Branch, Doing: l.Doing, Asks: l.Asks, Answers: l.Answers}
 	look, ref := git.Look, "refs/heads/"+t.Branch
 	if l.clone() {
 		look, ref, f.Ref = git.LookClone, l.Ref, l.Ref

@@ -16,7 +16,6 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -41,8 +40,9 @@ or docker:CONTAINER. The part after the last slash is the name of the tmux sessi
 container must be declared in the manifest, with its image.
 
 If the manifest declares ADDR, the session becomes that one; it must work in the declared
-workspace, on the declared branch. Otherwise its program, directory and branch are
-detected. Adopted sessions are never destroyed for missing from the manifest.
+workspace, on the declared branch. Otherwise its program, checkout and branch are
+detected; an agent that works in a directory of a checkout starts at its top when it is
+restarted. Adopted sessions are never destroyed for missing from the manifest.
 
 A managed session that was removed from the state (see state rm) is adopted by its own
 address. An import block in a manifest does the same with apply; init --from-tmux writes
@@ -126,7 +126,7 @@ func describeLive(ctx context.Context, a *app, p *project.Project, address sessi
 			return spec, nil
 		}
 	}
-	asked := config.Request{Address: address, Dir: git.Look(l.Dir)}
+	asked := config.Request{Address: address, Dir: discover.Checkout(l.Dir)}
 	if found, ok := discover.Below(l.Agent.PID, p.Manifest.Agents); ok {
 		asked.Agent, asked.Args = found.Name, found.Args
 	} else if name, args, ok := discover.Recognize(p.Manifest.Agents, l.Command); ok {

@@ -177,7 +177,7 @@ func newLander(ctx context.Context, a *app, p *project.Project, address session.
 		},
 	}
 	if k.Look != nil && k.Diagnosis.Alive != nil && *k.Diagnosis.Alive {
-		l.Doing, l.Asks = k.Look.Activity, k.Look.Detection.Detail
+		l.Doing, l.Asks, l.Answers = k.Look.Activity, k.Look.Detection.Detail, k.Look.Detection.Question != nil
 	}
 	if r.Tree.Mode == session.Clone && !r.Spec.Runtime.Traits().HostGit {
 		rt, err := e.reconciler.For(r.Spec)

@@ -152,7 +152,7 @@ func inPanes(socket string, panes []tmux.PaneInfo, agents map[string]config.Agen
 			ID: "tmux:" + socket + "/" + p.Name, Socket: socket, Name: p.Name, Pane: p.Pane, Agent: a.Name,
 			Workspace: cmp.Or(proc.Dir(a.PID), p.Dir), IdleSince: p.ActiveAt, Managed: p.Mark,
 		}
-		s.Branch = branchOf(s.Workspace)
+		s.Branch = Checkout(s.Workspace).Branch
 		if strings.Contains(p.Name, "/") {
 			s.Problem = "the name of its tmux session has a slash"
 			s.Remedy = fmt.Sprintf("%s rename-session -t %s %s", command(socket), plaintext.ShellWord("="+p.Name), strings.ReplaceAll(p.Name, "/", "-"))
@@ -180,16 +180,15 @@ func command(socket string) string {
 	return "tmux -L " + plaintext.ShellWord(socket)
 }
 
-// branchOf returns the branch of the checkout around a directory; empty: there is none, or
-// it is detached.
-func branchOf(dir string) string {
+// Checkout returns the checkout around a directory. If there is none, or it is detached, it
+// returns the directory itself.
+func Checkout(dir string) session.Checkout {
 	for at := dir; filepath.IsAbs(at); at = filepath.Dir(at) {
-		if co := git.Look(at); co.Git {
-			return co.Branch
-		}
-		if at == "/" {
+		if co := git.Look(at); co.Git && co.Branch != "" {
+			return co
+		} else if co.Git || at == "/" {
 			break
 		}
 	}
-	return ""
+	return git.Look(dir)
 }

@@ -147,7 +147,12 @@ func commandFor(verb string, x api.Session) string {
 }
 
 // answerWith returns the command for a session that asks something.
-func answerWith(x api.Session) string { return cmp.Or(howToAnswer(x), commandFor("attach", x)) }
+func answerWith(x api.Session) string {
+	if x.Question != nil && slices.Contains(x.Question.Names(), session.Yes) {
+		return commandFor("answer", x) + " yes"
+	}
+	return cmp.Or(howToAnswer(x), commandFor("attach", x))
+}
 
 // cutLine returns a text as one line of at most 60 characters.
 func cutLine(text string) string {
