@@ -136,6 +136,7 @@ func TestUI(t *testing.T) {
 	x.keys("?")
 	x.await(`any key returns`)
 	x.keys("x", "Escape")
+	x.await(`\[Screen\]`) // Esc and a key at once are Alt and the key
 
 	// Attach and back, also with another size.
 	x.keys("Enter")
