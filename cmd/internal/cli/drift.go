@@ -27,11 +27,9 @@ import (
 type driftOptions struct {
 	planFlags
 	ignore            []string
-	format            string
+	format            *string
 	exitcode, offline bool
 }
-
-var driftFormats = []string{"text", "json", "markdown", "junit", "sarif", "github"}
 
 func driftCommand(a *app) *cobra.Command {
 	var o driftOptions
@@ -51,26 +49,13 @@ sessions are not inspected.`,
   agentform drift --format=sarif > drift.sarif
   agentform drift --offline --state state.json`,
 		RunE: func(c *cobra.Command, _ []string) error { return runDrift(c.Context(), a, o) },
-		PreRunE: func(c *cobra.Command, _ []string) error {
-			if !slices.Contains(driftFormats, o.format) {
-				return usageError{c.CommandPath(), fmt.Errorf("--format %q: want %s", o.format, strings.Join(driftFormats, ", "))}
-			}
-			if a.globals.json && c.Flags().Changed("format") && o.format != "json" {
-				return usageError{c.CommandPath(), errors.New("--json is --format=json: give one of them")}
-			}
-			if a.globals.json {
-				o.format = "json"
-			}
-			return nil
-		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&o.format, "format", "text", "output `format`: "+strings.Join(driftFormats, ", "))
+	o.format = formatFlag(a, c, "text", "json", "markdown", "junit", "sarif", "github")
 	flags.BoolVar(&o.exitcode, "detailed-exitcode", false, "exit 0: no drift, 1: error, 2: drift")
 	flags.StringArrayVar(&o.ignore, "ignore", nil, "ignore drift of this `address` (repeatable)")
 	flags.BoolVar(&o.offline, "offline", false, "compare the state with the manifest; do not inspect running sessions")
 	o.registerTargets(a, c)
-	completeFlag(c, "format", words(driftFormats...))
 	completeFlag(c, "ignore", completeAddresses(a, unlimited))
 	return c
 }
@@ -97,8 +82,8 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	}
 	report.Project, report.Agentform, report.Dir = p.Manifest.Project, a.env.Version, p.Manifest.Root
 	report.Lineage = s.Lineage
-	locate(ctx, p, &report, o.format)
-	if err := printDrift(a, report, o.format); err != nil {
+	locate(ctx, p, &report, *o.format)
+	if err := printDrift(a, report, *o.format); err != nil {
 		return err
 	}
 	a.log.Debug("compared", "state", p.State, "serial", report.Serial, "complete", report.Complete, "differences", len(report.Items))
@@ -345,21 +330,27 @@ func printDrift(a *app, r view.DriftReport, format string) error {
 	switch format {
 	case "json":
 		return view.DriftJSON(a.env.Stdout, r)
-	case "markdown":
-		return ci.Markdown(a.env.Stdout, r)
 	case "junit":
 		return ci.JUnit(a.env.Stdout, r)
 	case "sarif":
 		return ci.SARIF(a.env.Stdout, r)
-	case "github":
-		return errors.Join(
-			ci.GitHub(a.env.Stdout, r),
-			addTo(a, "GITHUB_STEP_SUMMARY", func(w io.Writer) error { return ci.Markdown(w, r) }),
-			addTo(a, "GITHUB_OUTPUT", func(w io.Writer) error { return ci.GitHubOutputs(w, r) }),
-		)
+	case "text":
+		a.warn(r.Problems)
+		return view.Drift(a.env.Stdout, a.out(), r)
 	}
-	a.warn(r.Problems)
-	return view.Drift(a.env.Stdout, a.out(), r)
+	return printReport(a, ci.Drift(r), format)
+}
+
+// printReport writes a report as Markdown or for GitHub Actions.
+func printReport(a *app, r ci.Report, format string) error {
+	if format == "markdown" {
+		return ci.Markdown(a.env.Stdout, r)
+	}
+	return errors.Join(
+		ci.GitHub(a.env.Stdout, r),
+		addTo(a, "GITHUB_STEP_SUMMARY", func(w io.Writer) error { return ci.Markdown(w, r) }),
+		addTo(a, "GITHUB_OUTPUT", func(w io.Writer) error { return ci.GitHubOutputs(w, r) }),
+	)
 }
 
 func addTo(a *app, variable string, write func(io.Writer) error) error {
@@ -381,11 +372,7 @@ func addTo(a *app, variable string, write func(io.Writer) error) error {
 func locate(ctx context.Context, p *project.Project, r *view.DriftReport, format string) {
 	name := func(file string) string { return file }
 	if format != "text" && format != "json" {
-		top, err := git.Toplevel(ctx, p.Manifest.Root)
-		if err != nil {
-			top = p.Manifest.Root // without a repository or git, the project's directory
-		}
-		name = func(file string) string { return from(top, p.Manifest.Root, file) }
+		name = fromTop(ctx, p)
 	}
 	if len(p.Manifest.Files) > 0 {
 		r.Manifest = name(p.Manifest.Files[0])
@@ -396,6 +383,15 @@ func locate(ctx context.Context, p *project.Project, r *view.DriftReport, format
 			r.Items[i].Range = &at
 		}
 	}
+}
+
+// fromTop returns what names a manifest from the top of the repository.
+func fromTop(ctx context.Context, p *project.Project) func(file string) string {
+	top, err := git.Toplevel(ctx, p.Manifest.Root)
+	if err != nil {
+		top = p.Manifest.Root // without a repository or git, the project's directory
+	}
+	return func(file string) string { return from(top, p.Manifest.Root, file) }
 }
 
 // from returns a file's path from the top of the repository, if it is in it.

@@ -14,6 +14,27 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
+// formatFlag adds --format to a command, whose first format is the default and for which
+// --json is one of them.
+func formatFlag(a *app, c *cobra.Command, formats ...string) *string {
+	format := ""
+	c.Flags().StringVar(&format, "format", formats[0], "output `format`: "+strings.Join(formats, ", "))
+	completeFlag(c, "format", words(formats...))
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		switch {
+		case !slices.Contains(formats, format):
+			return usageError{c.CommandPath(), fmt.Errorf("--format %q: must be %s", format, plaintext.List(slices.Clone(formats), "or"))}
+		case a.globals.json && c.Flags().Changed("format") && format != "json":
+			return usageError{c.CommandPath(), errors.New("--json is --format=json: give one of them")}
+		case a.globals.json:
+			format = "json"
+		}
+		a.globals.json = format == "json"
+		return nil
+	}
+	return &format
+}
+
 // outputFlag adds -o to a command that prints one JSON document with --json. It returns
 // where the format is, which the command has to print itself if it is one of own.
 func outputFlag(a *app, c *cobra.Command, own ...string) *string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/rebuild"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/cmd/internal/view/ci"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -22,8 +24,17 @@ import (
 type planOptions struct {
 	planFlags
 	out      string
-	generate string // the file for generated blocks
+	generate string  // the file for generated blocks
+	format   *string // nil: text
 	exitcode bool
+}
+
+// ci returns the format for CI systems; empty: none.
+func (o planOptions) ci() string {
+	if o.format == nil || *o.format == "text" || *o.format == "json" {
+		return ""
+	}
+	return *o.format
 }
 
 func planCommand(a *app) *cobra.Command {
@@ -37,6 +48,10 @@ why. It changes nothing and takes no lock.
 If a session is in error (for example, on the wrong branch) the exit code is 1; the others
 are still planned.
 
+--format=markdown is for a comment on a pull request. --format=github prints annotations at
+the lines of the manifest, and adds the Markdown to the step's summary and "changes",
+"count", "errors" and "complete" to its outputs.
+
 --generate-config-out writes the blocks of the sessions that are in the state and not in
 the manifest, such as those of run and adopt, to a new file. It works without a manifest,
 too. Once the file is in the manifest, plan has no changes for them.`,
@@ -44,11 +59,13 @@ too. Once the file is in the manifest, plan has no changes for them.`,
   agentform plan --detailed-exitcode
   agentform plan --target api --out api.plan
   agentform plan --role builder --label team=shop
+  agentform plan --format=markdown > plan.md
   agentform plan --generate-config-out=more.agentform.hcl`,
 		RunE: func(c *cobra.Command, _ []string) error { return runPlan(c.Context(), a, o) },
 	}
 	o.register(a, c)
 	o.registerMore(a, c)
+	o.format = formatFlag(a, c, "text", "json", "markdown", "github")
 	c.Flags().StringVar(&o.out, "out", "", "save the plan to this `file`")
 	c.Flags().StringVar(&o.generate, "generate-config-out", "", "write blocks of sessions that the manifest lacks to this new `file`")
 	c.Flags().BoolVar(&o.exitcode, "detailed-exitcode", false, "exit 0: no changes, 1: error, 2: changes")
@@ -56,7 +73,7 @@ too. Once the file is in the manifest, plan has no changes for them.`,
 }
 
 func runPlan(ctx context.Context, a *app, o planOptions) error {
-	a.document = a.globals.json
+	a.document = a.globals.json || o.ci() != ""
 	if o.generate != "" {
 		if err := checkGenerate(a, o); err != nil {
 			return err
@@ -67,7 +84,7 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 	}
 	p, made, _, err := makePlan(ctx, a, o.planFlags)
 	if err != nil && a.document {
-		return printFailedPlan(a, err)
+		return printFailedPlan(ctx, a, o, err)
 	}
 	if err != nil {
 		return err
@@ -77,7 +94,13 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 	if a.document {
 		warnings = append(warnings, p.Problems...)
 	}
-	if err := showPlan(a, made, o.detail, warnings); err != nil {
+	if o.ci() != "" {
+		made.Problems = append(made.Problems, warnings...)
+		err = printPlan(ctx, a, made, o.ci())
+	} else {
+		err = showPlan(a, made, o.detail, warnings)
+	}
+	if err != nil {
 		return err
 	}
 	if !o.destroy && !p.Manifest.HubAuto {
@@ -103,7 +126,36 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 	return nil
 }
 
-func printFailedPlan(a *app, err error) error {
+func printPlan(ctx context.Context, a *app, made plan.Plan, format string) error {
+	dir, at := a.env.Dir, func(session.Address) *session.Range { return nil }
+	if p := a.project; p != nil {
+		name := fromTop(ctx, p)
+		made.Problems = slices.Clone(made.Problems)
+		for i, d := range made.Problems {
+			if d.Range != nil {
+				r := *d.Range
+				r.Filename = name(r.Filename)
+				made.Problems[i].Range = &r
+			}
+		}
+		dir = p.Manifest.Root
+		at = func(address session.Address) *session.Range {
+			r, declared := p.Manifest.Ranges[address]
+			if !declared {
+				return nil
+			}
+			r.Filename = name(r.Filename)
+			return &r
+		}
+	}
+	r, err := ci.Plan(made, dir, at)
+	if err != nil {
+		return err
+	}
+	return printReport(a, r, format)
+}
+
+func printFailedPlan(ctx context.Context, a *app, o planOptions, err error) error {
 	none := plan.Plan{At: time.Now()}
 	if a.project != nil {
 		none.Project, none.Problems = a.project.Manifest.Project, a.project.Problems
@@ -112,7 +164,12 @@ func printFailedPlan(a *app, err error) error {
 	if !errors.As(err, &said) {
 		none.Problems = append(none.Problems, session.Diagnostic{Severity: session.Error, Summary: err.Error()})
 	}
-	if err := view.PlanJSON(a.env.Stdout, none, a.env.Version); err != nil {
+	if o.ci() != "" {
+		err = printPlan(ctx, a, none, o.ci())
+	} else {
+		err = view.PlanJSON(a.env.Stdout, none, a.env.Version)
+	}
+	if err != nil {
 		return err
 	}
 	return said

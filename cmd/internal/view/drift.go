@@ -69,10 +69,10 @@ func (r DriftReport) Near() DriftReport {
 	s := Style{Dir: r.Dir}
 	r.Items, r.Problems = slices.Clone(r.Items), slices.Clone(r.Problems)
 	for i := range r.Items {
-		r.Items[i].Detail = s.near(r.Items[i].Detail)
+		r.Items[i].Detail = s.Near(r.Items[i].Detail)
 	}
 	for i := range r.Problems {
-		r.Problems[i].Detail = s.near(r.Problems[i].Detail)
+		r.Problems[i].Detail = s.Near(r.Problems[i].Detail)
 	}
 	return r
 }

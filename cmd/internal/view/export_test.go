@@ -6,6 +6,8 @@ var (
 	Hostile = hostile
 	Painted = ours
 	At      = at
+
+	SamplePlan = samplePlan
 )
 
 // Broken is a writer that fails.

@@ -14,11 +14,11 @@ func TestPathsAreShownFromTheReadersFolder(t *testing.T) {
 		"in /src/shop":                            "in /src/shop",
 		"/src/shop//src/shop/w":                   "/src/shop/w",
 	} {
-		if got := s.near(in); got != want {
+		if got := s.Near(in); got != want {
 			t.Errorf("near(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := (Style{}).near("/src/shop/a"); got != "/src/shop/a" {
+	if got := (Style{}).Near("/src/shop/a"); got != "/src/shop/a" {
 		t.Errorf("without a folder: %q", got)
 	}
 }

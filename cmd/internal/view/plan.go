@@ -134,6 +134,11 @@ func because(b *page, reason string) string {
 	return ": " + b.paint(noInk, plaintext.OneLine(reason))
 }
 
+// ActionWords returns what a plan does with a session: created, restarted.
+func ActionWords(c plan.Change) string {
+	return strings.TrimPrefix(strings.TrimPrefix(willBe(c), "will be "), "is ")
+}
+
 func willBe(c plan.Change) string {
 	if c.Action == plan.Hold {
 		return "is held"

@@ -110,7 +110,7 @@ func writeNotes(p *page, sessions []api.Session, now time.Time) {
 // left out if they do not all fit: none shows a yes without its no.
 func (p *page) note(x api.Session, before, why string) string {
 	short := p.fit(before, why)
-	if p.Width > 0 && short != p.near(why) {
+	if p.Width > 0 && short != p.Near(why) {
 		return p.fit(before, withoutAnswers(x, why))
 	}
 	return short
@@ -129,7 +129,7 @@ func (p *page) fit(before, text string) string {
 	if p.Width == 0 {
 		return text
 	}
-	return g.Truncate(p.near(text), max(p.Width-g.StringWidth(before), 1), "…")
+	return g.Truncate(p.Near(text), max(p.Width-g.StringWidth(before), 1), "…")
 }
 
 func number[N int | int64](n *N) string {

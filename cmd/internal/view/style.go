@@ -52,14 +52,15 @@ const (
 
 // paint makes text safe. Only paint and Region emit escape sequences.
 func (s Style) paint(c ink, text string) string {
-	text = s.near(plaintext.Safe(text))
+	text = s.Near(plaintext.Safe(text))
 	if !s.Color || c == noInk || text == "" {
 		return text
 	}
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-func (s Style) near(text string) string {
+// Near returns a text in which paths below the reader's directory are relative to it.
+func (s Style) Near(text string) string {
 	dir := s.Dir + "/"
 	if s.Dir == "" || s.Dir == "/" || !strings.Contains(text, dir) {
 		return text

@@ -14,6 +14,14 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
+// PlanVerdict returns the last line of a plan.
+func PlanVerdict(p plan.Plan) string {
+	if n := p.Summary().Errors; n > 0 && len(p.Changes) == 0 && len(p.Drift) == 0 {
+		return "No plan: " + plaintext.Count(n, "error") + "."
+	}
+	return planSummary(p)
+}
+
 func planSummary(p plan.Plan) string {
 	s := p.Summary()
 	if s.Errors == 0 && s.Hold == 0 && !p.Acts() {

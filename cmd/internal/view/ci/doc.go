@@ -1,3 +1,3 @@
-// Package ci writes what drift found in the formats of CI systems: Markdown, JUnit XML,
-// SARIF and GitHub's workflow commands.
+// Package ci writes what plan and drift found in the formats of CI systems: Markdown and
+// GitHub's workflow commands, and drift also in JUnit XML and SARIF.
 package ci

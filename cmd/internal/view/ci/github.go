@@ -5,35 +5,38 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
-// GitHub writes workflow commands: an annotation for each difference, and last the verdict.
-func GitHub(w io.Writer, r view.DriftReport) error {
-	r = r.Near()
+// GitHub writes workflow commands: an annotation for each item, and last the verdict.
+func GitHub(w io.Writer, r Report) error {
 	var b strings.Builder
 	for _, i := range r.Items {
-		var where string
-		if i.Range != nil {
-			where = fmt.Sprintf("file=%s,line=%d,endLine=%d,", commandProperty(i.Range.Filename), i.Range.Start.Line, i.Range.End.Line)
-			if i.Range.Start.Line == i.Range.End.Line {
-				where += fmt.Sprintf("col=%d,endColumn=%d,", i.Range.Start.Column, i.Range.End.Column)
-			}
-		}
-		workflowCommand(&b, "error", where+"title="+commandProperty(string(i.Address)+": "+view.KindWords(i.Kind)), i.Detail)
+		workflowCommand(&b, i.Level, place(i.Range)+"title="+commandProperty(string(i.Address)+": "+i.What), i.Detail)
 	}
 	for _, d := range r.Problems {
-		workflowCommand(&b, levelOf(d), "title="+commandProperty(plaintext.OneLine(d.Summary)), d.Detail)
+		workflowCommand(&b, levelOf(d), place(d.Range)+"title="+commandProperty(plaintext.OneLine(d.Summary)), d.Detail)
 	}
 	level := "notice"
-	if !r.Complete || r.Offline {
+	if r.Unsure {
 		level = "warning"
 	}
-	workflowCommand(&b, level, "title=agentform drift", r.Verdict())
+	workflowCommand(&b, level, "title=agentform "+r.Command, r.Verdict)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// place returns the properties that lead to a line; empty: there is none.
+func place(at *session.Range) string {
+	if at == nil {
+		return ""
+	}
+	where := fmt.Sprintf("file=%s,line=%d,endLine=%d,", commandProperty(at.Filename), at.Start.Line, at.End.Line)
+	if at.Start.Line == at.End.Line {
+		where += fmt.Sprintf("col=%d,endColumn=%d,", at.Start.Column, at.End.Column)
+	}
+	return where
 }
 
 func levelOf(d session.Diagnostic) string {
@@ -44,12 +47,12 @@ func levelOf(d session.Diagnostic) string {
 }
 
 // GitHubOutputs writes the outputs of a step, for the file that GITHUB_OUTPUT names.
-func GitHubOutputs(w io.Writer, r view.DriftReport) error {
-	live := "looked_at"
-	if r.Offline {
-		live = "unknown"
+func GitHubOutputs(w io.Writer, r Report) error {
+	var b strings.Builder
+	for _, o := range r.Outputs {
+		fmt.Fprintf(&b, "%s=%s\n", o[0], o[1])
 	}
-	_, err := fmt.Fprintf(w, "drift=%t\ncount=%d\ncomplete=%t\nlive=%s\n", r.Drifted(), len(r.Items), r.Complete, live)
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
@@ -57,7 +60,7 @@ func GitHubOutputs(w io.Writer, r view.DriftReport) error {
 func workflowCommand(b *strings.Builder, level, properties, text string) {
 	text = commandData(text)
 	if strings.TrimSpace(text) == "" {
-		text = "(no more is known)"
+		text = "(no details)"
 	}
 	fmt.Fprintf(b, "::%s %s::%s\n", level, properties, text)
 }

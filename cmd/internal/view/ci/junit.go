@@ -101,7 +101,7 @@ func (c *junitCase) fail(i view.DriftItem) {
 }
 
 func inspection(r view.DriftReport, class string) junitCase {
-	c := junitCase{Name: "what is live was looked at", Class: class}
+	c := junitCase{Name: "running sessions were inspected", Class: class}
 	var told []string
 	for _, d := range r.Problems {
 		told = append(told, plaintext.Safe(strings.TrimSpace(d.Summary+"\n"+d.Detail)))

@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
@@ -18,20 +17,19 @@ const markdownLimit = 65536
 
 // Markdown writes a comment for a pull request, or the summary of a step. Its first line is a marker
 // by which the comment can be found and replaced. Rows beyond the limit are counted.
-func Markdown(w io.Writer, r view.DriftReport) error {
-	r = r.Near()
+func Markdown(w io.Writer, r Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- agentform:drift:%s -->\n### agentform drift: %s\n\n%s\n",
-		marker(r.Project), markdownText(r.Project), markdownText(r.Verdict()))
+	fmt.Fprintf(&b, "<!-- agentform:%s:%s -->\n### agentform %[1]s: %[3]s\n\n%[4]s\n",
+		r.Command, marker(r.Project), markdownText(r.Project), markdownText(r.Verdict))
 	if len(r.Items) > 0 {
-		b.WriteString("\n| session | drift | detail |\n| --- | --- | --- |\n")
+		fmt.Fprintf(&b, "\n| session | %s | detail |\n| --- | --- | --- |\n", r.Column)
 	}
-	const more = "\n… and %d more: `agentform drift` tells them all.\n"
-	room := markdownLimit - len(more) - 10 // digits of the number
+	const more = "\n… and %d more; `agentform %s` lists all of them.\n"
+	room := markdownLimit - len(more) - 20 // digits of the number, and the command
 	for n, i := range r.Items {
-		row := fmt.Sprintf("| %s | %s | %s |\n", markdownText(string(i.Address)), markdownText(view.KindWords(i.Kind)), markdownText(i.Detail))
+		row := fmt.Sprintf("| %s | %s | %s |\n", markdownText(string(i.Address)), markdownText(i.What), markdownText(i.Detail))
 		if b.Len()+len(row) > room {
-			fmt.Fprintf(&b, more, len(r.Items)-n)
+			fmt.Fprintf(&b, more, len(r.Items)-n, r.Command)
 			break
 		}
 		b.WriteString(row)
@@ -46,8 +44,23 @@ func Markdown(w io.Writer, r view.DriftReport) error {
 		}
 		b.WriteString(line)
 	}
+	if text := details(r); b.Len()+len(text) <= markdownLimit {
+		b.WriteString(text)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// details returns the report for people, folded. Its fence is longer than any in it.
+func details(r Report) string {
+	if r.Text == "" || len(r.Items) == 0 {
+		return ""
+	}
+	fence := "```"
+	for strings.Contains(r.Text, fence) {
+		fence += "`"
+	}
+	return "\n<details><summary>agentform " + r.Command + "</summary>\n\n" + fence + "text\n" + r.Text + fence + "\n\n</details>\n"
 }
 
 const longestCell = 1000

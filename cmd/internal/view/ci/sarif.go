@@ -16,15 +16,15 @@ var driftRules = []struct {
 	kind plan.DriftKind
 	text string
 }{
-	{plan.BranchMismatch, "A workspace is not on the branch that was declared for it"},
-	{plan.Changed, "A session does something else than it was last told to"},
-	{plan.Exited, "The agent of a session was left"},
-	{plan.Failed, "The agent of a session failed"},
-	{plan.Missing, "A session that is on record is gone"},
-	{view.NotApplied, "The manifest differs from what is on record"},
-	{plan.Orphaned, "A live session of the project is not on record"},
-	{plan.Stale, "The place of a session stands and the session in it is dead"},
-	{plan.Unreachable, "A session could not be looked at"},
+	{plan.BranchMismatch, "The workspace is not on the declared branch"},
+	{plan.Changed, "Session does not match its recorded state"},
+	{plan.Exited, "Agent exited"},
+	{plan.Failed, "Agent failed"},
+	{plan.Missing, "A session in the state no longer exists"},
+	{view.NotApplied, "The manifest differs from the state"},
+	{plan.Orphaned, "A running session of the project is not in the state"},
+	{plan.Stale, "Agent exited but its tmux session or container remains"},
+	{plan.Unreachable, "Session could not be inspected"},
 }
 
 // SARIF writes SARIF 2.1.0. A difference without a line is at the first of the manifest, since GitHub
@@ -44,7 +44,7 @@ func SARIF(w io.Writer, r view.DriftReport) error {
 			"level", "error",
 			"message", text(string(i.Address) + ": " + i.Detail),
 			"locations", []wire.Object{{
-				"physicalLocation", place(r, i),
+				"physicalLocation", location(r, i),
 				"logicalLocations", []wire.Object{{"fullyQualifiedName", i.Address, "kind", "resource"}},
 			}},
 			"partialFingerprints", wire.Object{"agentform/v1", r.Project + "/" + string(i.Address) + "/" + string(i.Kind)},
@@ -71,7 +71,7 @@ func SARIF(w io.Writer, r view.DriftReport) error {
 
 func text(s string) wire.Object { return wire.Object{"text", plaintext.Safe(s)} }
 
-func place(r view.DriftReport, i view.DriftItem) wire.Object {
+func location(r view.DriftReport, i view.DriftItem) wire.Object {
 	file, region := cmp.Or(r.Manifest, "agentform.hcl"), wire.Object{"startLine", 1}
 	if at := i.Range; at != nil {
 		file = at.Filename
