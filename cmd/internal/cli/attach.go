@@ -27,12 +27,11 @@ func attachCommand(a *app) *cobra.Command {
 		Use:     "attach ADDR",
 		Aliases: []string{"a"},
 		Short:   "Attach your terminal to a session",
-		Long: `Attaches the terminal to the session. Press Ctrl-b d to detach; the agent keeps running.
-The status line of the session shows the keys, also inside another tmux, which
-sees them first.
+		Long: `Attaches your terminal to the session. Press Ctrl-b d to detach; the agent keeps running. The
+status line of the session shows the keys, also inside another tmux, which sees them first.
 
-Of a session whose agent is gone, the choice is to restart it, to tear it down, or to
-cancel: on a terminal you are asked, elsewhere --on-stale says.`,
+If the agent has exited you are asked whether to restart or tear down the session; without a
+terminal, set --on-stale.`,
 		Example: `  agentform attach api
   agentform attach 'worker["web"]' --on-stale=restart`,
 		RunE: func(c *cobra.Command, args []string) error {

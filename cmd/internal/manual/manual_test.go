@@ -44,13 +44,14 @@ func TestReferenceIsFresh(t *testing.T) {
 }
 
 func TestReferenceHasItsPlace(t *testing.T) {
-	for _, text := range []string{"", begin, end, end + begin} {
+	const list = beginList + endList
+	for _, text := range []string{"", begin, end, list + end + begin, begin + end} {
 		if made, err := withReference(text); err == nil {
 			t.Errorf("in %q there is no place, and it is made: %.80q", text, made)
 		}
 	}
-	made, err := withReference("by hand\n" + begin + "old\n" + end + "by hand, too\n")
-	if err != nil || !strings.HasPrefix(made, "by hand\n"+begin) || !strings.HasSuffix(made, end+"by hand, too\n") || strings.Contains(made, "old\n") {
+	made, err := withReference("by hand\n" + list + begin + "old\n" + end + "by hand, too\n")
+	if err != nil || !strings.HasPrefix(made, "by hand\n"+beginList+"\n| Main commands |") || !strings.HasSuffix(made, end+"by hand, too\n") || strings.Contains(made, "old\n") {
 		t.Errorf("%v: %.80q", err, made)
 	}
 }

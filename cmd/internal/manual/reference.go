@@ -12,21 +12,46 @@ import (
 
 // The reference is between these lines.
 const (
-	begin = "<!-- reference: made by `make reference` from the commands; change them, not this -->\n"
-	end   = "<!-- end of the reference -->\n"
+	beginList = "<!-- commands: made by `make reference` -->\n"
+	endList   = "<!-- end of the commands -->\n"
+	begin     = "<!-- reference: made by `make reference` from the commands; change them, not this -->\n"
+	end       = "<!-- end of the reference -->\n"
 )
 
 func withReference(text string) (string, error) {
+	root := cli.Commands()
+	prepare(root)
+	var list, b strings.Builder
+	for _, g := range root.Groups() {
+		commandList(&list, root, g)
+	}
+	section(&b, root)
+	text, err := replace(text, beginList, endList, list.String())
+	if err != nil {
+		return "", err
+	}
+	return replace(text, begin, end, b.String())
+}
+
+// replace replaces what is between two lines.
+func replace(text, begin, end, by string) (string, error) {
 	before, rest, found := strings.Cut(text, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
 		return "", fmt.Errorf("no place for the reference: it has no lines %q and %q", begin, end)
 	}
-	root := cli.Commands()
-	prepare(root)
-	var b strings.Builder
-	section(&b, root)
-	return before + begin + "\n" + b.String() + end + after, nil
+	return before + begin + "\n" + by + end + after, nil
+}
+
+// commandList writes a table of the commands in a group.
+func commandList(b *strings.Builder, root *cobra.Command, g *cobra.Group) {
+	fmt.Fprintf(b, "| %s | |\n|---|---|\n", strings.TrimSuffix(g.Title, ":"))
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() && c.GroupID == g.ID {
+			fmt.Fprintf(b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), plain.Replace(c.Short))
+		}
+	}
+	b.WriteByte('\n')
 }
 
 func section(b *strings.Builder, c *cobra.Command) {
