@@ -172,7 +172,7 @@ func findShim(dir string) ([]string, error) {
 	// Without the program, Install returns this one, which is a shim only after Init.
 	path, err := exec.LookPath(install.Binary)
 	if err != nil {
-		return nil, errors.New("there is no " + install.Binary + " beside this program or on PATH; call agentform.Init first in main and set Options.Shim to what it returns, or go install github.com/agentform/agentform/cmd/agentform-shim@latest")
+		return nil, errors.New("there is no " + install.Binary + " next to this program or on PATH; call agentform.Init first in main and set Options.Shim to what it returns, or go install github.com/agentform/agentform/cmd/agentform-shim@latest")
 	}
 	return []string{path}, nil
 }
@@ -710,7 +710,7 @@ func (t *tracker) lost(o *Observation, r *launch.Run) {
 		facts = r.Facts(r.Record.Run.ID)
 	}
 	if facts.Alive {
-		t.unknown(o, fmt.Sprintf("it cannot be reached, and its agent lives (process %d)", facts.Agent.PID))
+		t.unknown(o, fmt.Sprintf("it cannot be reached, and its agent is running (process %d)", facts.Agent.PID))
 		return
 	}
 	o.Status, o.Activity, o.Detail, o.Exit = session.StatusExited, session.Exited, "the session is gone", facts.Exit
@@ -815,7 +815,7 @@ type ReadyTimeoutError struct {
 
 // Error returns the timeout and the end of the screen.
 func (e *ReadyTimeoutError) Error() string {
-	s := fmt.Sprintf("launch session %q (%s): it was not ready after %v", e.Name, e.Agent, e.After)
+	s := fmt.Sprintf("launch session %q (%s): not ready after %v", e.Name, e.Agent, e.After)
 	if e.Screen != "" {
 		s += "; it shows\n" + launch.Tail(e.Screen, 10)
 	}

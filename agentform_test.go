@@ -134,7 +134,7 @@ func TestWaitTurnInTmux(t *testing.T) {
 			return err
 		}
 		o, err := s.Observe(ctx)
-		if err != nil || o.Status.Terminal() || !strings.Contains(o.Detail, "its agent lives") {
+		if err != nil || o.Status.Terminal() || !strings.Contains(o.Detail, "its agent is running") {
 			t.Errorf("without its socket: %+v, %v", o, err)
 		}
 		if err := os.RemoveAll(servers); err != nil {

@@ -135,7 +135,7 @@ func TestLaunchFails(t *testing.T) {
 	})
 }
 
-// told is an agent that gets its prompt with its command line, and is seen by its
+// told is an agent that gets its prompt as argument, and is seen by its
 // hooks when it shows them.
 type told struct{ shy }
 

@@ -157,7 +157,7 @@ func claudeRefuses(in session.StartInput) string {
 	if s.Agent.Permissions != "all" || !in.Root || in.Sandbox || s.Env["IS_SANDBOX"] == "1" || s.Agent.Env["IS_SANDBOX"] == "1" {
 		return ""
 	}
-	return `Claude Code refuses permissions = "all" as root, and leaves at once: run it as another user or in a container, or say that this machine is a sandbox: env = { IS_SANDBOX = "1" }`
+	return `Claude Code refuses permissions = "all" as root, and exits immediately: run it as another user or in a container, or mark this machine as a sandbox: env = { IS_SANDBOX = "1" }`
 }
 
 // claudeKeys are the variables with which it needs no login.
@@ -178,7 +178,7 @@ func claudeDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 	}
 	fix := DotfileFix{
 		Path:    filepath.Join(folder, ".claude.json"),
-		Problem: "Claude Code asks for a theme, a login and whether it may use its key, before it takes a prompt",
+		Problem: "Claude Code asks for a theme, a login and whether to use its key before it accepts a prompt",
 		add:     []setting{{path: []string{"hasCompletedOnboarding"}, value: true}},
 	}
 	if key := of.Env["ANTHROPIC_API_KEY"]; key != "" {

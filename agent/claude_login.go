@@ -29,7 +29,7 @@ func claudeLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 			return "", ""
 		}
 	}
-	return "there is no " + filepath.Join(dir, ".credentials.json") + ", and its environment has no key", "log in: start claude once, or set ANTHROPIC_API_KEY"
+	return "there is no " + filepath.Join(dir, ".credentials.json") + ", and no key in its environment", "log in: start claude once, or set ANTHROPIC_API_KEY"
 }
 
 // claudeReads returns what Claude Code logs in with, where its files are, and which of

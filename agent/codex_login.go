@@ -30,7 +30,7 @@ func codexLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	}
 	lack = "there is no " + filepath.Join(dir, "auth.json")
 	if f.set(s, "OPENAI_API_KEY") {
-		return lack + ", and OPENAI_API_KEY alone is no login", "log in: printenv OPENAI_API_KEY | codex login --with-api-key"
+		return lack + ", and OPENAI_API_KEY alone is not a login", "log in: printenv OPENAI_API_KEY | codex login --with-api-key"
 	}
 	return lack, "log in: codex login"
 }

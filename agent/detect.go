@@ -62,14 +62,14 @@ func lastPullRequest(text string) string {
 // the exit of an interactive agent says nothing about its work.
 func exited(x *session.Exit, oneShot bool) session.Detection {
 	if x == nil {
-		return session.Detection{Activity: session.Exited, Detail: "it is gone, and left no word", Source: FromExit}
+		return session.Detection{Activity: session.Exited, Detail: "exited; its exit status is not known", Source: FromExit}
 	}
 	if x.Cause == "failed_start" {
 		return session.Detection{Activity: session.Failed, Detail: "it could not be started: " + x.Detail, Source: FromExit}
 	}
 	how := fmt.Sprintf("exit status %d", x.Code)
 	if x.Signal != "" {
-		how = "ended by " + x.Signal
+		how = "killed by " + x.Signal
 	}
 	if x.Cause == "timeout" || x.Cause == "hangup" {
 		how = x.Cause + ", " + how

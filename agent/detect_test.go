@@ -334,19 +334,19 @@ func TestReadADeadAgent(t *testing.T) {
 		want    session.Activity
 		says    string
 	}{
-		{nil, false, session.Exited, "no word"},
+		{nil, false, session.Exited, "not known"},
 		{&session.Exit{Cause: "self"}, false, session.Exited, "exit status 0"},
 		{&session.Exit{Cause: "self", Code: 1}, false, session.Exited, "exit status 1"},
-		{&session.Exit{Cause: "self", Signal: "SIGKILL"}, false, session.Exited, "ended by SIGKILL"},
+		{&session.Exit{Cause: "self", Signal: "SIGKILL"}, false, session.Exited, "killed by SIGKILL"},
 		{&session.Exit{Cause: "failed_start", Code: 127, Detail: "no such"}, false, session.Failed, "could not be started: no such"},
 		{&session.Exit{Cause: "self"}, true, session.Done, "exit status 0"},
 		{&session.Exit{Cause: "self", Code: 2}, true, session.Failed, "exit status 2"},
 		{&session.Exit{Cause: "self", Signal: "SIGSEGV"}, true, session.Failed, "SIGSEGV"},
-		{&session.Exit{Cause: "timeout", Signal: "SIGTERM"}, true, session.Failed, "timeout, ended by SIGTERM"},
+		{&session.Exit{Cause: "timeout", Signal: "SIGTERM"}, true, session.Failed, "timeout, killed by SIGTERM"},
 		{&session.Exit{Cause: "timeout"}, true, session.Exited, "timeout"},
 		{&session.Exit{Cause: "requested", Signal: "SIGTERM"}, true, session.Exited, "SIGTERM"},
 		{&session.Exit{Cause: "hangup"}, true, session.Exited, "hangup"},
-		{nil, true, session.Exited, "no word"},
+		{nil, true, session.Exited, "not known"},
 	} {
 		byEvidence := For(session.AgentSpec{Name: "x", Command: []string{"x"}}).Detect(session.Evidence{Liveness: session.Dead, Exit: c.exit, OneShot: c.oneShot})
 		bySpec := For(session.AgentSpec{Name: "x", Command: []string{"x"}, OneShot: c.oneShot}).Detect(session.Evidence{Liveness: session.Dead, Exit: c.exit, Screen: "all tasks completed"})

@@ -99,7 +99,7 @@ func geminiDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 	}
 	return []DotfileFix{{
 		Path:    filepath.Join(geminiHome(of), ".gemini", "settings.json"),
-		Problem: "Gemini CLI asks how to log in, though it is given a key, before it takes a prompt",
+		Problem: "Gemini CLI asks how to log in, even with a key, before it accepts a prompt",
 		add:     []setting{{path: []string{"security", "auth", "selectedType"}, value: geminiKeyLogin}},
 	}}
 }

@@ -27,7 +27,7 @@ func geminiLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	if f.exists(filepath.Join(dir, "oauth_creds.json"), filepath.Join(dir, "gemini-credentials.json")) || f.exists(variables...) || slices.ContainsFunc(settings, found) {
 		return "", ""
 	}
-	return "there is no " + filepath.Join(dir, "oauth_creds.json") + ", and its environment has no key", "log in: start gemini once, or set GEMINI_API_KEY"
+	return "there is no " + filepath.Join(dir, "oauth_creds.json") + ", and no key in its environment", "log in: start gemini once, or set GEMINI_API_KEY"
 }
 
 // geminiReads returns what Gemini CLI logs in with and where its files are. It leaves

@@ -53,7 +53,7 @@ func TestWhichSignalCounts(t *testing.T) {
 			session.Detection{Activity: session.Working, Detail: "told", Source: FromHook}},
 		"a session file of an earlier run": {session.Evidence{Transcript: transcript(session.Working, -50), Title: "rests"}, nil,
 			session.Detection{Activity: session.Idle, Source: FromTitle}},
-		"a session file that does not tell": {session.Evidence{Transcript: transcript("", 50), Title: "works"}, nil,
+		"a session file that does not report it": {session.Evidence{Transcript: transcript("", 50), Title: "works"}, nil,
 			session.Detection{Activity: session.Working, Source: FromTitle}},
 		"a hook before the title": {session.Evidence{Signals: []session.Signal{does(session.Working, 1), does(session.Blocked, 55)}, Title: "works"}, nil,
 			session.Detection{Activity: session.Blocked, Detail: "told", Source: FromHook}},

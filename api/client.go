@@ -99,13 +99,13 @@ func (c *Client) do(ctx context.Context, method, path string, body any, header h
 	if body != nil {
 		b, err := json.Marshal(body)
 		if err != nil {
-			return nil, fmt.Errorf("ask the hub: %w", err)
+			return nil, fmt.Errorf("request to the hub: %w", err)
 		}
 		text = bytes.NewReader(b)
 	}
 	q, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, text)
 	if err != nil {
-		return nil, fmt.Errorf("ask the hub: %w", err)
+		return nil, fmt.Errorf("request to the hub: %w", err)
 	}
 	for name, values := range header {
 		q.Header[name] = values
@@ -115,7 +115,7 @@ func (c *Client) do(ctx context.Context, method, path string, body any, header h
 	}
 	r, err := c.http.Do(q)
 	if err != nil {
-		return nil, fmt.Errorf("ask the hub: %w", err)
+		return nil, fmt.Errorf("request to the hub: %w", err)
 	}
 	if r.StatusCode < 300 || path == "/healthz" && r.StatusCode == http.StatusServiceUnavailable {
 		return r, nil
@@ -123,7 +123,7 @@ func (c *Client) do(ctx context.Context, method, path string, body any, header h
 	defer r.Body.Close()
 	var f Failure
 	if err := json.NewDecoder(io.LimitReader(r.Body, longestAnswer)).Decode(&f); err != nil || f.Error == nil {
-		return nil, fmt.Errorf("ask the hub: %s %s: %s", method, path, r.Status)
+		return nil, fmt.Errorf("request to the hub: %s %s: %s", method, path, r.Status)
 	}
 	f.Error.Status = r.StatusCode
 	return nil, f.Error

@@ -65,7 +65,7 @@ func (c *conversations) declared(rec session.Record, a session.Agent, s session.
 	if id := sessionfile.Latest(a, of); id != "" {
 		return id, nil
 	}
-	return "", fmt.Errorf("%w: %s keeps none of %s\nname one, conversation { id = \"…\" }, or take resume = true out", ErrNoConversation, s.Agent.Name, of.Dir)
+	return "", fmt.Errorf("%w: %s keeps none of %s\nname one, conversation { id = \"…\" }, or remove resume = true", ErrNoConversation, s.Agent.Name, of.Dir)
 }
 
 // keeps reports whether the agent still keeps a conversation. It is an error if its file

@@ -127,11 +127,11 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 		r.rt.Script(r.place("api"), sessiontest.Step{Screen: "Do you trust this folder?"}, sessiontest.Step{After: time.Minute, Screen: ">"})
 		_, err := r.run(r.create(s))
 		var notReady *launch.NotReadyError
-		if !errors.As(err, &notReady) || !strings.Contains(err.Error(), "within 5s") || !strings.Contains(err.Error(), "trust this folder") {
+		if !errors.As(err, &notReady) || !strings.Contains(err.Error(), "after 5s") || !strings.Contains(err.Error(), "trust this folder") {
 			t.Fatalf("error: %v", err)
 		}
 		rec := r.record("api")
-		if want := `it was not ready within 5s: it asks something first (attach shows it, send --key answers)`; rec.LastError != want {
+		if want := `not ready after 5s: it asks a question first (agentform attach shows it, send --key answers)`; rec.LastError != want {
 			t.Errorf("last error %q, want %q", rec.LastError, want)
 		}
 		if rec.Intent != session.Creating || rec.Location.Name == "" || !rec.Run.DeliveredAt.IsZero() {

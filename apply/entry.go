@@ -69,7 +69,7 @@ func (e *entry) keepPrompt(s session.Spec) error {
 		return nil
 	}
 	if _, err := e.journal.config.Blobs.Put(s.Prompt.Text); err != nil {
-		return fmt.Errorf("keep the prompt: %w", err)
+		return fmt.Errorf("save the prompt: %w", err)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (e *entry) prompt() (string, error) {
 	}
 	text, err := e.journal.config.Blobs.Get(p.Digest)
 	if err != nil {
-		return "", fmt.Errorf("read the kept prompt: %w", err)
+		return "", fmt.Errorf("read the saved prompt: %w", err)
 	}
 	return text, nil
 }
@@ -151,10 +151,10 @@ func (e *entry) forget() error {
 // if it was deferred, and as an error if that failed, too.
 func (e *entry) reportDeferred(why, failed error) error {
 	if failed != nil {
-		return errors.Join(fmt.Errorf("the agent has ended, but this could not be recorded: %w", why), failed,
-			errors.New("make room and repeat the command: until then the session counts as running, and the next apply starts it again"))
+		return errors.Join(fmt.Errorf("the agent has exited, but this could not be recorded: %w", why), failed,
+			errors.New("free disk space and repeat the command: until then the session counts as running, and the next apply starts it again"))
 	}
-	e.journal.warn(e.change.Address, "the agent has ended, but this could not be recorded",
+	e.journal.warn(e.change.Address, "the agent has exited, but this could not be recorded",
 		why.Error()+"\nthe next command that changes a session and can write records it")
 	return nil
 }

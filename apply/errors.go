@@ -16,7 +16,7 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // ErrNoConversation says that there is no conversation to resume.
-var ErrNoConversation = errors.New("there is no conversation to go on with")
+var ErrNoConversation = errors.New("there is no conversation to resume")
 
 // ConversationGoneError says that an agent no longer keeps the conversation that a
 // session is to resume. Nothing was ended.
@@ -28,7 +28,7 @@ type ConversationGoneError struct {
 
 // Error says what to do about it.
 func (e *ConversationGoneError) Error() string {
-	return remedy.With(fmt.Sprintf("its conversation %s is gone: %s has no file of it any more", e.Conversation, e.Agent),
+	return remedy.With(fmt.Sprintf("its conversation %s is gone: %s no longer has its file", e.Conversation, e.Agent),
 		session.Remedy{Code: session.RemedyFreshConversation, Address: e.Address})
 }
 

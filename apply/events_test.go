@@ -26,7 +26,7 @@ func TestEndOfARunIsReportedOnce(t *testing.T) {
 		detail string
 	}{
 		{"left", session.Exit{Cause: "self", Code: 3, Ran: session.Duration(time.Minute)}, "self", "exit status 3"},
-		{"took too long", session.Exit{Cause: "timeout", Signal: "SIGTERM", Ran: session.Duration(time.Minute)}, "timeout", "timeout, ended by SIGTERM"},
+		{"took too long", session.Exit{Cause: "timeout", Signal: "SIGTERM", Ran: session.Duration(time.Minute)}, "timeout", "timeout, killed by SIGTERM"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newFixture(t)

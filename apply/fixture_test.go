@@ -102,7 +102,7 @@ func (r *fixture) place(name string) string { return session.Single(name).Outsid
 // change is what a plan would say of a session, as it is recorded and seen now.
 func (r *fixture) change(action plan.Action, after *session.Spec, name string) plan.Change {
 	a := session.Single(name)
-	c := plan.Change{Address: a, Action: action, Reason: plan.ReasonRequested, Detail: "asked for", After: after}
+	c := plan.Change{Address: a, Action: action, Reason: plan.ReasonRequested, Detail: "as requested", After: after}
 	for _, rec := range r.store.State().Sessions {
 		if rec.Address == a {
 			c.Before = &rec

@@ -53,7 +53,7 @@ func (l *journal) unwritable(err error) {
 	if !l.failed {
 		l.failed = true
 		l.warnings = append(l.warnings, session.Diagnostic{Severity: session.Warning,
-			Summary: "the history cannot be written", Detail: err.Error() + "\nwhat happens is carried out and not kept"})
+			Summary: "the history cannot be written", Detail: err.Error() + "\noperations are carried out but not recorded"})
 	}
 }
 

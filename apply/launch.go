@@ -86,7 +86,7 @@ func (s *starter) launch(ctx context.Context, e *entry, a session.Agent, d deliv
 		return true, s.deliver(ctx, e, r)
 	}
 	if d.prompt {
-		e.emit(history.Event{Kind: history.PromptDelivered, Detail: "with its command line", New: run.PromptSHA})
+		e.emit(history.Event{Kind: history.PromptDelivered, Detail: "as argument", New: run.PromptSHA})
 	}
 	if !o.ready || !run.ReadyAt.IsZero() {
 		return true, nil
@@ -196,9 +196,9 @@ func (s *starter) deliver(ctx context.Context, e *entry, r *launch.Run) error {
 	if err != nil {
 		return fmt.Errorf("type the prompt: %w", err)
 	}
-	how := "typed, and taken"
+	how := "pasted, confirmed"
 	if outcome == input.Unverified {
-		how = "typed; nothing shows whether it was taken"
+		how = "pasted; not confirmed"
 	}
 	return e.delivered(how, e.rec.Run.DeliveredAt)
 }
@@ -224,7 +224,7 @@ func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error
 	}
 	r.Paste = a.Start(session.StartInput{Spec: e.rec.Spec, Prompt: text, Conversation: e.rec.Run.Conversation}).Paste
 	if r.Paste == "" {
-		return e.delivered("with its command line", s.journal.now())
+		return e.delivered("as argument", s.journal.now())
 	}
 	e.rec.Run.PromptSHA = e.rec.Spec.Prompt.Digest
 	return s.deliver(ctx, e, r)
@@ -285,7 +285,7 @@ func (s *starter) noteTyped(e *entry, text string, at time.Time) {
 	}
 	for _, t := range texts {
 		if err := s.reader.Note(e.rec.Run.ID, t, at); err != nil {
-			s.journal.warn(e.rec.Address, "the prompt's echo may be read as the agent's words", err.Error())
+			s.journal.warn(e.rec.Address, "the prompt's echo may be mistaken for the agent's output", err.Error())
 		}
 	}
 }

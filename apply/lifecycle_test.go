@@ -44,10 +44,10 @@ func TestRestartInPlaceKeepsTheScreen(t *testing.T) {
 		t.Errorf("an agent without a conversation gets its prompt again: %s", diff)
 	}
 	text, err := os.ReadFile(filepath.Join(state.Folder(r.dir, rec), "transcript.log"))
-	if err != nil || !strings.Contains(string(text), "\nall my work\n\nPane is dead\n") || !strings.Contains(string(text), old.Run.ID+": restart: asked for") {
+	if err != nil || !strings.Contains(string(text), "\nall my work\n\nPane is dead\n") || !strings.Contains(string(text), old.Run.ID+": restart: as requested") {
 		t.Errorf("transcript %q, %v", text, err)
 	}
-	if e := r.event(history.RunEnded, "api"); e.Run != old.Run.ID || e.Detail != "ended by SIGTERM" {
+	if e := r.event(history.RunEnded, "api"); e.Run != old.Run.ID || e.Detail != "killed by SIGTERM" {
 		t.Errorf("run ended: %+v", e)
 	}
 }
@@ -154,7 +154,7 @@ func TestDeleteKeepsWorkThatWouldBeLost(t *testing.T) {
 		risk            git.Risk
 		kept            string
 	}{
-		{"kept", session.Keep, git.Risk{}, "on_destroy is keep"},
+		{"kept", session.Keep, git.Risk{}, "on_destroy = keep"},
 		{"dirty", session.RemoveClean, git.Risk{Uncommitted: 2}, "it holds 2 uncommitted changes"},
 		{"clean", session.RemoveClean, git.Risk{}, ""},
 	} {
@@ -204,7 +204,7 @@ func TestDeleteLooksBeforeItForgets(t *testing.T) {
 	r := newFixture(t)
 	r.must(r.create(r.spec("api")))
 	r.applier.Runtime = func(session.RuntimeSpec) (session.Runtime, error) { return stubborn{r.rt}, nil }
-	if _, err := r.run(r.removal("api")); err == nil || !strings.Contains(err.Error(), "still there") {
+	if _, err := r.run(r.removal("api")); err == nil || !strings.Contains(err.Error(), "still exists") {
 		t.Errorf("error: %v", err)
 	}
 	if rec := r.record("api"); rec.Intent != session.Removing {
@@ -305,7 +305,7 @@ func TestAwait(t *testing.T) {
 		tally := r.must(r.create(slow, never, r.spec("plain")))
 		began := time.Now()
 		err := r.applier.Await(t.Context(), tally)
-		if err == nil || !strings.Contains(err.Error(), "session.never: it was not ready within 30s") || strings.Contains(err.Error(), "slow") {
+		if err == nil || !strings.Contains(err.Error(), "session.never: not ready after 30s") || strings.Contains(err.Error(), "slow") {
 			t.Errorf("error: %v", err)
 		}
 		if d := time.Since(began); d < 30*time.Second || d > 31*time.Second {
@@ -329,8 +329,8 @@ func TestAwaitTellsWhatItAsks(t *testing.T) {
 			t.Fatal("they are taken for ready")
 		}
 		for _, want := range []string{
-			"session.wizard: it was not ready within 30s: it asks something first (attach shows it",
-			"session.folder: it was not ready within 30s: it asks whether the folder is trusted (attach shows it, send --key answers; trust = true in its agent block answers beforehand)",
+			"session.wizard: not ready after 30s: it asks a question first (agentform attach shows it",
+			"session.folder: not ready after 30s: it asks whether to trust the directory (agentform attach shows it, send --key answers; trust = true in its agent block answers in advance)",
 		} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("not said: %s\nin: %v", want, err)

@@ -36,7 +36,7 @@ func (r *run) move() {
 		}
 	}
 	for _, c := range waiting {
-		r.failMove(c, at[c.Address], errors.New("sessions cannot change places in one step: move one of them elsewhere first"))
+		r.failMove(c, at[c.Address], errors.New("sessions cannot swap addresses in one step: move one of them to another address first"))
 	}
 }
 

@@ -70,7 +70,7 @@ func TestMoveInACircle(t *testing.T) {
 	r := newFixture(t)
 	r.must(r.create(r.spec("a"), r.spec("b"), r.spec("c")))
 	tally, err := r.run(r.moved(true, "a", "b", "b", "a", "c", "d"))
-	if err == nil || !strings.Contains(err.Error(), "cannot change places in one step") || tally.Failed != 2 || tally.Done != 1 {
+	if err == nil || !strings.Contains(err.Error(), "cannot swap addresses in one step") || tally.Failed != 2 || tally.Done != 1 {
 		t.Errorf("%+v, %v", tally, err)
 	}
 	if got := r.who(); got["a"] != "a" || got["b"] != "b" || got["d"] != "c" {

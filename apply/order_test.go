@@ -75,7 +75,7 @@ func TestDependencyThatDoesNotBecomeReady(t *testing.T) {
 		if got := r.event(history.ApplyErrored, "db").Excerpt; got != "trust this folder?" {
 			t.Errorf("excerpt %q", got)
 		}
-		if !strings.Contains(r.record("db").LastError, "not ready within 30s") {
+		if !strings.Contains(r.record("db").LastError, "not ready after 30s") {
 			t.Errorf("last error %q", r.record("db").LastError)
 		}
 	})

@@ -30,7 +30,7 @@ func (r *run) preflight(ctx context.Context) bool {
 		case err == nil && alone:
 			continue
 		case err == nil:
-			j.outcome, j.detail = Skipped, "nothing was begun, because something that another session needs is missing"
+			j.outcome, j.detail = Skipped, "not started, because something that another session needs is missing"
 			r.journal.emit(j.entry.event(history.Event{Kind: history.ApplySkipped, Detail: j.detail}), nil)
 			continue
 		}

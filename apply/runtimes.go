@@ -45,7 +45,7 @@ func (r *runtimes) container(s session.Spec) (session.Container, error) {
 	}
 	c, is := rt.(session.Container)
 	if !is {
-		return nil, fmt.Errorf("runtime %s holds no containers", s.Runtime.Key())
+		return nil, fmt.Errorf("runtime %s has no containers", s.Runtime.Key())
 	}
 	return c, nil
 }

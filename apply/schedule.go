@@ -188,7 +188,7 @@ func schedule(ctx context.Context, jobs []*job, limit int, stopOnError bool, dra
 			if j.outcome == Failed {
 				j.skipDependents()
 				if stopOnError && why == "" {
-					why = fmt.Sprintf("not begun after the failure of %s", j.change.Address)
+					why = fmt.Sprintf("not started after the failure of %s", j.change.Address)
 				}
 				continue
 			}
@@ -204,7 +204,7 @@ func schedule(ctx context.Context, jobs []*job, limit int, stopOnError bool, dra
 		}
 	}
 	if why == "" {
-		why = "its dependencies wait for each other"
+		why = "its dependencies form a cycle"
 	}
 	for _, j := range jobs {
 		interrupted = interrupted || j.outcome == "" && why == interruption || j.outcome == Failed && ctx.Err() != nil

@@ -47,7 +47,7 @@ func lookUp(command, dir string, env environ.Vars) (string, error) {
 	case found:
 		return path, nil
 	case strings.Contains(command, "/"):
-		return "", fmt.Errorf("command %s is no executable file", path)
+		return "", fmt.Errorf("command %s is not an executable file", path)
 	}
 	return "", fmt.Errorf("command %q is not on its PATH (%s)", command, env.Get("PATH"))
 }
@@ -69,7 +69,7 @@ func checkInterpreter(path string) error {
 		return nil
 	}
 	if _, err := os.Stat(words[0]); errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s cannot run: its interpreter %s is not there", path, words[0])
+		return fmt.Errorf("%s cannot run: its interpreter %s does not exist", path, words[0])
 	}
 	return nil
 }

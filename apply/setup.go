@@ -93,7 +93,7 @@ func (w *workspaces) setUp(ctx context.Context, rec session.Record, argv []strin
 func runSetup(ctx context.Context, id string, argv []string, dir string, env []string, log *os.File) error {
 	mark := "setup-" + id[max(0, len(id)-50):] // the end differs most; a mark is short
 	if _, err := proc.Sweep(mark, time.Second, "SIGTERM"); err != nil {
-		return fmt.Errorf("end the one that was begun before: %w", err)
+		return fmt.Errorf("end the one that was started before: %w", err)
 	}
 	path, err := lookUp(argv[0], dir, env)
 	if err != nil {

@@ -102,7 +102,7 @@ func (s *stopper) awaitTurn(ctx context.Context, rec session.Record, l session.L
 		}
 		select {
 		case <-ctx.Done():
-			return false, fmt.Errorf("let its turn end: %w", ctx.Err())
+			return false, fmt.Errorf("wait for its turn to end: %w", ctx.Err())
 		case <-time.After(min(pause, left)):
 		}
 	}
@@ -147,7 +147,7 @@ func (s *stopper) keepScreen(ctx context.Context, e *entry, rt session.Runtime, 
 		err = history.AppendScreen(s.config.Folder(e.rec), s.journal.now(), e.rec.Run.ID, why, text)
 	}
 	if err != nil {
-		s.journal.warn(e.change.Address, "the screen could not be kept in the transcript", err.Error())
+		s.journal.warn(e.change.Address, "the screen could not be written to the transcript", err.Error())
 	}
 }
 
@@ -168,7 +168,7 @@ func (s *stopper) remove(ctx context.Context, e *entry) error {
 		return err
 	}
 	if err := rt.Remove(ctx, place); err != nil {
-		return fmt.Errorf("its agent has ended, but its %s could not be removed (repeat the command once that is possible): %w", place.Traits().Noun, err)
+		return fmt.Errorf("its agent has exited, but its %s could not be removed (repeat the command once that is possible): %w", place.Traits().Noun, err)
 	}
 	lives, err := s.runtimes.lives(ctx, e.rec.Spec, false)
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *stopper) remove(ctx context.Context, e *entry) error {
 	if slices.ContainsFunc(lives, func(l session.Live) bool {
 		return !l.Foreign && l.Mark.ID == e.rec.ID && (place.Container == "" || l.Location.Container == place.Container)
 	}) {
-		return errors.New("it was removed and is still there")
+		return errors.New("it was removed and still exists")
 	}
 	return nil
 }

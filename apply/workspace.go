@@ -19,7 +19,7 @@ type workspaces struct {
 	config   *Applier
 	runtimes *runtimes
 	environs *environments
-	// removeAll removes workspaces in which nothing would be lost, also where on_destroy is keep.
+	// removeAll removes workspaces in which nothing would be lost, also where on_destroy = keep.
 	removeAll bool
 }
 
@@ -121,9 +121,9 @@ func onBranch(seen session.Checkout, branch string) error {
 	case seen.Err != nil:
 		return seen.Err
 	case !seen.Exists:
-		return fmt.Errorf("%s is not there", seen.Path)
+		return fmt.Errorf("%s does not exist", seen.Path)
 	case !seen.Git:
-		return fmt.Errorf("%s is there already and is no git checkout", seen.Path)
+		return fmt.Errorf("%s already exists and is not a git checkout", seen.Path)
 	case seen.BranchGone != "":
 		return fmt.Errorf("branch mismatch: %s is on branch %q, which does not exist", seen.Path, seen.BranchGone)
 	case seen.Branch == "":
@@ -147,12 +147,12 @@ func (w *workspaces) remove(ctx context.Context, e *entry) {
 		}
 		return
 	}
-	why := "on_destroy is keep"
+	why := "on_destroy = keep"
 	if e.rec.Spec.Workspace.OnDestroy == session.RemoveClean || w.removeAll {
 		why = w.removeClean(ctx, e.rec.Spec, t)
 	}
 	if why != "" {
-		e.emit(history.Event{Kind: history.WorkKept, Detail: t.Path + " stays: " + why})
+		e.emit(history.Event{Kind: history.WorkKept, Detail: t.Path + " is kept: " + why})
 		return
 	}
 	// The session's directory of workspaces, if this was its last one.
@@ -165,7 +165,7 @@ func (w *workspaces) remove(ctx context.Context, e *entry) {
 func (w *workspaces) reportGone(ctx context.Context, e *entry) {
 	t := e.rec.Tree
 	if risk, err := w.config.Git.AtRisk(ctx, t.Path, t.Repo); err == nil && risk.Any() {
-		e.emit(history.Event{Kind: history.WorkKept, Detail: fmt.Sprintf("the folder %s is gone, and its repository still has %s (until: git -C %s worktree prune)", t.Path, risk, t.Repo)})
+		e.emit(history.Event{Kind: history.WorkKept, Detail: fmt.Sprintf("the directory %s is gone, and its repository still has %s (until: git -C %s worktree prune)", t.Path, risk, t.Repo)})
 	}
 }
 

@@ -240,7 +240,7 @@ func indexNames(l *loader) names {
 	}
 	if settings := l.blocks["agentform"]; len(settings) > 1 {
 		for _, b := range settings[1:] {
-			l.Fail(b.Def, "Duplicate agentform block", "The agentform block is already declared at %s; a project has one.", expr.Place(settings[0].Def))
+			l.Fail(b.Def, "Duplicate agentform block", "The agentform block is already declared at %s; a project can have only one.", expr.Place(settings[0].Def))
 		}
 	}
 	return known

@@ -25,7 +25,7 @@ func findManifests(l *loader) []string {
 	if len(l.opts.Files) == 0 {
 		found := manifestsIn(l, l.Root)
 		if len(found) == 0 && !l.Failed() {
-			l.FailNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in %s. `agentform init` writes a first one; --file selects another path.", l.Root)
+			l.FailNowhere("No manifest", "There is no agentform.hcl, *.agentform.hcl or *.agentform.json in %s. `agentform init` creates a starter manifest; --file selects another path.", l.Root)
 		}
 		return found
 	}

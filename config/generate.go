@@ -77,7 +77,7 @@ func (g *generator) note(a session.Address, format string, args ...any) {
 func (g *generator) session(of []Draft) {
 	repeat, index, ok := repetition(of)
 	if !ok {
-		g.note(session.Single(of[0].Spec.Address.Block()), "left out: its instances do not begin at 0 or have gaps; agentform state mv gives them other addresses")
+		g.note(session.Single(of[0].Spec.Address.Block()), "left out: its instances do not start at 0 or have gaps; agentform state mv gives them other addresses")
 		return
 	}
 	if slices.ContainsFunc(of, func(d Draft) bool { return (d.Spec.Health.Heartbeat == nil) != (of[0].Spec.Health.Heartbeat == nil) }) {
@@ -296,7 +296,7 @@ func (g *generator) settings(s session.Spec) (blockBody, bool) {
 	b.flag("lifecycle.prevent_destroy", s.Lifecycle.PreventDestroy, false)
 	ignore := s.Lifecycle.IgnoreChanges
 	if noPrompt {
-		g.note(s.Address, "the text of its prompt is no longer kept: changes of the prompt are ignored")
+		g.note(s.Address, "the text of its prompt is no longer stored: changes of the prompt are ignored")
 		ignore = append(slices.Clone(ignore), "prompt")
 	}
 	if len(ignore) > 0 {
@@ -390,7 +390,7 @@ func (g *generator) agent(s session.Spec) (Agent, bool) {
 	name := s.Agent.Name
 	if found, ok := g.m.Agents[name]; ok {
 		if !sameValue(found.Spec, s.Agent) {
-			g.note(s.Address, "the agent %q is declared otherwise than it was started: the next plan shows what that changes", name)
+			g.note(s.Address, "the agent %q is declared differently than it was started: the next plan shows what that changes", name)
 		}
 		return found, true
 	}
@@ -442,14 +442,14 @@ func (g *generator) runtime(s session.Spec, b *blockBody) bool {
 	b.add("runtime", fmt.Sprintf("runtime.%s.%s", r.Kind, r.Name))
 	found, ok := g.m.Runtimes[r.Key()]
 	if ok && !sameValue(found, r) {
-		g.note(s.Address, "the runtime %q is declared otherwise than it was created: the next plan shows what that changes", r.Name)
+		g.note(s.Address, "the runtime %q is declared differently than it was created: the next plan shows what that changes", r.Name)
 	}
 	if ok {
 		return true
 	}
 	if found, ok := g.runtimes[r.Key()]; ok {
 		if !sameValue(found, r) {
-			g.note(s.Address, "left out: its runtime %q is another than that of another session", r.Name)
+			g.note(s.Address, "left out: its runtime %q differs from that of another session", r.Name)
 		}
 		return sameValue(found, r)
 	}

@@ -55,7 +55,7 @@ func inherited(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	if s.Runtime.Kind != "docker" {
 		s.InheritEnv = slices.Clone(m.InheritEnv)
 	} else if !d.Missing(b, inheritEnv) && b.Attr(inheritEnv) != nil {
-		d.Fail(b.Attr(inheritEnv), "Environment of a container", `A container gets nothing of this machine's environment. Set what the agent needs in env or secrets.`)
+		d.Fail(b.Attr(inheritEnv), "Environment of a container", `A container does not get this machine's environment. Set what the agent needs in env or secrets.`)
 		return
 	}
 	readInherit(d, b, &s.InheritEnv)

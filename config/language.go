@@ -3,16 +3,16 @@ package config
 type kind string
 
 const (
-	aText         kind = "text"
+	aText         kind = "string"
 	aFlag         kind = "true or false"
 	aWhole        kind = "whole number"
 	aNumber       kind = "number"
 	aDuration     kind = "duration" // "90s", "15m", "30d"
 	aSize         kind = "size"     // "512MiB", "4GiB"
 	aRegex        kind = "regex"    // a regular expression, as text
-	someTexts     kind = "texts"    // a list of them
-	someRegexes   kind = "regexes"  // a list of them
-	trueOrTexts   kind = "true or texts"
+	someTexts     kind = "list of strings"
+	someRegexes   kind = "list of regexes"
+	trueOrTexts   kind = "true or list of strings"
 	aCommand      kind = "command"    // a program and its arguments, as a list of texts
 	aTable        kind = "map"        // of texts
 	aPath         kind = "path"       // of a file or directory, as text
@@ -121,7 +121,7 @@ func language() map[string]shape {
 			},
 		},
 		"output": {
-			labels: named, doc: "A value for people and programs.",
+			labels: named, doc: "A value for users and programs.",
 			attrs: []attribute{
 				{Name: "value", Kind: anything, Required: true, Doc: "Any expression. Only here and in `check` does `session.NAME` have attributes: `address`, `name`, `key`, `role`, `agent`, `branch`, `prompt` (its sha256), `workspace`, `labels`, `desired`."},
 				{Name: "description", Kind: aText, Doc: "Description."},
@@ -149,11 +149,11 @@ func addressShapes() map[string]shape {
 	each := attribute{Name: "for_each", Kind: anything, Doc: "A map or a set of strings: one for each, with `each.key` and `each.value`."}
 	return map[string]shape{
 		"import": {
-			doc: "Takes over a live session that agentform did not start.",
+			doc: "Adopts a running session that agentform did not start.",
 			attrs: []attribute{
 				each,
 				{Name: "to", Kind: anAddress, Required: true, Doc: "The declared session."},
-				{Name: "id", Kind: aText, Required: true, Doc: "The live session: `tmux:SOCKET/SESSION`, with the socket's name or absolute path, or `docker:CONTAINER`."},
+				{Name: "id", Kind: aText, Required: true, Doc: "The running session: `tmux:SOCKET/SESSION`, with the socket's name or absolute path, or `docker:CONTAINER`."},
 			},
 		},
 		"moved": {
@@ -205,12 +205,12 @@ func runtimeShape() shape {
 					{Name: "network", Kind: aText, Forces: toReplace, DefaultWords: "docker's", Doc: "The network's name; `none` for none."},
 					{Name: "user", Kind: aText, Forces: toReplace, DefaultWords: "yours", Doc: "The user in the container, in numbers: `UID` or `UID:GID`. The user owns the workspace."},
 					{Name: "env", Kind: aTable, Forces: toRestart, Doc: "Added to the environment of every agent in it."},
-					{Name: "mounts", Kind: someMounts, Forces: toReplace, Doc: "Paths of the host to mount: a list of `{ source, target, read_only }`. A source may begin with `~`, a target is absolute."},
+					{Name: "mounts", Kind: someMounts, Forces: toReplace, Doc: "Paths of the host to mount: a list of `{ source, target, read_only }`. A source can start with `~`, a target is absolute."},
 					{Name: "read_only", Kind: aFlag, Forces: toReplace, Default: "false", Doc: "Makes the container's file system read-only, except /tmp, the workspace and mounts."},
 				},
 			},
 			"tmux": {
-				doc: "A tmux server of your own, in which the sessions run beside yours.",
+				doc: "A tmux server of your own, in which the sessions run next to yours.",
 				attrs: []attribute{
 					{Name: "socket", Kind: aPath, Forces: toReplace, Required: true, Doc: "The name of its socket, as for `tmux -L`, or its path."},
 				},

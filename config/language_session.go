@@ -6,7 +6,7 @@ func agentShape(named []string) shape {
 		forces: toNothing, doc: "Case-insensitive regular expressions over the screen, added to the built-in ones.",
 		attrs: []attribute{
 			{Name: "done", Kind: someRegexes, Doc: "The task is done."},
-			{Name: "blocked", Kind: someRegexes, Doc: "The agent waits for a person."},
+			{Name: "blocked", Kind: someRegexes, Doc: "The agent waits for you."},
 			{Name: "blocked_api", Kind: someRegexes, Doc: "The agent waits for its provider: a limit, an overload."},
 			{Name: "failed", Kind: someRegexes, Doc: "The agent has failed."},
 			{Name: "working", Kind: someRegexes, Doc: "The agent is working."},
@@ -69,7 +69,7 @@ func policyShapes() map[string]shape {
 				{Name: "on_unhealthy", Kind: aText, Forces: toNothing, Default: `"restart"`, Values: []string{"restart", "escalate", "ignore"}, Doc: "What to do then; never more than the restart policy allows."},
 			},
 			blocks: map[string]shape{"heartbeat": {
-				forces: toNothing, doc: "A probe that the hub runs beside the agent: one of the two.",
+				forces: toNothing, doc: "A probe that the hub runs next to the agent: one of the two.",
 				attrs: []attribute{
 					{Name: "command", Kind: aCommand, Doc: "Fails if the session is unhealthy."},
 					{Name: "key", Kind: aText, Doc: "A key without effect, by its tmux name (`F12`), to see whether the agent accepts it."},
@@ -92,7 +92,7 @@ func sessionShape(named []string) shape {
 	blocks["workspace"] = shape{
 		doc: "The directory that the session works in.",
 		attrs: []attribute{
-			{Name: "mode", Kind: aText, Forces: toReplace, DefaultWords: "`\"worktree\"`, in docker `\"clone\"`", Values: []string{"worktree", "clone", "in_place", "plain"}, Doc: "`worktree`: a git worktree; `in_place`: the repository's own checkout; `plain`: a folder without git, and so without a branch; `clone`: a clone of its own, with this one branch. In docker `worktree` and `in_place` need `trust_git`."},
+			{Name: "mode", Kind: aText, Forces: toReplace, DefaultWords: "`\"worktree\"`, in docker `\"clone\"`", Values: []string{"worktree", "clone", "in_place", "plain"}, Doc: "`worktree`: a git worktree; `in_place`: the repository's own checkout; `plain`: a directory without git, and so without a branch; `clone`: a clone of its own, with this one branch. In docker `worktree` and `in_place` need `trust_git`."},
 			{Name: "repo", Kind: aPath, Forces: toReplace, DefaultWords: "the repository that holds the manifest", Doc: "The git repository. Relative to the directory of the manifests."},
 			{Name: "path", Kind: aPath, Forces: toReplace, DefaultWords: "`DATA_DIR/workspaces/NAME/BRANCH`", Doc: "The directory, relative to the project directory. By default a new branch gets a new one, and the old one stays."},
 			{Name: "base", Kind: aText, Forces: toNothing, DefaultWords: "`HEAD`", Doc: "Where a new branch starts."},
@@ -140,7 +140,7 @@ func sessionShape(named []string) shape {
 			{Name: "runtime", Kind: aRuntime, Forces: toReplace, Default: `"tmux"`, parts: []string{"kind", "name", "socket", "docker", "docker.image", "docker.host", "docker.cpus", "docker.memory", "docker.pids", "docker.network", "docker.user", "docker.env", "docker.mounts", "docker.read_only"}, Doc: "Where it runs: tmux on this machine, or a [`runtime`](#runtime) block."},
 			{Name: "env", Kind: aTable, Forces: toRestart, Doc: "Added to its environment."},
 			{Name: "secrets", Kind: someTexts, Forces: toRestart, Doc: "Environment variables to pass as secrets, from [`secret`](#secret) blocks or agentform's own environment. They are never stored and never in a command line."},
-			inheritAttr(toRestart, "Variables of your environment that it gets, besides those of the project and its agent: names, with `*` for any characters, or `true`. Not in docker."),
+			inheritAttr(toRestart, "Variables of your environment that it gets in addition to those of the project and its agent: names, with `*` for any characters, or `true`. Not in docker."),
 			{Name: "desired", Kind: aText, Forces: toNothing, Default: `"running"`, Values: []string{"running", "paused", "stopped"}, Doc: "The desired state."},
 			{Name: "timeout", Kind: aDuration, Forces: toNothing, DefaultWords: "none", Doc: "The longest run. Then the session is stopped, reason `timeout`."},
 			{Name: "labels", Kind: aTable, Forces: toNothing, Doc: "Labels for filters."},

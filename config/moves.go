@@ -135,7 +135,7 @@ func inOrder(l *loader, list []*move) (sorted []*move) {
 			for _, s := range steps {
 				fmt.Fprintf(&b, "\n  %s is moved to %s at %s", s.from.From, s.from.To, expr.Place(s.from.from.Range))
 			}
-			l.Fail(steps[0].from.from.Range, "Moves in a cycle", "These moves lead back to where they began:%s", b.String())
+			l.Fail(steps[0].from.from.Range, "Moves in a cycle", "These moves form a cycle:%s", b.String())
 		},
 	}
 	for _, v := range list {

@@ -101,7 +101,7 @@ func readConversation(d reader, b *expr.Block, s *session.Spec) {
 	given := d.Word(b, "id", &c.ID)
 	switch {
 	case given && (c.ID[0] == '-' || strings.ContainsFunc(c.ID, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })):
-		d.Fail(b.Attr("id"), "Invalid conversation", "%q is not a conversation id: it begins with a dash or contains white space.", expr.Cut(c.ID))
+		d.Fail(b.Attr("id"), "Invalid conversation", "%q is not a conversation id: it starts with a dash or contains white space.", expr.Cut(c.ID))
 	case c.Resume && s.Agent.Name != "" && s.Agent.Base == "":
 		d.FailAt(b.Def, "Conversation of a custom agent", "Only built-in agents can resume a conversation. Give the agent %q a base, or put the conversation into args.", s.Agent.Name)
 	}

@@ -74,7 +74,7 @@ func gitWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 	}
 	if s.Workspace.Repo = d.l.Repository(path); s.Workspace.Repo == "" {
 		if dir := bareRepository(path); dir != "" {
-			d.Fail(w.Attr("repo"), "Bare git repository", "%s is a bare repository, without a checkout. Use a checkout of it; git worktree add makes one.", dir)
+			d.Fail(w.Attr("repo"), "Bare git repository", "%s is a bare repository, without a checkout. Use a checkout of it; git worktree add creates one.", dir)
 			return
 		}
 		d.Fail(w.Attr("repo"), "Not a git repository", "%s is not in a git repository. Run `git init` there, or use another directory.", path)
@@ -87,7 +87,7 @@ func reportNoRepository(l *loader, b *expr.Block) {
 	}
 	l.gitless = true
 	if dir := bareRepository(l.Module); dir != "" {
-		l.Fail(b.Def, "Bare git repository", "%s is a bare repository, without a checkout. Move the manifest into a checkout (git worktree add makes one), or set workspace { repo = … }.", dir)
+		l.Fail(b.Def, "Bare git repository", "%s is a bare repository, without a checkout. Move the manifest into a checkout (git worktree add creates one), or set workspace { repo = … }.", dir)
 		return
 	}
 	l.Fail(b.Def, "Not a git repository", "Sessions work in git, but %s is not in a git repository. Run `git init` there, or set workspace { repo = … }, or workspace { mode = \"plain\" } for a directory without git.", l.Module)

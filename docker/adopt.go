@@ -29,7 +29,7 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	fail := func(err error) session.Found { return session.Found{Err: err} }
 	name, ok := strings.CutPrefix(id, "docker:")
 	if !ok || name == "" {
-		return fail(fmt.Errorf("invalid id %.100q: want %s", id, IDForm))
+		return fail(fmt.Errorf("invalid id %.100q: expected %s", id, IDForm))
 	}
 	c, err := r.engine()
 	if err != nil {
@@ -38,11 +38,11 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	i, err := inspect(ctx, c, name)
 	switch {
 	case errors.Is(err, session.ErrGone):
-		return fail(fmt.Errorf("there is no container %q", name))
+		return fail(fmt.Errorf("no container %q", name))
 	case err != nil:
 		return fail(err)
 	case !i.State.Running:
-		return fail(fmt.Errorf("container %s does not run (docker start %s)", name, name))
+		return fail(fmt.Errorf("container %s is not running (docker start %s)", name, name))
 	case i.State.Paused:
 		return fail(fmt.Errorf("container %s is paused (docker unpause %s)", name, name))
 	}
@@ -56,7 +56,7 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 		return fail(errors.Join(err, session.ErrGone))
 	}
 	if labels[labelID] != "" {
-		return fail(fmt.Errorf("it is %s of another agentform project, whose record it is on", labels[labelAddress]))
+		return fail(fmt.Errorf("it is %s of another agentform project, which manages it", labels[labelAddress]))
 	}
 	p, err := onlyPane(ctx, byExec{exec: r.exec, container: i.ID}, name)
 	if err != nil {
@@ -82,7 +82,7 @@ func onlyPane(ctx context.Context, x byExec, name string) (tmuxwire.Process, err
 	}
 	rows := tmuxwire.Rows(t.Stdout, nonce)
 	if len(rows) != 1 {
-		return tmuxwire.Process{}, fmt.Errorf("tmux in container %s has %d panes, and a session of agentform is one: give its agent a container of its own", name, len(rows))
+		return tmuxwire.Process{}, fmt.Errorf("tmux in container %s has %d panes, and a session has one pane: give its agent its own container", name, len(rows))
 	}
 	p, err := tmuxwire.ParseProcess(rows[0])
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at sess
 	}
 	x := byExec{r.exec, l.Location.Container, l.Location.Pane}
 	if t, err := x.Tmux(ctx, "", "set-option", "-p", "-t", l.Location.Pane, "remain-on-exit", "on"); err != nil || t.Code != 0 {
-		return at, errors.Join(err, fmt.Errorf("let its pane stay when it has ended: %.200s", t.Stderr))
+		return at, errors.Join(err, fmt.Errorf("keep its pane after it has exited: %.200s", t.Stderr))
 	}
 	f, runDir := r.files.session(m.ID), r.files.run(m.Run)
 	c := rundir.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: f.shimSocket(), Argv: l.Command}

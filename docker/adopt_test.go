@@ -99,7 +99,7 @@ func TestAdopt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, there := b.see(t, p); there {
-		t.Error("it is still there")
+		t.Error("it still exists")
 	}
 }
 

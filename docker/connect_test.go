@@ -44,13 +44,13 @@ func TestContexts(t *testing.T) {
 		{"default", "", ""},
 		{real, "", ""},
 		{"", "here", ""},
-		{"", "", "run agentform where the engine is"}, // what docker itself would use
-		{"far", "", "run agentform where the engine is"},
-		{"by ssh", "", "run agentform where the engine is"},
+		{"", "", "run agentform on the engine's machine"}, // what docker itself would use
+		{"far", "", "run agentform on the engine's machine"},
+		{"by ssh", "", "run agentform on the engine's machine"},
 		{"empty", "", "names no engine"},
 		{"no such", "", "docker context ls"},
-		{"tcp://192.0.2.1:2375", "", "run agentform where the engine is"},
-		{"ssh://nobody@192.0.2.1", "", "run agentform where the engine is"},
+		{"tcp://192.0.2.1:2375", "", "run agentform on the engine's machine"},
+		{"ssh://nobody@192.0.2.1", "", "run agentform on the engine's machine"},
 		{"npipe:////./pipe/engine", "", `engine "npipe:////./pipe/engine"`},
 	} {
 		t.Setenv("DOCKER_CONTEXT", c.context)

@@ -25,7 +25,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Loca
 
 func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Location, err error) {
 	if len(r.config.Shim) == 0 {
-		return at, errors.New("docker: there is no shim to start")
+		return at, errors.New("docker: agentform-shim not found")
 	}
 	if ctx.Err() != nil {
 		return at, ctx.Err()
@@ -84,7 +84,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	case t.id != l.Mark.ID:
 		return at, fmt.Errorf("container %s is not this session's", p.Name)
 	case t.adopted:
-		return at, errors.New(remedy.With(fmt.Sprintf("container %s was adopted: it has no shim that could start anything in it", p.Name),
+		return at, errors.New(remedy.With(fmt.Sprintf("container %s was adopted: it has no shim to start an agent with", p.Name),
 			session.Remedy{Code: session.RemedyReplaceShimless, Address: l.Mark.Address}))
 	}
 	// An engine that was killed while it started a container may never start it, and a
@@ -138,7 +138,7 @@ func (c Config) programIn(i container.InspectResponse) []string {
 // unstuck adds to the error of a container that cannot be started how to fix it.
 func unstuck(err error, a session.Address) error {
 	if err != nil && strings.Contains(err.Error(), "task ") && strings.Contains(err.Error(), "already exists") {
-		return fmt.Errorf("docker: %w (%s)", err, remedy.With("the engine was killed while it started the container, and cannot any more",
+		return fmt.Errorf("docker: %w (%s)", err, remedy.With("the engine was killed while it started the container, and cannot start it any more",
 			session.Remedy{Code: session.RemedyReplaceStuck, Address: a}))
 	}
 	return explain(err)
@@ -158,9 +158,9 @@ func (t target) vacant(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("cannot find out whether an agent runs in it: %w", err)
 	case in.Agent:
-		return errors.New("the agent in it is alive")
+		return errors.New("its agent is running")
 	case in.Shim && in.Exit == nil:
-		return errors.New("what its agent has left behind is being ended")
+		return errors.New("leftover processes of its agent are being stopped")
 	}
 	return nil
 }

@@ -35,11 +35,11 @@ func explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &dialing) && errors.Is(dialing, fs.ErrPermission):
-		return fmt.Errorf("docker: you may not use the engine: %w (add yourself to the group docker: sudo usermod -aG docker $USER, and log in again)", dialing)
+		return fmt.Errorf("docker: no permission to use the engine: %w (add yourself to the group docker: sudo usermod -aG docker $USER, and log in again)", dialing)
 	case client.IsErrConnectionFailed(err):
 		return fmt.Errorf("docker: no daemon answers: %w (sudo systemctl start docker)", err)
 	case errors.As(err, &asking):
-		return fmt.Errorf("docker: ask the engine: %w", asking.Err)
+		return fmt.Errorf("docker: request to the engine: %w", asking.Err)
 	}
 	return fmt.Errorf("docker: %w", err)
 }
@@ -119,7 +119,7 @@ func connect(host string) (engine, error) {
 		return nil, fmt.Errorf("docker: engine %q: %w", cmp.Or(host, os.Getenv("DOCKER_HOST")), err)
 	}
 	if !strings.HasPrefix(c.DaemonHost(), "unix://") {
-		return nil, errors.Join(fmt.Errorf("docker: the engine %s has no socket on this machine, so its containers could not mount the workspaces, which are here: run agentform where the engine is (a context or DOCKER_HOST that begins with unix://)", c.DaemonHost()), c.Close())
+		return nil, errors.Join(fmt.Errorf("docker: the engine %s has no socket on this machine, so its containers could not mount the workspaces, which are here: run agentform on the engine's machine (a context or DOCKER_HOST that starts with unix://)", c.DaemonHost()), c.Close())
 	}
 	return c, nil
 }
@@ -152,7 +152,7 @@ func contextHost(config, name string) (string, error) {
 	sum := sha256.Sum256([]byte(name))
 	text, err := os.ReadFile(filepath.Join(config, "contexts", "meta", hex.EncodeToString(sum[:]), "meta.json"))
 	if err != nil {
-		return "", fmt.Errorf("docker: there is no context %q (docker context ls shows them): %w", name, err)
+		return "", fmt.Errorf("docker: no context %q (docker context ls lists them): %w", name, err)
 	}
 	var meta struct {
 		Endpoints map[string]struct{ Host string }

@@ -131,7 +131,7 @@ func TestOutOfMemory(t *testing.T) {
 		if !strings.Contains(live.UnknownReason, "memory") {
 			t.Errorf("the container is down: %s", live.UnknownReason)
 		}
-	} else if live.Exit == nil || live.Exit.String() != "ended by SIGKILL: out of memory" {
+	} else if live.Exit == nil || live.Exit.String() != "killed by SIGKILL: out of memory" {
 		t.Errorf("exit %+v, want SIGKILL, out of memory", live.Exit)
 	}
 	b.restarts(t, p)

@@ -154,7 +154,7 @@ func (f dirs) load() (k record, err error) {
 func (f dirs) loadRun(run string) (record, error) {
 	k, err := f.load()
 	if err == nil && k.Mark.Run != run {
-		err = fmt.Errorf("it holds run %s, not %s", k.Mark.Run, run)
+		err = fmt.Errorf("it has run %s, not %s", k.Mark.Run, run)
 	}
 	return k, err
 }

@@ -53,7 +53,7 @@ func (t target) acceptsInput(ctx context.Context) error {
 	shown, err := tmuxwire.ParsePane(in.Row)
 	switch {
 	case !in.Agent && !in.Shim, err != nil, shown.Dead:
-		return errors.New("nothing runs in it")
+		return errors.New("no agent is running in it")
 	case shown.InputOff || in.Frozen:
 		return session.ErrRefused
 	case shown.InMode:

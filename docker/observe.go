@@ -178,7 +178,7 @@ func (o *observation) fromDisk(ctx context.Context, l *session.Live, f rundir.Fa
 		}
 		return
 	}
-	l.Liveness, l.UnknownReason = session.Dead, "the container does not run"
+	l.Liveness, l.UnknownReason = session.Dead, "the container is not running"
 	i, err := inspect(ctx, o.engine, l.Location.Container)
 	if err != nil {
 		return
@@ -205,9 +205,9 @@ func judge(in shim.ContainerRun, created bool) (v session.Liveness, exit *sessio
 	case in.Shim && in.Process.PID == 0:
 		return session.Alive, nil, "" // about to start it
 	case in.Shim:
-		return session.Unknown, nil, "its agent has ended, and what that left behind is being ended"
+		return session.Unknown, nil, "its agent has exited, and its leftover processes are being stopped"
 	case !in.Claimed && created:
-		return session.Unknown, nil, "its container was created just now, and nothing was started in it yet"
+		return session.Unknown, nil, "its container was just created, and nothing was started in it yet"
 	}
 	return session.Dead, nil, ""
 }

@@ -37,7 +37,7 @@ func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) erro
 	if of, err := git.OwnerOf(d); err != nil {
 		errs = append(errs, err)
 	} else if os.Geteuid() != 0 && of.UID != os.Geteuid() {
-		errs = append(errs, fmt.Errorf("docker: user %s of the container is not you (%d), and only root can give it the workspace: leave user out", d.User, os.Geteuid()))
+		errs = append(errs, fmt.Errorf("docker: user %s of the container is not you (%d), and only root can give it the workspace: omit user", d.User, os.Geteuid()))
 	}
 	c, err := r.engine()
 	if err == nil {
@@ -51,7 +51,7 @@ type ImageError struct{ Image string }
 
 // Error returns the problem and how to get the image.
 func (e *ImageError) Error() string {
-	return fmt.Sprintf("docker: there is no image %s on this machine, and agentform pulls none: docker pull %s, or docker build -t %s FOLDER", e.Image, e.Image, e.Image)
+	return fmt.Sprintf("docker: no image %s on this machine, and agentform does not pull images: docker pull %s, or docker build -t %s DIRECTORY", e.Image, e.Image, e.Image)
 }
 
 // Short returns Error.

@@ -171,7 +171,7 @@ func (r *Runtime) Events(ctx context.Context, happened func()) error {
 			case err == nil || errors.Is(err, io.EOF):
 				err = errors.New("the engine closed the connection")
 			}
-			return fmt.Errorf("listen to the engine: %w", explain(err))
+			return fmt.Errorf("receive events of the engine: %w", explain(err))
 		}
 	}
 }

@@ -65,14 +65,14 @@ func (s start) awaitInit(ctx context.Context, init shim.Init, p session.Location
 	err := await(ctx, func() (bool, error) {
 		version, err := init.Hello(ctx)
 		if err == nil && version > rundir.Version {
-			return false, fmt.Errorf("the init of its container is of a newer agentform (protocol %d, this one has %d): use that one", version, rundir.Version)
+			return false, fmt.Errorf("the init of its container is from a newer agentform (protocol %d, this one has %d): use that version", version, rundir.Version)
 		}
 		silent = err
 		return err == nil, nil
 	}, func() error {
 		i, err := inspect(ctx, s.engine, p.Container)
 		if err == nil && !i.State.Running {
-			err = fmt.Errorf("its container ended at once: %s%s", stopReason(i.State), printed(ctx, s.engine, p.Container))
+			err = fmt.Errorf("its container exited immediately: %s%s", stopReason(i.State), printed(ctx, s.engine, p.Container))
 		}
 		return err
 	})
@@ -119,7 +119,7 @@ func (s start) awaitAgent(ctx context.Context, init shim.Init) error {
 		if in.Claimed || err != nil || !shown.Dead {
 			return nil
 		}
-		return fmt.Errorf("the shim %q ended at once: %s", s.program, tmuxwire.Trim(in.Screen))
+		return fmt.Errorf("the shim %q exited immediately: %s", s.program, tmuxwire.Trim(in.Screen))
 	})
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("the shim did not start the agent: %w", err)

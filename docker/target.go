@@ -73,7 +73,7 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 func (r *Runtime) running(ctx context.Context, p session.Location) (target, error) {
 	t, err := r.target(ctx, p)
 	if err == nil && !t.container.State.Running {
-		err = fmt.Errorf("its container does not run: it %w", session.ErrGone)
+		err = fmt.Errorf("its container is not running: it %w", session.ErrGone)
 	}
 	return t, err
 }

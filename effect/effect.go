@@ -85,7 +85,7 @@ func Do[R any](ctx context.Context, h Handler, e Of[R]) (R, error) {
 	}
 	r, ok := v.(R)
 	if !ok {
-		return none, fmt.Errorf("effect %T: the handler gave %T, not %T", e, v, none)
+		return none, fmt.Errorf("effect %T: the handler returned %T, not %T", e, v, none)
 	}
 	return r, nil
 }

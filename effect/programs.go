@@ -43,7 +43,7 @@ func (r Result) Succeeded() bool {
 }
 
 // ErrLimit says that a session did not end within Completion.Limit.
-var ErrLimit = errors.New("the session did not come to an end in time")
+var ErrLimit = errors.New("the session did not end in time")
 
 // ToCompletion launches a session, observes it until its turn has ended or it has exited,
 // keeps the end of its screen, and stops it. With an error, the Result has what was last

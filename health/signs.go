@@ -52,21 +52,21 @@ func Check(p session.Health, s Signs) Finding {
 	case s.Frozen:
 		return Finding{}
 	case s.Liveness == session.Unknown && p.HungAfter > 0 && s.UnknownFor >= p.HungAfter.D():
-		return Finding{Sickness: Contradict, Detail: fmt.Sprintf("it has not been known for %s whether it lives: %s", brief(s.UnknownFor), s.UnknownReason)}
+		return Finding{Sickness: Contradict, Detail: fmt.Sprintf("unknown for %s whether it is running: %s", brief(s.UnknownFor), s.UnknownReason)}
 	case s.Liveness != session.Alive, s.Age < p.StartPeriod.D():
 		return Finding{}
 	case p.HungAfter > 0 && s.Activity == session.Working && s.Quiet >= p.HungAfter.D():
 		return Finding{Sickness: Hung, Ends: true,
-			Detail: fmt.Sprintf("it says that it works, and nothing has moved on its screen or in its session file for %s", brief(s.Quiet))}
+			Detail: fmt.Sprintf("it reports that it is working, but its screen and session file have not changed for %s", brief(s.Quiet))}
 	case s.Failures >= max(1, p.Failures):
 		f := Finding{Sickness: Heartbeat, Detail: fmt.Sprintf("its heartbeat failed %d times in a row: %s", s.Failures, s.Failure)}
 		f.Ends = !slices.Contains(waiting, s.Activity) && s.Quiet >= s.Failing
 		if !f.Ends {
-			f.Detail += "; it gives other signs of life, so it is left as it is"
+			f.Detail += "; it shows other signs of life, so nothing is done"
 		}
 		return f
 	case s.Overdue:
-		return Finding{Sickness: Overdue, Detail: "its own session file cannot be found, for longer than unobserved_for says"}
+		return Finding{Sickness: Overdue, Detail: "its session file cannot be found, for longer than unobserved_for"}
 	}
 	return Finding{}
 }

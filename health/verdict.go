@@ -93,15 +93,15 @@ func Wait(b session.Backoff, n int, key string) time.Duration {
 func (v Verdict) String() string {
 	switch v.Reason {
 	case PolicyNo:
-		return "the restart policy leaves it as it is"
+		return "the restart policy does not restart it"
 	case BackingOff:
 		return fmt.Sprintf("backing off, next try %s (%d of %d)", v.Until.UTC().Format(time.RFC3339), v.Try, v.Of)
 	case BudgetGone:
-		form := "not started again: %d tries within %s are used up"
+		form := "not restarted: %d attempts within %s are used up"
 		if v.Of == 1 {
-			form = "not started again: %d try within %s is used up"
+			form = "not restarted: %d attempt within %s is used up"
 		}
 		return fmt.Sprintf(form, v.Of, session.Duration(v.Window).Short())
 	}
-	return fmt.Sprintf("to be started again (%d of %d)", v.Try, v.Of)
+	return fmt.Sprintf("will be restarted (%d of %d)", v.Try, v.Of)
 }

@@ -88,7 +88,7 @@ func lock(f *os.File, how int) error {
 		case !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EWOULDBLOCK):
 			return fmt.Errorf("lock %s: %w", f.Name(), err)
 		case time.Now().After(end):
-			return fmt.Errorf("another process has locked %s for %v; one that is stopped (Ctrl-Z) must go on or end", f.Name(), lockTimeout)
+			return fmt.Errorf("another process has locked %s for %v; one that is stopped (Ctrl-Z) must be resumed or killed", f.Name(), lockTimeout)
 		}
 	}
 }

@@ -83,14 +83,14 @@ func TestAddresses(t *testing.T) {
 		{"import", imported(byHand()), "> a import\n"},
 		{"import in a folder below", imported(byHand(func(l *session.Live) { l.Dir = "/ws/a/src" })), "> a import\n"},
 		{"import of what works elsewhere", imported(byHand(func(l *session.Live) { l.Dir = "/ws/ab" })),
-			"  a error\n! a session works elsewhere\n"},
+			"  a error\n! a session works in another directory\n"},
 		{"import of the dead", imported(byHand(func(l *session.Live) { l.Liveness = session.Dead })), "  a error\n! a nothing to import\n"},
 		{"import of nothing", imported(session.Found{}), "  a error\n! a nothing to import\n"},
 		{"import that cannot look", imported(session.Found{Err: errors.New("no server")}), "  a error\n! a nothing to import\n"},
 		{"import of ours", imported(byHand(func(l *session.Live) {
 			l.Foreign = false
 			l.Mark = session.Mark{Project: lineage, Address: "session.b"}
-		})), "  a error\n! a session is ours already\n"},
+		})), "  a error\n! a session is already managed\n"},
 		{"import onto another branch", func() *stage {
 			s := imported(byHand())
 			s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a", Exists: true, Git: true, Branch: "main"}

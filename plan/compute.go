@@ -24,8 +24,8 @@ func Compute(in Input) Plan {
 		if err := in.World.Runtimes[key]; err != nil {
 			p.Complete = false
 			p.Problems = append(p.Problems, session.Diagnostic{Severity: session.Error,
-				Summary: key + " could not be looked at",
-				Detail:  err.Error() + "\nits sessions are unknown, not dead: nothing is planned for them"})
+				Summary: "cannot reach " + key,
+				Detail:  err.Error() + "\nits sessions are unknown; no changes are planned for them"})
 		}
 	}
 	for _, a := range j.addresses {

@@ -190,7 +190,7 @@ func TestDecisionTable(t *testing.T) {
 		}, "  a in_sync\n? a orphaned\n"},
 		{"two of ours, none on record", func() *stage {
 			return newStage().want(spec("a")).live("a").live("a", func(l *session.Live) { l.Mark.Run = "run-other" })
-		}, "  a two_live_objects\n! a two live sessions carry this address\n"},
+		}, "  a two_live_objects\n! a two running sessions have this address\n"},
 
 		{"finished", func() *stage {
 			return newStage().want(spec("a", oneShot)).record(spec("a", oneShot)).live("a", exitedWith("self", 0, ""))
@@ -245,13 +245,13 @@ func TestDecisionTable(t *testing.T) {
 			s := newStage().all(spec("a")).want(spec("b"))
 			s.in.World.Runtimes["tmux"] = errors.New("tmux: protocol version mismatch")
 			return s
-		}, "  a runtime_unreachable\n  b runtime_unreachable\n!  tmux could not be looked at\n? a unreachable\n"},
+		}, "  a runtime_unreachable\n  b runtime_unreachable\n!  cannot reach tmux\n? a unreachable\n"},
 
 		{"create interrupted before anything", func() *stage {
 			return newStage().want(spec("a")).record(spec("a"), intent(session.Creating))
 		}, "+ a interrupted\n"},
 		{"its last action failed, and it runs", func() *stage {
-			return newStage().want(spec("a")).live("a").record(spec("a"), func(r *session.Record) { r.LastError = "not ready within 30s" })
+			return newStage().want(spec("a")).live("a").record(spec("a"), func(r *session.Record) { r.LastError = "not ready after 30s" })
 		}, "~ a last_action_failed\n"},
 		{"its last action failed, and it is stopped", func() *stage {
 			return newStage().want(spec("a", desired(session.Stopped))).record(spec("a", desired(session.Stopped)), func(r *session.Record) { r.LastError = "no space left on device" })
@@ -302,7 +302,7 @@ func TestDecisionTable(t *testing.T) {
 			return newStage().want(spec("a")).record(spec("a"), func(r *session.Record) { r.Run.ID = "run-old" }).live("a")
 		}, "~ a interrupted\n? a changed\n"},
 
-		{"wanted paused", func() *stage {
+		{"declared paused", func() *stage {
 			return newStage().want(spec("a", desired(session.Paused))).record(spec("a")).live("a")
 		}, "‖ a desired_paused desired\n"},
 		{"paused as wanted", func() *stage {
@@ -312,7 +312,7 @@ func TestDecisionTable(t *testing.T) {
 		{"paused and wanted running", func() *stage {
 			return newStage().want(spec("a")).record(spec("a", desired(session.Paused))).live("a", func(l *session.Live) { l.Frozen = true })
 		}, "‖ a desired_running desired\n"},
-		{"wanted stopped", func() *stage {
+		{"declared stopped", func() *stage {
 			return newStage().want(spec("a", desired(session.Stopped))).record(spec("a")).live("a")
 		}, "‖ a desired_stopped desired\n"},
 		{"stopped as wanted", func() *stage {
@@ -361,7 +361,7 @@ func TestDecisionTable(t *testing.T) {
 				s.Workspace.Path, s.Branch = "/ws/b", "b"
 				s.Lifecycle.PreventDestroy = true
 			})).record(spec("a")).live("a")
-		}, "  a prevent_destroy\n! a session may not be replaced\n"},
+		}, "  a prevent_destroy\n! a session cannot be replaced\n"},
 
 		{"on another branch; the other converges", func() *stage {
 			return newStage().checkout("/ws/a", "main").all(spec("a")).want(spec("b"))
@@ -385,13 +385,13 @@ func TestDecisionTable(t *testing.T) {
 			return s
 		}, "  a workspace_gone\n! a workspace is gone\n? a branch_mismatch\n"},
 		{"branch held elsewhere", func() *stage { return newStage().checkout("/elsewhere", "agents/a").want(spec("a")) },
-			"  a branch_held\n! a branch is held elsewhere\n"},
+			"  a branch_held\n! a branch is checked out elsewhere\n"},
 		{"renamed: what runs is not ended for it", func() *stage {
 			return newStage().record(spec("a")).live("a").want(renamed("b", "a"))
-		}, "  a branch_held\n  b branch_held\n! b branch is held elsewhere\n"},
+		}, "  a branch_held\n  b branch_held\n! b branch is checked out elsewhere\n"},
 		{"a chain of renamed ones", func() *stage {
 			return newStage().record(spec("a")).live("a").record(spec("b")).live("b").want(renamed("b", "a"), renamed("c", "b"))
-		}, "  a branch_held\n  b branch_held\n  c branch_held\n! b branch is held elsewhere\n! c branch is held elsewhere\n"},
+		}, "  a branch_held\n  b branch_held\n  c branch_held\n! b branch is checked out elsewhere\n! c branch is checked out elsewhere\n"},
 		{"renamed, and of its clone elsewhere", func() *stage {
 			clone := func(s *session.Spec) {
 				s.Branch, s.Workspace = "agents/a", session.Workspace{Mode: session.Clone, Repo: repo, Path: "/clone", Explicit: true}
@@ -436,7 +436,7 @@ func TestDecisionTable(t *testing.T) {
 		}, "  a in_sync\n? a missing\n"},
 		{"no longer wanted, destroy prevented", func() *stage {
 			return newStage().record(spec("a", func(s *session.Spec) { s.Lifecycle.PreventDestroy = true })).live("a")
-		}, "  a prevent_destroy\n! a session may not be destroyed\n"},
+		}, "  a prevent_destroy\n! a session cannot be destroyed\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -528,7 +528,7 @@ func TestOptions(t *testing.T) {
 		}, "… a queued\n… b dependency_not_ready\n+ c not_recorded\n"},
 		{"what depends on an error waits", func() *stage {
 			return three().checkout("/elsewhere", "agents/a")
-		}, "  a branch_held\n… b dependency_not_ready\n+ c not_recorded\n! a branch is held elsewhere\n"},
+		}, "  a branch_held\n… b dependency_not_ready\n+ c not_recorded\n! a branch is checked out elsewhere\n"},
 		{"by hand nothing is created or deleted, overrides hold", func() *stage {
 			s := newStage().all(spec("a")).record(spec("b"), func(r *session.Record) {
 				r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: now}
@@ -593,7 +593,7 @@ func TestLiftedOverrideNamesWho(t *testing.T) {
 		r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: now.In(time.FixedZone("", -5*3600))}
 	})
 	c := Compute(s.in).Changes[0]
-	if want := "stopped by ada at 2026-11-21T12:00:00Z, the manifest wants it running"; c.Detail != want {
+	if want := "stopped by ada at 2026-11-21T12:00:00Z; the manifest wants it running"; c.Detail != want {
 		t.Errorf("detail = %q, want %q", c.Detail, want)
 	}
 	if c.Lifts == nil {

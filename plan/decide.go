@@ -102,7 +102,7 @@ func decideNew(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 		return takeOver(j, c, j.in.Imports[i].ID)
 	}
 	if c.After.Desired == session.Stopped {
-		c.Reason, c.State, c.Detail = ReasonStop, session.StateStopped, "wanted stopped: it is made when it is started"
+		c.Reason, c.State, c.Detail = ReasonStop, session.StateStopped, "declared stopped; created when it is started"
 		return c, nil
 	}
 	if problems := creatable(j, c.After); len(problems) > 0 {
@@ -154,12 +154,12 @@ func takeOver(j *join, c Change, id string) (Change, []session.Diagnostic) {
 	case found.Live == nil:
 		return fault("nothing to import", id+" was not found; tmux -L SOCKET list-sessions lists them")
 	case found.Live.Liveness == session.Dead:
-		return fault("nothing to import", id+": the session in it is dead")
+		return fault("nothing to import", id+": its agent has exited")
 	}
 	l := *found.Live
 	if !l.Foreign && l.Mark.Project == j.in.Lineage {
 		d := fixable(session.Remedy{Code: session.RemedyAdopt, Address: c.Address, Holder: l.Mark.Address, ID: id}, ReasonBlockedByError,
-			"session is ours already", fmt.Sprintf("%s is %s, which is not in the state", id, l.Mark.Address))
+			"session is already managed", fmt.Sprintf("%s is %s, which is not in the state", id, l.Mark.Address))
 		for a, r := range j.records {
 			if r.ID == l.Mark.ID {
 				d.Detail, d.Remedy = fmt.Sprintf("%s is %s; a moved block gives it another address", id, a), session.Remedy{}
@@ -169,14 +169,14 @@ func takeOver(j *join, c Change, id string) (Change, []session.Diagnostic) {
 	}
 	w := c.After
 	if l.Dir != w.Workspace.Path && !strings.HasPrefix(l.Dir, w.Workspace.Path+"/") {
-		return fault("session works elsewhere",
+		return fault("session works in another directory",
 			fmt.Sprintf("%s works in %s, the declared workspace is %s\ndeclare workspace { path = %q }", id, l.Dir, w.Workspace.Path, l.Dir))
 	}
 	if _, problems := checkWorkspace(j, &session.Record{Address: c.Address, Spec: *w, Tree: treeOf(w)}, w, false); len(problems) > 0 {
 		return stuck(c, problems...)
 	}
 	c.Live, c.State, c.Import = &l, session.StateRunning, id
-	return act(c, Adopt, ReasonImport, "taken over as it runs: "+id), nil
+	return act(c, Adopt, ReasonImport, "adopted while running: "+id), nil
 }
 
 func decideRemoved(j *join, c Change) (Change, []session.Diagnostic) {
@@ -194,14 +194,14 @@ func decideRemoved(j *join, c Change) (Change, []session.Diagnostic) {
 	}
 	if !destroy && !slices.ContainsFunc(j.in.Removed, named) && !within(c.Address, j.in.Options.Targets) {
 		if next := successor(j, r); next != "" { // its problem has the remedy
-			c.Reason, c.Detail = ReasonBranchHeld, fmt.Sprintf("left as it is: %s is to have its branch or its workspace, and cannot start", next)
+			c.Reason, c.Detail = ReasonBranchHeld, fmt.Sprintf("not changed: %s needs its branch or its workspace, and cannot start", next)
 			return c, nil
 		}
 	}
 	if c.Live == nil && !j.agentRuns(r) && !removable(j, r) {
-		c = act(c, Forget, ReasonForget, "nothing of it is left but its record")
+		c = act(c, Forget, ReasonForget, "already gone; will be removed from the state")
 		if r.Tree.Created && j.in.World.Checkouts[r.Tree.Path].Exists {
-			c.Detail += "; its workspace " + r.Tree.Path + " stays"
+			c.Detail += "; its workspace " + r.Tree.Path + " is kept"
 		}
 		return c, nil
 	}
@@ -212,7 +212,7 @@ func decideRemoved(j *join, c Change) (Change, []session.Diagnostic) {
 }
 
 func prevented(a session.Address, what string) session.Diagnostic {
-	return problem(a, ReasonPreventDestroy, "session may not be "+what, "its lifecycle says prevent_destroy = true; take that out first, and apply")
+	return problem(a, ReasonPreventDestroy, "session cannot be "+what, "its lifecycle has prevent_destroy = true; remove that first, and apply")
 }
 
 func stuck(c Change, problems ...session.Diagnostic) (Change, []session.Diagnostic) {

@@ -104,7 +104,7 @@ func (q *queue) blocked(d *Change) unmet {
 	case d.Skips:
 		u.lost, u.faulty = true, d.Reason == ReasonDependency
 	case d.Reason == ReasonDependency:
-		u.detail = "held too"
+		u.detail = "also held"
 	case d.Reason == ReasonInterrupted:
 		u.detail, u.lost = "is being removed", true
 	}

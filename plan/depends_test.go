@@ -48,7 +48,7 @@ func TestDependencies(t *testing.T) {
 		"a turn that ended at a limit":      {talks(), session.AwaitTurn, does(session.BlockedAPI, true), "waiting for session.a (blocked api 3m)"},
 		"a turn of an earlier run":          {talks(), session.AwaitTurn, map[session.Address]session.Doing{a: {Run: "run-0", Turn: true}}, "waiting for session.a (running)"},
 		"a record of an older agentform":    {shot().live("a"), session.AwaitReady, nil, "create"},
-		"one that has an error of its own":  {newStage().want(restartable("a", oneShot)).checkout("/elsewhere", spec("a").Branch), session.AwaitDone, nil, "depends on session.a, which has an error: branch is held elsewhere"},
+		"one that has an error of its own":  {newStage().want(restartable("a", oneShot)).checkout("/elsewhere", spec("a").Branch), session.AwaitDone, nil, "depends on session.a, which has an error: branch is checked out elsewhere"},
 		"one that was stopped by its time":  {shot().live("a", func(l *session.Live) { l.Liveness, l.Exit = session.Dead, &session.Exit{Cause: "timeout"} }), session.AwaitDone, nil, "depends on session.a, which was stopped at its timeout"},
 		"one that somebody stopped by hand": {newStage().record(restartable("a", func(s *session.Spec) { s.Desired = session.Stopped })).want(restartable("a", func(s *session.Spec) { s.Desired = session.Stopped })), session.AwaitTurn, nil, "depends on session.a, which is stopped"},
 	} {
@@ -89,7 +89,7 @@ func TestTheHubStartsWhatWasApproved(t *testing.T) {
 		"it is at work":    {nil, nil, 0, "hold dependency_not_ready waiting for session.a (running)"},
 		"it has finished":  {&session.Exit{Cause: "self"}, nil, 0, "create not_recorded "},
 		"it has failed":    {&session.Exit{Cause: "self", Code: 3}, nil, 0, "hold dependency_failed depends on session.a, which failed (exit status 3)"},
-		"no place is free": {&session.Exit{Cause: "self"}, nil, 1, "hold queued queued: 1 of 1 running (max_running)"},
+		"no place is free": {&session.Exit{Cause: "self"}, nil, 1, "hold queued queued: 1 of 1 sessions running (max_running)"},
 		"it failed before": {&session.Exit{Cause: "self"}, func(h *Hub) {
 			h.Restarts = map[session.Address]health.Count{b: {Tries: []time.Time{now.Add(-time.Second)}}}
 		}, 0, "hold backing_off backing off, next try 2026-11-21T12:00:09Z (2 of 5)"},

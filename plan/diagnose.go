@@ -25,7 +25,7 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 			return d
 		}
 		if err, asked := w.Runtimes[r.Spec.Runtime.Engine()]; err != nil || !asked {
-			detail := r.Spec.Runtime.Engine() + " was not looked at"
+			detail := r.Spec.Runtime.Engine() + " was not inspected"
 			if err != nil {
 				detail = err.Error()
 			}
@@ -91,7 +91,7 @@ func absent(r *session.Record, w session.World) Diagnosis {
 	switch {
 	case facts.Alive:
 		return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
-			Detail: fmt.Sprintf("its %s cannot be found, but its agent runs (process %d)", r.Location.Traits().Noun, facts.Agent.PID),
+			Detail: fmt.Sprintf("its %s cannot be found, but its agent is running (process %d)", r.Location.Traits().Noun, facts.Agent.PID),
 			Remedy: session.Remedy{Code: session.RemedyDoctor, Address: r.Address}}
 	case r.Intent == session.Queued:
 		return approved(r)
@@ -140,7 +140,7 @@ func ended(r *session.Record, l *session.Live, w session.World) Diagnosis {
 		if r != nil && rebooted(*r, w) != "" {
 			return dead(session.StateError, ReasonRebooted, rebooted(*r, w), nil)
 		}
-		d := dead(session.StateError, ReasonGone, "the "+l.Location.Traits().Noun+" does not run", l.Exit)
+		d := dead(session.StateError, ReasonGone, "the "+l.Location.Traits().Noun+" is not running", l.Exit)
 		d.Detail = cmp.Or(l.UnknownReason, d.Detail)
 		return d
 	}

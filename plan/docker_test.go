@@ -54,7 +54,7 @@ func TestContainers(t *testing.T) {
 			"agent exited", session.StateStale},
 		"killed": {contained(stopped("the container was killed: out of memory")), "↻ a gone\n? a missing\n",
 			"the container was killed: out of memory", session.StateError},
-		"stopped, and nobody says why": {contained(stopped("")), "↻ a gone\n? a missing\n", "the container does not run", session.StateError},
+		"stopped, and nobody says why": {contained(stopped("")), "↻ a gone\n? a missing\n", "the container is not running", session.StateError},
 		"the host was rebooted": {func() *stage {
 			s := contained(stopped("the container was stopped"))
 			s.in.World.BootID = "boot-2"
@@ -84,13 +84,13 @@ func TestContainers(t *testing.T) {
 			s.in.World.Lives = nil
 			return s
 		}(), "↻ a gone\n? a missing\n", "container is gone", session.StateError},
-		"paused by somebody": {contained(func(l *session.Live) { l.Frozen = true }), "‖ a desired_running\n? a changed\n", "wanted running", session.StatePaused},
+		"paused by somebody": {contained(func(l *session.Live) { l.Frozen = true }), "‖ a desired_running\n? a changed\n", "declared running", session.StatePaused},
 		"the engine does not answer": {func() *stage {
 			s := contained().all(spec("b")).want(spec("c"))
 			s.in.World.Runtimes["docker"] = errors.New("docker: no daemon")
 			s.in.World.Lives = s.in.World.Lives[1:] // what it holds cannot be seen
 			return s
-		}(), "  a runtime_unreachable\n  b in_sync\n+ c not_recorded\n!  docker could not be looked at\n? a unreachable\n", "docker: no daemon", session.StateUnknown},
+		}(), "  a runtime_unreachable\n  b in_sync\n+ c not_recorded\n!  cannot reach docker\n? a unreachable\n", "docker: no daemon", session.StateUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Compute(test.stage.in)
@@ -160,8 +160,8 @@ func TestCloneThatIsThere(t *testing.T) {
 	}{
 		"kept from before":  {clone("agents/a"), "+ a not_recorded\n", ""},
 		"on another branch": {clone("main"), "  a branch_mismatch\n! a branch mismatch\n", "; switch in its container"},
-		"no clone":          {clone(""), "  a path_occupied\n! a workspace path is occupied\n", "no clone that agentform made"},
-		"a person's":        {clone("agents/a", explicit), "  a path_occupied\n! a workspace path is occupied\n", "no clone that agentform made"},
+		"no clone":          {clone(""), "  a path_occupied\n! a workspace path is occupied\n", "not a clone that agentform made"},
+		"a person's":        {clone("agents/a", explicit), "  a path_occupied\n! a workspace path is occupied\n", "not a clone that agentform made"},
 		"that cannot be told": {func() *stage {
 			s := clone("")
 			s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a", Exists: true, Err: errors.New("it leads out of the clone")}
@@ -248,12 +248,12 @@ func TestAdoptedContainer(t *testing.T) {
 		stage *stage
 		want  string
 	}{
-		"lives":      {contained(adopted), "  a in_sync\n"},
-		"asked for":  {contained(adopted).options(Options{Restart: a}), "  a no_guest\n! a nothing can be started in its container\n"},
-		"stopped":    {contained(adopted, stopped("")), "  a no_guest\n! a nothing can be started in its container\n? a missing\n"},
-		"made anew":  {contained(adopted, stopped("")).options(Options{Replace: a}), "± a requested\n? a missing\n"},
-		"our own":    {contained().options(Options{Restart: a}), "↻ a requested\n"},
-		"taken away": {contained(adopted).gone(), "↻ a gone\n? a missing\n"},
+		"lives":        {contained(adopted), "  a in_sync\n"},
+		"as requested": {contained(adopted).options(Options{Restart: a}), "  a no_guest\n! a cannot start an agent in its container\n"},
+		"stopped":      {contained(adopted, stopped("")), "  a no_guest\n! a cannot start an agent in its container\n? a missing\n"},
+		"made anew":    {contained(adopted, stopped("")).options(Options{Replace: a}), "± a requested\n? a missing\n"},
+		"our own":      {contained().options(Options{Restart: a}), "↻ a requested\n"},
+		"taken away":   {contained(adopted).gone(), "↻ a gone\n? a missing\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Compute(test.stage.in)

@@ -23,7 +23,7 @@ func drift(j *join, selected func(session.Address) bool) []Drift {
 	})
 	for _, l := range j.orphans {
 		found = append(found, Drift{Address: l.Mark.Address, Kind: Orphaned,
-			Detail: fmt.Sprintf("%s (run %s) is ours and not in the state; it is left alone", where(l.Location), l.Mark.Run)})
+			Detail: fmt.Sprintf("%s (run %s) is managed by agentform but not in the state; it is not changed", where(l.Location), l.Mark.Run)})
 	}
 	return found
 }
@@ -63,9 +63,9 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 	case session.StateRunning:
 		switch {
 		case Desired(*r) != session.Running:
-			add(Changed, fmt.Sprintf("runs although it was last told to be %s", Desired(*r)))
+			add(Changed, fmt.Sprintf("runs although it should be %s", Desired(*r)))
 		case l.Mark.Run != r.Run.ID:
-			add(Changed, fmt.Sprintf("run %s is live, the state has run %s", l.Mark.Run, r.Run.ID))
+			add(Changed, fmt.Sprintf("run %s is running, the state has run %s", l.Mark.Run, r.Run.ID))
 		}
 	}
 	if co, looked := w.Checkouts[r.Tree.Path]; looked && r.Tree.Path != "" && r.Intent != session.Creating && !r.Unmade() {
@@ -86,7 +86,7 @@ func wandered(t session.WorkspaceState, co session.Checkout) string {
 	case t.Mode == session.Plain || co.Branch == t.Branch:
 		return ""
 	case !co.Git:
-		return fmt.Sprintf("workspace %s is no git checkout any more", t.Path)
+		return fmt.Sprintf("workspace %s is no longer a git checkout", t.Path)
 	case co.BranchGone != "":
 		return fmt.Sprintf("workspace %s is %s", t.Path, position(co))
 	case co.Branch == "":

@@ -90,7 +90,7 @@ func (c Change) check() error {
 		return fmt.Errorf("address %q: it is written %q", string(c.Address), string(a))
 	}
 	if c.After != nil && c.After.Address != c.Address {
-		return fmt.Errorf("%s: it holds what %q is to be", c.Address, string(c.After.Address))
+		return fmt.Errorf("%s: it has what %q must be", c.Address, string(c.After.Address))
 	}
 	if _, known := symbols[c.Action]; !known {
 		return fmt.Errorf("%s: there is no action %q", c.Address, string(c.Action))

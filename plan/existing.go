@@ -50,8 +50,8 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 		c = j.bound(c)
 	}
 	if c.Action == Restart && c.Live != nil && c.Live.Location.Container != "" && c.Live.Location.Pane != "" { // an adopted container
-		return stuck(c, fixable(session.Remedy{Code: session.RemedyReplaceContainer, Address: c.Address}, ReasonNoShim, "nothing can be started in its container",
-			fmt.Sprintf("%s; container %s was adopted, and has no shim that could start anything in it", c.Detail, c.Live.Location.Name)))
+		return stuck(c, fixable(session.Remedy{Code: session.RemedyReplaceContainer, Address: c.Address}, ReasonNoShim, "cannot start an agent in its container",
+			fmt.Sprintf("%s; container %s was adopted, and has no shim to start an agent with", c.Detail, c.Live.Location.Name)))
 	}
 	if l, ok := j.taken(c.Address); ok && starts(c) && c.Live == nil {
 		return stuck(c, nameTaken(c.Address, l))
@@ -81,7 +81,7 @@ func recreate(j *join, c Change, want session.Desired) (Change, []session.Diagno
 	case want == session.Stopped && unmade:
 		return act(c, None, ReasonStop, stoppedBy(*c.Before, "stopped")), nil
 	case want == session.Stopped:
-		return undo(j, c, "its creation was interrupted, and it is wanted stopped"), nil
+		return undo(j, c, "its creation was interrupted, and it is declared stopped"), nil
 	}
 	if problems := creatable(j, c.After); len(problems) > 0 {
 		return stuck(c, problems...)
@@ -117,29 +117,29 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 	unsent := policy == session.PromptIsSent && unsent(c)
 	switch {
 	case r.Intent == session.Creating && absent && want == session.Stopped:
-		return undo(j, c, "its creation was interrupted, and it is wanted stopped")
+		return undo(j, c, "its creation was interrupted, and it is declared stopped")
 	case r.Intent == session.Removing && c.Live == nil && want != session.Stopped:
-		return act(c, Create, ReasonInterrupted, "its removal was interrupted, and it is wanted again")
+		return act(c, Create, ReasonInterrupted, "its removal was interrupted, and it is declared again")
 	case r.Intent == session.Removing && absent:
 		return undo(j, c, "its removal was interrupted")
 	case r.Intent == session.Creating && absent:
 		return act(c, Create, ReasonInterrupted, d.Detail)
 	case within(c.Address, j.in.Options.Restart):
-		return act(c, Restart, ReasonRequested, "asked for")
+		return act(c, Restart, ReasonRequested, "as requested")
 	case want == session.Stopped:
 		return decideStopped(j, c, d)
 	case d.Reason == ReasonTimeout && j.in.ByHand && within(c.Address, j.in.Options.Targets):
 		return wake(c, Restart)
 	case over(d) && prompt && policy == session.PromptIsSent:
-		return act(c, Restart, ReasonPromptChanged, "prompt changed; it runs again, and goes on with its conversation if it can")
+		return act(c, Restart, ReasonPromptChanged, "prompt changed; it runs again and resumes its conversation if possible")
 	case over(d) && renewed:
 		return act(c, Restart, ReasonPromptChanged, newConversation)
 	case over(d) && len(c.Fields) > 0:
-		return act(c, Update, ReasonChanged, "over; takes effect at the next start")
+		return act(c, Update, ReasonChanged, "finished; takes effect at the next start")
 	case over(d) && c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case over(d) && r.LastError != "":
-		return act(c, Update, ReasonLastError, "it is over, and its last action failed: "+r.LastError)
+		return act(c, Update, ReasonLastError, "it has finished, and its last action failed: "+r.LastError)
 	case over(d):
 		return act(c, None, d.Reason, d.Detail)
 	case d.State == session.StateStopped:
@@ -154,12 +154,12 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 		return act(c, Restart, ReasonChanged, paths(c.Fields, ForcesRestart)+" changed")
 	case want == session.Paused && (d.State == session.StateRunning || c.Live != nil && c.Live.Suspended && !c.Live.InputOff):
 		c.Then, c.Sends = "", unsent && d.State == session.StateRunning && j.in.Hub == nil
-		return act(c, Pause, ReasonPause, "wanted paused")
+		return act(c, Pause, ReasonPause, "declared paused")
 	case want == session.Running && d.State == session.StatePaused:
 		c.Sends = unsent && j.in.Hub == nil
 		return wake(c, Resume)
 	case unsent && d.State == session.StateRunning && j.in.Hub != nil:
-		return act(c, None, ReasonPromptChanged, "its changed prompt is not sent yet; an apply sends it")
+		return act(c, None, ReasonPromptChanged, "its changed prompt is not sent yet; apply sends it")
 	case unsent && d.State == session.StateRunning:
 		c.Sends = true
 		return act(c, Update, ReasonPromptChanged, "prompt changed; it is sent into the running conversation")
@@ -170,7 +170,7 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 	case r.LastError != "":
 		return act(c, Update, ReasonLastError, "it runs, and its last action failed: "+r.LastError)
 	case r.Intent != session.Settled || c.Live != nil && c.Live.Mark.Run != r.Run.ID:
-		return act(c, Update, ReasonInterrupted, "an interrupted "+cmp.Or(string(r.Intent), "action")+" is settled")
+		return act(c, Update, ReasonInterrupted, "interrupted "+cmp.Or(string(r.Intent), "action")+" is completed")
 	}
 	c.Then = ""
 	return c
@@ -222,7 +222,7 @@ func decideStopped(j *join, c Change, d Diagnosis) Change {
 	case finished && !runs && len(c.Fields) == 0:
 		return act(c, None, ReasonFinished, "finished")
 	case runs || c.Live != nil && !finished:
-		return act(c, Stop, ReasonStop, stoppedBy(*c.Before, "wanted stopped"))
+		return act(c, Stop, ReasonStop, stoppedBy(*c.Before, "declared stopped"))
 	case len(c.Fields) > 0 || c.Before.Intent != session.Settled:
 		return act(c, Update, ReasonChanged, "stopped; takes effect at the next start")
 	case c.Before.LastError != "":
@@ -238,10 +238,10 @@ func wake(c Change, how Action) Change {
 		c.Then = ""
 	}
 	if c.Lifts != nil {
-		return act(c, how, ReasonOverride, fmt.Sprintf("%s by %s at %s, the manifest wants it running",
+		return act(c, how, ReasonOverride, fmt.Sprintf("%s by %s at %s; the manifest wants it running",
 			c.Lifts.Desired, c.Lifts.By, c.Lifts.At.UTC().Format(time.RFC3339)))
 	}
-	return act(c, how, ReasonResume, "wanted running")
+	return act(c, how, ReasonResume, "declared running")
 }
 
 func decideReplace(j *join, c Change, want session.Desired, requested bool) (Change, []session.Diagnostic) {
@@ -255,9 +255,9 @@ func decideReplace(j *join, c Change, want session.Desired, requested bool) (Cha
 	reason, detail := ReasonChanged, paths(c.Fields, ForcesReplace)+" changed"
 	switch {
 	case requested:
-		reason, detail = ReasonRequested, "asked for"
+		reason, detail = ReasonRequested, "as requested"
 	case changed(c.Fields, "branch"):
-		reason, detail = ReasonBranchChanged, fmt.Sprintf("branch %q becomes %q; the old workspace %s stays", c.Before.Tree.Branch, c.After.Branch, c.Before.Tree.Path)
+		reason, detail = ReasonBranchChanged, fmt.Sprintf("branch %q becomes %q; the old workspace %s is kept", c.Before.Tree.Branch, c.After.Branch, c.Before.Tree.Path)
 	case changed(c.Fields, replaceTrigger):
 		reason, detail = ReasonReplaceTrigger, "a value in replace_triggered_by changed"
 	}

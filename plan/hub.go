@@ -82,7 +82,7 @@ func (j *join) start(c Change) Change {
 	}
 	if until, limited := j.in.Hub.Limits[c.Address]; limited {
 		if j.in.Now.Before(until) {
-			c = held(c, ReasonBlockedAPI, "its agent left at a limit of the model's provider")
+			c = held(c, ReasonBlockedAPI, "its agent exited at a limit of the model's provider")
 			c.Until = until
 			return c
 		}

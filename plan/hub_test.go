@@ -61,10 +61,10 @@ func TestHub(t *testing.T) {
 		"dead, and waited for":  {newStage().record(restartable("a")).live("a", died(6*time.Second)), nil, "restart failed: agent exited (exit status 1)"},
 		"dead for a moment":     {newStage().record(restartable("a")).live("a", died(time.Second)), nil, "hold backing_off: backing off, next try 2026-11-21T12:00:04Z (1 of 5)"},
 		"gone":                  {newStage().record(restartable("a")), nil, "hold backing_off: backing off, next try 2026-11-21T12:00:05Z (1 of 5)"},
-		"left":                  {newStage().record(restartable("a")).live("a", exitedWith("self", 0, "")), nil, "hold restart_policy: agent exited (exit status 0); the restart policy leaves it as it is"},
-		"never":                 {newStage().record(restartable("a", never)).live("a", died(time.Hour)), nil, "hold restart_policy: agent exited (exit status 1); the restart policy leaves it as it is"},
-		"spent":                 {newStage().record(restartable("a")).live("a", died(0)), tries(5), "hold budget_spent: agent exited (exit status 1); not started again: 5 tries within 15m are used up"},
-		"a limit":               {newStage().record(restartable("a")).live("a", died(time.Hour)), func(h *Hub) { h.Limits = map[session.Address]time.Time{a: now.Add(time.Minute)} }, "hold blocked_api: its agent left at a limit of the model's provider"},
+		"left":                  {newStage().record(restartable("a")).live("a", exitedWith("self", 0, "")), nil, "hold restart_policy: agent exited (exit status 0); the restart policy does not restart it"},
+		"never":                 {newStage().record(restartable("a", never)).live("a", died(time.Hour)), nil, "hold restart_policy: agent exited (exit status 1); the restart policy does not restart it"},
+		"spent":                 {newStage().record(restartable("a")).live("a", died(0)), tries(5), "hold budget_spent: agent exited (exit status 1); not restarted: 5 attempts within 15m are used up"},
+		"a limit":               {newStage().record(restartable("a")).live("a", died(time.Hour)), func(h *Hub) { h.Limits = map[session.Address]time.Time{a: now.Add(time.Minute)} }, "hold blocked_api: its agent exited at a limit of the model's provider"},
 		"a limit that is over":  {newStage().record(restartable("a")).live("a", died(0)), func(h *Hub) { h.Limits = map[session.Address]time.Time{a: now} }, "restart limit_over: agent exited (exit status 1)"},
 		"a secret":              {newStage().record(restartable("a")).live("a", died(time.Hour)), func(h *Hub) { h.Lacking = map[session.Address]string{a: "secret K"} }, "hold secret_unavailable: secret K"},
 		"a secret, backing off": {newStage().record(restartable("a")).live("a", died(0)), func(h *Hub) { h.Lacking = map[session.Address]string{a: "secret K"} }, "hold backing_off: backing off, next try 2026-11-21T12:00:05Z (1 of 5)"},
@@ -79,9 +79,9 @@ func TestHub(t *testing.T) {
 		"well":                   {newStage().record(restartable("a")).live("a"), nil, "none in_sync: running"},
 		"sick":                   {newStage().record(restartable("a")).live("a"), sick(a, "run-a"), "hold backing_off: backing off, next try 2026-11-21T12:00:05Z (1 of 5)"},
 		"sick, of another run":   {newStage().record(restartable("a")).live("a"), sick(a, "run-z"), "none in_sync: running"},
-		"sick, and never":        {newStage().record(restartable("a", never)).live("a"), sick(a, "run-a"), "hold restart_policy: hung; the restart policy leaves it as it is"},
+		"sick, and never":        {newStage().record(restartable("a", never)).live("a"), sick(a, "run-a"), "hold restart_policy: hung; the restart policy does not restart it"},
 		"a removal":              {newStage().record(restartable("a"), func(r *session.Record) { r.Intent = session.Removing }), nil, "hold interrupted: its removal was interrupted; apply"},
-		"an interrupted restart": {newStage().record(restartable("a"), func(r *session.Record) { r.Intent = session.Restarting }).live("a"), nil, "update interrupted: an interrupted restart is settled"},
+		"an interrupted restart": {newStage().record(restartable("a"), func(r *session.Record) { r.Intent = session.Restarting }).live("a"), nil, "update interrupted: interrupted restart is completed"},
 	} {
 		s := c.stage.byHub()
 		if c.hub != nil {

@@ -44,7 +44,7 @@ func noteInterrupts(j *join, changes []Change) {
 		c := &changes[i]
 		does, known := j.doing(c.Address)
 		if known && c.Sends && does.Activity == session.Blocked {
-			c.Detail += "; it asks a question now, which has to be answered first"
+			c.Detail += "; it asks a question, which must be answered first"
 		}
 		if known && c.ends() && (does.Activity == session.Working || does.Activity == session.Blocked) {
 			c.Interrupts, c.TurnLimit = &does, c.Before.Spec.Stop.AfterTurn

@@ -163,11 +163,11 @@ func (j *join) taken(a session.Address) (session.Live, bool) {
 
 func (j *join) ambiguity(a session.Address) (session.Diagnostic, bool) {
 	lives, ok := j.ambiguous[a]
-	detail := "none of them is the recorded run, so it cannot be told which one to keep:"
+	detail := "none of them is the recorded run, so it is not clear which one to keep:"
 	for _, l := range lives {
 		detail += fmt.Sprintf("\n  %s, run %s", where(l.Location), l.Mark.Run)
 	}
-	return problem(a, ReasonAmbiguous, "two live sessions carry this address", detail+"\nend the one that is not needed and plan again"), ok
+	return problem(a, ReasonAmbiguous, "two running sessions have this address", detail+"\nstop the one that is not needed and plan again"), ok
 }
 
 func where(p session.Location) string {

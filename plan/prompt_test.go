@@ -77,7 +77,7 @@ func TestPromptWaitsForAnAnswer(t *testing.T) {
 	send := func(s *session.Spec) { s.OnPromptChange = session.PromptIsSent }
 	s := newStage().want(spec("a", send, func(s *session.Spec) { s.Prompt = session.PromptOf("other") })).record(spec("a", send)).live("a")
 	s.in.Doing = map[session.Address]session.Doing{session.Single("a"): {Run: "run-a", Activity: session.Blocked}}
-	if got := Compute(s.in).Changes[0].Detail; !strings.Contains(got, "asks a question now") {
+	if got := Compute(s.in).Changes[0].Detail; !strings.Contains(got, "asks a question") {
 		t.Error(got)
 	}
 }

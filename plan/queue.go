@@ -65,10 +65,10 @@ func holdStarts(j *join, p *Plan) {
 			*c = waits
 		case limit > 0 && running >= limit:
 			waiting++
-			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d of %d running (max_running)", running, limit))
+			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d of %d sessions running (max_running)", running, limit))
 			c.Place = waiting
 		case j.in.Hub != nil && j.in.Hub.AtOnce > 0 && starting >= j.in.Hub.AtOnce:
-			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d at a time are started", j.in.Hub.AtOnce))
+			*c = held(*c, ReasonQueued, fmt.Sprintf("queued: %d sessions are started at a time", j.in.Hub.AtOnce))
 			c.Until = j.in.Now.Add(startSpacing)
 		default:
 			running, starting = running+1, starting+1

@@ -12,7 +12,7 @@ func selection(j *join) (selected func(session.Address) bool, problems []session
 	o := j.in.Options
 	for _, t := range slices.Concat(o.Targets, o.Exclude, o.Replace, o.Restart) {
 		if !j.known(t) {
-			problems = append(problems, problem(t, ReasonNotTargeted, "no such session", fmt.Sprintf("nothing in the manifest or the state is called %s", t)))
+			problems = append(problems, problem(t, ReasonNotTargeted, "no such session", fmt.Sprintf("nothing in the manifest or the state is named %s", t)))
 		}
 	}
 	if len(o.Targets) == 0 && len(o.Exclude) == 0 {
@@ -37,7 +37,7 @@ func selection(j *join) (selected func(session.Address) bool, problems []session
 	for _, t := range slices.Concat(o.Replace, o.Restart) {
 		if j.known(t) && !slices.ContainsFunc(j.addresses, func(a session.Address) bool { return a.Within(t) && selected(a) }) {
 			problems = append(problems, problem(t, ReasonNotTargeted, "not part of this plan",
-				fmt.Sprintf("%s is to be replaced, and is left out: by what is targeted or excluded, or because it depends on what is", t)))
+				fmt.Sprintf("%s was to be replaced, but is left out: by --target or --exclude, or because it depends on what is", t)))
 		}
 	}
 	return selected, problems

@@ -38,7 +38,7 @@ func sharedDirectories(changes []Change) []session.Diagnostic {
 		if other := Neighbor(*c.After, stay); other != "" {
 			told = append(told, session.Diagnostic{Code: string(ReasonShared), Severity: session.Warning, Address: c.Address,
 				Summary: fmt.Sprintf("%s works in the same directory as %s", c.Address, other),
-				Detail:  fmt.Sprintf("both agents edit %s\nto give a session a worktree of its own, leave its workspace mode out", c.After.Workspace.Path)})
+				Detail:  fmt.Sprintf("both agents edit %s\nto give a session its own worktree, omit its workspace mode", c.After.Workspace.Path)})
 		}
 		stay = append(stay, session.Record{Address: c.Address, Location: session.Location{Runtime: c.After.Runtime.Kind}, Tree: session.WorkspaceState{Path: c.After.Workspace.Path}})
 	}

@@ -35,7 +35,7 @@ func TestUnderWay(t *testing.T) {
 		"a removal": {newStage().record(spec("a"), saved(now, session.Removing, "")), writer,
 			session.StateStopped, ReasonUnderWay, "being removed by agentform apply (pid 7)", "being removed by agentform apply (pid 7)"},
 		"a stop": {newStage().record(spec("a"), saved(now, session.Stopping, "")), writer,
-			session.StateStopped, ReasonUnderWay, "being stopped by agentform apply (pid 7)", "wanted running"},
+			session.StateStopped, ReasonUnderWay, "being stopped by agentform apply (pid 7)", "declared running"},
 		"a restart whose agent runs already": {newStage().live("a").record(spec("a"), saved(now, session.Restarting, "")), writer,
 			session.StateRunning, ReasonInSync, "running", "being restarted by agentform apply (pid 7)"},
 		"nothing": {newStage().live("a").record(spec("a"), saved(now, session.Settled, "")), writer,

@@ -16,7 +16,7 @@ func unobserved(w session.World, changes []Change) []session.Diagnostic {
 		}
 		told = append(told, fixable(session.Remedy{Code: session.RemedySearchFile, Address: c.Address}, ReasonUnobserved,
 			fmt.Sprintf("its session file cannot be found, for longer than unobserved_for = %s", c.Before.Spec.Agent.UnobservedFor),
-			"its agent runs and is left alone"))
+			"its agent keeps running"))
 	}
 	return told
 }

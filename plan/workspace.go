@@ -45,7 +45,7 @@ func checkWorkspace(j *join, r *session.Record, w *session.Spec, replacing bool)
 	case off == "":
 		return tree.Branch != w.Branch, nil
 	case !co.Git:
-		return fault(fmt.Sprintf("no git checkout any more, manifest declares %q", w.Branch), fix(session.RemedyRestoreCheckout))
+		return fault(fmt.Sprintf("no longer a git checkout, manifest declares %q", w.Branch), fix(session.RemedyRestoreCheckout))
 	case co.Branch == "":
 		return fault(fmt.Sprintf("%s, manifest declares %q", position(co), w.Branch), fix(session.RemedySwitchDetached))
 	case co.Branch == tree.Branch && w.Workspace.Path != tree.Path:
@@ -106,7 +106,7 @@ func creatable(j *join, w *session.Spec) []session.Diagnostic {
 		unread := unreadable(w.Address, path, co)
 		d = &unread
 	case mode == session.InPlace && !co.Git:
-		d = occupied("", fmt.Sprintf("workspace %s is no git checkout", path))
+		d = occupied("", fmt.Sprintf("workspace %s is not a git checkout", path))
 	case mode == session.InPlace && co.Branch != w.Branch:
 		d = offBranch(j, w, co, "is")
 	case mode == session.Worktree:
@@ -127,14 +127,14 @@ func unreadable(a session.Address, path string, co session.Checkout) session.Dia
 func nameTaken(a session.Address, l session.Live) session.Diagnostic {
 	if l.Spec != nil { // this data directory has its run
 		return fixable(session.Remedy{Code: session.RemedyRebuildState, Address: a}, ReasonNameTaken, "session belongs to a lost state", fmt.Sprintf(
-			"it runs in %s, and the state that had it is lost with its lineage %s", where(l.Location), l.Mark.Project))
+			"it runs in %s, and its state is lost (lineage %s)", where(l.Location), l.Mark.Project))
 	}
 	id := l.Location.Runtime + ":" + l.Location.Name
 	if l.Location.Traits().Server != "" {
 		id = l.Location.Runtime + ":" + l.Location.Socket + "/" + l.Location.Name
 	}
 	return fixable(session.Remedy{Code: session.RemedyAdoptForeign, Address: a, ID: id}, ReasonNameTaken, "name is taken",
-		fmt.Sprintf("a %s that is not ours exists there", where(l.Location)))
+		fmt.Sprintf("a %s with this name exists and is not managed by agentform", where(l.Location)))
 }
 
 // worktree returns what prevents the use of a session's worktree.
@@ -154,17 +154,17 @@ func worktree(j *join, w *session.Spec, co session.Checkout, occupied func(code 
 		} else if holder := holderOf(j, h.Path); holder != "" {
 			fix = heldBy(j, holder, w)
 		}
-		d := fixable(fix, ReasonBranchHeld, "branch is held elsewhere",
-			fmt.Sprintf("branch %q is checked out in %s, and git lets one worktree hold a branch", w.Branch, h.Path))
+		d := fixable(fix, ReasonBranchHeld, "branch is checked out elsewhere",
+			fmt.Sprintf("branch %q is checked out in %s, and git allows a branch in one worktree only", w.Branch, h.Path))
 		return &d
 	}
 	switch {
 	case !co.Exists || co.Empty || co.Partial && registered: // an incomplete worktree is made again
 		return nil
 	case !co.Git || !registered:
-		return occupied(session.RemedyMovePath, fmt.Sprintf("%s is there already and is no worktree of %s", path, w.Workspace.Repo))
+		return occupied(session.RemedyMovePath, fmt.Sprintf("%s already exists and is not a worktree of %s", path, w.Workspace.Repo))
 	case co.Branch != w.Branch:
-		return offBranch(j, w, co, "is there already,")
+		return offBranch(j, w, co, "already exists,")
 	}
 	return nil
 }
@@ -240,11 +240,11 @@ func clone(j *join, w *session.Spec, co session.Checkout, occupied func(code ses
 	case !co.Exists || co.Empty:
 		return nil
 	case !own && inherited(j, w) != "":
-		return occupied(session.RemedyDestroyHolder, path+" is there already")
+		return occupied(session.RemedyDestroyHolder, path+" already exists")
 	case !co.Git || !own:
-		return occupied(session.RemedyMovePath, path+" is there already and is no clone that agentform made")
+		return occupied(session.RemedyMovePath, path+" already exists and is not a clone that agentform made")
 	case co.Branch != w.Branch:
-		return offBranch(j, w, co, "is there already,")
+		return offBranch(j, w, co, "already exists,")
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ var addressForm = sync.OnceValue(func() *regexp.Regexp {
 func ParseAddress(s string) (Address, error) {
 	m := addressForm().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
-		return "", fmt.Errorf(`invalid address %q: want session.NAME, session.NAME["KEY"] or session.NAME[0]`, s)
+		return "", fmt.Errorf(`invalid address %q: expected session.NAME, session.NAME["KEY"] or session.NAME[0]`, s)
 	}
 	switch {
 	case m[2] == "":

@@ -29,9 +29,9 @@ func CheckBranch(name string) error {
 func brokenRule(name string) string {
 	switch {
 	case name == "":
-		return "it is empty"
+		return "empty"
 	case name[0] == '-':
-		return "it begins with a dash"
+		return "it starts with a dash"
 	case name == "HEAD":
 		return "HEAD is git's own name for what is checked out"
 	case strings.HasSuffix(name, "."):
@@ -55,9 +55,9 @@ func brokenRule(name string) string {
 	for part := range strings.SplitSeq(name, "/") {
 		switch {
 		case part == "":
-			return "it begins or ends with a slash, or has two in a row"
+			return "it starts or ends with a slash, or has two in a row"
 		case part[0] == '.':
-			return "a part of it begins with a dot"
+			return "a part of it starts with a dot"
 		case strings.HasSuffix(part, ".lock"):
 			return `a part of it ends with ".lock"`
 		}

@@ -20,7 +20,7 @@ func TestCheckBranch(t *testing.T) {
 		"a\x00b": "control", "a\nb": "control", "a\x7f": "control", "a b": "space",
 		"a~1": "~", "a^": "^", "a:b": ":", "a?": "?", "a*": "*", "a[0]": "[", `a\b`: `\`,
 		"/a": "slash", "a/": "slash", "a//b": "slash", "/": "slash",
-		".a": "begins with a dot", "a/.b": "begins with a dot",
+		".a": "starts with a dot", "a/.b": "starts with a dot",
 		"a.lock": ".lock", "a.lock/b": ".lock",
 	} {
 		err := CheckBranch(name)

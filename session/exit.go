@@ -2,15 +2,15 @@ package session
 
 import "fmt"
 
-// String returns the exit for people: "exit status 1", "ended by SIGKILL: out of memory",
-// "timeout, ended by SIGTERM", "it could not be started: no such file".
+// String returns the exit for people: "exit status 1", "killed by SIGKILL: out of memory",
+// "timeout, killed by SIGTERM", "it could not be started: no such file".
 func (e Exit) String() string {
 	if e.Cause == "failed_start" {
 		return "it could not be started: " + e.Detail
 	}
 	how := fmt.Sprintf("exit status %d", e.Code)
 	if e.Signal != "" {
-		how = "ended by " + e.Signal
+		how = "killed by " + e.Signal
 	}
 	if e.Detail != "" {
 		how += ": " + e.Detail

@@ -6,12 +6,12 @@ func TestExitInWords(t *testing.T) {
 	for want, e := range map[string]Exit{
 		"exit status 0":                          {Cause: "self"},
 		"exit status 3":                          {Cause: "self", Code: 3},
-		"ended by SIGKILL":                       {Cause: "self", Signal: "SIGKILL"},
-		"ended by SIGTERM":                       {Cause: "requested", Signal: "SIGTERM"},
-		"ended by SIGKILL: out of memory":        {Cause: "self", Signal: "SIGKILL", Detail: "out of memory"},
-		"timeout, ended by SIGTERM":              {Cause: "timeout", Signal: "SIGTERM"},
+		"killed by SIGKILL":                      {Cause: "self", Signal: "SIGKILL"},
+		"killed by SIGTERM":                      {Cause: "requested", Signal: "SIGTERM"},
+		"killed by SIGKILL: out of memory":       {Cause: "self", Signal: "SIGKILL", Detail: "out of memory"},
+		"timeout, killed by SIGTERM":             {Cause: "timeout", Signal: "SIGTERM"},
 		"timeout, exit status 0":                 {Cause: "timeout"},
-		"terminal hung up, ended by SIGHUP":      {Cause: "hangup", Signal: "SIGHUP"},
+		"terminal hung up, killed by SIGHUP":     {Cause: "hangup", Signal: "SIGHUP"},
 		"it could not be started: no such agent": {Cause: "failed_start", Code: 127, Detail: "no such agent"},
 	} {
 		if got := e.String(); got != want {

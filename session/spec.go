@@ -118,7 +118,7 @@ const (
 	Worktree = "worktree" // a git worktree of the repository
 	Clone    = "clone"    // a clone of its own
 	InPlace  = "in_place" // the repository's own checkout
-	Plain    = "plain"    // a folder without git, and so without a branch
+	Plain    = "plain"    // a directory without git, and so without a branch
 )
 
 // The values of a workspace's on_destroy.

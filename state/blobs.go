@@ -22,7 +22,7 @@ func (b Blobs) Put(text string) (digest string, err error) {
 		_, err = replace(filepath.Join(b.Dir, digest), []byte(text))
 	}
 	if err != nil {
-		return "", fmt.Errorf("store text %s: %w", digest[:12], err)
+		return "", fmt.Errorf("store prompt %s: %w", digest[:12], err)
 	}
 	return digest, nil
 }
@@ -30,14 +30,14 @@ func (b Blobs) Put(text string) (digest string, err error) {
 // Get returns the text with a digest. The error is os.ErrNotExist if there is none.
 func (b Blobs) Get(digest string) (string, error) {
 	if raw, err := hex.DecodeString(digest); err != nil || len(raw) != sha256.Size {
-		return "", fmt.Errorf("read text: %q is not a sha256", digest)
+		return "", fmt.Errorf("read prompt: %q is not a sha256", digest)
 	}
 	text, err := readRegular(filepath.Join(b.Dir, digest))
 	if err != nil {
-		return "", fmt.Errorf("read text: %w", err)
+		return "", fmt.Errorf("read prompt: %w", err)
 	}
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != digest {
-		return "", fmt.Errorf("read text: %s was changed: it does not have its digest", filepath.Join(b.Dir, digest))
+		return "", fmt.Errorf("read prompt: %s was changed: its digest does not match", filepath.Join(b.Dir, digest))
 	}
 	return string(text), nil
 }

@@ -173,7 +173,7 @@ func decode(path string, b []byte) (State, error) {
 		return State{}, e
 	}
 	if len(bytes.TrimSpace(b)) == 0 {
-		return corrupt(errors.New("it is empty"))
+		return corrupt(errors.New("empty"))
 	}
 	var s State
 	err := json.Unmarshal(b, &s)

@@ -181,7 +181,7 @@ func (s *Store) put(r session.Record, leaves session.Address, besides ...change)
 func (s *Store) Delete(a session.Address) error {
 	gone, known := s.record(a)
 	if err := s.commit(change{a, nil}); err != nil {
-		return fmt.Errorf("forget %s in state: %w", a, err)
+		return fmt.Errorf("remove %s from state: %w", a, err)
 	}
 	if known {
 		s.reflect(a, gone)

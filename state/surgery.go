@@ -60,7 +60,7 @@ type StaleError struct {
 // Error includes how to continue.
 func (e *StaleError) Error() string {
 	if e.Lineage {
-		return fmt.Sprintf("it belongs to another project: its lineage is %s instead of %s, so live sessions would be lost", e.Given.Lineage, e.Have.Lineage)
+		return fmt.Sprintf("it belongs to another project: its lineage is %s instead of %s, so running sessions would be lost", e.Given.Lineage, e.Have.Lineage)
 	}
 	return fmt.Sprintf("it is older than the current state: serial %d instead of %d; pull again and change that", e.Given.Serial, e.Have.Serial)
 }

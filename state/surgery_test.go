@@ -96,7 +96,7 @@ func TestPush(t *testing.T) {
 
 func TestDecode(t *testing.T) {
 	for text, want := range map[string]string{
-		"":              "it is empty",
+		"":              "empty",
 		"{":             "unexpected end",
 		`{"version":1}`: "no lineage",
 		`{"version":9}`: "format 9",

@@ -44,14 +44,14 @@ func (r *Runtime) find(ctx context.Context, id string) (session.Live, error) {
 	nonce := newNonce()
 	text, err := s.program.run(ctx, socket, nil, "list-panes", "-s", "-t", tmuxwire.Session(name), "-F", nonce+"|"+tmuxwire.ProcessFormat)
 	if errors.Is(err, session.ErrGone) {
-		return session.Live{}, fmt.Errorf("there is no session %q on %s%s", name, socket, s.otherNames(ctx))
+		return session.Live{}, fmt.Errorf("no session %q on %s%s", name, socket, s.otherNames(ctx))
 	}
 	if err != nil {
 		return session.Live{}, err
 	}
 	rows := tmuxwire.Rows(text, nonce)
 	if len(rows) != 1 {
-		return session.Live{}, fmt.Errorf("session %q has %d panes, and a session of agentform is one: give its agent a session of its own (tmux break-pane, or a new session)", name, len(rows))
+		return session.Live{}, fmt.Errorf("session %q has %d panes, and a session has one pane: give its agent its own session (tmux break-pane, or a new session)", name, len(rows))
 	}
 	process, err := tmuxwire.ParseProcess(rows[0])
 	if err != nil {
@@ -64,14 +64,14 @@ func parseID(id string) (socket, name string, err error) {
 	rest, ok := strings.CutPrefix(id, "tmux:")
 	i := strings.LastIndexByte(rest, '/')
 	if !ok || i < 0 {
-		return "", "", fmt.Errorf("invalid id %.100q: want %s", id, IDForm)
+		return "", "", fmt.Errorf("invalid id %.100q: expected %s", id, IDForm)
 	}
 	socket, name = rest[:i], rest[i+1:]
 	switch {
 	case strings.ContainsFunc(id, unicode.IsControl):
 		return "", "", fmt.Errorf("invalid id %.100q: it has control characters", id)
 	case name == "":
-		return "", "", fmt.Errorf("invalid id %q: it names no session: want %s", id, IDForm)
+		return "", "", fmt.Errorf("invalid id %q: it names no session: expected %s", id, IDForm)
 	case strings.ContainsAny(name, ".:"), strings.ContainsRune("$@%=", rune(name[0])):
 		return "", "", fmt.Errorf("invalid id %q: no tmux session is called %q (tmux makes an underscore of a dot and a colon)", id, name)
 	case !filepath.IsAbs(socket) && (socket == "" || socket == "." || socket == ".." || strings.ContainsRune(socket, '/')):
@@ -95,7 +95,7 @@ func (o *observer) found(ctx context.Context, s *server, process tmuxwire.Proces
 		o.assess(ctx, s, &l, p)
 		return l, nil
 	case l.Mark.Run != "":
-		return session.Live{}, fmt.Errorf("it is %s of another agentform project, whose record it is on", l.Mark.Address)
+		return session.Live{}, fmt.Errorf("it is %s of another agentform project, which manages it", l.Mark.Address)
 	}
 	start, runs := proc.StartTime(pid)
 	l.Liveness = session.Dead
@@ -114,9 +114,9 @@ func (s *server) otherNames(ctx context.Context) string {
 		return ""
 	}
 	if more := len(all) - 10; more > 0 {
-		return fmt.Sprintf("; there are %s and %d more", strings.Join(all[:10], ", "), more)
+		return fmt.Sprintf("; sessions: %s and %d more", strings.Join(all[:10], ", "), more)
 	}
-	return "; there are: " + strings.Join(all, ", ")
+	return "; sessions: " + strings.Join(all, ", ")
 }
 
 // Adopt adopts the session with an id of Find as it runs. It sets the project's mark and

@@ -115,9 +115,9 @@ func TestFindsNothingElse(t *testing.T) {
 	o.add(t, "theirs", "sleep", "1000")
 	o.tmux(t, o.socket, "set-option", "-t", "=theirs:", "@agentform", `{"project":"another","address":"session.x","run":"00"}`)
 	for id, want := range map[string]string{
-		"work":                            "want tmux:SOCKET/SESSION",
-		"docker:work":                     "want tmux:SOCKET/SESSION",
-		"tmux:work":                       "want tmux:SOCKET/SESSION",
+		"work":                            "expected tmux:SOCKET/SESSION",
+		"docker:work":                     "expected tmux:SOCKET/SESSION",
+		"tmux:work":                       "expected tmux:SOCKET/SESSION",
 		"tmux:" + o.socket + "/":          "it names no session",
 		"tmux:../x/work":                  "neither a name nor an absolute path",
 		"tmux:/work":                      "neither a name nor an absolute path",
@@ -171,7 +171,7 @@ func TestAdopt(t *testing.T) {
 		text, _ := o.runtime.Capture(t.Context(), p, 0)
 		return strings.Contains(text, "heard hello")
 	})
-	if err := o.runtime.Pause(t.Context(), p, m.Run, session.Freeze); err == nil || !strings.Contains(err.Error(), "no shim that could suspend it") {
+	if err := o.runtime.Pause(t.Context(), p, m.Run, session.Freeze); err == nil || !strings.Contains(err.Error(), "no shim to suspend it") {
 		t.Errorf("frozen: %v", err)
 	}
 	if err := o.runtime.Pause(t.Context(), p, m.Run, session.Detach); err != nil {

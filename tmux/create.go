@@ -184,7 +184,7 @@ func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Location,
 		}
 		screen, err := r.Capture(ctx, p, 20)
 		if err == nil {
-			err = fmt.Errorf("the shim %q exited at once: %s", r.config.Shim, screen)
+			err = fmt.Errorf("the shim %q exited immediately: %s", r.config.Shim, screen)
 		}
 		return false, err
 	})
@@ -220,7 +220,7 @@ func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	// The second command has to fail.
 	_, err = s.ask(ctx, tmuxwire.Command{"kill-session", "-t", tmuxwire.Session(p.Name)}, tmuxwire.Command{"has-session", "-t", tmuxwire.Session(p.Name)})
 	if err == nil {
-		err = errors.New("it is still there")
+		err = errors.New("it still exists")
 	}
 	if !errors.Is(err, session.ErrGone) {
 		return err

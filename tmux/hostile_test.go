@@ -143,7 +143,7 @@ func TestPaneKilled(t *testing.T) {
 	b.create(t, b.launch(t, "other"))
 	b.tmux(t, p.Socket, "kill-pane", "-t", "=app:")
 	if _, ok := b.see(t, p); ok {
-		t.Error("it is still there")
+		t.Error("it still exists")
 	}
 	until(t, "its agent is gone", func() bool { return len(carrying(l.Mark.Run)) == 0 })
 	if _, err := b.runtime.Restart(t.Context(), p, b.launch(t, "app")); !errors.Is(err, session.ErrGone) {

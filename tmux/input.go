@@ -27,7 +27,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Location, run, mode strin
 	}
 	if mode == session.Freeze {
 		if f, _ := r.runs.facts(run); f.Adopted() {
-			return errors.New("an adopted agent has no shim that could suspend it: use pause { mode = \"detach\" }, or restart it first")
+			return errors.New("an adopted agent has no shim to suspend it: use pause { mode = \"detach\" }, or restart it first")
 		}
 		if err := r.runs.ask(ctx, run, (*shim.Client).Pause); err != nil {
 			return err
@@ -89,7 +89,7 @@ func (r *Runtime) Send(ctx context.Context, p session.Location, in session.Input
 	case live.InputOff || live.Frozen:
 		return session.ErrRefused
 	case now.Dead || now.closed:
-		return errors.New("nothing runs in it")
+		return errors.New("no agent is running in it")
 	}
 	pane := live.Location.Pane
 	ask := func(cmds ...tmuxwire.Command) error {

@@ -171,7 +171,7 @@ func (o *observer) owned(ctx context.Context, s *server, p session.Location) (pa
 	}
 	l := o.live(s, now)
 	if l.Foreign {
-		return pane{}, session.Live{}, errors.New("a session of that name exists, and is not managed by agentform")
+		return pane{}, session.Live{}, errors.New("a session with that name exists and is not managed by agentform")
 	}
 	o.assess(ctx, s, &l, now)
 	return now, l, nil
@@ -181,7 +181,7 @@ func (o *observer) owned(ctx context.Context, s *server, p session.Location) (pa
 func (o *observer) holding(ctx context.Context, s *server, p session.Location, run string) (session.Live, error) {
 	_, l, err := o.owned(ctx, s, p)
 	if err == nil && l.Mark.Run != run {
-		err = fmt.Errorf("it holds run %s, not %s", l.Mark.Run, run)
+		err = fmt.Errorf("it has run %s, not %s", l.Mark.Run, run)
 	}
 	return l, err
 }
@@ -309,7 +309,7 @@ func (e evidence) unknownReason() string {
 	case e.agent:
 		return "its pane is dead, but the agent's process is running"
 	case e.shim && e.paneUp:
-		return "its agent has exited, and the processes that it left are being ended"
+		return "its agent has exited, and its leftover processes are being stopped"
 	}
 	return "its signals contradict each other"
 }

@@ -49,7 +49,7 @@ func TestProbes(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{"exit 0", ""},
 		{"echo one; echo two; exit 3", "exit status 3: two"},
-		{"kill -9 $$", "ended by SIGKILL"},
+		{"kill -9 $$", "killed by SIGKILL"},
 	} {
 		if got, err := b.runtime.Probe(t.Context(), place, run, []string{"sh", "-c", c.script}, 10*time.Second); got != c.want || err != nil {
 			t.Errorf("%s: %q, %v, want %q", c.script, got, err, c.want)

@@ -202,7 +202,7 @@ func noAnswer(socket string, timeout time.Duration) error {
 	}
 	defer conn.Close()
 	if pid := listener(conn); pid != 0 {
-		return fmt.Errorf("%w (process %d): kill -CONT %[2]d wakes it if it is suspended", err, pid)
+		return fmt.Errorf("%w (process %d): kill -CONT %[2]d resumes it if it is suspended", err, pid)
 	}
 	return err
 }

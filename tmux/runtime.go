@@ -108,7 +108,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
-		return nil, fmt.Errorf("look at sessions: %w", err)
+		return nil, fmt.Errorf("inspect sessions: %w", err)
 	}
 	return slices.Concat(found...), nil
 }
@@ -127,7 +127,7 @@ func (r *Runtime) Screens(ctx context.Context, places []session.Location) (map[s
 	for socket, ids := range panes {
 		var err error
 		if shown[socket], err = r.servers.at(socket).screens(ctx, ids); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("show screens: %w", err))
+			failed = errors.Join(failed, fmt.Errorf("read screens: %w", err))
 		}
 	}
 	found := make(map[session.Location]string, len(places))

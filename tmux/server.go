@@ -69,7 +69,7 @@ func (s *server) look(ctx context.Context, name string) (pane, error) {
 	}
 	found, err := parsePanes(text, nonce)
 	if err == nil && len(found) != 1 {
-		err = fmt.Errorf("tmux: %d sessions are called %q", len(found), name)
+		err = fmt.Errorf("tmux: %d sessions are named %q", len(found), name)
 	}
 	if err != nil {
 		return pane{}, err

@@ -74,7 +74,7 @@ func (r *servers) sockets() ([]string, error) {
 	}
 	entries, err := os.ReadDir(r.dir)
 	if err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("look for tmux servers: %w", err)
+		return nil, fmt.Errorf("find tmux servers: %w", err)
 	}
 	var numbers []int
 	for _, e := range entries {

@@ -20,7 +20,7 @@ func main() {
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "agentform: the current folder:", err)
+		fmt.Fprintln(os.Stderr, "agentform: the current directory:", err)
 		os.Exit(1)
 	}
 	os.Exit(cli.Run(context.Background(), cli.Env{

@@ -216,7 +216,7 @@ func replayed(a session.Agent, rec session.Record, n *session.Transcript, signal
 
 func expects(rec session.Record) string {
 	if rec.Spec.Agent.Observable == agent.AfterFirstTurn {
-		return "it can be observed when its first turn has ended"
+		return "it can be observed once its first turn has ended"
 	}
 	return "it waits for its first prompt"
 }

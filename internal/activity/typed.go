@@ -56,7 +56,7 @@ func (r *Reader) Note(run, text string, at time.Time) error {
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("note what is typed: %w", err)
+		return fmt.Errorf("record what is typed: %w", err)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (r *Reader) Answer(ctx context.Context, rt session.Runtime, rec session.Rec
 func (r *Reader) sent(rec session.Record, text string, log *slog.Logger) history.Event {
 	at := time.Now()
 	if err := r.Note(rec.Run.ID, text, at); err != nil {
-		log.Warn("its echo may be read as the agent's words", "session", rec.Address, "error", err)
+		log.Warn("its echo may be mistaken for the agent's output", "session", rec.Address, "error", err)
 	}
 	return history.Event{Time: at, Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Sent}
 }

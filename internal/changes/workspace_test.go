@@ -24,18 +24,18 @@ func TestWhereGitRuns(t *testing.T) {
 		live          *session.Live
 		host, asks    bool
 	}{
-		"worktree":                {session.Worktree, "tmux", up, true, false},
-		"stopped worktree":        {session.Worktree, "tmux", nil, true, false},
-		"clone":                   {session.Clone, "tmux", nil, true, false},
-		"in place":                {session.InPlace, "tmux", up, true, false},
-		"plain":                   {session.Plain, "tmux", up, false, false},
-		"clone of a container":    {session.Clone, "docker", up, false, true},
-		"its container is gone":   {session.Clone, "docker", nil, false, false},
-		"trusted worktree":        {session.Worktree, "docker", up, true, false},
-		"plain, in a container":   {session.Plain, "docker", up, false, false},
-		"container does not run":  {session.Clone, "docker", &session.Live{}, false, false},
-		"nothing is known of it":  {"", "docker", up, false, true},
-		"adopted, without a mode": {"", "tmux", up, true, false},
+		"worktree":                       {session.Worktree, "tmux", up, true, false},
+		"stopped worktree":               {session.Worktree, "tmux", nil, true, false},
+		"clone":                          {session.Clone, "tmux", nil, true, false},
+		"in place":                       {session.InPlace, "tmux", up, true, false},
+		"plain":                          {session.Plain, "tmux", up, false, false},
+		"clone of a container":           {session.Clone, "docker", up, false, true},
+		"its container no longer exists": {session.Clone, "docker", nil, false, false},
+		"trusted worktree":               {session.Worktree, "docker", up, true, false},
+		"plain, in a container":          {session.Plain, "docker", up, false, false},
+		"container does not run":         {session.Clone, "docker", &session.Live{}, false, false},
+		"nothing is known of it":         {"", "docker", up, false, true},
+		"adopted, without a mode":        {"", "tmux", up, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := session.Record{Spec: session.Spec{Runtime: session.RuntimeSpec{Kind: c.runtime}}, Tree: session.WorkspaceState{Mode: c.mode}}

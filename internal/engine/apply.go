@@ -23,7 +23,7 @@ type ChangedError struct {
 }
 
 func (e *ChangedError) Error() string {
-	return strings.Join(e.Changes, "\n") + "\nnothing was done; plan again"
+	return strings.Join(e.Changes, "\n") + "\nnothing was changed; plan again"
 }
 
 // Apply applies an approved plan. It observes and plans again under the lock. If an
@@ -36,7 +36,7 @@ func (e *Engine) Apply(ctx context.Context, q Request, approved plan.Plan, drain
 		w := e.resolve(ctx, st, q)
 		p := e.decide(ctx, st, w, q, false)
 		if approved.Lineage != "" && approved.Lineage != p.Lineage {
-			return apply.Tally{}, fmt.Errorf("the plan was made for another state (lineage %s, this one is %s): plan again", approved.Lineage, p.Lineage)
+			return apply.Tally{}, fmt.Errorf("the plan is for another state (lineage %s, this one is %s): plan again", approved.Lineage, p.Lineage)
 		}
 		if approved.Complete && !p.Complete {
 			return apply.Tally{}, notObserved(p)
@@ -118,12 +118,12 @@ func (e *Engine) locked(ctx context.Context, act func(*state.Store, apply.Applie
 			break
 		}
 		if _, err := history.Trim(a.Folder(rec), e.Observer.Now().Add(-e.Keep)); err != nil {
-			warn(rec.Address, "the history is kept longer than wanted", err.Error())
+			warn(rec.Address, "the history is kept longer than configured", err.Error())
 			break
 		}
 	}
 	if unwritten := store.MirrorErr(); unwritten != nil {
-		warn("", "a session's folder cannot be written", unwritten.Error()+"\nwhat happens is on record all the same")
+		warn("", "a session's directory cannot be written", unwritten.Error()+"\nthe state is written nevertheless")
 	}
 	return tally, err
 }
@@ -171,8 +171,8 @@ func keepApproved(p *plan.Plan, approved plan.Plan) (left []session.Diagnostic, 
 		c := &p.Changes[i]
 		if c.Action.Acts() && !agreed[c.Address] {
 			left = append(left, session.Diagnostic{Severity: session.Warning, Address: c.Address,
-				Summary: "not approved, and left as it is",
-				Detail:  fmt.Sprintf("since the plan was made, %s has to be done too (%s): plan again", words(*c), c.Detail)})
+				Summary: "not approved, and not changed",
+				Detail:  fmt.Sprintf("since the plan was made, %s is needed, too (%s): plan again", words(*c), c.Detail)})
 			c.Action, c.Then = plan.None, ""
 		}
 	}

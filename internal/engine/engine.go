@@ -85,7 +85,7 @@ func (e *Engine) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 		if n == maxAttempts {
 			p.Complete = false
 			p.Problems = append(p.Problems, session.Diagnostic{Severity: session.Warning, Summary: "state_moved",
-				Detail: fmt.Sprintf("the state was changed while it was compared, %d times; someone is at work on it: plan again", maxAttempts)})
+				Detail: fmt.Sprintf("the state changed while it was compared, %d times; another command is changing it: plan again", maxAttempts)})
 			return p, nil
 		}
 	}

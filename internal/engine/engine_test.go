@@ -329,7 +329,7 @@ func TestApplyRefusesAPlanOfAnotherState(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Lineage = "5f0c1b7e-0000-4000-8000-000000000000"
-	if _, err := r.Apply(t.Context(), q, p, nil); err == nil || !strings.Contains(err.Error(), "made for another state") {
+	if _, err := r.Apply(t.Context(), q, p, nil); err == nil || !strings.Contains(err.Error(), "for another state") {
 		t.Errorf("error: %v", err)
 	}
 	if len(r.records()) != 1 {

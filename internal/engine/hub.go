@@ -163,7 +163,7 @@ func (h *restartHistories) annotate(p *plan.Plan, w session.World, folder func(s
 		}
 		policy := c.Before.Spec.Restart
 		if n := countRestarts(*c.Before, c.Live, w, h.moments(folder(*c.Before))).Used(policy, w.At); n > 0 {
-			c.Detail += fmt.Sprintf("; the hub has started it again %d of %d times", n, policy.Attempts)
+			c.Detail += fmt.Sprintf("; the hub has restarted it %d of %d times", n, policy.Attempts)
 		}
 	}
 }

@@ -289,11 +289,11 @@ func (o Observer) found(ctx context.Context) map[string]session.Found {
 	return inParallel(slices.Collect(maps.Keys(o.Imports)), 1, func(id string) session.Found {
 		kind, _, ok := strings.Cut(id, ":")
 		if !ok {
-			return session.Found{Err: errors.New("it does not say which runtime it is of: want tmux:SOCKET/SESSION or docker:CONTAINER")}
+			return session.Found{Err: errors.New("it names no runtime: expected tmux:SOCKET/SESSION or docker:CONTAINER")}
 		}
 		in := o.Imports[id]
 		if in.Kind != kind {
-			return session.Found{Err: fmt.Errorf("it is of %s, and the session is declared in %s: give that a runtime of kind %s", kind, in.Key(), kind)}
+			return session.Found{Err: fmt.Errorf("it is in %s, and the session is declared in %s: declare a runtime of kind %s", kind, in.Key(), kind)}
 		}
 		rt, err := o.Runtime(in)
 		if err != nil {
@@ -301,7 +301,7 @@ func (o Observer) found(ctx context.Context) map[string]session.Found {
 		}
 		finder, can := rt.(session.Adopter)
 		if !can {
-			return session.Found{Err: fmt.Errorf("what runs in %s cannot be taken over", kind)}
+			return session.Found{Err: fmt.Errorf("what runs in %s cannot be adopted", kind)}
 		}
 		return finder.Find(ctx, id)
 	})

@@ -254,9 +254,9 @@ func TestFindsWhatIsToBeTakenOver(t *testing.T) {
 	if l := found["tmux:a/b"].Live; l == nil || l.Title != "tmux:a/b" {
 		t.Errorf("found %+v", found["tmux:a/b"])
 	}
-	for id, want := range map[string]string{"scripted:x": "what runs in scripted cannot be taken over", "gone:x": "not installed",
-		"docker:x": "it is of docker, and the session is declared in tmux: give that a runtime of kind docker",
-		"work":     "it does not say which runtime it is of: want tmux:SOCKET/SESSION or docker:CONTAINER"} {
+	for id, want := range map[string]string{"scripted:x": "what runs in scripted cannot be adopted", "gone:x": "not installed",
+		"docker:x": "it is in docker, and the session is declared in tmux: declare a runtime of kind docker",
+		"work":     "it names no runtime: expected tmux:SOCKET/SESSION or docker:CONTAINER"} {
 		if f := found[id]; f.Live != nil || f.Err == nil || f.Err.Error() != want {
 			t.Errorf("%s: %v, want %s", id, f.Err, want)
 		}

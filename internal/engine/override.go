@@ -44,7 +44,7 @@ func TurnLimit(limit time.Duration) func(session.Spec) time.Duration {
 type UnknownError struct{ Address session.Address }
 
 func (e *UnknownError) Error() string {
-	return remedy.With(string(e.Address)+" is not on record", session.Remedy{Code: session.RemedyApplyManifest})
+	return remedy.With(string(e.Address)+" is not in the state", session.Remedy{Code: session.RemedyApplyManifest})
 }
 
 // Override applies and records what a person wants, under the lock. An override to what

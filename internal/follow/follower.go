@@ -170,9 +170,9 @@ func Visible(a session.AgentSpec, g Goal) error {
 	switch {
 	case a.Base != "" || a.OneShot:
 	case g == Turn && a.Ready == "":
-		return fmt.Errorf(`nothing shows when a turn of agent %q ends: say in its block what its screen shows then, ready = "…"`, a.Name)
+		return fmt.Errorf(`cannot tell when a turn of agent %q ends: set in its block what its screen shows then, ready = "…"`, a.Name)
 	case g == Blocked && len(a.Patterns.Blocked) == 0:
-		return fmt.Errorf(`nothing shows when agent %q waits for an answer: say in its block what its screen shows then, patterns { blocked = ["…"] }`, a.Name)
+		return fmt.Errorf(`cannot tell when agent %q waits for an answer: set in its block what its screen shows then, patterns { blocked = ["…"] }`, a.Name)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func (g examiner) hidden(ctx context.Context, path string, d dirs) (int, error) 
 		switch {
 		case errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR): // a sparse checkout, or deleted
 		case err != nil || len(fields) != 4:
-			return 0, fmt.Errorf("look at marked file %s: %w", name, err)
+			return 0, fmt.Errorf("inspect marked file %s: %w", name, err)
 		case fi.IsDir() && fields[1] == "160000": // a submodule, which is examined itself
 		case !fi.Mode().IsRegular() || strings.ContainsAny(file, "\n\""):
 			changed++ // cannot be compared

@@ -91,7 +91,7 @@ func (b Base) InClone(ctx context.Context, repo, path, branch string) (Base, err
 		start = packed["refs/remotes/origin/"+branch]
 	}
 	if err != nil || !isCommit(start) {
-		return b, errors.Join(fmt.Errorf("clone %s does not say which commit it was made from", path), err)
+		return b, errors.Join(fmt.Errorf("clone %s does not record the commit that it was made from", path), err)
 	}
 	out, err := run(ctx, repo, "merge-base", "--end-of-options", b.Commit, start)
 	b.Commit = start // if the base is gone, or shares nothing with the clone

@@ -275,28 +275,28 @@ func TestRemoveClone(t *testing.T) {
 		"a commit": {do: func(t *testing.T, p string) {
 			write(t, filepath.Join(p, "new.txt"), "x")
 			commit(t, p, "work")
-		}, want: "1 branch with commits that the repository lacks"},
+		}, want: "1 branch with commits missing from the repository"},
 		"a commit, packed": {do: func(t *testing.T, p string) {
 			write(t, filepath.Join(p, "new.txt"), "x")
 			commit(t, p, "work")
 			git(t, p, "pack-refs", "--all")
-		}, want: "1 branch with commits that the repository lacks"},
+		}, want: "1 branch with commits missing from the repository"},
 		"a detached commit": {do: func(t *testing.T, p string) {
 			git(t, p, "switch", "-q", "--detach")
 			write(t, filepath.Join(p, "new.txt"), "x")
 			commit(t, p, "work")
-		}, want: "lacks"},
+		}, want: "missing from"},
 		"a stash": {do: func(t *testing.T, p string) {
 			write(t, filepath.Join(p, "a.txt"), "two\n")
 			git(t, p, "stash")
-		}, want: "lacks"},
+		}, want: "missing from"},
 		"a rebase": {do: func(t *testing.T, p string) {
 			write(t, filepath.Join(p, ".git", "rebase-merge", "head-name"), "refs/heads/agents/api\n")
 		}, want: "rebase under way"},
 		"a dropped commit": {do: func(t *testing.T, p string) {
 			commit(t, p, "work")
 			git(t, p, "reset", "-q", "--hard", "HEAD~1")
-		}, want: "1 commit that only the reflog holds"},
+		}, want: "1 commit only in the reflog"},
 		"a marked file": {do: func(t *testing.T, p string) {
 			git(t, p, "update-index", "--assume-unchanged", "a.txt")
 			write(t, filepath.Join(p, "a.txt"), "two\n")
@@ -308,13 +308,13 @@ func TestRemoveClone(t *testing.T) {
 		"a detached worktree": {do: func(t *testing.T, p string) {
 			git(t, p, "worktree", "add", "-q", "--detach", "ignored/sub")
 			commit(t, p+"/ignored/sub", "work")
-		}, want: "1 branch with commits that the repository lacks"},
+		}, want: "1 branch with commits missing from the repository"},
 		"a worktree elsewhere": {do: func(t *testing.T, p string) {
 			git(t, p, "worktree", "add", "-q", p+"-out")
 		}, want: "the repository of the worktree "},
 		"a file of git-lfs": {do: func(t *testing.T, p string) {
 			write(t, p+"/.git/lfs/objects/ab/cd/abcd", "large")
-		}, want: "1 file of git-lfs or git-annex that the repository lacks"},
+		}, want: "1 file of git-lfs or git-annex missing from the repository"},
 		"a .git that leads elsewhere": {do: func(t *testing.T, p string) {
 			if err := errors.Join(os.Rename(filepath.Join(p, ".git"), p+"-git"), os.Symlink(p+"-git", filepath.Join(p, ".git"))); err != nil {
 				t.Fatal(err)

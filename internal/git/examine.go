@@ -36,7 +36,7 @@ func Elsewhere(line []string, stdin string) Runner {
 	return func(ctx context.Context, args ...string) (string, error) {
 		bin, err := exec.LookPath(line[0])
 		if err != nil {
-			return "", fmt.Errorf("run git in its place: %w", err)
+			return "", fmt.Errorf("run git in its directory: %w", err)
 		}
 		return execute(ctx, bin, "", stdin, slices.Concat(line[1:], args), args)
 	}
@@ -59,10 +59,10 @@ func (g examiner) work(ctx context.Context, path string, d dirs) (r Risk, err er
 	// --work-tree overrides one in the settings.
 	out, err := g.git(ctx, "-C", path, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=none")
 	if err != nil {
-		return r, fmt.Errorf("ask git in it: %w", err)
+		return r, fmt.Errorf("run git in it: %w", err)
 	}
 	if out == "" { // at least the branch is always printed
-		return r, errors.New("ask git in it: its output was lost")
+		return r, errors.New("run git in it: its output was lost")
 	}
 	r.Uncommitted, r.Untracked = counted(out)
 	hidden, err := g.hidden(ctx, path, d)

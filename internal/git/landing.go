@@ -77,7 +77,7 @@ type ConflictError struct{ Files []string }
 func (e *ConflictError) Error() string { return "conflicts in " + strings.Join(e.Files, ", ") }
 
 // ErrMoved reports that a branch is no longer at the commit that it was expected at.
-var ErrMoved = errors.New("the branch has moved meanwhile")
+var ErrMoved = errors.New("the branch has moved in the meantime")
 
 // Commit is one commit of a branch.
 type Commit struct {
@@ -155,7 +155,7 @@ func Unsaved(ctx context.Context, path string, git Runner) (r Risk, err error) {
 	}
 	out, err := git(ctx, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty")
 	if err == nil && out == "" {
-		err = errors.New("ask git in it: its output was lost")
+		err = errors.New("run git in it: its output was lost")
 	}
 	r.Uncommitted, r.Untracked = counted(out)
 	r.Busy = d.busy()
@@ -205,7 +205,7 @@ func (u User) NewScratch(ctx context.Context, repo, path, commit string, verify 
 	defer release()
 	s := &Scratch{repo, path, u, verify}
 	if _, err := run(ctx, repo, "worktree", "add", "--detach", "--", path, commit); err != nil {
-		return nil, errors.Join(fmt.Errorf("make a checkout to merge in: %w", err), s.remove(context.WithoutCancel(ctx)))
+		return nil, errors.Join(fmt.Errorf("create a checkout for the merge: %w", err), s.remove(context.WithoutCancel(ctx)))
 	}
 	return s, nil
 }
@@ -437,7 +437,7 @@ func MergedInto(ctx context.Context, repo, branch, commit string) (string, error
 func DeleteMerged(ctx context.Context, repo string, taken Ref, branch string) (deleted bool, err error) {
 	base, err := MergedInto(ctx, repo, branch, taken.Commit)
 	if err == nil && base == "" {
-		err = errors.New("it is not merged")
+		err = errors.New("not merged")
 	}
 	if err != nil {
 		return false, err

@@ -35,11 +35,11 @@ func look(path string, find func(string) (dirs, error), stat func(string) (fs.Fi
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		if _, err := os.Lstat(path); err == nil {
-			co.Err = fmt.Errorf("look at %s: it is a dangling link", path)
+			co.Err = fmt.Errorf("inspect %s: it is a dangling link", path)
 		}
 		return co
 	case err != nil:
-		co.Err = fmt.Errorf("look at checkout: %w", err)
+		co.Err = fmt.Errorf("inspect checkout: %w", err)
 		return co
 	}
 	co.Exists = true
@@ -48,7 +48,7 @@ func look(path string, find func(string) (dirs, error), stat func(string) (fs.Fi
 	case errors.Is(none, ErrNotRepository):
 		co.Empty, co.Err = isEmpty(path)
 	default:
-		co.Err = fmt.Errorf("look at checkout %s: %w%s", path, none, d.repair(none, path))
+		co.Err = fmt.Errorf("inspect checkout %s: %w%s", path, none, d.repair(none, path))
 	}
 	return co
 }
@@ -58,12 +58,12 @@ func (d dirs) checkout(co session.Checkout) session.Checkout {
 	var err error
 	co.Git, co.Repo, co.GitDir, co.Partial = true, d.common, d.git, d.partial()
 	if co.Branch, co.Head, co.Busy, err = d.head(); err != nil {
-		co.Err = fmt.Errorf("look at checkout %s: %w%s", co.Path, err, d.repair(err, co.Path))
+		co.Err = fmt.Errorf("inspect checkout %s: %w%s", co.Path, err, d.repair(err, co.Path))
 		return co
 	}
 	if co.Head == "" && co.Branch != "" {
 		if last, gone, err := d.branchGone(co.Branch); err != nil {
-			co.Err = fmt.Errorf("look at checkout %s: %w", co.Path, err)
+			co.Err = fmt.Errorf("inspect checkout %s: %w", co.Path, err)
 		} else if gone {
 			co.Branch, co.BranchGone, co.Head = "", co.Branch, last
 		}
@@ -142,7 +142,7 @@ func (d dirs) symbolicRef(ref string) (to string, err error) {
 func CommonDir(path string) (string, error) {
 	d, err := findDirs(path)
 	if err != nil {
-		return "", fmt.Errorf("look at checkout %s: %w", path, err)
+		return "", fmt.Errorf("inspect checkout %s: %w", path, err)
 	}
 	return d.common, nil
 }
@@ -240,7 +240,7 @@ func (d dirs) head() (branch, commit, busy string, err error) {
 	ref = strings.TrimSpace(ref)
 	if ref == headsPrefix+".invalid" {
 		if d.clone {
-			return "", "", "", errors.New("its refs are not files (reftable), and agentform runs no git in a container's workspace")
+			return "", "", "", errors.New("its refs are not files (reftable), and agentform does not run git in a container's workspace")
 		}
 		if ref, commit, err = askHead(d.git); err != nil {
 			return "", "", "", err

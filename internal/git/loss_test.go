@@ -301,7 +301,7 @@ func (s *scene) removeAndCheck() error {
 		return err
 	}
 	if !gone(s.top) {
-		s.t.Error("it is still there")
+		s.t.Error("it still exists")
 	}
 	after := s.objects()
 	for object, what := range objects {

@@ -34,7 +34,7 @@ func Tracked(ctx context.Context, dir string) int {
 func count(out string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(out))
 	if err != nil {
-		return 0, fmt.Errorf("git printed %q, want a number", out)
+		return 0, fmt.Errorf("git printed %q, expected a number", out)
 	}
 	return n, nil
 }

@@ -31,7 +31,7 @@ func TestRemoveWorktree(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !gone(path) || len(strings.Split(git(t, repo, "worktree", "list"), "\n")) != 1 {
-		t.Error("it is still there")
+		t.Error("it still exists")
 	}
 	if got := git(t, repo, "rev-parse", "x"); got != tip {
 		t.Errorf("the branch is at %s, want %s", got, tip)
@@ -71,7 +71,7 @@ func TestRisk(t *testing.T) {
 		"a detached one below it": {func(t *testing.T, p string) {
 			git(t, inner(t, p), "switch", "-q", "--detach")
 			commit(t, p+"/ignored/sub", "work")
-		}, Risk{Nested: "a worktree with 1 commit that no branch holds: PATH/ignored/sub"}, "a worktree with 1 commit that no branch holds: PATH/ignored/sub"},
+		}, Risk{Nested: "a worktree with 1 commit on no branch: PATH/ignored/sub"}, "a worktree with 1 commit on no branch: PATH/ignored/sub"},
 		"a locked one below it": {func(t *testing.T, p string) { git(t, p, "worktree", "lock", inner(t, p)) },
 			Risk{Nested: "a locked worktree: PATH/ignored/sub"}, "a locked worktree: PATH/ignored/sub"},
 		"an ignored repository": {func(t *testing.T, p string) {
@@ -82,7 +82,7 @@ func TestRisk(t *testing.T) {
 			git(t, p, "switch", "-q", "--detach")
 			commit(t, p, "work")
 			git(t, p, "switch", "-q", "x")
-		}, Risk{Dropped: 1}, "1 commit that only the reflog holds"},
+		}, Risk{Dropped: 1}, "1 commit only in the reflog"},
 		"changed":       {func(t *testing.T, p string) { write(t, p+"/b.txt", "more\n") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
 		"staged":        {func(t *testing.T, p string) { write(t, p+"/c", ""); git(t, p, "add", "c") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
 		"deleted":       {func(t *testing.T, p string) { os.Remove(p + "/b.txt") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
@@ -91,24 +91,24 @@ func TestRisk(t *testing.T) {
 		"a repository":  {func(t *testing.T, p string) { git(t, p, "init", "-q", "inner") }, Risk{Untracked: 1}, "1 untracked file"},
 		"assumed":       {hide("--assume-unchanged"), Risk{Uncommitted: 1}, "1 uncommitted change"},
 		"skipped":       {hide("--skip-worktree"), Risk{Uncommitted: 1}, "1 uncommitted change"},
-		"branch killed": {func(t *testing.T, p string) { git(t, p, "update-ref", "-d", "refs/heads/x") }, Risk{Uncommitted: 3, Dropped: 1}, "3 uncommitted changes, 1 commit that only the reflog holds"},
+		"branch killed": {func(t *testing.T, p string) { git(t, p, "update-ref", "-d", "refs/heads/x") }, Risk{Uncommitted: 3, Dropped: 1}, "3 uncommitted changes, 1 commit only in the reflog"},
 		"detached": {func(t *testing.T, p string) {
 			git(t, p, "checkout", "-q", "--detach")
 			commit(t, p, "1")
 			commit(t, p, "2")
-		}, Risk{Unreachable: 2}, "2 commits that no branch holds"},
+		}, Risk{Unreachable: 2}, "2 commits on no branch"},
 		"own ref": {func(t *testing.T, p string) {
 			commit(t, p, "1")
 			git(t, p, "update-ref", "refs/worktree/keep", "HEAD")
 			git(t, p, "reset", "-q", "--hard", "HEAD~1")
-		}, Risk{Unreachable: 1}, "1 commit that no branch holds"},
+		}, Risk{Unreachable: 1}, "1 commit on no branch"},
 		"rebase": {func(t *testing.T, p string) {
 			conflict(t, p)
 			tryGit(p, "rebase", "theirs")
 			git(t, p, "checkout", "-q", "--theirs", "a.txt")
 			git(t, p, "add", "a.txt")
 			git(t, p, "commit", "-q", "-m", "picked")
-		}, Risk{Unreachable: 1, Busy: "rebase"}, "1 commit that no branch holds, rebase under way"},
+		}, Risk{Unreachable: 1, Busy: "rebase"}, "1 commit on no branch, rebase under way"},
 		"merge": {func(t *testing.T, p string) {
 			conflict(t, p)
 			tryGit(p, "merge", "theirs")

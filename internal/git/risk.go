@@ -37,10 +37,10 @@ func (r Risk) String() string {
 	}
 	count(r.Uncommitted, "uncommitted change", "uncommitted changes")
 	count(r.Untracked, "untracked file", "untracked files")
-	count(r.Unreachable, "commit that no branch holds", "commits that no branch holds")
-	count(r.Dropped, "commit that only the reflog holds", "commits that only the reflog holds")
-	count(r.Lacking, "branch with commits that the repository lacks", "branches with commits that the repository lacks")
-	count(r.Large, "file of git-lfs or git-annex that the repository lacks", "files of git-lfs or git-annex that the repository lacks")
+	count(r.Unreachable, "commit on no branch", "commits on no branch")
+	count(r.Dropped, "commit only in the reflog", "commits only in the reflog")
+	count(r.Lacking, "branch with commits missing from the repository", "branches with commits missing from the repository")
+	count(r.Large, "file of git-lfs or git-annex missing from the repository", "files of git-lfs or git-annex missing from the repository")
 	if r.Busy != "" {
 		parts = append(parts, r.Busy+" under way")
 	}
@@ -68,7 +68,7 @@ type RiskError struct {
 
 // Error describes what would have been lost.
 func (e *RiskError) Error() string {
-	return fmt.Sprintf("%s was kept, it holds %s", e.Path, e.Risk)
+	return fmt.Sprintf("%s was kept: it has %s", e.Path, e.Risk)
 }
 
 // AtRisk returns what would be lost if the repository's checkout at path were removed. One
@@ -76,7 +76,7 @@ func (e *RiskError) Error() string {
 func AtRisk(ctx context.Context, path, repo string) (Risk, error) {
 	r, _, err := atRisk(ctx, path, repo)
 	if err != nil {
-		return r, fmt.Errorf("look for unsaved work in %s: %w", path, err)
+		return r, fmt.Errorf("check for unsaved work in %s: %w", path, err)
 	}
 	return r, nil
 }
@@ -235,7 +235,7 @@ func (d dirs) busy() string {
 // It reads refs, reflogs and marked files, and asks the Runner for the rest. After an error
 // everything may be at risk.
 func CloneRisk(ctx context.Context, path, repo string, git Runner) (r Risk, err error) {
-	defer wrap(&err, "look for unsaved work in %s", path)
+	defer wrap(&err, "check for unsaved work in %s", path)
 	d, err := cloneDirs(path)
 	if err != nil {
 		return r, err

@@ -244,7 +244,7 @@ func commitOf(ctx context.Context, repo, base string) (string, error) {
 		what = "HEAD"
 	}
 	if strings.HasPrefix(what, "-") {
-		return "", fmt.Errorf("invalid base %q: it begins with a dash", base)
+		return "", fmt.Errorf("invalid base %q: it starts with a dash", base)
 	}
 	out, err := run(ctx, repo, "rev-parse", "--verify", "--quiet", what+"^{commit}")
 	switch {
@@ -301,7 +301,7 @@ func RemoveWorktree(ctx context.Context, repo, path string) (err error) {
 	}
 	risk, inner, err := atRisk(ctx, path, repo)
 	if err != nil {
-		return fmt.Errorf("look for unsaved work in it: %w", err)
+		return fmt.Errorf("check for unsaved work in it: %w", err)
 	}
 	if risk.Any() {
 		return &RiskError{path, risk}
@@ -396,11 +396,11 @@ func (d dirs) finish(ctx context.Context, repo, path, branch, entry string) (the
 			return false, nil
 		}
 		if time.Now().After(until) {
-			return false, fmt.Errorf("a git that was started before is still making it, after %s", finishTimeout)
+			return false, fmt.Errorf("an earlier git is still creating it, after %s", finishTimeout)
 		}
 		select {
 		case <-ctx.Done():
-			return false, fmt.Errorf("wait for a git that is still making it: %w", context.Cause(ctx))
+			return false, fmt.Errorf("wait for a git that is still creating it: %w", context.Cause(ctx))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

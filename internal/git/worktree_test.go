@@ -119,7 +119,7 @@ func TestAddWorktreeFails(t *testing.T) {
 	before := trace(t, repo)
 	for name, c := range map[string]struct{ repo, path, branch, base, says string }{
 		"bad branch":    {repo, dir + "/w", "a..b", "", `invalid branch name "a..b"`},
-		"dash":          {repo, dir + "/w", "--force", "", "begins with a dash"},
+		"dash":          {repo, dir + "/w", "--force", "", "starts with a dash"},
 		"relative path": {repo, "w", "b", "", "not absolute"},
 		"no repository": {dir, dir + "/w", "b", "", "not a git repository"},
 		"full folder":   {repo, dir + "/full", "b", "", "not empty"},
@@ -129,7 +129,7 @@ func TestAddWorktreeFails(t *testing.T) {
 		"the main one":  {repo, repo, "b", "", "not empty"},
 		"no base":       {repo, dir + "/w", "b", "nope", `base "nope" does not exist`},
 		"blob as base":  {repo, dir + "/w", "b", "HEAD:a.txt", "is not a commit"},
-		"option":        {repo, dir + "/w", "b", "--all", "begins with a dash"},
+		"option":        {repo, dir + "/w", "b", "--all", "starts with a dash"},
 		"unborn":        {unborn, dir + "/w", "b", "", "no commit to start the branch from"},
 		"held":          {repo, dir + "/w", "main", "", repo},
 		"branch above":  {repo, dir + "/deep/w", "agent/x", "", "refs/heads/agent"},

@@ -28,9 +28,9 @@ type TakenError struct{ Holder state.Holder }
 
 func (e *TakenError) Error() string {
 	if e.Holder.PID == 0 {
-		return "another hub supervises this project already"
+		return "another hub is already running for this project"
 	}
-	words := fmt.Sprintf("a hub supervises this project already: pid %d on %s, started by %s at %s",
+	words := fmt.Sprintf("a hub is already running for this project: pid %d on %s, started by %s at %s",
 		e.Holder.PID, e.Holder.Host, e.Holder.User, e.Holder.Since.Local().Format(time.DateTime))
 	if Suspended(e.Holder) {
 		words += "\n" + Continue(e.Holder)
@@ -92,7 +92,7 @@ func Suspended(h state.Holder) bool {
 
 // Continue returns how to continue a suspended hub.
 func Continue(h state.Holder) string {
-	return fmt.Sprintf("its process is stopped (SIGSTOP or Ctrl-Z): kill -CONT %d continues it", h.PID)
+	return fmt.Sprintf("its process is stopped (SIGSTOP or Ctrl-Z): kill -CONT %d resumes it", h.PID)
 }
 
 // Running returns who supervises the project of a data folder, and whether a hub does.

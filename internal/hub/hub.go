@@ -128,7 +128,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	for _, w := range h.cfg.Wakers {
 		h.work.Go(func() {
 			if err := w.Run(ctx, h.Wake); err != nil && ctx.Err() == nil {
-				h.log.Warn("changes are seen by the sweep only", "error", err)
+				h.log.Warn("changes are only seen by polling", "error", err)
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	return h.loop(ctx, func() error {
 		now, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(lock, now) {
-			return fmt.Errorf("the hub ends: %s was removed under it; agentform serve begins another", path)
+			return fmt.Errorf("the hub is stopping: %s was removed; start another with agentform serve", path)
 		}
 		return nil // other errors may pass
 	})

@@ -263,7 +263,7 @@ func (o *observer) readScreens(ctx context.Context, s engine.Observation) {
 		}
 		rt, err := o.engine.Opened(s.State.Lineage, spec)
 		if err != nil {
-			o.log.Debug("a screen cannot be shown", "session", x.Record.Address, "error", err)
+			o.log.Debug("a screen cannot be read", "session", x.Record.Address, "error", err)
 			continue
 		}
 		if by[rt] == nil {
@@ -297,7 +297,7 @@ func (o *observer) capture(ctx context.Context, rt session.Runtime, places map[s
 		}
 	}
 	if err != nil {
-		o.log.Debug("screens cannot be shown", "error", err)
+		o.log.Debug("screens cannot be read", "error", err)
 	}
 	return shown
 }

@@ -63,7 +63,7 @@ func (x *prober) start(ctx context.Context, s *Snapshot, memories map[session.Ad
 			<-x.slots
 			out.outcome, out.skipped = health.Probe{OK: failed == "", Detail: failed}, err != nil
 			if err != nil && !errors.Is(err, session.ErrUnprobeable) && ctx.Err() == nil {
-				x.log.Debug("a heartbeat could not be taken", "session", r.Address, "error", err)
+				x.log.Debug("a heartbeat failed", "session", r.Address, "error", err)
 			}
 			x.done <- out
 		})
@@ -85,7 +85,7 @@ func heartbeat(ctx context.Context, rt session.Runtime, target session.Prober, p
 		case err != nil || unread == 0:
 			return "", err
 		case time.Now().After(until):
-			return fmt.Sprintf("a key was typed, and %d bytes were not read within %s", unread, limit), nil
+			return fmt.Sprintf("a key was sent, and %d bytes were not read within %s", unread, limit), nil
 		case !sleep(ctx, 50*time.Millisecond):
 			return "", context.Cause(ctx)
 		}

@@ -55,7 +55,7 @@ func (r *repairs) finish(x repaired) {
 		r.log.Debug("another process has the state's lock: only observing", "who", locked.Holder.Command, "pid", locked.Holder.PID)
 		r.notUntil = time.Now().Add(lockRetry)
 	case x.err != nil && len(x.tally.Results) == 0:
-		r.log.Error("nothing could be repaired", "error", x.err)
+		r.log.Error("repair failed", "error", x.err)
 		r.notUntil = time.Now().Add(defaultInterval)
 	}
 }
@@ -98,7 +98,7 @@ func (s *secrets) missing(c plan.Change, at time.Time) string {
 	}
 	for _, name := range names {
 		if err := s.get(name, at); err != nil {
-			return fmt.Sprintf("secret %s cannot be had: %s", name, err)
+			return fmt.Sprintf("secret %s is not available: %s", name, err)
 		}
 	}
 	return ""

@@ -60,7 +60,7 @@ func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) 
 	}
 	for _, d := range s.Plan.Drift {
 		if !o.began && d.Kind == plan.Orphaned { // it has no history
-			o.log.Warn("found a live session that is not on record", "session", d.Address, "detail", d.Detail)
+			o.log.Warn("found a running session that is not in the state", "session", d.Address, "detail", d.Detail)
 			o.feed.put(history.Event{Time: s.At, Address: d.Address, Kind: history.Discovered, New: string(plan.Orphaned), Detail: d.Detail, By: history.ByHub})
 		}
 	}

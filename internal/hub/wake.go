@@ -91,7 +91,7 @@ func (x *subscriptions) follow(ctx context.Context, n session.EventSource, spec 
 	for {
 		err := n.Events(ctx, x.wake)
 		if ctx.Err() == nil {
-			x.log.Warn("a runtime reports no events: changes are seen by the sweep", "runtime", spec.Key(), "error", err)
+			x.log.Warn("a runtime reports no events: changes are seen by polling", "runtime", spec.Key(), "error", err)
 		}
 		if !sleep(ctx, retryInterval) {
 			return

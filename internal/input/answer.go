@@ -46,7 +46,7 @@ type NoQuestionError struct {
 // Error returns what the agent does instead.
 func (e *NoQuestionError) Error() string {
 	if e.Activity == session.Blocked {
-		return "the agent asks something whose answers cannot be read from its screen:\n" + e.Detail
+		return "the agent asks a question whose answers cannot be read from its screen:\n" + e.Detail
 	}
 	return fmt.Sprintf("the agent asks no question: it is %s", e.Activity)
 }
@@ -186,7 +186,7 @@ func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
 	case err != nil:
 		return a, err
 	case q.Several:
-		return a, fmt.Errorf("%s takes several answers at once, which only a person in the terminal can give: nothing was answered", q.Text)
+		return a, fmt.Errorf("%s takes several answers at once, which can only be given in the terminal (agentform attach): nothing was answered", q.Text)
 	case chosen:
 		a.Option = option
 		err = s.choose(ctx, q, option)

@@ -157,7 +157,7 @@ func checkSession(f Facts, _ Request) *Refusal {
 		if f.Answers {
 			next = "agentform answer " + name + " ANSWER answers it"
 		}
-		return &Refusal{Why: fmt.Sprintf("%s asks something%s", f.Address, asks), Next: next}
+		return &Refusal{Why: fmt.Sprintf("%s asks a question%s", f.Address, asks), Next: next}
 	}
 	return nil
 }
@@ -172,11 +172,11 @@ func checkWork(f Facts, q Request) *Refusal {
 			is = fmt.Sprintf("on %q", f.At.Branch)
 		}
 		return &Refusal{Why: fmt.Sprintf("%s: branch mismatch: its workspace is %s, its branch is %q", f.Address, is, f.Branch),
-			Next: fmt.Sprintf("git -C %s switch %s puts it back", plaintext.ShellWord(f.At.Path), f.Branch)}
+			Next: fmt.Sprintf("git -C %s switch %s switches it back", plaintext.ShellWord(f.At.Path), f.Branch)}
 	case f.Commit == "":
 		return &Refusal{Why: fmt.Sprintf("%s: its branch %s does not exist", f.Address, f.Branch)}
 	case u.Busy != "":
-		return &Refusal{Why: fmt.Sprintf("%s: a %s is under way in %s", f.Address, u.Busy, f.At.Path),
+		return &Refusal{Why: fmt.Sprintf("%s: a %s is in progress in %s", f.Address, u.Busy, f.At.Path),
 			Next: fmt.Sprintf("let the agent finish it, or: git -C %s %s --abort", plaintext.ShellWord(f.At.Path), u.Busy)}
 	case f.unsaved() && q.Commit == "":
 		return &Refusal{Why: fmt.Sprintf("%s has %s in %s", f.Address, u, f.At.Path),
@@ -191,7 +191,7 @@ func checkBase(f Facts, q Request) *Refusal {
 	into := fmt.Sprintf("agentform land %s --into BRANCH names it", name)
 	switch {
 	case f.Base == "":
-		return &Refusal{Why: fmt.Sprintf("%s: nothing says which branch its work belongs to", f.Address), Next: into}
+		return &Refusal{Why: fmt.Sprintf("%s: cannot determine which branch its work belongs to", f.Address), Next: into}
 	case f.Base == f.Branch:
 		return &Refusal{Why: fmt.Sprintf("%s works on %s itself: there is nothing to land", f.Address, f.Branch), Next: into}
 	case q.Method == PR || f.done():
@@ -205,7 +205,7 @@ func checkBase(f Facts, q Request) *Refusal {
 	for _, h := range f.Holders {
 		switch {
 		case h.Unsaved.Any():
-			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s with %s, which stays as it is", f.Base, h.Path, h.Unsaved),
+			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s with %s, which is not changed", f.Base, h.Path, h.Unsaved),
 				Next: fmt.Sprintf("commit or stash there first (git -C %s stash), or: agentform land %s --pr", plaintext.ShellWord(h.Path), name)}
 		case h.Session != "" && (h.Doing == session.Working || h.Doing == session.Booting):
 			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s, where %s is %s", f.Base, h.Path, h.Session, h.Doing),
@@ -234,7 +234,7 @@ func conflict(f Facts, files []string) *Refusal {
 	files = slices.Compact(files)
 	next := fmt.Sprintf("agentform send %s 'Merge %s into your branch and resolve the conflicts.' asks the agent to; then land it again", word(f.Address), f.Base)
 	if f.Ref != "" {
-		next = fmt.Sprintf("its clone does not have %s; to merge by hand: git switch %[1]s && git merge %s", f.Base, f.Ref)
+		next = fmt.Sprintf("its clone does not have %s; to merge manually: git switch %[1]s && git merge %s", f.Base, f.Ref)
 	}
 	return &Refusal{
 		Why:   fmt.Sprintf("%s conflicts with %s in %s; nothing was changed:", f.Branch, f.Base, plaintext.Count(len(files), "file")),

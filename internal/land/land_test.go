@@ -39,7 +39,7 @@ func TestDecide(t *testing.T) {
 		"committed first": {func(f *Facts) { f.Unsaved.Untracked = 2 }, Request{Method: Merge, Commit: "m"}, "commit merge advance", ""},
 		"landed, unsaved": {func(f *Facts) { f.Merged, f.Unsaved.Uncommitted = true, 1 }, merge, "", "1 uncommitted change"},
 		"working":         {func(f *Facts) { f.Doing = session.Working }, merge, "", "agentform wait api"},
-		"asking":          {func(f *Facts) { f.Doing, f.Asks = session.Blocked, "run it?" }, merge, "", "asks something: run it?"},
+		"asking":          {func(f *Facts) { f.Doing, f.Asks = session.Blocked, "run it?" }, merge, "", "asks a question: run it?"},
 		"answerable":      {func(f *Facts) { f.Doing, f.Asks, f.Answers = session.Blocked, "run it? [yes] [no]", true }, merge, "", "run it? [yes] [no]\nagentform answer api ANSWER"},
 		"rebasing":        {func(f *Facts) { f.Unsaved.Busy = "rebase" }, merge, "", "git -C /w rebase --abort"},
 		"elsewhere":       {func(f *Facts) { f.At.Branch = "x" }, merge, "", `its workspace is on "x"`},

@@ -88,7 +88,7 @@ func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
 			runner = git.Here(t.Path)
 		}
 		if f.Unsaved, err = git.Unsaved(ctx, t.Path, runner); err != nil {
-			return f, fmt.Errorf("look for what is not committed: %w", err)
+			return f, fmt.Errorf("look for uncommitted changes: %w", err)
 		}
 		if l.clone() && f.At.Branch == t.Branch {
 			if _, err := git.Fetch(ctx, t.Repo, t.Path, t.Branch, ref); err != nil {
@@ -163,7 +163,7 @@ func (l *Lander) lookAtHolders(ctx context.Context, f *Facts) error {
 	for _, path := range paths {
 		h := Holder{Path: path}
 		if h.Unsaved, err = git.Unsaved(ctx, path, git.Here(path)); err != nil {
-			return fmt.Errorf("look at the checkout of %s: %w", f.Base, err)
+			return fmt.Errorf("inspect the checkout of %s: %w", f.Base, err)
 		}
 		h.Unsaved.Untracked = 0
 		h.Session, h.Doing = l.Sessions(path)
@@ -242,7 +242,7 @@ func (l *Lander) lock(ctx context.Context) (release func(), err error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, errors.Join(errors.New("another agentform land is under way in this project\nwait for it, or raise --lock-timeout"), ignoreDeadline(err))
+		return nil, errors.Join(errors.New("another agentform land is running in this project\nwait for it, or raise --lock-timeout"), ignoreDeadline(err))
 	}
 	entries, err := os.ReadDir(l.Dir)
 	for _, e := range entries {

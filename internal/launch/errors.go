@@ -48,9 +48,9 @@ func (e *NotReadyError) Error() string {
 func (e *NotReadyError) Summary() string {
 	switch {
 	case e.Asks != "" && e.Trust:
-		return e.Why + ": it asks whether the folder is trusted (attach shows it, send --key answers; trust = true in its agent block answers beforehand)"
+		return e.Why + ": it asks whether to trust the directory (agentform attach shows it, send --key answers; trust = true in its agent block answers in advance)"
 	case e.Asks != "":
-		return e.Why + ": it asks something first (attach shows it, send --key answers)"
+		return e.Why + ": it asks a question first (agentform attach shows it, send --key answers)"
 	case e.Ready == "":
 		return e.Why
 	}
@@ -63,7 +63,7 @@ func (e *NotReadyError) Excerpt() string { return Clip(e.Screen) }
 // timedOut returns the error of an agent whose time is up. Most often it shows a question.
 func (r *Run) timedOut(limit time.Duration, screen string) *NotReadyError {
 	spec := r.Record.Spec.Agent
-	err := &NotReadyError{Why: fmt.Sprintf("it was not ready within %s", limit), After: limit, Ready: spec.Ready, Screen: screen}
+	err := &NotReadyError{Why: fmt.Sprintf("not ready after %s", limit), After: limit, Ready: spec.Ready, Screen: screen}
 	if seen := r.Agent.Detect(session.Evidence{Liveness: session.Alive, Screen: screen}); seen.Activity == session.Blocked {
 		err.Asks = seen.Detail
 		err.Trust = !spec.Trust && spec.Base != "" && strings.Contains(strings.ToLower(seen.Detail), "trust")

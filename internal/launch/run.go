@@ -175,7 +175,7 @@ func (r *Run) check(ctx context.Context) (screen string, ready bool, err error) 
 	case spec.Finished(facts.Exit):
 		return screen, true, nil
 	case facts.Exit != nil:
-		return screen, false, &NotReadyError{Why: "its agent left (" + facts.Exit.String() + ") before it was ready", Exit: facts.Exit, Ready: spec.Ready, Screen: screen}
+		return screen, false, &NotReadyError{Why: "its agent exited (" + facts.Exit.String() + ") before it was ready", Exit: facts.Exit, Ready: spec.Ready, Screen: screen}
 	case err != nil || !facts.Alive:
 		return screen, false, err
 	}

@@ -17,11 +17,11 @@ func MakeDataDir(dir string) error {
 	_, err := os.Lstat(dir)
 	existed := err == nil
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make data folder: %w", err)
+		return fmt.Errorf("create data directory: %w", err)
 	}
 	// On a full or read-only disk sessions still have to be stopped.
 	if err := Ignore(dir); err != nil && !existed {
-		return fmt.Errorf("make data folder: %w", err)
+		return fmt.Errorf("create data directory: %w", err)
 	}
 	return nil
 }

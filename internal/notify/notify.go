@@ -159,7 +159,7 @@ func (n *Notifier) serve(ctx context.Context, t Target, q <-chan Event) {
 		}
 		log := n.config.Log.With("target", t.Name, "event", e.Event, "session", e.Address)
 		if time.Now().Before(notBefore) {
-			log.Warn("not notified: the webhook's rate limit is used up", "until", notBefore)
+			log.Warn("not notified: the webhook's rate limit was reached", "until", notBefore)
 			continue
 		}
 		err := n.Deliver(ctx, t, e)

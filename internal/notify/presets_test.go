@@ -371,7 +371,7 @@ func TestLongRateLimit(t *testing.T) {
 			n.Send(Event{Event: "done", Address: "session.api", Detail: strconv.Itoa(i)})
 		}
 		n.Close()
-		if s.calls.Load() != 1 || strings.Count(log.String(), "rate limit is used up") != 2 || !strings.Contains(log.String(), "429 Too Many Requests; it asks to wait until ") {
+		if s.calls.Load() != 1 || strings.Count(log.String(), "rate limit was reached") != 2 || !strings.Contains(log.String(), "429 Too Many Requests; it asks to wait until ") {
 			t.Errorf("%s: %d calls\n%s", c.preset, s.calls.Load(), &log)
 		}
 	}

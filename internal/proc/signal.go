@@ -48,5 +48,5 @@ func ParseSignal(name string) (syscall.Signal, error) {
 			return s, nil
 		}
 	}
-	return 0, fmt.Errorf("%.40q is not a signal that ends a process: want SIGTERM, SIGINT, SIGHUP, …", name)
+	return 0, fmt.Errorf("%.40q is not a signal that ends a process: expected SIGTERM, SIGINT, SIGHUP, …", name)
 }

@@ -22,7 +22,7 @@ func With(detail string, r session.Remedy) string {
 // table has the words of each remedy, which continue the detail of the problem, with the
 // facts in braces: quoted for a shell, or plain in capitals.
 var table = map[session.RemedyCode]string{
-	session.RemedyApplyManifest:     ": agentform apply makes what the manifest has",
+	session.RemedyApplyManifest:     ": agentform apply creates what the manifest declares",
 	session.RemedyDeleteCopy:        "; to start a separate project, delete the copy: rm -r {PATH}",
 	session.RemedyFreshConversation: "\nagentform restart --fresh {ADDRESS} starts a new one, with the prompt",
 	session.RemedyMovedOrCopied: "; if it was moved: agentform doctor --fix --moved; if the original was renamed, " +
@@ -32,16 +32,16 @@ var table = map[session.RemedyCode]string{
 	session.RemedyRebuildCorrupt:  rebuild,
 	session.RemedyRebuildJournal:  rebuild + "; to continue with the state file alone: mv {PATH} {PATH}.broken",
 	session.RemedyRebuildLineage:  "; to restore it from the copies of the sessions: agentform state rebuild",
-	session.RemedyReplaceStuck:    ": agentform apply --replace {address} makes another",
-	session.RemedyReplaceShimless: "; agentform apply --replace {address} makes one that has",
+	session.RemedyReplaceStuck:    ": agentform apply --replace {address} creates another",
+	session.RemedyReplaceShimless: "; agentform apply --replace {address} creates one that has",
 	session.RemedyAdopt:           "; agentform adopt {holder} {id} takes it back",
-	session.RemedyAdoptForeign:    "; end or rename it, or take it over: agentform adopt {BLOCK} {ID}",
-	session.RemedyApply:           ": agentform apply goes on with it",
-	session.RemedyDestroyHolder:   "\n{renamed}\nelse end it, and move its workspace away: agentform destroy --target {holder}",
+	session.RemedyAdoptForeign:    "; stop or rename it, or adopt it: agentform adopt {BLOCK} {ID}",
+	session.RemedyApply:           ": agentform apply continues",
+	session.RemedyDestroyHolder:   "\n{renamed}\nelse stop it, and move its workspace away: agentform destroy --target {holder}",
 	session.RemedyDoctor:          ": agentform doctor {name} shows why and what to do",
 	session.RemedyForgetRecord:    "\nremove one of them from the state first: agentform state rm {address}",
 	session.RemedyFreeBranch:      "\n" + freeBranch,
-	session.RemedyHolderMoves: "\nit is the workspace of {HOLDER}, which is to be on another branch\n" +
+	session.RemedyHolderMoves: "\nit is the workspace of {HOLDER}, which is declared on another branch\n" +
 		"if it was renamed: agentform state mv {holder} {address}\nelse " + freeBranch,
 	session.RemedyHolderRemoved: "\n{renamed}\n" + endHolder,
 	session.RemedyHolderStays:   "\nit is the workspace of {HOLDER}; " + freeBranch,
@@ -52,30 +52,30 @@ var table = map[session.RemedyCode]string{
 	session.RemedyOtherHost:      "; run agentform there, or, if {HOST} no longer exists: agentform state rm {address}",
 	session.RemedyOtherNamespace: "; run agentform there, or, if it no longer exists: agentform state rm {address}",
 	session.RemedyOtherUser:      "; run agentform as that user",
-	session.RemedyPruneWorktree: "\nthat folder is gone: bring it back, or forget it, with the commits of its submodules: " +
+	session.RemedyPruneWorktree: "\nthat directory is gone: restore it, or remove its entry, with the commits of its submodules: " +
 		"git -C {repo} worktree prune",
 	session.RemedyRebuildState:     "\nto restore the state: agentform state rebuild",
-	session.RemedyReplaceContainer: "\nto have another made in its place: agentform apply --replace {address}",
+	session.RemedyReplaceContainer: "\nto create another in its place: agentform apply --replace {address}",
 	session.RemedyReplaceSession:   "\nrestore it, or recreate the session: agentform apply --replace {address}",
 	session.RemedyRestart:          "; agentform restart runs it again",
 	session.RemedyRestoreBranch:    "\nto restore it: {git}branch {branch} {commit}",
-	session.RemedyRestoreCheckout:  "\nbring the checkout back and plan again",
-	session.RemedyResume:           ": agentform resume {name} continues it",
+	session.RemedyRestoreCheckout:  "\nrestore the checkout and plan again",
+	session.RemedyResume:           ": agentform resume {name} resumes it",
 	session.RemedySearchFile: "\nagentform doctor {name} shows where the file was looked for, " +
 		"agentform capture {name} shows the screen",
 	session.RemedySwapBranches: "\nit is the workspace of {HOLDER}: the two sessions swap their branches, " +
-		"and agentform switches none by itself\nto swap them: git -C {path} switch --detach && " +
+		"and agentform never switches branches\nto swap them: git -C {path} switch --detach && " +
 		"git -C {holderPath} switch {holderBranch} && git -C {path} switch {branch}",
 	session.RemedySwitch:         "\nto fix it: " + switchBranch,
-	session.RemedySwitchDeclared: "\nagentform never switches branches by itself: " + switchBranch,
+	session.RemedySwitchDeclared: "\nagentform never switches branches: " + switchBranch,
 	session.RemedySwitchDetached: "\nto fix it, keeping the commits there: " + switchBranch,
 }
 
 const (
 	rebuild      = "; to rebuild the state from the copies of the sessions: agentform state rebuild"
-	freeBranch   = "free it there (another branch, or git worktree remove), or declare another branch"
-	endHolder    = "else end it, and free the branch: agentform destroy --target {holder} && git -C {repo} worktree remove {holderPath}"
-	removed      = "it is the workspace of {HOLDER}, which the manifest no longer has, and which stays as it is"
+	freeBranch   = "switch that checkout to another branch (or git worktree remove), or declare another branch"
+	endHolder    = "else stop it, and free the branch: agentform destroy --target {holder} && git -C {repo} worktree remove {holderPath}"
+	removed      = "it is the workspace of {HOLDER}, which is no longer in the manifest, and is not changed"
 	switchBranch = "{freed}{git}switch {branch}"
 )
 
@@ -87,7 +87,7 @@ func facts(r session.Remedy) *strings.Replacer {
 	case r.InContainer:
 		git = "in its container, agentform attach " + word(address) + ": git "
 	case r.HolderPath != "":
-		freed = fmt.Sprintf("%q is held by %s; free it there first, then ", r.Branch, r.HolderPath)
+		freed = fmt.Sprintf("%q is checked out by %s; switch that checkout to another branch first, then ", r.Branch, r.HolderPath)
 	}
 	return strings.NewReplacer(
 		"{address}", word(address), "{ADDRESS}", address,

@@ -54,28 +54,28 @@ func TestWords(t *testing.T) {
 	}
 	free := func(r *session.Remedy) { r.HolderPath = "" }
 	inside := func(r *session.Remedy) { r.InContainer = true }
-	const gone = "it is the workspace of session.b, which the manifest no longer has, and which stays as it is\n"
+	const gone = "it is the workspace of session.b, which is no longer in the manifest, and is not changed\n"
 	const moved = gone + "if it was renamed, write in the manifest:\nmoved {\n  from = session.b\n  to   = session.a[\"x\"]\n}\n"
 	for want, r := range map[string]session.Remedy{
-		"x; agentform adopt session.b 'tmux:/run/t/b c' takes it back":                                                                          of(session.RemedyAdopt),
-		"x; end or rename it, or take it over: agentform adopt a tmux:/run/t/b c":                                                               of(session.RemedyAdoptForeign),
-		"x: agentform apply --replace 'session.a[\"x\"]' makes another":                                                                         of(session.RemedyReplaceStuck),
-		"x; agentform apply --replace 'session.a[\"x\"]' makes one that has":                                                                    of(session.RemedyReplaceShimless),
-		"x: agentform doctor 'a[\"x\"]' shows why and what to do":                                                                               of(session.RemedyDoctor),
-		"x: agentform resume 'a[\"x\"]' continues it":                                                                                           of(session.RemedyResume),
-		"x\nremove one of them from the state first: agentform state rm 'session.a[\"x\"]'":                                                     of(session.RemedyForgetRecord),
-		"x\n" + moved + "else end it, and move its workspace away: agentform destroy --target session.b":                                        of(session.RemedyDestroyHolder),
-		"x\n" + moved + "else end it, and free the branch: agentform destroy --target session.b && git -C '/src/my shop' worktree remove /ws/b": of(session.RemedyHolderRemoved),
+		"x; agentform adopt session.b 'tmux:/run/t/b c' takes it back":                                                                           of(session.RemedyAdopt),
+		"x; stop or rename it, or adopt it: agentform adopt a tmux:/run/t/b c":                                                                   of(session.RemedyAdoptForeign),
+		"x: agentform apply --replace 'session.a[\"x\"]' creates another":                                                                        of(session.RemedyReplaceStuck),
+		"x; agentform apply --replace 'session.a[\"x\"]' creates one that has":                                                                   of(session.RemedyReplaceShimless),
+		"x: agentform doctor 'a[\"x\"]' shows why and what to do":                                                                                of(session.RemedyDoctor),
+		"x: agentform resume 'a[\"x\"]' resumes it":                                                                                              of(session.RemedyResume),
+		"x\nremove one of them from the state first: agentform state rm 'session.a[\"x\"]'":                                                      of(session.RemedyForgetRecord),
+		"x\n" + moved + "else stop it, and move its workspace away: agentform destroy --target session.b":                                        of(session.RemedyDestroyHolder),
+		"x\n" + moved + "else stop it, and free the branch: agentform destroy --target session.b && git -C '/src/my shop' worktree remove /ws/b": of(session.RemedyHolderRemoved),
 		"x\n" + gone + "if it was renamed, move session.a[\"x\"] to its new address first, then: agentform state mv session.b 'session.a[\"x\"]'\n" +
-			"else end it, and free the branch: agentform destroy --target session.b && git -C '/src/my shop' worktree remove /ws/b": of(session.RemedyMoveHolder),
-		"x\nit is the workspace of session.b, which is to be on another branch\nif it was renamed: agentform state mv session.b 'session.a[\"x\"]'\nelse " + freeBranch: of(session.RemedyHolderMoves),
+			"else stop it, and free the branch: agentform destroy --target session.b && git -C '/src/my shop' worktree remove /ws/b": of(session.RemedyMoveHolder),
+		"x\nit is the workspace of session.b, which is declared on another branch\nif it was renamed: agentform state mv session.b 'session.a[\"x\"]'\nelse " + freeBranch: of(session.RemedyHolderMoves),
 		"x\nit is the workspace of session.b; " + freeBranch: of(session.RemedyHolderStays),
-		"x\nit is the workspace of session.b: the two sessions swap their branches, and agentform switches none by itself\n" +
+		"x\nit is the workspace of session.b: the two sessions swap their branches, and agentform never switches branches\n" +
 			"to swap them: git -C /ws/a switch --detach && git -C /ws/b switch agents/b && git -C /ws/a switch agents/a": of(session.RemedySwapBranches),
-		"x\nto fix it: \"agents/a\" is held by /ws/b; free it there first, then git -C /ws/a switch agents/a":    of(session.RemedySwitch),
+		"x\nto fix it: \"agents/a\" is checked out by /ws/b; switch that checkout to another branch first, then git -C /ws/a switch agents/a": of(session.RemedySwitch),
 		"x\nto fix it: git -C /ws/a switch agents/a":                                                             of(session.RemedySwitch, free),
 		"x\nto fix it: in its container, agentform attach 'session.a[\"x\"]': git switch agents/a":               of(session.RemedySwitch, inside),
-		"x\nagentform never switches branches by itself: git -C /ws/a switch agents/a":                           of(session.RemedySwitchDeclared, free),
+		"x\nagentform never switches branches: git -C /ws/a switch agents/a":                                     of(session.RemedySwitchDeclared, free),
 		"x\nto fix it, keeping the commits there: git -C /ws/a switch agents/a":                                  of(session.RemedySwitchDetached, free),
 		"x\nto restore it: git -C /ws/a branch agents/a 012345678":                                               of(session.RemedyRestoreBranch),
 		"x\nto restore it: git -C /ws/a branch agents/a COMMIT":                                                  of(session.RemedyRestoreBranch, func(r *session.Remedy) { r.Commit = "" }),

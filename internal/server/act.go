@@ -26,7 +26,7 @@ func addOptions(body any, h *engine.Override) error {
 		h.Fresh, h.Wait = o.Fresh, o.Wait == nil || *o.Wait
 	case *api.Stop:
 		if o.Timeout < 0 || o.Timeout > 0 && !o.AfterTurn {
-			return badRequest("timeout says how long after_turn waits", "give both, and a time above 0")
+			return badRequest("timeout is how long after_turn waits", "give both, and a time above 0")
 		}
 		h.AfterTurn, h.TurnLimit = o.AfterTurn, o.Timeout.D()
 	}
@@ -49,21 +49,21 @@ func actions() []route {
 	return []route{
 		action("restart-session", run, api.RestartSession{}, unlessStale, route{
 			id: "restartStaleSession", aliases: []string{"/v1/agents/{id}/restart-session", "/agents/{id}/restart-session"},
-			summary: "Start a stale session again, where it was",
-			about:   "In the same container or tmux session, with its conversation; answers when the agent is ready. 409 unless the session is stale: its place stands, and its agent is gone.",
+			summary: "Restart a stale session in place",
+			about:   "In the same container or tmux session, with its conversation; returns when the agent is ready. 409 unless the session is stale: its tmux session or container exists, but its agent has exited.",
 		}),
 		action("start", run, api.Start{}, nil, route{
-			id: "startSession", summary: "Start a session that was stopped, or whose agent is gone", about: "With its conversation where the agent can go on with it.",
+			id: "startSession", summary: "Start a stopped or exited session", about: "Resumes its conversation if the agent supports it.",
 		}),
 		action("restart", engine.Override{Desired: session.Running, Restart: true}, api.Restart{}, nil, route{
-			id: "restartSession", summary: "Start a session again, whatever its state", about: "Ends the agent if it lives.",
+			id: "restartSession", summary: "Restart a session, whatever its state", about: "Stops the agent if it is running.",
 		}),
 		action("pause", engine.Override{Desired: session.Paused}, struct{}{}, unlessAlive, route{
-			id: "pauseSession", summary: "Pause a session", about: "As its manifest says: clients off and input refused, or its processes standing still.",
+			id: "pauseSession", summary: "Pause a session", about: "As set in its manifest: clients are detached and input is refused, or its processes are suspended.",
 		}),
-		action("resume", run, struct{}{}, unlessPaused, route{id: "resumeSession", summary: "Let a paused session go on"}),
+		action("resume", run, struct{}{}, unlessPaused, route{id: "resumeSession", summary: "Resume a paused session"}),
 		action("stop", engine.Override{Desired: session.Stopped}, api.Stop{}, nil, route{
-			id: "stopSession", summary: "Stop a session", about: "Answers when it has been seen that nothing is left of it. Its workspace and branch stay.",
+			id: "stopSession", summary: "Stop a session", about: "Returns when all its processes are gone. Its workspace and branch are kept.",
 		}),
 	}
 }
@@ -80,7 +80,7 @@ func unlessStale(x api.Session) error {
 	case session.StateStopped, session.StateError:
 		return refused(x, "not_stale", "is not stale", "POST start starts it")
 	}
-	return refused(x, "not_stale", "is not stale", "POST restart starts it again whatever its state")
+	return refused(x, "not_stale", "is not stale", "POST restart restarts it whatever its state")
 }
 
 func unlessPaused(x api.Session) error {
@@ -139,10 +139,10 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if (in.Text == "") == (in.Key == "") || in.Key != "" && in.NoEnter {
-		return badRequest("want a text, or a key: one of the two", `{"text": "…"} or {"key": "Enter"}`)
+		return badRequest("give text or key", `{"text": "…"} or {"key": "Enter"}`)
 	}
 	if in.Key != "" && !input.IsKey(in.Key) {
-		return badRequest(fmt.Sprintf("there is no key %.40q", in.Key), "a key has tmux's name: Enter, Escape, C-c, F12, y")
+		return badRequest(fmt.Sprintf("unknown key %.40q", in.Key), "tmux key names: Enter, Escape, C-c, F12, y")
 	}
 	sent := api.Sent{Format: api.FormatVersion, Address: k.Record.Address, Alive: k.Diagnosis.Alive}
 	err = s.act(func(ctx context.Context) error {
@@ -174,7 +174,7 @@ func (s *Server) act(what func(context.Context) error) error {
 	defer s.doing.RUnlock()
 	err := what(s.acting)
 	if errors.Is(err, context.Canceled) && s.acting.Err() != nil {
-		return fail(http.StatusServiceUnavailable, "unavailable", "the hub ends: "+err.Error(), "ask the next one")
+		return fail(http.StatusServiceUnavailable, "unavailable", "the hub is stopping: "+err.Error(), "retry with the new hub")
 	}
 	return err
 }

@@ -116,10 +116,10 @@ func TestDoors(t *testing.T) {
 func TestListenTCP(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"0.0.0.0:0": "other machines reach this address",
-		"[::]:0":    "other machines reach this address",
-		"7171":      "want HOST:PORT",
-		"127.0.0.1": "want HOST:PORT",
+		"0.0.0.0:0": "other machines can reach this address",
+		"[::]:0":    "other machines can reach this address",
+		"7171":      "expected HOST:PORT",
+		"127.0.0.1": "expected HOST:PORT",
 	} {
 		if l, _, err := server.ListenTCP(address, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", address, l, err)
@@ -181,7 +181,7 @@ func TestListenUnix(t *testing.T) {
 	if err := os.WriteFile(path, []byte("a file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := server.ListenUnix(path); err == nil || !strings.Contains(err.Error(), "is no socket") {
+	if _, err := server.ListenUnix(path); err == nil || !strings.Contains(err.Error(), "is not a socket") {
 		t.Errorf("over a file: %v", err)
 	}
 	if _, err := server.ListenUnix(filepath.Join(dir, strings.Repeat("x", 120), "hub.sock")); err == nil {
@@ -214,7 +214,7 @@ func TestKilledHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := exec.Command(os.Args[0], "hub", s.dir)
-	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "supervises this project already") {
+	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "is already running for this project") {
 		t.Errorf("a second hub: %v, %s", err, out)
 	}
 	if !s.stateIs("api", session.StateRunning) {

@@ -30,7 +30,7 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 	from := cmp.Or(r.Header.Get("Last-Event-ID"), q.Get("after"))
 	all, err := s.cfg.Hub.Events(ctx, from) // from here on nothing is missed
 	if err != nil {
-		return badRequest(shorten(from)+" is not the id of an event", "leave it out to begin now")
+		return badRequest(shorten(from)+" is not the id of an event", "omit it to start now")
 	}
 	events := make(chan hub.Event)
 	go func() {
@@ -61,7 +61,7 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		case <-ctx.Done():
 			return nil
 		case <-pulse.C:
-			on = send([]byte(": the hub lives\n\n"))
+			on = send([]byte(": keep-alive\n\n"))
 		case e, more := <-events:
 			if !more {
 				return nil

@@ -23,7 +23,7 @@ func ListenUnix(path string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on the hub's socket: %w", err)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket == 0 {
-		return fail(fmt.Errorf("%s is no socket: remove it", path))
+		return fail(fmt.Errorf("%s is not a socket: remove it", path))
 	}
 	// The socket gets its mode under another name, which is short enough for a socket.
 	folder, err := os.MkdirTemp(filepath.Dir(path), ".h")
@@ -72,7 +72,7 @@ func (d *unixListener) Close() error {
 func ListenTCP(address string, remote bool) (l net.Listener, host string, err error) {
 	host, _, err = net.SplitHostPort(address)
 	if err != nil {
-		return nil, "", fmt.Errorf("listen at %q: want HOST:PORT, such as 127.0.0.1:7171", address)
+		return nil, "", fmt.Errorf("listen at %q: expected HOST:PORT, such as 127.0.0.1:7171", address)
 	}
 	if host == "" {
 		host, address = "127.0.0.1", "127.0.0.1"+address
@@ -84,7 +84,7 @@ func ListenTCP(address string, remote bool) (l net.Listener, host string, err er
 	at := netip.MustParseAddrPort(l.Addr().String()).Addr()
 	if !at.IsLoopback() && !remote {
 		_ = l.Close()
-		return nil, "", fmt.Errorf("listen at %s: other machines reach this address, and what is sent there, the token too, is not encrypted\nlisten at 127.0.0.1 and connect with ssh -L, or set --allow-remote", address)
+		return nil, "", fmt.Errorf("listen at %s: other machines can reach this address, and traffic, including the token, is not encrypted\nlisten at 127.0.0.1 and connect with ssh -L, or set --allow-remote", address)
 	}
 	if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
 		host = ""

@@ -27,12 +27,12 @@ func NewMetrics(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		looks: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "agentform_look_duration_seconds",
-			Help: "How long the hub's looks at all sessions took.", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}}),
+			Help: "Duration of the hub's inspections of all sessions.", Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "agentform_api_requests_total",
-			Help: "Requests that were answered, by what was asked for."}, []string{"operation", "status"}),
-		listeners: prometheus.NewGauge(prometheus.GaugeOpts{Name: "agentform_api_event_streams", Help: "Streams of events that are open."}),
+			Help: "Requests served, by route."}, []string{"operation", "status"}),
+		listeners: prometheus.NewGauge(prometheus.GaugeOpts{Name: "agentform_api_event_streams", Help: "Open event streams."}),
 	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "agentform_build_info", Help: "Which agentform this is; always 1.",
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "agentform_build_info", Help: "Version of agentform; always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()}})
 	build.Set(1)
 	m.registry.MustRegister(m.looks, m.requests, m.listeners, build,
@@ -61,7 +61,7 @@ func (c sessions) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	states, activities, holds, healths := map[string]float64{}, map[string]float64{}, map[string]float64{}, map[string]float64{}
-	restarts := described("session_restarts_total", "How often the session was started again.", "session")
+	restarts := described("session_restarts_total", "Number of restarts of the session.", "session")
 	for _, k := range s.Sessions {
 		x := status.Of(k)
 		states[string(x.State)]++
@@ -79,17 +79,17 @@ func (c sessions) Collect(to chan<- prometheus.Metric) {
 			gauge(described(name, help, label), n, word)
 		}
 	}
-	all("sessions", "Sessions on record, by their state.", "state", states)
-	all("sessions_activity", "Sessions on record, by what their agent does.", "activity", activities)
-	all("sessions_health", "Sessions on record, by their health.", "health", healths)
-	all("holds", "What the hub is not doing now, by reason.", "reason", holds)
-	gauge(described("project_info", "Which project it is; always 1.", "project"), 1, c.project)
-	gauge(described("last_look_timestamp_seconds", "When the hub looked last."), float64(s.At.UnixMilli())/1000)
+	all("sessions", "Sessions in the state, by state.", "state", states)
+	all("sessions_activity", "Sessions in the state, by activity.", "activity", activities)
+	all("sessions_health", "Sessions in the state, by health.", "health", healths)
+	all("holds", "Held operations of the hub, by reason.", "reason", holds)
+	gauge(described("project_info", "Project of the hub; always 1.", "project"), 1, c.project)
+	gauge(described("last_look_timestamp_seconds", "Time of the hub's last inspection."), float64(s.At.UnixMilli())/1000)
 	readOnly := 0.0
 	if s.Fault != nil {
 		readOnly = 1
 	}
-	gauge(described("read_only", "1: the state cannot be read, and the hub only looks."), readOnly)
+	gauge(described("read_only", "1 if the state cannot be read and the hub only observes."), readOnly)
 }
 
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {

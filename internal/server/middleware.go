@@ -28,12 +28,12 @@ func (s *Server) middleware(l Listener, next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		w = &responseWriter{ResponseWriter: w, patience: s.patience}
 		if !knownHost(r.Host, l.Host) {
-			s.refuse(w, r, fail(http.StatusForbidden, "unknown_host", "this hub is not called "+shorten(r.Host),
-				"ask for it as localhost, by its address, or by the name that --listen has"))
+			s.refuse(w, r, fail(http.StatusForbidden, "unknown_host", "this hub is not known as "+shorten(r.Host),
+				"use localhost, its address, or the name given to --listen"))
 			return
 		}
 		if err := foreign.Check(r); err != nil {
-			s.refuse(w, r, fail(http.StatusForbidden, "cross_origin", "a page of another origin may not ask for this", ""))
+			s.refuse(w, r, fail(http.StatusForbidden, "cross_origin", "cross-origin requests are not allowed", ""))
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), who{}, by)))
@@ -85,9 +85,9 @@ func authenticate(r *http.Request, token string) error {
 		markAuthenticated(r.Context())
 		return nil
 	case r.Header.Get("Authorization") == "":
-		return fail(http.StatusUnauthorized, "unauthorized", "a token is needed", "send the header Authorization: Bearer TOKEN")
+		return fail(http.StatusUnauthorized, "unauthorized", "token required", "send the header Authorization: Bearer TOKEN")
 	}
-	return fail(http.StatusUnauthorized, "unauthorized", "this token is not the hub's", "it is what --token-file or AGENTFORM_TOKEN gave the hub")
+	return fail(http.StatusUnauthorized, "unauthorized", "invalid token", "use the token from the hub's --token-file or AGENTFORM_TOKEN")
 }
 
 // knownHost reports whether a request names this hub by an address, localhost, or the

@@ -35,16 +35,16 @@ func OpenAPI() map[string]any {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "agentform hub", "version": api.FormatVersion,
-			"description": "The sessions of one project, as the hub sees them. Fields may be added: read on past those that you do not know.",
+			"description": "The sessions of one project, as the hub sees them. Fields may be added: ignore those that you do not know.",
 		},
-		"servers":  []any{object{"url": "http://localhost", "description": "on the hub's unix socket, or where agentform serve --listen says"}},
+		"servers":  []any{object{"url": "http://localhost", "description": "on the hub's unix socket, or at the address of agentform serve --listen"}},
 		"security": []any{object{}, object{"token": []any{}}},
 		"paths":    paths,
 		"components": object{
 			"schemas": s.found,
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer",
-				"description": "needed on TCP; on the unix socket whoever can connect may"}},
-			"responses": object{"error": object{"description": "why it was not done", "content": object{"application/json": object{"schema": fail}}}},
+				"description": "required on TCP; not on the unix socket, to which only you can connect"}},
+			"responses": object{"error": object{"description": "error", "content": object{"application/json": object{"schema": fail}}}},
 		},
 	}
 }

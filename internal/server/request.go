@@ -29,7 +29,7 @@ const maxID = 512
 
 func find(s *hub.Snapshot, name string) (status.Input, error) {
 	if name == "" || len(name) > maxID || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return status.Input{}, badRequest(shorten(name)+" is not a name of a session", "it is an id, an address or a short name: api, worker[\"web\"]")
+		return status.Input{}, badRequest(shorten(name)+" is not the name of a session", "it is an id, an address or a short name: api, worker[\"web\"]")
 	}
 	address, err := session.ParseAddress(name)
 	var within []status.Input
@@ -45,21 +45,21 @@ func find(s *hub.Snapshot, name string) (status.Input, error) {
 	case 1:
 		return within[0], nil
 	case 0:
-		return status.Input{}, fail(http.StatusNotFound, "not_found", "no session "+shorten(name)+" is on record",
-			"GET /v1/sessions lists the sessions; agentform apply makes what the manifest has")
+		return status.Input{}, fail(http.StatusNotFound, "not_found", "no session "+shorten(name)+" in the state",
+			"GET /v1/sessions lists the sessions; agentform apply creates those in the manifest")
 	}
 	var meant []string
 	for _, k := range within[:min(len(within), 10)] {
 		meant = append(meant, string(k.Record.Address))
 	}
-	return status.Input{}, fail(http.StatusBadRequest, "ambiguous", shorten(name)+" means several sessions", "name one of them: "+strings.Join(meant, ", "))
+	return status.Input{}, fail(http.StatusBadRequest, "ambiguous", shorten(name)+" matches several sessions", "choose one: "+strings.Join(meant, ", "))
 }
 
 // check refuses a body where the route has none, and parameters that the route does not
 // have, or that are out of bounds.
 func (x route) check(r *http.Request) error {
 	if x.in == nil && r.ContentLength != 0 {
-		return badRequest("this request has no body", "leave it out")
+		return badRequest("no request body expected", "omit it")
 	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -71,9 +71,9 @@ func (x route) check(r *http.Request) error {
 		case x.query == nil:
 			return nil
 		case i < 0:
-			return badRequest("there is no parameter "+shorten(name), "GET /v1/openapi.json says which there are")
+			return badRequest("unknown parameter "+shorten(name), "GET /v1/openapi.json lists them")
 		case len(values) > 1 && !x.query[i].many || len(values) > 100:
-			return badRequest("the parameter "+name+" is there too often", "")
+			return badRequest("the parameter "+name+" is given more than once", "")
 		}
 		for _, v := range values {
 			if !x.query[i].fits(v) {
@@ -101,19 +101,19 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body is longer than 64 KiB", "put it into a file, and send where that is")
+		return fail(http.StatusRequestEntityTooLarge, "too_large", "the body is longer than 64 KiB", "put it into a file and send its path")
 	case err != nil:
 		return badRequest("the body cannot be read: "+err.Error(), "")
 	case len(body) == 0:
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body has to be JSON", "send the header Content-Type: application/json")
+		return fail(http.StatusUnsupportedMediaType, "unsupported_media_type", "the body must be JSON", "send the header Content-Type: application/json")
 	}
 	d := json.NewDecoder(strings.NewReader(string(body)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return badRequest("the body cannot be understood: "+shorten(err.Error()), "GET /v1/openapi.json says what it may have")
+		return badRequest("invalid body: "+shorten(err.Error()), "GET /v1/openapi.json describes it")
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return badRequest("there is more than one value in the body", "")
@@ -123,7 +123,7 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if statusOf(w) != 0 {
-		s.log.Debug("an answer was broken off", "path", r.URL.Path, "error", err)
+		s.log.Debug("a response was interrupted", "path", r.URL.Path, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	e := errorOf(err)
@@ -156,15 +156,15 @@ func errorOf(err error) *api.Error {
 	case has[*engine.UnknownError](err):
 		return fail(http.StatusNotFound, "not_found", err.Error(), "GET /v1/sessions lists the sessions")
 	case has[*state.LockedError](err):
-		return conflict("locked", "another process holds the state's lock: try again in a moment")
+		return conflict("locked", "another process has the state lock: try again in a moment")
 	case has[*state.NewerError](err):
 		return conflict("read_only", "the hub is older than what wrote the state: update and restart it")
 	case has[*input.DialogError](err):
-		return conflict("asks", `POST answer {"answer": "yes"} answers it; GET the session has the question`)
+		return conflict("asks", `answer it with POST answer {"answer": "yes"}; GET the session shows the question`)
 	case has[*input.NoQuestionError](err):
-		return conflict("no_question", "GET the session says what it does; POST send types a text or a key")
+		return conflict("no_question", "GET the session shows what it does; POST send sends text or a key")
 	case has[*input.OtherQuestionError](err):
-		return conflict("other_question", "GET the session has the question that it asks now")
+		return conflict("other_question", "GET the session shows its current question")
 	case has[*input.NotAnsweredError](err):
 		return conflict("not_answered", "GET data shows the screen")
 	case noAnswer:
@@ -172,15 +172,15 @@ func errorOf(err error) *api.Error {
 	case has[*input.NotTakenError](err):
 		return conflict("not_taken", "GET data shows the screen")
 	case errors.Is(err, session.ErrGone):
-		return conflict("gone", "POST restart starts it again")
+		return conflict("gone", "POST restart restarts it")
 	case errors.Is(err, session.ErrRefused):
-		return conflict("paused", "POST resume takes input again")
+		return conflict("paused", "POST resume resumes it")
 	case refused:
 		return conflict("refused", problem.Detail)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return fail(http.StatusServiceUnavailable, "unavailable", "the hub has no answer in time", "try again in a moment")
+		return fail(http.StatusServiceUnavailable, "unavailable", "the hub timed out", "try again in a moment")
 	}
-	return fail(http.StatusInternalServerError, "failed", err.Error(), "GET the session says how it is now")
+	return fail(http.StatusInternalServerError, "failed", err.Error(), "GET the session shows its current state")
 }
 
 func has[T error](err error) bool {

@@ -34,9 +34,9 @@ type param struct {
 
 // The parameters that several routes have.
 var (
-	fresh = param{name: "fresh", kind: "boolean", about: "true: look now, and not at what was seen last (at most an interval ago)"}
-	tail  = param{name: "tail", kind: "integer", most: 100000, about: "only so many of the last lines, or entries; 48 KiB at most in any case"}
-	after = param{name: "after", kind: "string", most: 100, about: "the id of the last event that you had; as the header Last-Event-ID, which counts before it"}
+	fresh = param{name: "fresh", kind: "boolean", about: "true: inspect now instead of using the last inspection (at most an interval ago)"}
+	tail  = param{name: "tail", kind: "integer", most: 100000, about: "only this many of the last lines or entries; always at most 48 KiB"}
+	after = param{name: "after", kind: "string", most: 100, about: "the id of the last event received; the header Last-Event-ID takes precedence"}
 	of    = param{name: "session", kind: "string", most: maxID, many: true, about: "only events of this session: an id, an address or a short name"}
 	none  = []param{}
 )
@@ -45,7 +45,7 @@ func routes() []route {
 	all := []route{
 		{
 			method: "GET", path: "/v1/sessions", aliases: []string{"/v1/agents"}, id: "listSessions", out: api.StatusDocument{},
-			summary: "All sessions on record", about: "The document of agentform status --json.",
+			summary: "All sessions in the state", about: "The document of agentform status --json.",
 			query: []param{fresh}, handle: (*Server).listSessions,
 		}, {
 			method: "GET", path: "/v1/sessions/{id}", aliases: []string{"/v1/agents/{id}"}, id: "getSession", out: api.ShownDocument{},
@@ -53,40 +53,40 @@ func routes() []route {
 			query: []param{fresh}, fails: []int{404}, handle: (*Server).getSession,
 		}, {
 			method: "GET", path: "/v1/sessions/{id}/data", aliases: []string{"/v1/agents/{id}/data"}, id: "getSessionData", out: api.Data{},
-			summary: "What the agent was told, did and said",
-			about:   "The end of the agent's own session file where it keeps one and may be observed, and of its screen, without such a file with what scrolled off it; each 48 KiB at most.",
+			summary: "An agent's conversation log",
+			about:   "The end of the agent's session file, if it has one, and of its screen, with scrollback if there is no session file; at most 48 KiB each.",
 			query:   []param{tail}, fails: []int{404}, handle: (*Server).getData,
 		}, {
 			method: "GET", path: "/v1/plan", id: "getPlan", out: api.PlanDocument{},
-			summary: "What the hub is about to do, and what it holds back", about: "The document of agentform plan --json, of the hub's own plan: what is wanted is what is on record.",
+			summary: "The next and held operations of the hub", about: "The document of agentform plan --json, of the hub's own plan, in which the state is the desired state.",
 			query: []param{fresh}, handle: (*Server).getPlan,
 		}, {
 			method: "GET", path: "/v1/events", id: "streamEvents", media: "text/event-stream",
-			summary: "What happens, as it happens",
+			summary: "A stream of events",
 			about: "Server-sent events: each has an id, and as data a line of agentform events --json. " +
-				"It begins now, or after an event that you name. A comment is sent every 15 s. Who reads too slowly is dropped, and may come back with the last id.",
+				"It starts now, or after a given event. A comment is sent every 15 s. Slow readers are disconnected; reconnect with Last-Event-ID.",
 			query: []param{after, of}, fails: []int{404}, handle: (*Server).streamEvents,
 		},
 	}
 	return append(append(all, actions()...),
 		route{
 			method: "POST", path: "/v1/sessions/{id}/send", id: "sendToSession", in: api.Input{}, out: api.Sent{},
-			summary: "Type into the agent", about: "Types a text and submits it, and answers when the agent has it; or presses one key. Nothing is typed while the agent asks something: POST answer.",
+			summary: "Send a prompt or key to the agent", about: "Types text and submits it, and returns when the agent has received it; or sends one key. Text is refused while the agent asks a question: POST answer.",
 			query: none, fails: []int{404, 409, 413, 415}, handle: (*Server).send,
 		},
 		route{
 			method: "POST", path: "/v1/sessions/{id}/answer", id: "answerQuestion", in: api.Answer{}, out: api.Answered{},
-			summary: "Answer what the agent asks",
-			about: "Chooses an option of the question that the session has, by its word (yes, always, no), number or label, or types a text where the question takes one; " +
-				"answers when the question is gone from the screen. With the question's id it answers no other one.",
+			summary: "Answer the agent's question",
+			about: "Chooses an option of the question that the session has, by its word (yes, always, no), number or label, or types text if the question takes it; " +
+				"returns when the question is gone from the screen. With the question's id no other question is answered.",
 			query: none, fails: []int{404, 409, 413, 415}, handle: (*Server).answerQuestion,
 		},
 		route{method: "GET", path: "/v1/openapi.json", id: "getOpenAPI", out: map[string]any{}, summary: "This document", open: true, handle: (*Server).getOpenAPI},
 		route{
 			method: "GET", path: "/healthz", id: "getHealth", query: none, out: api.Health{}, open: true, also: http.StatusServiceUnavailable,
-			summary: "Whether the hub does its work", about: "503 if its last look is long ago.", handle: (*Server).getHealth,
+			summary: "Health of the hub", about: "503 if its last inspection is too long ago.", handle: (*Server).getHealth,
 		},
-		route{method: "GET", path: "/metrics", id: "getMetrics", media: "text/plain", summary: "Metrics, as Prometheus reads them", handle: (*Server).getMetrics},
+		route{method: "GET", path: "/metrics", id: "getMetrics", media: "text/plain", summary: "Metrics in the Prometheus format", handle: (*Server).getMetrics},
 	)
 }
 

@@ -154,7 +154,7 @@ func (s *Server) Handler(l Listener) http.Handler {
 		mux.HandleFunc("GET /"+name, page(name))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, fail(http.StatusNotFound, "not_found", "there is nothing at "+shorten(r.URL.Path), "GET /v1/openapi.json lists the endpoints"))
+		s.refuse(w, r, fail(http.StatusNotFound, "not_found", "no endpoint "+shorten(r.URL.Path), "GET /v1/openapi.json lists the endpoints"))
 	})
 	return s.middleware(l, mux)
 }
@@ -163,7 +163,7 @@ func (s *Server) dispatch(x route, token string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != x.method && !(r.Method == http.MethodHead && x.method == http.MethodGet) {
 			w.Header().Set("Allow", x.method)
-			s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", r.Method+" cannot be done here", "use "+x.method))
+			s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", r.Method+" is not allowed here", "use "+x.method))
 			return
 		}
 		began := time.Now()

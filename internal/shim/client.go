@@ -31,7 +31,7 @@ type Client struct {
 func Dial(socket string) (*Client, error) {
 	conn, err := dial(socket)
 	if err != nil {
-		return nil, fmt.Errorf("ask shim: %w", err)
+		return nil, fmt.Errorf("request to the shim: %w", err)
 	}
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 1024), LineLimit)
@@ -94,7 +94,7 @@ func (c *Client) Unread(ctx context.Context) (int, error) {
 	return part(OpUnread, r.Unread, err)
 }
 
-var errIncomplete = errors.New("the answer lacks what was asked for")
+var errIncomplete = errors.New("the answer is incomplete")
 
 // part returns the part of an answer that was asked for.
 func part[T any](op string, v *T, err error) (T, error) {
@@ -112,7 +112,7 @@ func wrap(op string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("ask shim to %s: %w", op, err)
+	return fmt.Errorf("request to the shim (%s): %w", op, err)
 }
 
 func (c *Client) ask(ctx context.Context, limit time.Duration, q Request) (Reply, error) {
@@ -147,7 +147,7 @@ func exchange(ctx context.Context, conn Conn, lines *bufio.Scanner, q, answer an
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	_, err = conn.Write(append(b, '\n'))
 	if err == nil && !lines.Scan() {
-		err = cmp.Or(lines.Err(), errors.New("it hung up without an answer"))
+		err = cmp.Or(lines.Err(), errors.New("it closed the connection without an answer"))
 	}
 	if err == nil {
 		if err = json.Unmarshal(lines.Bytes(), answer); err != nil {

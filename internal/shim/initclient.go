@@ -95,7 +95,7 @@ func (k Init) Secrets(ctx context.Context, run string) (map[string]string, error
 }
 
 func (k Init) wrong(op string) error {
-	return fmt.Errorf("ask the container's first process to %s: %w", op, errIncomplete)
+	return fmt.Errorf("request to the container's init (%s): %w", op, errIncomplete)
 }
 
 // ask sends one request and reads at most limit bytes of an answer.
@@ -125,7 +125,7 @@ func (k Init) open(ctx context.Context, limit int, q InitRequest) (*os.File, Ini
 		}
 	}
 	if err != nil {
-		return nil, InitReply{}, fmt.Errorf("ask the container's first process to %s: %w", q.Op, err)
+		return nil, InitReply{}, fmt.Errorf("request to the container's init (%s): %w", q.Op, err)
 	}
 	return conn, r, nil
 }

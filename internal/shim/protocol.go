@@ -38,7 +38,7 @@ func (p Probed) Failure(timeout time.Duration) string {
 	case p.TimedOut:
 		how = fmt.Sprintf("it took longer than %s", timeout)
 	case p.Signal != "":
-		how = "ended by " + p.Signal
+		how = "killed by " + p.Signal
 	case p.Code != 0:
 		how = fmt.Sprintf("exit status %d", p.Code)
 	default:
@@ -78,7 +78,7 @@ const (
 const (
 	CodeUnsupported = "unsupported" // this shim does not do that
 	CodeInvalid     = "invalid"     // the request makes no sense
-	CodeEnding      = "ending"      // the run is being ended
+	CodeEnding      = "ending"      // the run is being stopped
 	CodeBusy        = "busy"        // not now
 	CodeFailed      = "failed"      // it was tried, and the processes did not follow
 )
@@ -111,7 +111,7 @@ type Status struct {
 	StartedAt time.Time     `json:"started_at"`
 	Ran       time.Duration `json:"ran_ns"` // without the time it was frozen: what the timeout is compared with
 	Frozen    bool          `json:"frozen,omitempty"`
-	Ending    string        `json:"ending,omitempty"` // the cause, while the run is being ended
+	Ending    string        `json:"ending,omitempty"` // the cause, while the run is being stopped
 	Timeout   time.Duration `json:"timeout_ns,omitempty"`
 	Signal    string        `json:"signal"`
 	Grace     time.Duration `json:"grace_ns"`

@@ -30,7 +30,7 @@ func Pending(x engine.Pending) Input {
 	case alive:
 		d.Reason, d.Detail = plan.ReasonAdopt, "running but not in the state"
 	case x.Spec.Desired == session.Stopped:
-		d.State, d.Detail = session.StateStopped, "wanted stopped: never started"
+		d.State, d.Detail = session.StateStopped, "declared stopped; never started"
 	}
 	return Input{Wanted: &x.Spec, Live: x.Live, Checkout: &x.Checkout, Diagnosis: d}
 }

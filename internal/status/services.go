@@ -65,7 +65,7 @@ func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) 
 		h := Housed{s.Address, s.State, s.Alive, detailOf(s, k.Record.Spec.Runtime, hub), true}
 		if x := sees(hub, s); x != nil {
 			*up = x.State != session.StateError
-			h.State, h.Alive, h.Detail = x.State, x.Alive, "as the hub sees it"
+			h.State, h.Alive, h.Detail = x.State, x.Alive, "reported by the hub"
 		} else if k.Live != nil {
 			place, *up = k.Live.Location, k.Live.PlaceUp
 		} else if s.State == session.StateUnknown {
@@ -139,11 +139,8 @@ func sees(d *api.StatusDocument, s api.Session) *api.Session {
 
 // detailOf returns a session's detail. Only a hub may know more of another machine's.
 func detailOf(s api.Session, r session.RuntimeSpec, hub *api.StatusDocument) string {
-	switch {
-	case s.State != session.StateUnknown:
-		return s.Detail
-	case hub == nil && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://"):
-		return "session state unknown (hub down)"
+	if s.State == session.StateUnknown && hub == nil && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://") {
+		return "hub not running"
 	}
-	return "session state unknown: " + s.Detail
+	return s.Detail
 }

@@ -171,7 +171,7 @@ func looked(s *api.Session, x activity.Look) {
 	}
 	if x.Overdue {
 		s.Health = "unhealthy"
-		s.Detail = join(s.Detail, "its session file cannot be found, for longer than unobserved_for says: agentform doctor "+s.Name)
+		s.Detail = join(s.Detail, "its session file cannot be found, for longer than unobserved_for: agentform doctor "+s.Name)
 	}
 }
 

@@ -89,10 +89,10 @@ func withLastError(r session.Record) *session.Record {
 // What the hub holds back is said once, however often it is laid on.
 func TestHoldTwice(t *testing.T) {
 	k := Input{Diagnosis: plan.Diagnosis{State: session.StateStale, Detail: "stale: exit status 1"}}
-	c := plan.Change{Action: plan.Hold, Reason: plan.ReasonSecret, Detail: "secret KEY cannot be had", State: session.StateStale}
+	c := plan.Change{Action: plan.Hold, Reason: plan.ReasonSecret, Detail: "secret KEY is not available", State: session.StateStale}
 	k.Hold(c)
 	k.Hold(c)
-	if want := "stale: exit status 1; secret KEY cannot be had"; k.Diagnosis.Detail != want {
+	if want := "stale: exit status 1; secret KEY is not available"; k.Diagnosis.Detail != want {
 		t.Errorf("it says %q, want %q", k.Diagnosis.Detail, want)
 	}
 }
@@ -105,7 +105,7 @@ func TestGaveUpIsSaid(t *testing.T) {
 	v := health.Verdict{Reason: health.BudgetGone, Try: 4, Of: 3, Window: 15 * time.Minute}
 	k.Hold(plan.Change{Action: plan.Hold, State: session.StateError, Detail: v.String(), Restarts: &v})
 	s := Of(k)
-	if !strings.Contains(s.Detail, "not started again: 3 tries") || strings.Contains(s.Detail, "type the prompt") {
+	if !strings.Contains(s.Detail, "not restarted: 3 attempts") || strings.Contains(s.Detail, "type the prompt") {
 		t.Errorf("it says %q", s.Detail)
 	}
 	if s.Budget == nil || s.Budget.Try != 3 || s.Budget.Of != 3 {
@@ -180,7 +180,7 @@ func TestStuckStartIsSaid(t *testing.T) {
 		change plan.Change
 		want   string
 	}{
-		{plan.Change{Action: plan.None, Reason: plan.ReasonBranchHeld, State: session.StatePending, Detail: "branch is held elsewhere"}, "branch is held elsewhere"},
+		{plan.Change{Action: plan.None, Reason: plan.ReasonBranchHeld, State: session.StatePending, Detail: "branch is checked out elsewhere"}, "branch is checked out elsewhere"},
 		{plan.Change{Action: plan.None, Reason: plan.ReasonStop, State: session.StateStopped, Detail: "stopped by ada"}, "approved"},
 		{plan.Change{Action: plan.Hold, Reason: plan.ReasonQueued, State: session.StatePending, Detail: "queued: 1 of 1"}, "queued: 1 of 1"},
 		{plan.Change{Action: plan.Create, State: session.StatePending}, "approved"},

@@ -195,7 +195,7 @@ func manyAtOnce(t *testing.T, h Harness) {
 	}
 	for _, l := range launches {
 		if !marks[l.Mark] {
-			t.Errorf("%s is not there", l.Name)
+			t.Errorf("%s does not exist", l.Name)
 		}
 	}
 	if len(marks) != n {

@@ -63,7 +63,7 @@ func (s *Scripted) do(ctx context.Context, c Call, work func(*world) error) erro
 	case err == nil:
 		return nil
 	case c.Op == OpObserve:
-		return fmt.Errorf("look at sessions: %w", err)
+		return fmt.Errorf("inspect sessions: %w", err)
 	}
 	return fmt.Errorf("%s session %q: %w", c.Op, c.Name, err)
 }

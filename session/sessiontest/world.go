@@ -66,7 +66,7 @@ func (w *world) find(p session.Location) (*State, error) {
 func (w *world) holding(p session.Location, run string) (*State, error) {
 	st, err := w.find(p)
 	if err == nil && st.Live.Mark.Run != run {
-		err = fmt.Errorf("it holds run %s, not %s", st.Live.Mark.Run, run)
+		err = fmt.Errorf("it has run %s, not %s", st.Live.Mark.Run, run)
 	}
 	return st, err
 }

@@ -42,12 +42,12 @@ func resolve(known []session.Address, typed string) ([]session.Address, error) {
 		return found, nil
 	}
 	if len(known) == 0 {
-		return nil, fmt.Errorf("no session %s: there are none\nagentform apply makes what the manifest declares", a)
+		return nil, fmt.Errorf("no session %s: there are no sessions\nagentform apply creates what the manifest declares", a)
 	}
 	if near := nearest(known, a); len(near) > 0 {
 		return nil, fmt.Errorf("no session %s. Did you mean one of these?\n%s", a, listAddresses(near))
 	}
-	return nil, fmt.Errorf("no session %s. There are:\n%s", a, listAddresses(known))
+	return nil, fmt.Errorf("no session %s. Sessions:\n%s", a, listAddresses(known))
 }
 
 func resolveOne(known []session.Address, typed string) (session.Address, error) {
@@ -56,7 +56,7 @@ func resolveOne(known []session.Address, typed string) (session.Address, error) 
 		return "", err
 	}
 	if len(found) > 1 {
-		return "", fmt.Errorf("%s means %d sessions; name one of them:\n%s", typed, len(found), listAddresses(found))
+		return "", fmt.Errorf("%s matches %d sessions; choose one:\n%s", typed, len(found), listAddresses(found))
 	}
 	return found[0], nil
 }
@@ -149,11 +149,11 @@ func (s *selector) match(specs []session.Spec, records []session.Record) ([]sess
 	if len(found) > 0 {
 		return found, nil
 	}
-	where := "in the manifest or on record"
+	where := "in the manifest or the state"
 	if specs == nil {
-		where = "on record"
+		where = "in the state"
 	}
-	return nil, fmt.Errorf("no session %s has %s: nothing was done\nagentform status lists the sessions", where, s)
+	return nil, fmt.Errorf("no session %s has %s\nagentform status lists the sessions", where, s)
 }
 
 func (s *selector) String() string {

@@ -40,14 +40,14 @@ func TestResolveFaults(t *testing.T) {
 		"apo":            "Did you mean one of these?\n  session.api",
 		"web":            "Did you mean one of these?\n  session.worker[\"web\"]",
 		"worker[wib]":    `session.worker["web"]`,
-		"something-else": "There are:\n  session.api",
+		"something-else": "Sessions:\n  session.api",
 		"a b":            "invalid address",
 	} {
 		if _, err := resolve(fleet, typed); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("resolve(%q): %v, want an error with %q", typed, err, want)
 		}
 	}
-	if _, err := resolveOne(fleet, "pool"); err == nil || !strings.Contains(err.Error(), "pool means 2 sessions") {
+	if _, err := resolveOne(fleet, "pool"); err == nil || !strings.Contains(err.Error(), "pool matches 2 sessions") {
 		t.Errorf("resolveOne(pool): %v", err)
 	}
 	if _, err := resolveAll(fleet, []string{"nothing-like", "api", "a b"}); err == nil || strings.Count(err.Error(), "invalid address")+strings.Count(err.Error(), "no session") != 2 {

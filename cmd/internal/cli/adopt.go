@@ -85,7 +85,7 @@ func runAdopt(ctx context.Context, a *app, typed, id string) error {
 		return err
 	}
 	if project.Find(s.Sessions, address) != nil {
-		return fmt.Errorf("%s is in the state already: adopt under another address, or take it off the record first: agentform state rm %s", address, quoted(address))
+		return fmt.Errorf("%s is in the state already: adopt under another address, or remove it from the state first: agentform state rm %s", address, quoted(address))
 	}
 	contained := strings.HasPrefix(id, "docker:")
 	spec := p.Declared(address)
@@ -178,7 +178,7 @@ func (x adoptable) describe(ctx context.Context, a *app) (drafts []config.Draft,
 	for _, found := range x.Sessions {
 		address, ok := x.addresses[found.ID]
 		if !ok {
-			fmt.Fprintf(a.env.Stderr, "%s: left alone: %s\n  %s\n", plaintext.Safe(found.ID), found.Problem, plaintext.Safe(found.Remedy))
+			fmt.Fprintf(a.env.Stderr, "%s: not adopted: %s\n  %s\n", plaintext.Safe(found.ID), found.Problem, plaintext.Safe(found.Remedy))
 			continue
 		}
 		if spec, err := describeLive(ctx, a, x.project, address, found.ID); err != nil {
@@ -188,7 +188,7 @@ func (x adoptable) describe(ctx context.Context, a *app) (drafts []config.Draft,
 		}
 	}
 	for _, u := range x.Unasked {
-		fmt.Fprintf(a.env.Stderr, "tmux server %s was not asked: %s\n", plaintext.Safe(u.Socket), plaintext.Safe(u.Problem))
+		fmt.Fprintf(a.env.Stderr, "tmux server %s was skipped: %s\n", plaintext.Safe(u.Socket), plaintext.Safe(u.Problem))
 	}
 	return drafts, failed
 }
@@ -229,7 +229,7 @@ func runAdoptAll(ctx context.Context, a *app) error {
 	}
 	drafts, failed := x.describe(ctx, a)
 	if len(drafts)+len(failed) == 0 {
-		fmt.Fprintln(a.env.Stderr, "No agent runs in your tmux servers that could be adopted.")
+		fmt.Fprintln(a.env.Stderr, "No agent in your tmux servers can be adopted.")
 		return nil
 	}
 	t, err := newReporter(a, "Adopt")

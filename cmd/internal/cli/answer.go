@@ -65,7 +65,7 @@ Without ANSWER, at a terminal, the question is shown and the answer read.`,
 			case len(args) == 0:
 				return usageError{c.CommandPath(), errors.New("missing argument: " + strings.TrimSuffix(c.UseLine(), " [flags]"))}
 			case chosen && len(args) > 1:
-				return usageError{c.CommandPath(), errors.New("name sessions, or choose them with --all, --role and --label: not both")}
+				return usageError{c.CommandPath(), errors.New("give addresses, or --all, --role or --label: not both")}
 			case chosen || len(args) > 1:
 				o.typed, o.Text = args[:len(args)-1], args[len(args)-1]
 				if strings.TrimSpace(o.Text) == "" {
@@ -226,7 +226,7 @@ func (t *asking) answer(ctx context.Context, a *app, r input.Reply) view.Answer 
 	}
 	sent.By = t.project.Who().User
 	if err := t.record(sent); err != nil {
-		a.log.Warn("it was answered, and the history cannot be written", "error", err)
+		a.log.Warn("it was answered, but the history cannot be written", "error", err)
 	}
 	return x
 }
@@ -241,7 +241,7 @@ func (t *asking) answerRemedy(err error) error {
 	case errors.As(err, &none) && none.Activity != session.Blocked:
 		return fmt.Errorf("%w\nagentform send %s TEXT sends a prompt", err, name)
 	case errors.As(err, &other):
-		return fmt.Errorf("%w\nagentform status %s shows what it asks now", err, name)
+		return fmt.Errorf("%w\nagentform status %s shows its current question", err, name)
 	case errors.As(err, &none), errors.As(err, &still):
 		return fmt.Errorf("%w\nagentform attach %[2]s shows it, agentform send %[2]s --key KEY presses a key", err, name)
 	}
@@ -255,7 +255,7 @@ func askPerson(a *app, targets []*asking) (input.Reply, error) {
 	}
 	t := targets[0]
 	if t.shown == nil {
-		return input.Reply{}, fmt.Errorf("%s asks nothing that can be answered here\nagentform status %s shows what it does", t.Record.Address, quoted(t.Record.Address))
+		return input.Reply{}, fmt.Errorf("%s has no question that can be answered here\nagentform status %s shows what it does", t.Record.Address, quoted(t.Record.Address))
 	}
 	if err := view.Question(a.env.Stderr, a.err(), t.Record.Address, *t.shown); err != nil {
 		return input.Reply{}, err

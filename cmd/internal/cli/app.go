@@ -100,14 +100,14 @@ func (a *app) setup(c *cobra.Command, _ []string) error {
 	g := &a.globals
 	a.command = c.CommandPath()
 	if err := a.level.UnmarshalText([]byte(g.logLevel)); err != nil {
-		return usageError{c.CommandPath(), fmt.Errorf("--log-level %q: want debug, info, warn or error", g.logLevel)}
+		return usageError{c.CommandPath(), fmt.Errorf("--log-level %q: must be debug, info, warn or error", g.logLevel)}
 	}
 	a.log = slog.New(slog.NewTextHandler(a.env.Stderr, &slog.HandlerOptions{Level: &a.level}))
 	if g.parallelism < 1 && c.Flag("parallelism").Changed {
-		return usageError{c.CommandPath(), fmt.Errorf("--parallelism %d: want 1 or more", g.parallelism)}
+		return usageError{c.CommandPath(), fmt.Errorf("--parallelism %d: must be 1 or more", g.parallelism)}
 	}
 	if g.json && slices.Contains(withoutJSON, c.Name()) {
-		return usageError{c.CommandPath(), fmt.Errorf("%s has no JSON to give: leave --json out", c.CommandPath())}
+		return usageError{c.CommandPath(), fmt.Errorf("%s has no JSON output: omit --json", c.CommandPath())}
 	}
 	if real, err := filepath.EvalSymlinks(a.env.Dir); err == nil {
 		a.shellDir = real

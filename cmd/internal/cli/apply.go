@@ -124,7 +124,7 @@ func planAndApply(ctx context.Context, a *app, o applyOptions) error {
 		case !o.autoApprove || o.file != "" || n == maxReplans:
 			return t.end(apply.Tally{}, nil, changed)
 		}
-		a.log.Info("something changed meanwhile: planning again", "what", changed.Changes)
+		a.log.Info("something changed in the meantime: planning again", "what", changed.Changes)
 	}
 }
 
@@ -200,14 +200,14 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 
 func (o *applyOptions) check(c *cobra.Command) error {
 	if o.onError != "continue" && o.onError != "stop" {
-		return fmt.Errorf("--on-error %s: want continue or stop", o.onError)
+		return fmt.Errorf("--on-error %s: must be continue or stop", o.onError)
 	}
 	if o.file == "" {
 		return nil
 	}
 	for _, flag := range []string{"target", "exclude", "replace", "destroy", "refresh-only", "dry-run"} {
 		if c.Flags().Changed(flag) {
-			return fmt.Errorf("--%s cannot change a plan that is made already: give it to agentform plan --out", flag)
+			return fmt.Errorf("--%s cannot change a saved plan: use it with agentform plan --out", flag)
 		}
 	}
 	return nil
@@ -227,7 +227,7 @@ func planToApply(ctx context.Context, a *app, o applyOptions) (*project.Project,
 		return nil, made, engine.Request{}, err
 	}
 	if made.Project != p.Manifest.Project {
-		return nil, made, engine.Request{}, fmt.Errorf("%s is a plan for the project %q, and this is %q: plan again here", o.file, made.Project, p.Manifest.Project)
+		return nil, made, engine.Request{}, fmt.Errorf("%s is a plan for the project %q, and this is %q: run plan again here", o.file, made.Project, p.Manifest.Project)
 	}
 	return p, made, engine.Request{Wanted: made.Wanted(), Options: made.Options, Moves: made.Moves, Removed: made.Removed, Imports: made.Imports}, nil
 }
@@ -239,7 +239,7 @@ func readPlan(a *app, file string) (plan.Plan, error) {
 	}
 	p, err := plan.Decode(b)
 	if errors.Is(err, plan.ErrNotPlan) {
-		err = fmt.Errorf("%w: make one with agentform plan --out FILE", err)
+		err = fmt.Errorf("%w: create one with agentform plan --out FILE", err)
 	}
 	if err != nil {
 		err = fmt.Errorf("read the plan %s: %w", file, err)

@@ -36,7 +36,7 @@ terminal, set --on-stale.`,
   agentform attach 'worker["web"]' --on-stale=restart`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"", "restart", "teardown", "cancel"}, o.onStale) {
-				return usageError{c.CommandPath(), fmt.Errorf("--on-stale %s: want restart, teardown or cancel", o.onStale)}
+				return usageError{c.CommandPath(), fmt.Errorf("--on-stale %s: must be restart, teardown or cancel", o.onStale)}
 			}
 			o.typed = args[0]
 			return runAttach(c.Context(), a, o)
@@ -58,7 +58,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 		}
 	}
 	if t.Diagnosis.State == session.StatePaused {
-		return fmt.Errorf("%s is paused, and takes no input\nagentform resume %s lets it go on", t.Record.Address, quoted(t.Record.Address))
+		return fmt.Errorf("%s is paused\nresume it: agentform resume %s", t.Record.Address, quoted(t.Record.Address))
 	}
 	if !terminal(a.env.Stdin) || !terminal(a.env.Stdout) {
 		name := quoted(t.Record.Address)
@@ -71,7 +71,7 @@ func attachTerminal(ctx context.Context, a *app, t *target) error {
 	argv := t.runtime.Attach(t.place())
 	if _, found := a.env.Environ.Program(argv[0], a.env.Dir); !found {
 		name := quoted(t.Record.Address)
-		return fmt.Errorf("attach %s: the command %s, which leads into it, is not on PATH: install it\nagentform capture %s shows the screen, agentform send %s TEXT types into it", t.Record.Address, argv[0], name, name)
+		return fmt.Errorf("attach %s: the command %s, which is needed to attach, is not on PATH: install it\nagentform capture %s shows the screen, agentform send %s TEXT types into it", t.Record.Address, argv[0], name, name)
 	}
 	if insideServer(a, t.place().Socket) {
 		return switchClient(ctx, a, t, argv)
@@ -103,7 +103,7 @@ func handleStale(ctx context.Context, a *app, t *target, o attachOptions) (*targ
 	if choice == "" {
 		if !terminal(a.env.Stdin) {
 			name := quoted(t.Record.Address)
-			return nil, fmt.Errorf("%s: %s\nagentform restart %s starts it again, agentform destroy --target %s tears it down, agentform logs %s tells what it did\n(or attach with --on-stale=restart, teardown or cancel)",
+			return nil, fmt.Errorf("%s: %s\nagentform restart %s restarts it, agentform destroy --target %s removes it, agentform logs %s shows what it did\n(or attach with --on-stale=restart, teardown or cancel)",
 				t.Record.Address, t.Diagnosis.Detail, name, name, name)
 		}
 		var err error
@@ -122,7 +122,7 @@ func handleStale(ctx context.Context, a *app, t *target, o attachOptions) (*targ
 		return nil, planAndApply(ctx, a, applyOptions{verb: "Destroy", autoApprove: true,
 			planFlags: planFlags{destroy: true, targets: []string{string(t.Record.Address)}, detail: "changes"}})
 	}
-	fmt.Fprintln(a.env.Stderr, "Cancelled: nothing was done.")
+	fmt.Fprintln(a.env.Stderr, "Cancelled: nothing was changed.")
 	return nil, nil
 }
 

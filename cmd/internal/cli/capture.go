@@ -24,7 +24,7 @@ exited agent it prints the last screen.`,
   agentform capture api --lines 20 --json`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if lines < 1 {
-				return usageError{c.CommandPath(), errors.New("--lines: want 1 or more")}
+				return usageError{c.CommandPath(), errors.New("--lines: must be 1 or more")}
 			}
 			return runCapture(c.Context(), a, args[0], lines)
 		},

@@ -96,7 +96,7 @@ var plainKey = regexp.MustCompile(`^[\w./-]*[A-Za-z_][\w./-]*$`)
 
 func describe(r *session.Record) string {
 	if r == nil {
-		return "not on record"
+		return "not in the state"
 	}
 	return strings.Join([]string{r.Spec.Agent.Name, r.Tree.Branch}, " ")
 }

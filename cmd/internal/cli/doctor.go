@@ -43,7 +43,7 @@ for, with the files that are there. It prints the commands to check these manual
 			case len(args) == 0:
 				return runDoctor(c.Context(), a, fix, moved, try)
 			case fix, try:
-				return usageError{c.CommandPath(), errors.New("--fix and --notify are for the whole project: leave the address out")}
+				return usageError{c.CommandPath(), errors.New("--fix and --notify are for the whole project: omit the address")}
 			}
 			return runDoctorSession(c.Context(), a, args[0])
 		},
@@ -82,7 +82,7 @@ func runDoctorSession(ctx context.Context, a *app, typed string) error {
 	}
 	k := s.of(address)
 	if k.Record == nil {
-		return fmt.Errorf("%s is in the manifest and not live yet\nagentform apply --target %s makes it", address, quoted(address))
+		return fmt.Errorf("%s is in the manifest and was not applied yet\nagentform apply --target %s creates it", address, quoted(address))
 	}
 	return printFindings(a, doctor.Session(doctor.SessionInput{
 		Input: k, RunDir: s.project.RunDir(k.Record.Run.ID), Environ: a.env.Environ, Activity: s.activity,

@@ -108,7 +108,7 @@ func openForDrift(a *app, offline bool) (*project.Project, state.State, error) {
 	}
 	s, err := state.Read(p.State)
 	if errors.Is(err, state.ErrNone) {
-		err = fmt.Errorf("there is no state to compare with: %s is not there\nagentform apply makes it; run this in the project's folder (-C DIR), or name another state with --state FILE", p.State)
+		err = fmt.Errorf("no state to compare with: %s does not exist\nagentform apply creates it; run this in the project's directory (-C DIR), or give another state with --state FILE", p.State)
 	}
 	return p, s, err
 }
@@ -159,7 +159,7 @@ func driftOf(made plan.Plan) view.DriftReport {
 		case c.Before != nil:
 			report.Sessions = append(report.Sessions, c.Address)
 		case c.Live != nil:
-			strays = append(strays, view.DriftItem{Address: c.Address, Kind: plan.Orphaned, Detail: "it is live, ours and declared, and not on record; apply adopts it"})
+			strays = append(strays, view.DriftItem{Address: c.Address, Kind: plan.Orphaned, Detail: "it is running and declared, but not in the state; apply adopts it"})
 		}
 	}
 	for _, d := range made.Drift {
@@ -197,7 +197,7 @@ func ignoreDrift(a *app, r *view.DriftReport, known []session.Address, typed []s
 				return usageError{a.command, fmt.Errorf("--ignore: %w", unreadable)}
 			}
 			// Sessions come and go; that one is gone is no reason to fail.
-			fmt.Fprintf(a.env.Stderr, "Warning: --ignore %s: there is no such session\n", t)
+			fmt.Fprintf(a.env.Stderr, "Warning: --ignore %s: no such session\n", t)
 		}
 		ignored = append(ignored, found...)
 	}
@@ -269,13 +269,13 @@ func describeDrift(c plan.Change) string {
 	case c.Action == plan.None:
 		return ""
 	case c.Before == nil:
-		return "declared, and not on record"
+		return "declared, but not in the state"
 	case c.After == nil && c.Reason != plan.ReasonRemoved:
-		return "on record, and no longer in the manifest"
+		return "in the state, but no longer in the manifest"
 	case c.Reason == plan.ReasonMoved:
-		return "on record as " + string(c.Moved)
+		return "in the state as " + string(c.Moved)
 	case c.Moved != "":
-		return "on record as " + string(c.Moved) + "; " + c.Detail
+		return "in the state as " + string(c.Moved) + "; " + c.Detail
 	case c.Detail == "":
 		return string(c.Action)
 	}

@@ -15,7 +15,7 @@ import (
 func TestDriftIsCompleteOrNot(t *testing.T) {
 	record := &session.Record{}
 	unreachable := plan.Drift{Address: "session.b", Kind: plan.Unreachable, Detail: "no answer"}
-	runtime := session.Diagnostic{Severity: session.Error, Summary: "docker/x could not be looked at"}
+	runtime := session.Diagnostic{Severity: session.Error, Summary: "docker/x cannot be inspected"}
 	moved := session.Diagnostic{Severity: session.Warning, Summary: "state_moved"}
 	for name, c := range map[string]struct {
 		plan     plan.Plan

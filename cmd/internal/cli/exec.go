@@ -149,11 +149,11 @@ func elsewhere(ctx context.Context, a *app, r session.Record, c session.Command)
 	case !ok:
 		return nil, fmt.Errorf("its %s cannot run commands", noun)
 	case t.Live == nil || !t.Live.PlaceUp:
-		return nil, fmt.Errorf("its %s does not run\nagentform start %s starts it", noun, quoted(r.Address))
+		return nil, fmt.Errorf("its %s is not running\nagentform start %s starts it", noun, quoted(r.Address))
 	}
 	argv := x.Exec(t.place(), c)
 	if _, found := a.env.Environ.Program(argv[0], a.env.Dir); !found {
-		return nil, fmt.Errorf("the command %s, which leads into its %s, is not on PATH: install it", argv[0], noun)
+		return nil, fmt.Errorf("the command %s, which is needed to enter its %s, is not on PATH: install it", argv[0], noun)
 	}
 	return argv, nil
 }

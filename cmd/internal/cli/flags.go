@@ -185,7 +185,7 @@ func afterTurnFlag(flags *pflag.FlagSet, given *bool, limit *time.Duration) {
 		}
 		d, err := time.ParseDuration(s)
 		if err != nil || d <= 0 {
-			return errors.New("must be a length of time above 0, such as 30m")
+			return errors.New("must be a duration above 0, such as 30m")
 		}
 		*given, *limit = true, d
 		return nil
@@ -199,7 +199,7 @@ func varFlags(flags *pflag.FlagSet, vars *[]config.Var) {
 	add := func(s string) error {
 		name, value, ok := strings.Cut(s, "=")
 		if !ok || name == "" {
-			return errors.New("want NAME=VALUE")
+			return errors.New("expected NAME=VALUE")
 		}
 		*vars = append(*vars, config.Var{Name: name, Value: value})
 		return nil
@@ -216,7 +216,7 @@ func labelFlag(flags *pflag.FlagSet, labels *map[string]string, usage string) {
 	set := func(s string) error {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" {
-			return errors.New("want KEY=VALUE")
+			return errors.New("expected KEY=VALUE")
 		}
 		if *labels == nil {
 			*labels = map[string]string{}

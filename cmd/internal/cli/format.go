@@ -51,7 +51,7 @@ func outputFlag(a *app, c *cobra.Command, own ...string) *string {
 			}
 			write = func(w io.Writer, document []byte) error { return view.Template(w, document, t) }
 		case !slices.Contains(formats, s):
-			return fmt.Errorf("want %s", plaintext.List(append(slices.Clone(formats), "template=TEMPLATE"), "or"))
+			return fmt.Errorf("must be %s", plaintext.List(append(slices.Clone(formats), "template=TEMPLATE"), "or"))
 		case s == "yaml":
 			write = view.YAML
 		default:

@@ -33,7 +33,7 @@ func generateBlocks(a *app, p *project.Project, drafts []config.Draft) config.Ge
 
 func checkGenerate(a *app, o planOptions) error {
 	if o.destroy || o.refreshOnly {
-		return usageError{a.command, errors.New("--generate-config-out is about sessions that stay: leave out --destroy and --refresh-only")}
+		return usageError{a.command, errors.New("--generate-config-out cannot be combined with --destroy or --refresh-only")}
 	}
 	if _, err := os.Lstat(a.absolute(o.generate)); err == nil {
 		return fmt.Errorf("%s already exists: give --generate-config-out a new file", o.generate)
@@ -79,7 +79,7 @@ func writeGenerated(a *app, p *project.Project, file string, drafts []config.Dra
 		return false
 	})
 	if len(drafts) == 0 {
-		fmt.Fprintf(a.env.Stderr, "\nThe manifest lacks no session of the state: %s was not written.\n", file)
+		fmt.Fprintf(a.env.Stderr, "\nAll sessions in the state are in the manifest: %s was not written.\n", file)
 		return nil
 	}
 	made := generateBlocks(a, p, drafts)
@@ -89,7 +89,7 @@ func writeGenerated(a *app, p *project.Project, file string, drafts []config.Dra
 	fmt.Fprintf(a.env.Stderr, "\nWrote %s to %s. Check it, then: agentform plan\n", plaintext.Count(made.Sessions, "session"), file)
 	name := filepath.Base(file)
 	if !strings.HasSuffix(name, ".agentform.hcl") && name != manifestFile || filepath.Dir(a.absolute(file)) != p.Manifest.Dir {
-		fmt.Fprintf(a.env.Stderr, "Manifests are %s and *.%s in %s; a file elsewhere needs --file.\n", manifestFile, manifestFile, a.short(p.Manifest.Dir))
+		fmt.Fprintf(a.env.Stderr, "Manifests are %s and *.%s in %s; other files need --file.\n", manifestFile, manifestFile, a.short(p.Manifest.Dir))
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func runRoot(a *app, c *cobra.Command) error {
 	entries, _ := os.ReadDir(projectdir.Find(a.env.Dir).Dir) // unreadable: nothing to watch
 	manifest := func(e os.DirEntry) bool { return config.IsManifest(e.Name()) }
 	if terminal(a.env.Stdin) && terminal(a.env.Stdout) && slices.ContainsFunc(entries, manifest) {
-		text += "To watch and steer the sessions of this project: agentform ui\n"
+		text += "To watch and control the sessions of this project: agentform ui\n"
 	}
 	printHelp(a, text)
 	return nil

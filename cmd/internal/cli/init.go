@@ -47,7 +47,7 @@ before apply, which leaves what runs as it is.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.given = func(flag string) bool { return c.Flags().Changed(flag) }
 			if !slices.Contains(append(agent.Names(), ""), o.Agent) {
-				return usageError{c.CommandPath(), fmt.Errorf("--agent %s: want %s", o.Agent, plaintext.List(agent.Names(), "or"))}
+				return usageError{c.CommandPath(), fmt.Errorf("--agent %s: must be %s", o.Agent, plaintext.List(agent.Names(), "or"))}
 			}
 			if !fromTmux {
 				return runInit(c.Context(), a, o)
@@ -83,9 +83,9 @@ type firstManifest struct {
 
 var manifestTemplate = template.Must(template.New(manifestFile).Parse(`# The coding-agent sessions of this repository.
 #
-#   agentform plan      what would be done, and why
+#   agentform plan      show what apply would do, and why
 #   agentform apply     do it
-#   agentform status    how every session is
+#   agentform status    show the status of all sessions
 #   agentform attach NAME
 {{- if .Hub}}
 
@@ -152,7 +152,7 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	}
 	reportInit(a, installed, first, ignored)
 	if has, err := git.HasCommits(ctx, root); err == nil && !has {
-		fmt.Fprintf(a.env.Stdout, "\nThe repository has no commit yet, and a branch begins at one: %s\n", preflight.FirstCommit)
+		fmt.Fprintf(a.env.Stdout, "\nThe repository has no commit yet. Create one with: %s\n", preflight.FirstCommit)
 	}
 	fmt.Fprintln(a.env.Stdout, "\nNext: agentform plan")
 	return nil
@@ -172,7 +172,7 @@ func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 		fmt.Fprintf(out, "\nAlso installed: %s.\n", strings.Join(others, ", "))
 	}
 	if _, found := a.env.Environ.Program("tmux", a.env.Dir); !found {
-		fmt.Fprintln(out, "\ntmux is not on PATH, and sessions live in it: install tmux 3.2 or later.")
+		fmt.Fprintln(out, "\ntmux is not on PATH, and sessions run in it: install tmux 3.2 or later.")
 	}
 }
 
@@ -188,7 +188,7 @@ func askFirst(a *app, o initOptions, installed []string) (firstManifest, error) 
 	if f.Agent == "" {
 		f.Agent = choices[0]
 		if asks && len(installed) > 1 {
-			answer, err := choose(a, "Which agent is to do the work?", installed)
+			answer, err := choose(a, "Which agent should do the work?", installed)
 			if err != nil {
 				return f, err
 			}
@@ -200,7 +200,7 @@ func askFirst(a *app, o initOptions, installed []string) (firstManifest, error) 
 		f.Trust, err = yesOrNo(a, fmt.Sprintf(`Trust this repository?
   yes: %s starts at once, and loads the repository's own settings,
        whose hooks and servers can run commands as you.
-  no:  it asks you once, when it starts in a new folder.`, f.Agent))
+  no:  it asks you once, when it starts in a new directory.`, f.Agent))
 	}
 	if err == nil && asks && !o.given("hub") {
 		f.Hub, err = yesOrNo(a, `Start the hub with apply?
@@ -231,7 +231,7 @@ func choose(a *app, question string, names []string) (string, error) {
 			fmt.Fprintln(a.env.Stderr)
 			return text, nil
 		}
-		fmt.Fprintf(a.env.Stderr, "Want %s.\n", plaintext.List(names, "or"))
+		fmt.Fprintf(a.env.Stderr, "Enter %s.\n", plaintext.List(names, "or"))
 	}
 }
 
@@ -251,7 +251,7 @@ func yesOrNo(a *app, question string) (bool, error) {
 			fmt.Fprintln(a.env.Stderr)
 			return false, nil
 		}
-		fmt.Fprintln(a.env.Stderr, "Want yes or no.")
+		fmt.Fprintln(a.env.Stderr, "Enter yes or no.")
 	}
 }
 

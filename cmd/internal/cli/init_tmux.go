@@ -16,9 +16,9 @@ import (
 
 const tmuxManifestHead = `# The coding-agent sessions that ran in tmux when this was written.
 #
-#   agentform plan      what would be done, and why
-#   agentform apply     adopt them, as they run
-#   agentform status    how every session is
+#   agentform plan      show what apply would do, and why
+#   agentform apply     adopt them while they run
+#   agentform status    show the status of all sessions
 #
 # An import block is no longer needed once its session is adopted.
 
@@ -47,7 +47,7 @@ func runInitFromTmux(ctx context.Context, a *app) error {
 		drafts = append(drafts, d)
 	}
 	if len(drafts) == 0 {
-		return errors.New("no agent runs in your tmux servers that could be declared\nagentform init writes a starter manifest")
+		return errors.New("no agent in your tmux servers can be declared\nagentform init writes a starter manifest")
 	}
 	made := generateBlocks(a, x.project, drafts)
 	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), append([]byte(tmuxManifestHead), made.Text...)); err != nil {
@@ -63,7 +63,7 @@ func runInitFromTmux(ctx context.Context, a *app) error {
 			fmt.Fprintln(a.env.Stdout, "Added .agentform/ to .gitignore: the state stays out of the repository.")
 		}
 	}
-	fmt.Fprintln(a.env.Stdout, "\nNext: agentform plan, then agentform apply, which adopts them as they run")
+	fmt.Fprintln(a.env.Stdout, "\nNext: agentform plan, then agentform apply, which adopts them while they run")
 	return nil
 }
 

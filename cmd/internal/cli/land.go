@@ -49,7 +49,7 @@ With --pr the branch is pushed, and gh or glab opens the pull request; if it is 
 installed, the address to open is printed.
 
 What happens afterwards is asked at a terminal. --remove, --stop and --keep answer in advance.
-Interrupted or killed, the same command goes on.`,
+After an interruption, run the same command again to continue.`,
 		Example: `  agentform land api
   agentform land api --squash -m 'Add retries' --remove
   agentform land 'worker["web"]' --rebase --dry-run
@@ -63,7 +63,7 @@ Interrupted or killed, the same command goes on.`,
 			case len(after) > 1:
 				return usageError{c.CommandPath(), fmt.Errorf("%s exclude each other", strings.Join(after, " and "))}
 			case rebase && o.Message != "":
-				return usageError{c.CommandPath(), errors.New("--rebase keeps the messages of the commits: leave --message out")}
+				return usageError{c.CommandPath(), errors.New("--rebase keeps the messages of the commits: omit --message")}
 			case pr && o.remove:
 				return usageError{c.CommandPath(), errors.New("--pr cannot remove what is not merged yet: give --remove when the pull request is merged")}
 			case c.Flag("commit").Changed && strings.TrimSpace(o.Commit) == "":
@@ -79,7 +79,7 @@ Interrupted or killed, the same command goes on.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&merge, "merge", false, "merge as git merge does: fast-forward if possible, else with a merge commit (default)")
-	f.BoolVar(&squash, "squash", false, "make one commit of all")
+	f.BoolVar(&squash, "squash", false, "squash all commits into one")
 	f.BoolVar(&rebase, "rebase", false, "put the commits on top of the base")
 	f.BoolVar(&pr, "pr", false, "push the branch and open a pull request")
 	f.StringVar(&o.Commit, "commit", "", "first commit what is uncommitted, with this `message`")
@@ -127,7 +127,7 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 		recordLanding(a, p, l.Record, done)
 	}
 	if err != nil && interrupted {
-		fmt.Fprintln(a.env.Stderr, "Interrupted: nothing was landed. The same command goes on.")
+		fmt.Fprintln(a.env.Stderr, "Interrupted: nothing was landed. Run the same command to continue.")
 		return outcome(exitInterrupted)
 	}
 	if err != nil {
@@ -155,9 +155,9 @@ func newLander(ctx context.Context, a *app, p *project.Project, address session.
 	k := seen.of(address)
 	switch {
 	case k.Record == nil:
-		return nil, fmt.Errorf("%s has gone from the record just now", address)
+		return nil, fmt.Errorf("%s was just removed from the state", address)
 	case k.Record.Unmade():
-		return nil, fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s says what for", address, quoted(address))
+		return nil, fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", address, quoted(address))
 	case k.Record.Tree.Mode == session.Plain || k.Record.Tree.Mode == "":
 		return nil, fmt.Errorf("%s works in a directory without git, so it has no branch", address)
 	case k.Diagnosis.State == session.StateUnknown:
@@ -224,7 +224,7 @@ func recordLanding(a *app, p *project.Project, r session.Record, d land.Landed) 
 		e.New, e.Detail = "", fmt.Sprintf("%s pushed to %s", d.Branch, d.Remote)
 	}
 	if err := history.Append(p.SessionDir(r), e); err != nil {
-		a.log.Warn("it was landed, and the history cannot be written", "error", err)
+		a.log.Warn("it was landed, but the history cannot be written", "error", err)
 	}
 }
 
@@ -272,7 +272,7 @@ func askCleanup(a *app, r session.Record, d land.Landed, stopped bool) (remove, 
 	case d.Done && r.Tree.Created:
 		fmt.Fprintf(a.env.Stderr, "\nRemove %s: stop it, remove its workspace and delete the branch %s?\n  yes, stop (only stop it) or no [no]: ", r.Address, d.Branch)
 	case d.Done:
-		fmt.Fprintf(a.env.Stderr, "\nRemove %s: stop it and forget it? Its workspace and branch stay.\n  yes, stop (only stop it) or no [no]: ", r.Address)
+		fmt.Fprintf(a.env.Stderr, "\nRemove %s: stop it and remove it from the state? Its workspace and branch are kept.\n  yes, stop (only stop it) or no [no]: ", r.Address)
 	case stopped:
 		return false, false, nil
 	default:
@@ -323,12 +323,12 @@ func removeLanded(ctx context.Context, a *app, p *project.Project, l *land.Lande
 	c.Tree = r.Tree.Created && !fileExists(r.Tree.Path)
 	if r.Tree.Mode != session.Clone && c.Tree {
 		if err := git.DeleteRef(ctx, repo, "refs/heads/"+d.Branch, d.Commit); err != nil {
-			c.Kept = fmt.Sprintf("branch %s stays: %v", d.Branch, err)
+			c.Kept = fmt.Sprintf("branch %s is kept: %v", d.Branch, err)
 		}
 		c.Branch = c.Kept == ""
 	}
 	if r.Tree.Created && !c.Tree {
-		c.Kept = "its workspace and its branch stay: " + r.Tree.Path
+		c.Kept = "its workspace and its branch are kept: " + r.Tree.Path
 	} else if c.Kept == "" {
 		if err := git.DeleteRef(ctx, repo, l.Ref, d.Commit); err != nil {
 			return c, err
@@ -362,7 +362,7 @@ func finishRemoval(ctx context.Context, a *app, p *project.Project, typed string
 		d := land.Landed{Address: address, Branch: strings.TrimPrefix(ref.Name, prefix), Commit: ref.Commit}
 		deleted, err := git.DeleteMerged(ctx, p.Manifest.Root, ref, d.Branch)
 		if err != nil {
-			return true, fmt.Errorf("%s is gone, and its branch %s stays: %w", address, d.Branch, err)
+			return true, fmt.Errorf("%s was removed, and its branch %s is kept: %w", address, d.Branch, err)
 		}
 		if err := view.Cleaned(a.env.Stdout, a.out(), d, view.Cleanup{Branch: deleted}); err != nil {
 			return true, err

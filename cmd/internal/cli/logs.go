@@ -39,7 +39,7 @@ state, with time and reason. See capture for the current screen.`,
   agentform logs api --screen`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.follow && a.globals.json {
-				return usageError{c.CommandPath(), errors.New("--json prints existing entries: leave out --follow")}
+				return usageError{c.CommandPath(), errors.New("--json prints existing entries: omit --follow")}
 			}
 			if err := o.tail.check(); err != nil {
 				return usageError{c.CommandPath(), err}
@@ -94,7 +94,7 @@ func runLogs(ctx context.Context, a *app, typed string, o logsOptions) error {
 	}
 	r := project.Find(s.Sessions, address)
 	if r == nil {
-		return fmt.Errorf("%s was never live: there is nothing to tell", address)
+		return fmt.Errorf("%s never ran: it has no log", address)
 	}
 	if !o.screen {
 		if printed, err := printEntries(ctx, a, p, *r, o); printed || err != nil {
@@ -117,7 +117,7 @@ func runLogs(ctx context.Context, a *app, typed string, o logsOptions) error {
 		return followTranscript(ctx, a.env.Stdout, path, n)
 	}
 	if n == 0 {
-		fmt.Fprintf(a.env.Stderr, "No transcript yet. The screen now: agentform capture %s\n", quoted(address))
+		fmt.Fprintf(a.env.Stderr, "No log yet. For the screen: agentform capture %s\n", quoted(address))
 	}
 	return nil
 }

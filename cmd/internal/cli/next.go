@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
@@ -48,7 +49,7 @@ Exit 1 if no running session is left to wait for, or on timeout.`,
   agentform next -o template='{{.address}} {{.reason}}'`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.timeout < 0 {
-				return usageError{c.CommandPath(), errors.New("--timeout: want 0 or more")}
+				return usageError{c.CommandPath(), errors.New("--timeout: must be 0 or more")}
 			}
 			return runNext(c.Context(), a, o)
 		},
@@ -93,7 +94,7 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 		return false, nil
 	})
 	if errors.Is(err, errTimedOut) {
-		return fmt.Errorf("no session needed anybody within %s (%s)%s", o.timeout, last.words(), last.waits())
+		return fmt.Errorf("no session needed attention within %s (%s)%s", o.timeout, last.words(), last.waits())
 	}
 	return err
 }
@@ -163,13 +164,13 @@ func errNothingToWaitFor(role string, g observation) error {
 	if len(g.sessions) == 0 {
 		return fmt.Errorf("there is no session%s to wait for", whose)
 	}
-	return fmt.Errorf("no session%s lives that could need anybody (%s)\nagentform apply starts what the manifest declares%s", whose, g.words(), g.waits())
+	return fmt.Errorf("no running session%s can need attention (%s)\nagentform apply starts what the manifest declares%s", whose, g.words(), g.waits())
 }
 
 func (g observation) words() string {
 	words := map[string]int{}
 	for _, x := range g.sessions {
-		words[view.Word(x)]++
+		words[status.Word(x)]++
 	}
 	return view.Tallied(words)
 }

@@ -207,7 +207,7 @@ func (e *observer) input(x *engine.Seen, at time.Time) status.Input {
 		return k
 	}
 	if _, err := e.activity.Tell(folder, k.Seen(at), past); err != nil { // who only looks may not be allowed to write
-		e.log.Debug("what is seen cannot be told", "session", x.Record.Address, "error", err)
+		e.log.Debug("changes cannot be printed", "session", x.Record.Address, "error", err)
 	}
 	return k
 }

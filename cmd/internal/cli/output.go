@@ -29,7 +29,7 @@ name, the screen of the session with that address is printed, as capture does.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case lines < 1:
-				return usageError{c.CommandPath(), errors.New("--lines: want 1 or more")}
+				return usageError{c.CommandPath(), errors.New("--lines: must be 1 or more")}
 			case len(args) == 0 && c.Flags().Changed("lines"):
 				return usageError{c.CommandPath(), errors.New("--lines is for a session: name one")}
 			case len(args) == 0:
@@ -96,5 +96,5 @@ func runOutput(ctx context.Context, a *app, typed string, lines int) error {
 	if len(names) == 0 {
 		return fmt.Errorf("no output %q: the manifest has no output blocks\nnor is it a session: %w", typed, err)
 	}
-	return fmt.Errorf("no output %q. There are: %s\nnor is it a session: %w", typed, strings.Join(names, ", "), err)
+	return fmt.Errorf("no output %q. Outputs: %s\nit is not a session either: %w", typed, strings.Join(names, ", "), err)
 }

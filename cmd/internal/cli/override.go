@@ -109,7 +109,7 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 		return err
 	}
 	if len(o.Addresses) == 0 {
-		fmt.Fprintln(a.env.Stderr, "No sessions in the state: nothing was done.")
+		fmt.Fprintln(a.env.Stderr, "No sessions in the state.")
 		return nil
 	}
 	var specs []session.Spec
@@ -129,7 +129,7 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 			return err
 		}
 		if len(o.Addresses) == 0 {
-			fmt.Fprintf(a.env.Stderr, "No session to %s: nothing was done.\n", strings.ToLower(o.verb))
+			fmt.Fprintf(a.env.Stderr, "No session to %s.\n", strings.ToLower(o.verb))
 			if t.lines != nil {
 				return t.end(apply.Tally{}, nil, nil)
 			}
@@ -151,9 +151,9 @@ func (o *overrideOptions) named(specs []session.Spec, records []session.Record) 
 	byFlag := o.all || o.given()
 	switch {
 	case byFlag && len(o.typed) > 0:
-		return nil, errors.New("name sessions, or choose them with --all, --role and --label: not both")
+		return nil, errors.New("give addresses, or --all, --role or --label: not both")
 	case !byFlag && len(o.typed) == 0:
-		return nil, errors.New("no session is named: give an address, or --all, --role or --label")
+		return nil, errors.New("give an address, or --all, --role or --label")
 	case !byFlag:
 		return resolveRecorded(specs, records, o.typed)
 	}
@@ -189,9 +189,9 @@ func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine) erro
 			continue
 		}
 		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
-		err := fmt.Errorf("%s: %s: start it first\nagentform restart %s starts it again", address, seen.Diagnosis.Detail, quoted(address))
+		err := fmt.Errorf("%s: %s: start it first\nagentform restart %s restarts it", address, seen.Diagnosis.Detail, quoted(address))
 		if seen.Diagnosis.State == session.StateStopped {
-			err = fmt.Errorf("%s is stopped: start it first\nagentform start %s runs it again", address, quoted(address))
+			err = fmt.Errorf("%s is stopped: start it first\nagentform start %s starts it", address, quoted(address))
 		}
 		gone = append(gone, err)
 	}

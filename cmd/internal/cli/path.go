@@ -52,9 +52,9 @@ func checkWorkspace(r session.Record) error {
 	_, err := os.Stat(r.Tree.Path)
 	switch {
 	case r.Tree.Path == "" || r.Unmade():
-		return fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s says what for", r.Address, quoted(r.Address))
+		return fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", r.Address, quoted(r.Address))
 	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("the workspace of %s does not exist: %s\nagentform plan says what apply does about it", r.Address, r.Tree.Path)
+		return fmt.Errorf("the workspace of %s does not exist: %s\nagentform plan shows what apply does about it", r.Address, r.Tree.Path)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ too. Once the file is in the manifest, plan has no changes for them.`,
 	o.registerMore(a, c)
 	o.format = formatFlag(a, c, "text", "json", "markdown", "github")
 	c.Flags().StringVar(&o.out, "out", "", "save the plan to this `file`")
-	c.Flags().StringVar(&o.generate, "generate-config-out", "", "write blocks of sessions that the manifest lacks to this new `file`")
+	c.Flags().StringVar(&o.generate, "generate-config-out", "", "write blocks of sessions that are not in the manifest to this new `file`")
 	c.Flags().BoolVar(&o.exitcode, "detailed-exitcode", false, "exit 0: no changes, 1: error, 2: changes")
 	return c
 }
@@ -195,7 +195,7 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 	made, err := p.Reconciler(project.ToRead).Plan(ctx, request)
 	setRanges(p, made.Problems)
 	made.Problems = append(made.Problems, lostState(p, made)...)
-	a.log.Debug("looked and compared", "took", time.Since(start))
+	a.log.Debug("compared", "took", time.Since(start))
 	return p, made, request, err
 }
 
@@ -275,13 +275,13 @@ func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 func (f *planFlags) options(p *project.Project) (plan.Options, error) {
 	o := plan.Options{Destroy: f.destroy, RefreshOnly: f.refreshOnly, MaxRunning: p.MaxRunning}
 	if f.detail != "changes" && f.detail != "full" {
-		return o, errors.New("--detail " + f.detail + ": want changes or full")
+		return o, errors.New("--detail " + f.detail + ": must be changes or full")
 	}
 	switch {
 	case f.destroy && f.refreshOnly:
-		return o, errors.New("--destroy plans the end of sessions, --refresh-only nothing: give one of them")
+		return o, errors.New("--destroy and --refresh-only cannot be combined")
 	case f.destroy && len(f.replace) > 0:
-		return o, errors.New("--destroy ends sessions, --replace recreates them: give one of them")
+		return o, errors.New("--destroy and --replace cannot be combined")
 	}
 	if len(f.targets)+len(f.exclude)+len(f.replace) == 0 && !f.given() {
 		return o, nil

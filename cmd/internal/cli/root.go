@@ -173,9 +173,9 @@ func Commands() *cobra.Command {
 func shimCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "shim RUNDIR | notify RUNDIR [JSON]",
-		Short: "Be the parent process of one agent",
-		Long: `Be the parent process of the agent whose run's folder this is, or, with notify, keep what
-one of its hooks says. agentform and agents start it; people do not.`,
+		Short: "Run as the parent process of one agent",
+		Long: `Runs as the parent process of the agent with this run directory, or, with notify, records
+what one of its hooks reports. Started by agentform and agents, not by users.`,
 		Aliases:            []string{"guest"}, // in containers and hooks of an earlier version
 		Hidden:             true,
 		Args:               arguments(1, 3),

@@ -54,14 +54,14 @@ Exit status: 0 if the turn has ended, or the session is done or exited with 0. 1
 session failed, exited otherwise, was stopped, or could not start. 130 if interrupted.
 
 With --rm the session is then removed, also if it could not start, and its workspace if it
-has no unsaved work; branches are always kept. Ctrl-C stops waiting and, with --rm, ends
+has no unsaved work; branches are always kept. Ctrl-C stops waiting and, with --rm, stops
 the session.`,
 		Example: `  agentform run -a claude -p 'Update the changelog.' --branch agents/changelog
   agentform run -a codex -w ../shop review -- --search
   git diff | agentform run -a gemini -p - --rm`,
 		Args: func(c *cobra.Command, args []string) error {
 			if named := len(args) - len(afterDash(c, args)); named > 1 {
-				return usageError{c.CommandPath(), fmt.Errorf("one NAME, not %d: what is for the agent stands behind --", named)}
+				return usageError{c.CommandPath(), fmt.Errorf("one NAME, not %d: arguments of the agent go after --", named)}
 			}
 			return nil
 		},
@@ -72,7 +72,7 @@ the session.`,
 			}
 			for name, d := range map[string]time.Duration{"timeout": o.timeout, "ready-timeout": o.readyTimeout} {
 				if d < 0 || d == 0 && c.Flags().Changed(name) {
-					return usageError{c.CommandPath(), fmt.Errorf("--%s %s: want more than 0", name, d)}
+					return usageError{c.CommandPath(), fmt.Errorf("--%s %s: must be more than 0", name, d)}
 				}
 			}
 			switch {
@@ -157,9 +157,9 @@ func compose(a *app, p *project.Project, s state.State, o runOptions) (session.S
 	name := quoted(asked.Address)
 	switch {
 	case p.Declared(asked.Address) != nil:
-		return session.Spec{}, fmt.Errorf("%s is declared in the manifest: agentform apply --target %s makes it", asked.Address, name)
+		return session.Spec{}, fmt.Errorf("%s is declared in the manifest: agentform apply --target %s creates it", asked.Address, name)
 	case project.Find(s.Sessions, asked.Address) != nil:
-		return session.Spec{}, fmt.Errorf("%s is in the state already: give another name, start it again (agentform restart %s), or remove it (agentform destroy --target %[2]s)", asked.Address, name)
+		return session.Spec{}, fmt.Errorf("%s is in the state already: choose another name, restart it (agentform restart %s), or remove it (agentform destroy --target %[2]s)", asked.Address, name)
 	}
 	if asked.Prompt = o.prompt; o.prompt == "-" {
 		text, err := io.ReadAll(a.env.Stdin)

@@ -43,7 +43,7 @@ func untilTurn(spec session.Spec, given string) (turn bool, why string, err erro
 	case given == "turn":
 		return true, "", unseen
 	case spec.Prompt.Text == "":
-		return false, "it was given no prompt", nil
+		return false, "it has no prompt", nil
 	case unseen != nil:
 		return false, unseen.Error(), nil
 	}
@@ -80,7 +80,7 @@ func (w *runWaiter) wait(ctx, waiting context.Context, rm bool) error {
 	interrupted := waiting.Err() != nil
 	switch {
 	case interrupted && rm:
-		fmt.Fprintf(a.env.Stderr, "\nInterrupted: ending %s.\n", w.address)
+		fmt.Fprintf(a.env.Stderr, "\nInterrupted: stopping %s.\n", w.address)
 	case interrupted:
 		fmt.Fprintf(a.env.Stderr, "\n%s keeps running: agentform attach %s\n", w.address, quoted(w.address))
 		return outcome(exitInterrupted)
@@ -137,7 +137,7 @@ func (w *runWaiter) follow(ctx context.Context) (last status.Input, reached bool
 
 func (w *runWaiter) reportProgress(x api.Session, at time.Time) error {
 	if lines := w.reporter.lines; lines != nil {
-		if old := w.shown.last; old == nil || view.Word(*old) != view.Word(x) {
+		if old := w.shown.last; old == nil || status.Word(*old) != status.Word(x) {
 			w.shown.last = &x
 			return lines.Step(view.Step{At: at, Old: old, New: &x})
 		}
@@ -157,7 +157,7 @@ type progress struct {
 const reminderInterval = time.Minute
 
 func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Time) error {
-	if p.last == nil || view.Word(*p.last) != view.Word(x) || p.last.Detail != x.Detail {
+	if p.last == nil || status.Word(*p.last) != status.Word(x) || p.last.Detail != x.Detail {
 		p.since, p.printedAt, p.region = at, time.Time{}, view.NewRegion(w)
 	}
 	p.last = &x

@@ -43,9 +43,9 @@ Text that looks like an agent command, such as /clear, is sent as plain text unl
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case (len(args) == 2) == (o.Key != ""):
-				return usageError{c.CommandPath(), errors.New("want a text, or --key: one of the two")}
+				return usageError{c.CommandPath(), errors.New("give TEXT or --key")}
 			case o.command && (o.Key != "" || o.NoEnter):
-				return usageError{c.CommandPath(), errors.New("--command submits a text: leave --key and --no-enter out")}
+				return usageError{c.CommandPath(), errors.New("--command cannot be combined with --key or --no-enter")}
 			case len(args) == 2:
 				o.Text = args[1]
 			}
@@ -71,7 +71,7 @@ func runSend(ctx context.Context, a *app, typed string, o sendOptions) error {
 	case len(o.Text) > maxSend:
 		return fmt.Errorf("the text is longer than %d KiB: put it into a file and send where that is", maxSend>>10)
 	case o.Key == "" && o.Text == "":
-		return errors.New("nothing to send: the text is empty\nTo press Enter: --key Enter")
+		return errors.New("nothing to send: TEXT is empty\nto press Enter: --key Enter")
 	}
 	t, err := openTarget(ctx, a, typed)
 	if err != nil {
@@ -87,10 +87,10 @@ func runSend(ctx context.Context, a *app, typed string, o sendOptions) error {
 	sent.By = t.project.Who().User
 	if outcome == input.Queued {
 		sent.Detail += ", queued"
-		fmt.Fprintf(a.env.Stderr, "%s is at work: it takes this up as soon as it can.\n", t.Record.Address)
+		fmt.Fprintf(a.env.Stderr, "queued: %s is working\n", t.Record.Address)
 	}
 	if err := t.record(sent); err != nil {
-		a.log.Warn("it was sent, and the history cannot be written", "error", err)
+		a.log.Warn("it was sent, but the history cannot be written", "error", err)
 	}
 	return nil
 }

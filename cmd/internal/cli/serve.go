@@ -129,9 +129,9 @@ func (o serveOptions) check() error {
 	}
 	switch {
 	case n > 1:
-		return errors.New("--detach runs the hub, --stop ends it and --print-… only prints: give one of them")
+		return errors.New("--detach, --stop and --print-… exclude each other")
 	case o.listen == "" && (o.tokenFile != "" || o.remote):
-		return errors.New("--token-file and --allow-remote are for --listen: give that, too")
+		return errors.New("--token-file and --allow-remote need --listen")
 	}
 	return nil
 }
@@ -201,13 +201,13 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	notifySystemd(log, daemon.SdNotifyStopping)
 	end()
 	err = errors.Join(err, <-ended)
-	log.Info("the hub ends; the sessions go on")
+	log.Info("the hub is stopping; sessions keep running")
 	return err
 }
 
 func notifySystemd(log *slog.Logger, state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
-		log.Warn("systemd was not told", "state", state, "error", err)
+		log.Warn("systemd was not notified", "state", state, "error", err)
 	}
 }
 
@@ -223,7 +223,7 @@ func hubLog(a *app, path string) (*slog.Logger, func(), error) {
 	}
 	path = a.absolute(path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, nil, fmt.Errorf("make the log's directory: %w", err)
+		return nil, nil, fmt.Errorf("create the log directory: %w", err)
 	}
 	file := &lumberjack.Logger{Filename: path, MaxSize: logSize, MaxBackups: logsOld}
 	return slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: &a.level})), func() { _ = file.Close() }, nil
@@ -257,7 +257,7 @@ func readToken(a *app, file string) (string, error) {
 			return "", fmt.Errorf("read the token: %w\n%s", err, make)
 		}
 		if info.Mode().Perm()&0o077 != 0 {
-			return "", fmt.Errorf("others may read the token in %s\nchmod 600 %s", from, from)
+			return "", fmt.Errorf("the token in %s is readable by others\nchmod 600 %s", from, from)
 		}
 		text, err := os.ReadFile(from)
 		if err != nil {
@@ -309,7 +309,7 @@ func runPrintUnit(a *app, o serveOptions) error {
 		return err
 	}
 	if o.listen != "" && o.tokenFile == "" {
-		return errors.New("a service does not have your environment and the token in it: give --token-file with --listen")
+		return errors.New("a service does not have your environment: use --token-file with --listen")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -393,7 +393,7 @@ func runStopHub(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	text := "No hub supervises this project.\n"
+	text := "No hub is running for this project.\n"
 	if was {
 		text = fmt.Sprintf("Hub stopped (pid %d). Sessions keep running.\n", h.PID)
 	}

@@ -96,7 +96,7 @@ func (e *observer) inOtherEngines(ctx context.Context, seen session.World) (live
 			lives = append(lives, found...)
 		}
 		if err != nil {
-			e.log.Debug("look at what is not on record", "engine", engine, "error", err)
+			e.log.Debug("find running sessions that are not in the state", "engine", engine, "error", err)
 		}
 	}
 	return lives

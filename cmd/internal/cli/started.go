@@ -44,7 +44,7 @@ func lookAgain(ctx context.Context, a *app, p *project.Project, t apply.Tally) {
 		}
 		s, err := e.observe(ctx)
 		if err != nil {
-			a.log.Debug("what was started cannot be observed", "error", err)
+			a.log.Debug("the started sessions cannot be observed", "error", err)
 			return
 		}
 		var all []api.Session

@@ -88,7 +88,7 @@ manifest lacks. Once that is in the manifest, plan has no changes for it.`,
 
 func runStateShow(a *app, typed string, hcl bool) error {
 	if hcl && a.globals.json {
-		return usageError{a.command, errors.New("--hcl and --json print different things: give one of them")}
+		return usageError{a.command, errors.New("--hcl and --json exclude each other")}
 	}
 	p, s, err := a.openState()
 	if err != nil {
@@ -142,7 +142,7 @@ func runStateRm(ctx context.Context, a *app, typed []string) error {
 		return nil
 	})
 	if err == nil {
-		fmt.Fprintln(a.env.Stderr, "Running sessions were not touched: apply adopts what the manifest wants, doctor lists the rest.")
+		fmt.Fprintln(a.env.Stderr, "Running sessions were not touched: apply adopts those in the manifest, doctor lists the others.")
 	}
 	return err
 }
@@ -230,15 +230,15 @@ func renamed(known, named []session.Address, to session.Address) (map[session.Ad
 		moves[old] = to
 		if i := strings.IndexByte(string(old), '['); i >= 0 && len(named) > 1 {
 			if keyed {
-				return nil, fmt.Errorf("%d sessions cannot all become %s: name one of them, or a block without a key:\n%s", len(named), to, listAddresses(named))
+				return nil, fmt.Errorf("%d sessions cannot all become %s: give one of them, or a block without a key:\n%s", len(named), to, listAddresses(named))
 			}
 			moves[old] = to + old[i:]
 		}
 		if moves[old] == old {
-			return nil, fmt.Errorf("%s is its address already: nothing to do", old)
+			return nil, fmt.Errorf("%s is already its address: nothing to do", old)
 		}
 		if now := moves[old]; slices.Contains(known, now) {
-			return nil, fmt.Errorf("%s cannot become %s: another session is on record there\nagentform state rm %s takes it off the record", old, now, quoted(now))
+			return nil, fmt.Errorf("%s cannot become %s: another session has that address\nagentform state rm %s removes it from the state", old, now, quoted(now))
 		}
 	}
 	return moves, nil
@@ -306,12 +306,12 @@ func runStatePush(ctx context.Context, a *app, file string, force bool) error {
 	return changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
 		err := store.Push(given, force)
 		if handleStale := (*state.StaleError)(nil); errors.As(err, &handleStale) {
-			return fmt.Errorf("%s cannot be pushed: %w\n--force pushes it all the same", file, err)
+			return fmt.Errorf("%s cannot be pushed: %w\n--force pushes it anyway", file, err)
 		}
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.env.Stdout, "Pushed: %s on record, serial %d\n", plaintext.Count(len(given.Sessions), "session"), store.State().Serial)
+		fmt.Fprintf(a.env.Stdout, "Pushed: %s in the state, serial %d\n", plaintext.Count(len(given.Sessions), "session"), store.State().Serial)
 		return nil
 	})
 }

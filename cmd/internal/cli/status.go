@@ -121,12 +121,12 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	}
 	switch s.supervisor() {
 	case api.HubSuspended:
-		fmt.Fprintf(a.env.Stdout, "supervisor: suspended (pid %d)\n  %s\n\n", s.holder.PID, hub.Continue(s.holder))
+		fmt.Fprintf(a.env.Stdout, "hub: suspended (pid %d)\n  %s\n\n", s.holder.PID, hub.Continue(s.holder))
 	case api.HubRuns:
-		fmt.Fprintf(a.env.Stdout, "supervisor: running (pid %d)\n\n", s.holder.PID)
+		fmt.Fprintf(a.env.Stdout, "hub: running (pid %d)\n\n", s.holder.PID)
 	case api.HubDown:
 		if fileExists(filepath.Join(s.project.Manifest.DataDir, hub.LockFile)) {
-			fmt.Fprint(a.env.Stdout, "supervisor: down (agentform serve runs it)\n\n")
+			fmt.Fprint(a.env.Stdout, "hub: not running (start it: agentform serve --detach)\n\n")
 		}
 	}
 	if err := view.Status(a.env.Stdout, a.out(), sessions, o.wide, time.Now()); err != nil {

@@ -47,7 +47,7 @@ func openTarget(ctx context.Context, a *app, typed string) (*target, error) {
 		}
 	}
 	if t.Record.ID == "" {
-		return nil, fmt.Errorf("%s has gone from the record just now", address)
+		return nil, fmt.Errorf("%s was just removed from the state", address)
 	}
 	if t.Diagnosis.State == session.StateUnknown {
 		return nil, fmt.Errorf("%s: its state is unknown: %s", address, t.Diagnosis.Detail)
@@ -66,9 +66,9 @@ func (t *target) checkRunning() error {
 	case t.Diagnosis.Alive != nil && *t.Diagnosis.Alive:
 		return nil
 	case t.Diagnosis.State == session.StateStopped:
-		return fmt.Errorf("%s is stopped (%s)\nagentform start %s, or agentform restart %s, runs it again", t.Record.Address, t.Diagnosis.Detail, name, name)
+		return fmt.Errorf("%s is stopped (%s)\nagentform start %s starts it", t.Record.Address, t.Diagnosis.Detail, name)
 	}
-	return fmt.Errorf("%s: %s\nagentform restart %s starts it again", t.Record.Address, t.Diagnosis.Detail, name)
+	return fmt.Errorf("%s: %s\nagentform restart %s restarts it", t.Record.Address, t.Diagnosis.Detail, name)
 }
 
 // place returns where the session runs, or where it ran last.
@@ -85,9 +85,9 @@ func (t *target) withRemedy(err error) error {
 	case errors.As(err, &dialog):
 		return fmt.Errorf("%w\nagentform answer %[2]s ANSWER answers it, agentform attach %[2]s shows it", err, quoted(t.Record.Address))
 	case errors.Is(err, session.ErrRefused):
-		return fmt.Errorf("%w\nagentform resume %s takes input again", err, quoted(t.Record.Address))
+		return fmt.Errorf("%w\nresume it: agentform resume %s", err, quoted(t.Record.Address))
 	case errors.Is(err, session.ErrGone):
-		return fmt.Errorf("%w\nagentform restart %s starts it again", err, quoted(t.Record.Address))
+		return fmt.Errorf("%w\nagentform restart %s restarts it", err, quoted(t.Record.Address))
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func poll(ctx context.Context, f func() error) error {
 // confirm names in its error the command line that needs no answer.
 func confirm(a *app, question, instead string) error {
 	if !terminal(a.env.Stdin) {
-		return fmt.Errorf("cannot ask for approval: standard input is not a terminal\nGo on with: %s", instead)
+		return fmt.Errorf("cannot ask for approval: standard input is not a terminal\nuse: %s", instead)
 	}
 	fmt.Fprintf(a.env.Stderr, "\n%s\n  Only 'yes' will be accepted: ", question)
 	answer, err := answer(a)

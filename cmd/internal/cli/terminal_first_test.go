@@ -55,7 +55,7 @@ func TestInitAsks(t *testing.T) {
 		has, without  []string // of the manifest; without has nil: there is none
 		shows, silent string
 	}{
-		"answers": {nil, [][2]string{{which, "3\r"}, {"Want claude or codex.", "2\r"}, {trust, "maybe\r"}, {"Want yes or no.", "Yes\r"}, {hub, "y\r"}}, 0,
+		"answers": {nil, [][2]string{{which, "3\r"}, {"Enter claude or codex.", "2\r"}, {trust, "maybe\r"}, {"Enter yes or no.", "Yes\r"}, {hub, "y\r"}}, 0,
 			[]string{`agent  = "codex"`, `agent "codex" {`, "trust = true", `hub = "auto"`}, nil, "Also installed: claude.", ""},
 		"defaults":       {nil, [][2]string{{which, "\r"}, {trust, "\r"}, {hub, "\r"}}, 0, []string{`agent  = "claude"`}, []string{"trust =", "hub ="}, "Next: agentform plan", ""},
 		"by name":        {nil, [][2]string{{which, "codex\r"}, {trust, "no\r"}, {hub, "n\r"}}, 0, []string{`agent  = "codex"`}, []string{"trust =", "hub ="}, "", ""},
@@ -64,7 +64,7 @@ func TestInitAsks(t *testing.T) {
 		"Ctrl-C":         {nil, [][2]string{{which, "2\r"}, {trust, "\x03"}}, 130, nil, nil, "Cancelled: nothing was written.", ""},
 		"Ctrl-C at once": {nil, [][2]string{{which, "\x03"}}, 130, nil, nil, "Cancelled: nothing was written.", ""},
 		"Ctrl-D":         {nil, [][2]string{{which, "1\r"}, {trust, "y\r"}, {hub, "\x04"}}, 1, nil, nil, "nothing was written", ""},
-		"another agent":  {[]string{"--agent", "cursor"}, nil, 1, nil, nil, "--agent cursor: want claude, codex or gemini", ""},
+		"another agent":  {[]string{"--agent", "cursor"}, nil, 1, nil, nil, "--agent cursor: must be claude, codex or gemini", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "")

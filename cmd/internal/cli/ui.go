@@ -28,9 +28,9 @@ import (
 func uiCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ui",
-		Short: "Watch and steer all sessions in the terminal",
-		Long: `Shows all sessions, those that need somebody first, and of the selected one its screen, diff,
-log, events, or the plan. It refreshes by itself, with and without a hub.
+		Short: "Watch and control all sessions in the terminal",
+		Long: `Shows all sessions, those that need attention first, and the screen, diff, log and events of
+the selected one, or the plan. It refreshes automatically, with and without a hub.
 
   enter      attach; Ctrl-b d returns
   a          answer the question
@@ -44,7 +44,7 @@ log, events, or the plan. It refreshes by itself, with and without a hub.
   :          any command; % is the selected session
   ?          all keys; q: quit
 
-Agents go on when it ends.`,
+Agents keep running when you quit.`,
 		Example: `  agentform ui
   agentform -C ~/src/shop ui
   ssh -t build.example.com agentform -C src/shop ui`,

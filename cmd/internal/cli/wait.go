@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
@@ -52,9 +53,9 @@ or on timeout. Blocked sessions are reported on standard error.`,
 			o.goal = follow.Goal(goal)
 			switch {
 			case !slices.Contains(follow.Goals(), o.goal):
-				return usageError{c.CommandPath(), fmt.Errorf("--for %q: want turn, done, blocked or ready", goal)}
+				return usageError{c.CommandPath(), fmt.Errorf("--for %q: must be turn, done, blocked or ready", goal)}
 			case o.timeout < 0:
-				return usageError{c.CommandPath(), errors.New("--timeout: want 0 or more")}
+				return usageError{c.CommandPath(), errors.New("--timeout: must be 0 or more")}
 			}
 			return runWait(c.Context(), a, args, o)
 		},
@@ -126,7 +127,7 @@ func (w *waiting) judge() (ended, reached bool) {
 
 func (w *waiting) reportProgress() error {
 	for _, x := range w.last.sessions {
-		now := view.Word(x)
+		now := status.Word(x)
 		if w.reported[x.Address] == now {
 			continue
 		}
@@ -185,8 +186,8 @@ func (w *waiting) errOver(all []view.Waited) error {
 		case x.State == "":
 			errs = append(errs, fmt.Errorf("%s is gone: there is nothing to wait for", x.Address))
 		default:
-			errs = append(errs, fmt.Errorf("%s is %s: it does nothing more by itself, so it cannot come to --for=%s\nagentform show %[4]s tells more, agentform restart %[4]s starts it again",
-				x.Address, view.Word(x.Session), w.goal, quoted(x.Address)))
+			errs = append(errs, fmt.Errorf("%s is %s and cannot reach --for=%s\nagentform show %[4]s shows why, agentform restart %[4]s restarts it",
+				x.Address, status.Word(x.Session), w.goal, quoted(x.Address)))
 		}
 	}
 	return errors.Join(errs...)

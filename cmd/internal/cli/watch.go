@@ -38,7 +38,7 @@ change. Each refresh takes two tmux calls. The manifest is read once.`,
   agentform watch --json | jq -r 'select(.new.status == "blocked") | .address'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.every < 0 {
-				return usageError{c.CommandPath(), errors.New("--interval: want 0 or more")}
+				return usageError{c.CommandPath(), errors.New("--interval: must be 0 or more")}
 			}
 			return runWatch(c.Context(), a, args, o)
 		},

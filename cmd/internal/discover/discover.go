@@ -125,7 +125,7 @@ func ask(ctx context.Context, socket string, agents map[string]config.Agent) ([]
 	case err != nil && asked.Err() != nil && ctx.Err() == nil:
 		return nil, fmt.Errorf("no answer within %v: it may be suspended", askTimeout)
 	case err != nil && strings.Contains(err.Error(), "protocol version mismatch"):
-		return nil, errors.New("it runs another version of tmux than the one on PATH: put its own first on PATH to adopt from it")
+		return nil, errors.New("it runs another version of tmux than the one on PATH: put its own version first on PATH to adopt from it")
 	case err != nil:
 		return nil, err
 	}

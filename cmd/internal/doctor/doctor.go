@@ -79,8 +79,8 @@ type Input struct {
 // Project examines a project. moved says that it was moved, where it may as well be a copy.
 func Project(ctx context.Context, in Input, fix, moved bool) []Finding {
 	var f findings
-	f.program(ctx, in, "tmux", "-V", "sessions live in it: install tmux 3.2 or later (apt-get install tmux, brew install tmux)")
-	f.program(ctx, in, "git", "--version", "workspaces are made with it: install git 2.30 or later (apt-get install git, brew install git)")
+	f.program(ctx, in, "tmux", "-V", "sessions run in it: install tmux 3.2 or later (apt-get install tmux, brew install tmux)")
+	f.program(ctx, in, "git", "--version", "worktrees need it: install git 2.30 or later (apt-get install git, brew install git)")
 	f.shim()
 	f.manifest(in)
 	if fix {
@@ -92,7 +92,7 @@ func Project(ctx context.Context, in Input, fix, moved bool) []Finding {
 	f.dataDir(ctx, in)
 	st, refused := f.state(in)
 	if h, runs := hub.Running(in.Manifest.DataDir); runs && hub.Suspended(h) {
-		f.warn("hub", fmt.Sprintf("process %d is stopped (SIGSTOP or Ctrl-Z): it restarts and notifies nothing", h.PID), fmt.Sprintf("kill -CONT %d", h.PID))
+		f.warn("hub", fmt.Sprintf("process %d is stopped (SIGSTOP or Ctrl-Z): it does not restart or notify anything", h.PID), fmt.Sprintf("kill -CONT %d", h.PID))
 	}
 	if !refused {
 		f.orphans(ctx, in, st)
@@ -121,10 +121,10 @@ func (f *findings) program(ctx context.Context, in Input, name, versionFlag, rem
 func (f *findings) shim() {
 	self, err := os.Executable()
 	if err == nil && environ.Executable(filepath.Join(filepath.Dir(self), install.Binary)) {
-		f.fine(install.Binary, "beside agentform")
+		f.fine(install.Binary, "next to agentform")
 		return
 	}
-	f.warn(install.Binary, "not beside agentform, which then takes its place for each session and needs more memory",
+	f.warn(install.Binary, "not found next to agentform; agentform is used instead and needs more memory",
 		"install both programs: go install ./cmd/...")
 }
 
@@ -133,7 +133,7 @@ func (f *findings) manifest(in Input) {
 	faults, _ := status.Severities(in.Problems)
 	switch {
 	case len(faults) > 0 && len(m.Files) == 0:
-		f.warn("manifest", "there is none in "+m.Root, "agentform init writes a first one")
+		f.warn("manifest", "not found in "+m.Root, "agentform init creates a starter manifest")
 	case len(faults) > 0:
 		f.fault("manifest", plaintext.Count(len(faults), "error"), "agentform validate shows them")
 	default:
@@ -147,7 +147,7 @@ func (f *findings) fixDotfiles(in Input) {
 			f.fault(d.Path, err.Error(), "fix the file and run agentform doctor --fix again")
 			continue
 		}
-		f.fine(d.Path, "written. Without what was added, "+d.Problem)
+		f.fine(d.Path, "written. Without the added settings, "+d.Problem)
 	}
 }
 
@@ -192,7 +192,7 @@ func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
 	}
 	f.fine("project", fmt.Sprintf("repaired after it was moved here: %s", plaintext.Count(repaired, "session")))
 	if across {
-		f.warn("project", "agents that run since before the move work in the directories that it removed", "agentform restart --all")
+		f.warn("project", "agents that have been running since before the move work in directories that no longer exist", "agentform restart --all")
 	}
 }
 
@@ -228,20 +228,20 @@ func (f *findings) dataDir(ctx context.Context, in Input) {
 		at = filepath.Dir(at)
 	}
 	if err := checkWritable(at); err != nil {
-		f.fault("data folder", "it cannot be written: "+err.Error(), "make it yours (chown, chmod), or give agentform another: agentform { data_dir = \"…\" }")
+		f.fault("data directory", "not writable: "+err.Error(), "fix its owner and mode (chown, chmod), or use another: agentform { data_dir = \"…\" }")
 	} else {
-		f.fine("data folder", dir)
+		f.fine("data directory", dir)
 	}
 	if exists(dir) {
 		if n := git.Tracked(ctx, dir); n > 0 {
-			f.warn("data folder", plaintext.Count(n, "file")+" of it in git's index, so commits contain them; runs of earlier versions held API keys",
-				"take them out: git -C "+plaintext.ShellWord(filepath.Dir(dir))+" rm -r --cached "+plaintext.ShellWord(filepath.Base(dir))+"; replace keys that were committed")
+			f.warn("data directory", plaintext.Count(n, "file")+" in git's index, so commits contain them; runs of earlier versions contained API keys",
+				"remove them from the index: git -C "+plaintext.ShellWord(filepath.Dir(dir))+" rm -r --cached "+plaintext.ShellWord(filepath.Base(dir))+"; replace keys that were committed")
 		}
 	}
 	if sockets, err := socketdir.Create(dir); err != nil {
-		f.fault("socket folder", err.Error(), "set XDG_RUNTIME_DIR to a short folder of your own")
+		f.fault("socket directory", err.Error(), "set XDG_RUNTIME_DIR to a short directory of your own")
 	} else {
-		f.fine("socket folder", sockets)
+		f.fine("socket directory", sockets)
 	}
 }
 
@@ -273,15 +273,15 @@ func (f *findings) state(in Input) (st state.State, refused bool) {
 		if problem, remedy := rebuild.Lost(in.Manifest, in.State); problem != "" {
 			f.warn("state", problem, remedy)
 		} else {
-			f.fine("state", "none yet: nothing is on record")
+			f.fine("state", "none yet")
 		}
 	case errors.Is(err, fs.ErrPermission):
-		f.fault("state", err.Error(), "make it yours: sudo chown -R "+in.User+" "+in.Manifest.DataDir)
+		f.fault("state", err.Error(), "fix its owner: sudo chown -R "+in.User+" "+in.Manifest.DataDir)
 	case err != nil:
-		f.fault("state", err.Error(), "agentform state rebuild restores it from what the sessions left")
+		f.fault("state", err.Error(), "agentform state rebuild restores it from the sessions' own records")
 	default:
 		st = s
-		f.fine("state", fmt.Sprintf("%s on record, serial %d", plaintext.Count(len(s.Sessions), "session"), s.Serial))
+		f.fine("state", fmt.Sprintf("%s in the state, serial %d", plaintext.Count(len(s.Sessions), "session"), s.Serial))
 		for _, r := range s.Sessions {
 			if d := engine.Diagnose(&r, nil, session.World{Here: in.Owner}); d.Reason == plan.ReasonElsewhere {
 				f.warn(string(r.Address), d.Detail, "")
@@ -302,7 +302,7 @@ func (f *findings) unusedWorkspaces(in Input, st state.State) {
 	found, _ := filepath.Glob(filepath.Join(in.Manifest.DataDir, "workspaces", "*", "*")) // fails only for a bad pattern
 	for _, path := range found {
 		if !used[path] {
-			f.warn("workspace", path+" is kept, and no session on record or in the manifest uses it", "agentform prune shows whether anything in it would be lost, and removes it if not")
+			f.warn("workspace", path+" is unused: no session in the state or the manifest has it", "agentform prune shows unsaved work in it, and removes it if there is none")
 		}
 	}
 }

@@ -20,12 +20,12 @@ func (f *findings) notifications(ctx context.Context, in Input) {
 			continue
 		}
 		if slices.Contains([]string{notify.Slack, notify.Discord, notify.Telegram}, n.Preset) && n.Webhook != "" {
-			f.warn(subject, "its address, which whoever reads it can post to, is in the manifest", `put it into a secret: webhook_secret = "NAME"`)
+			f.warn(subject, "its address, to which anyone who knows it can post, is in the manifest", `use a secret: webhook_secret = "NAME"`)
 		}
 		if in.Notify == nil {
-			f.fine(subject, cmp.Or(n.Preset, targetKind(n))+"; agentform doctor --notify tries it")
+			f.fine(subject, cmp.Or(n.Preset, targetKind(n))+"; test it with: agentform doctor --notify")
 		} else if err := in.Notify(ctx, n); err != nil {
-			f.fault(subject, "the test notification was not delivered: "+err.Error(), "fix what it names and try again: agentform doctor --notify")
+			f.fault(subject, "the test notification was not delivered: "+err.Error(), "fix this and try again: agentform doctor --notify")
 		} else {
 			f.fine(subject, "the test notification was delivered")
 		}
@@ -41,7 +41,7 @@ func targetKind(n config.Notify) string {
 
 // missingForNotify returns what this machine lacks for a notify block.
 func missingForNotify(in Input, n config.Notify) (problem, remedy string) {
-	program, remedy := "", "install it, or name another command"
+	program, remedy := "", "install it, or use another command"
 	switch {
 	case len(n.Command) > 0:
 		program = n.Command[0]

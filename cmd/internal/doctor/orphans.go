@@ -27,7 +27,7 @@ func (f *findings) orphans(ctx context.Context, in Input, st state.State) {
 }
 
 func (f *findings) engine(ctx context.Context, in Input, st state.State, name string, spec session.RuntimeSpec) {
-	subject, remedy := name, "look by hand; nothing is done with sessions that cannot be seen"
+	subject, remedy := name, "inspect manually; sessions that cannot be inspected are not changed"
 	_, installed := in.Environ.Program(spec.Kind, in.Dir)
 	switch server := spec.Traits().Server; {
 	case server != "":
@@ -40,9 +40,9 @@ func (f *findings) engine(ctx context.Context, in Input, st state.State, name st
 		}
 	case spec.Kind == "docker":
 		if !installed {
-			f.warn("docker command", "not on PATH", "attach leads into containers by it: install it (docker.io, docker-ce-cli, brew install docker); all else does without")
+			f.warn("docker command", "not on PATH", "attach needs it for containers: install it (docker.io, docker-ce-cli, brew install docker); everything else works without it")
 		}
-		remedy = "docker version shows whether it is mended; until then sessions in containers are unknown, and nothing is done with them"
+		remedy = "check with: docker version; until then sessions in containers are unknown and not changed"
 	}
 	r, err := in.Reconciler.Opened(st.Lineage, spec)
 	if err != nil {
@@ -66,7 +66,7 @@ func (f *findings) engine(ctx context.Context, in Input, st state.State, name st
 		}
 	}
 	if orphans == 0 {
-		f.fine(subject, plaintext.Count(len(lives), "session")+", all accounted for")
+		f.fine(subject, plaintext.Count(len(lives), "session")+", no orphans")
 	}
 }
 
@@ -80,21 +80,21 @@ func managed(l session.Live, dataDir string) bool {
 
 func (f *findings) orphan(l session.Live, lineage string) {
 	name := l.Location.Name
-	end := fmt.Sprintf("to end it: tmux -S %s kill-session -t '=%s'", l.Location.Socket, name)
+	end := fmt.Sprintf("to stop it: tmux -S %s kill-session -t '=%s'", l.Location.Socket, name)
 	if l.Location.Container != "" {
-		name, end = "container "+name, "to end it: docker rm -f "+name
+		name, end = "container "+name, "to stop it: docker rm -f "+name
 	}
 	subject := string(l.Mark.Address)
 	switch {
 	case lineage == l.Mark.Project && l.Copied:
-		f.warn(subject, name+" bears the labels of the session's own container, and is left alone", end)
+		f.warn(subject, name+" has the labels of the session's container, and is not touched", end)
 	case lineage == l.Mark.Project:
-		f.warn(subject, name+" lives and is not on record", "agentform apply adopts it if the manifest declares it; "+end)
+		f.warn(subject, name+" is running but not in the state", "agentform apply adopts it if the manifest declares it; "+end)
 	case lineage == "":
-		f.warn(subject, name+" runs and the state that had it is lost with its lineage",
+		f.warn(subject, name+" is running, and its state is lost with its lineage",
 			"to restore the state: agentform state rebuild; "+end)
 	default:
-		f.warn(subject, name+" lives and is of another state than this one", end)
+		f.warn(subject, name+" is running and belongs to another state", end)
 	}
 }
 

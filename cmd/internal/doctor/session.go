@@ -43,7 +43,7 @@ func Session(in SessionInput) []Finding {
 		f.fine(string(shown.Address), detail)
 	}
 	if in.Live == nil && in.Record.Location == (session.Location{}) {
-		f.fine("run", "it was never started: there is no place and no session file to look for")
+		f.fine("run", "never started: it has no tmux session or container and no session file")
 		return f
 	}
 	if shown.State != session.StateStopped {
@@ -66,11 +66,11 @@ func (f *findings) reach(in SessionInput) {
 	facts, err := rundir.ReadFacts(in.RunDir)
 	switch {
 	case facts.Agent.Alive():
-		f.fine("agent", fmt.Sprintf("process %d runs", facts.Agent.PID))
+		f.fine("agent", fmt.Sprintf("process %d is running", facts.Agent.PID))
 	case facts.Agent.PID > 0:
-		f.warn("agent", fmt.Sprintf("process %d does not run", facts.Agent.PID), fmt.Sprintf("agentform logs %s shows what it did last", plaintext.ShellWord(r.Address.Short())))
+		f.warn("agent", fmt.Sprintf("process %d is not running", facts.Agent.PID), fmt.Sprintf("agentform logs %s shows what it did last", plaintext.ShellWord(r.Address.Short())))
 	default:
-		f.warn("agent", "its process is not known: "+in.RunDir+" does not tell", "")
+		f.warn("agent", "its process is not known: "+in.RunDir+" does not report it", "")
 	}
 	if err != nil {
 		f.warn("run", err.Error(), "")
@@ -96,25 +96,25 @@ func (f *findings) tmuxSession(in SessionInput, facts rundir.Facts) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && server > 1:
 		f.warn("tmux session", fmt.Sprintf("the socket %s of its tmux server (process %d) does not exist", socket, server),
-			fmt.Sprintf("make the server create it again: mkdir -p -m 700 %s && kill -USR1 %d\nthen look: %s", filepath.Dir(socket), server, list))
+			fmt.Sprintf("make the server recreate it: mkdir -p -m 700 %s && kill -USR1 %d\nthen check: %s", filepath.Dir(socket), server, list))
 	case errors.Is(err, fs.ErrNotExist):
-		f.warn("tmux session", "the socket "+socket+" of its tmux server does not exist", "look for the server: pgrep -af tmux")
+		f.warn("tmux session", "the socket "+socket+" of its tmux server does not exist", "find the server: pgrep -af tmux")
 	case err != nil:
 		f.warn("tmux session", err.Error(), "")
 	default:
-		problem := fmt.Sprintf("no session of agentform is called %s on %s", r.Location.Name, socket)
+		problem := fmt.Sprintf("agentform has no session named %s on %s", r.Location.Name, socket)
 		if own := r.Spec.Runtime.Socket; own != "" {
 			problem += fmt.Sprintf("; runtime socket %q is looked up below TMUX_TMPDIR (%s)", own, in.Environ.Get("TMUX_TMPDIR"))
 		}
 		f.warn("tmux session", problem,
-			fmt.Sprintf("look: %s\nits mark: tmux -S %s show-options -v -t '=%s' @agentform", list, socket, r.Location.Name))
+			fmt.Sprintf("inspect: %s\nits mark: tmux -S %s show-options -v -t '=%s' @agentform", list, socket, r.Location.Name))
 	}
 }
 
 func (f *findings) shimSocket(facts rundir.Facts) {
 	if _, err := os.Lstat(facts.Socket); err != nil {
 		f.warn("shim", fmt.Sprintf("its socket %s does not exist: pause by freezing, heartbeats and changes of the timeout fail; stop works", facts.Socket),
-			"it is created again when the session is next restarted; until then leave the agent alone")
+			"it is created again when the session is next restarted; until then do not touch the agent")
 		return
 	}
 	f.fine("shim", fmt.Sprintf("process %d, %s", facts.Shim.PID, facts.Socket))
@@ -127,12 +127,12 @@ func (f *findings) sessionFile(in SessionInput, shown api.Session) {
 	r := *in.Record
 	adapter, of := agent.For(r.Spec.Agent), in.Activity.Lookup(r)
 	if in.Activity.InImage(r) {
-		f.fine(subject, "in the container, where it is not looked for: its screen shows what it does")
+		f.fine(subject, "in the container, where it is not read: its screen shows what it does")
 		return
 	}
 	searched := sessionfile.Search(adapter, of)
 	if len(searched) == 0 {
-		f.fine(subject, fmt.Sprintf("agent %q keeps none that is known: its screen shows what it does", r.Spec.Agent.Name))
+		f.fine(subject, fmt.Sprintf("agent %q has no known session file: its screen shows what it does", r.Spec.Agent.Name))
 		return
 	}
 	if shown.Transcripts.Native != "" {
@@ -144,7 +144,7 @@ func (f *findings) sessionFile(in SessionInput, shown api.Session) {
 		expected += ", conversation " + of.Conversation
 	}
 	lines := []string{expected + ", run started " + localTime(of.StartedAt)}
-	commands := []string{fmt.Sprintf("look at the screen: agentform capture %s", plaintext.ShellWord(r.Address.Short()))}
+	commands := []string{fmt.Sprintf("check the screen: agentform capture %s", plaintext.ShellWord(r.Address.Short()))}
 	for _, place := range searched {
 		lines = append(lines, candidates(place)...)
 		commands = append(commands, "ls -lt "+strings.ReplaceAll(place.Pattern, " ", `\ `))
@@ -153,7 +153,7 @@ func (f *findings) sessionFile(in SessionInput, shown api.Session) {
 		f.warn(subject, strings.Join(lines, "\n"), strings.Join(commands, "\n"))
 		return
 	}
-	f.fine(subject, strings.Join(append(lines, "that is usual until it has been given something"), "\n"))
+	f.fine(subject, strings.Join(append(lines, "this is normal until it gets its first prompt"), "\n"))
 }
 
 func candidates(s sessionfile.Searched) []string {

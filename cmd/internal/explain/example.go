@@ -96,7 +96,7 @@ func sample(path string, a Attribute) string {
 			return value
 		}
 	}
-	if len(a.Values) > 0 && a.Type == "text" {
+	if len(a.Values) > 0 && a.Type == "string" {
 		return fmt.Sprintf("%q", a.Values[0])
 	}
 	if value := byType()[a.Type]; value != "" {

@@ -101,8 +101,7 @@ func summary(a Attribute) string {
 func typeWords(t string) string { return cmp.Or(types[t], t) }
 
 var types = map[string]string{
-	"text": "string", "texts": "list of strings", "true or texts": "true or list of strings", "true or false": "bool",
-	"regex": "regular expression", "regexes": "list of regular expressions", "map": "map of strings",
+	"true or false": "bool", "regex": "regular expression", "list of regexes": "list of regular expressions", "map": "map of strings",
 	"command": "list of strings", "sessions": "list of sessions",
 }
 

@@ -31,6 +31,6 @@ func run(args []string) error {
 		}
 		return os.WriteFile(path, []byte(made), 0o644)
 	default:
-		return fmt.Errorf("%q: want man or reference", what)
+		return fmt.Errorf("%q: must be man or reference", what)
 	}
 }

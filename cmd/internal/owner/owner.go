@@ -135,7 +135,7 @@ func (e *MovedError) Error() string {
 	if from == to {
 		from, to = e.From.DataDir, e.To.DataDir
 	}
-	return fmt.Sprintf("the project was moved from %s to %s, and its sessions (%d) still name the old place; nothing was changed; to repair it: agentform doctor --fix (running sessions keep running), or move it back",
+	return fmt.Sprintf("the project was moved from %s to %s, and its sessions (%d) still refer to the old directory; nothing was changed; to repair it: agentform doctor --fix (running sessions keep running), or move it back",
 		from, to, len(e.Sessions))
 }
 
@@ -234,7 +234,7 @@ func Keep(sockets string, here session.Owner, project string) error {
 		return os.Chmod(path, 0o600) // whoever opened it to others
 	}
 	if err := os.WriteFile(path, b, 0o600); err != nil {
-		return fmt.Errorf("write down whose sockets these are: %w", err)
+		return fmt.Errorf("record the owner of the sockets: %w", err)
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (h Host) Sessions(specs []session.Spec, how session.Severity) []session.Dia
 		case strings.Contains(command, "/"), command == "":
 			report(s.Address, how, err.Error(), "agent %q cannot be started", s.Agent.Name)
 		default:
-			report(s.Address, how, "it is not on PATH: install it, or give agent."+s.Agent.Name+" another command",
+			report(s.Address, how, "it is not on PATH: install it, or set another command in agent."+s.Agent.Name+" another command",
 				"agent %q: command %q is not installed", s.Agent.Name, command)
 		}
 	}
@@ -156,11 +156,11 @@ func (h Host) obstacles(specs []session.Spec) []session.Diagnostic {
 		}
 	}
 	for _, d := range h.Dotfiles(specs) {
-		remedy := "agentform doctor --fix adds what it looks for to " + d.Path
+		remedy := "agentform doctor --fix adds the missing settings to " + d.Path
 		if d.Err != nil {
-			remedy = fmt.Sprintf("what it looks for cannot be added: %v", d.Err)
+			remedy = fmt.Sprintf("the missing settings cannot be added: %v", d.Err)
 		}
-		found = append(found, session.Diagnostic{Severity: session.Warning, Summary: fmt.Sprintf("agent %q will ask before it works", d.agent), Detail: d.Problem + "\n" + remedy + neededBy(d.needed)})
+		found = append(found, session.Diagnostic{Severity: session.Warning, Summary: fmt.Sprintf("agent %q will ask before it starts working", d.agent), Detail: d.Problem + "\n" + remedy + neededBy(d.needed)})
 	}
 	return found
 }
@@ -175,10 +175,10 @@ func (h Host) Programs(specs []session.Spec, how session.Severity) []session.Dia
 		}
 	}
 	if len(specs) == 0 || slices.ContainsFunc(specs, func(s session.Spec) bool { return !s.Runtime.Traits().OwnHome }) {
-		need("tmux", "sessions live in it", "3.2")
+		need("tmux", "sessions run in it", "3.2")
 	}
 	if slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Workspace.Mode != session.Plain }) {
-		need("git", "workspaces are made with it", "2.30")
+		need("git", "worktrees need it", "2.30")
 	}
 	return found
 }
@@ -208,7 +208,7 @@ func (h Host) withoutCommit(ctx context.Context, specs []session.Spec, how sessi
 		checked[repo] = true
 		if has, err := git.HasCommits(ctx, repo); err == nil && !has { // apply reports what else is wrong with it
 			found = append(found, session.Diagnostic{Severity: how, Summary: fmt.Sprintf("repository %s has no commit yet", repo),
-				Detail: "a branch begins at a commit. This makes one:\n  " + FirstCommit})
+				Detail: "a branch starts at a commit. Create one with:\n  " + FirstCommit})
 		}
 	}
 	return found
@@ -261,7 +261,7 @@ func (h Host) missingImages(ctx context.Context, lineage string, specs []session
 		var missing *docker.ImageError
 		if err := docker.CheckImage(ctx, engine, key[1]); errors.As(err, &missing) {
 			found = append(found, session.Diagnostic{Severity: session.Warning, Address: needed[key][0], Range: h.declared(needed[key][0]),
-				Summary: fmt.Sprintf("image %s is not there", key[1]), Detail: missing.Error() + neededBy(needed[key])})
+				Summary: fmt.Sprintf("image %s does not exist", key[1]), Detail: missing.Error() + neededBy(needed[key])})
 		}
 		engine.Close()
 	}

@@ -61,7 +61,7 @@ func (p *Project) lastEnviron(address session.Address) ([]string, error) {
 	for _, name := range names {
 		value, err := p.Secrets.Fetch(name)
 		if err != nil {
-			return nil, fmt.Errorf("secret %s cannot be had: %w", name, err)
+			return nil, fmt.Errorf("secret %s is not available: %w", name, err)
 		}
 		env = append(env, name+"="+value)
 	}

@@ -137,7 +137,7 @@ func hooks(dataDir string) func() ([]string, error) {
 func (p *Project) secret(name string) (string, bool) {
 	v, err := p.Secrets.Value(name)
 	if err != nil {
-		p.Log.Warn("a secret cannot be had", "name", name, "error", err)
+		p.Log.Warn("a secret is not available", "name", name, "error", err)
 	}
 	return v, err == nil
 }

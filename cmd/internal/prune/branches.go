@@ -71,7 +71,7 @@ func (x *search) branch(ctx context.Context, repo, branch string, ref git.Ref) e
 	if slices.ContainsFunc(x.found, func(l Leftover) bool { return l.Kind == Branch && l.Path == ref.Name }) {
 		return nil
 	}
-	l := Leftover{Kind: Branch, Path: ref.Name, Action: Keep, Reason: "it is not merged", repo: repo, ref: ref}
+	l := Leftover{Kind: Branch, Path: ref.Name, Action: Keep, Reason: "not merged", repo: repo, ref: ref}
 	base, err := git.MergedInto(ctx, repo, branch, ref.Commit)
 	if err != nil {
 		return err
@@ -85,9 +85,9 @@ func (x *search) branch(ctx context.Context, repo, branch string, ref git.Ref) e
 	})
 	switch {
 	case base != "" && strings.HasPrefix(ref.Name, heads) && len(at) > 0:
-		l.Reason = "it is merged into " + base + ", and checked out at " + at[0]
+		l.Reason = "merged into " + base + ", and checked out at " + at[0]
 	case base != "":
-		l.Action, l.Reason = Remove, fmt.Sprintf("it is merged into %s (at %s)", base, ref.Commit[:7])
+		l.Action, l.Reason = Remove, fmt.Sprintf("merged into %s (at %s)", base, ref.Commit[:7])
 	}
 	x.found = append(x.found, l)
 	return nil

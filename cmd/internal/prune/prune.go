@@ -90,7 +90,7 @@ func Find(ctx context.Context, in Input) ([]Leftover, error) {
 		x.lives, err = rt.Observe(ctx, false)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it cannot be told what is needed: %w", err)
+		return nil, fmt.Errorf("cannot determine what is needed: %w", err)
 	}
 	x.observeContainers(ctx)
 	for _, r := range in.Records {
@@ -187,7 +187,7 @@ func (x *search) workspaces(ctx context.Context) {
 		}
 		if !config.IsWorkspaceName(of.Name()) {
 			if !slices.ContainsFunc(x.Records, func(r session.Record) bool { return within(r.Tree.Path, dir) }) {
-				x.add(Workspace, dir, Keep, "agentform did not make it")
+				x.add(Workspace, dir, Keep, "not created by agentform")
 			}
 			continue
 		}
@@ -208,31 +208,31 @@ func within(path, dir string) bool {
 func (x *search) workspace(ctx context.Context, path string) (Action, string) {
 	for _, l := range x.lives {
 		if within(l.Dir, path) {
-			return Keep, fmt.Sprintf("%s, which is not on record, lives in it", l.Location.Name)
+			return Keep, fmt.Sprintf("%s, which is not in the state, runs in it", l.Location.Name)
 		}
 	}
 	co := inspect(path)
 	switch {
 	case co.Err != nil:
-		return Keep, "it cannot be told what is in it: " + co.Err.Error()
+		return Keep, "cannot be read: " + co.Err.Error()
 	case co.Empty:
-		return Remove, "it is empty"
+		return Remove, "empty"
 	case !co.Git:
-		return Keep, "it is not in git, so nothing tells what would be lost"
+		return Keep, "not in git, so unsaved work cannot be detected"
 	case co.Repo == filepath.Join(path, ".git"):
-		return Keep, "it is a clone: what it holds may be nowhere else, and agentform runs no git in it; look, and remove it by hand"
+		return Keep, "a clone: its commits may be nowhere else, and agentform runs no git in it; inspect it and remove it manually"
 	}
 	risk, err := git.AtRisk(ctx, path, co.Repo)
 	switch {
 	case err != nil:
-		return Keep, "it cannot be told what would be lost: " + err.Error()
+		return Keep, "cannot check for unsaved work: " + err.Error()
 	case risk.Any():
 		return Keep, "it holds " + risk.String()
 	case co.Branch == "":
-		return Remove, "it is clean"
+		return Remove, "clean"
 	}
 	x.checkouts = append(x.checkouts, co)
-	return Remove, "it is clean; its branch " + co.Branch + " stays"
+	return Remove, "clean; branch " + co.Branch + " is kept"
 }
 
 // inspect never runs git in a clone: nothing says how far its agent is to be trusted.
@@ -253,11 +253,11 @@ func (x *search) oldRuns() {
 		switch {
 		case f.Shim.Alive() || f.Agent.Alive():
 			x.runs[e.Name()] = true
-			x.add(Run, path, Keep, "a process of it lives")
+			x.add(Run, path, Keep, "one of its processes is running")
 		case err != nil:
-			x.add(Run, path, Remove, "no session needs it; it is damaged")
+			x.add(Run, path, Remove, "unused; damaged")
 		default:
-			x.add(Run, path, Remove, "no session needs it")
+			x.add(Run, path, Remove, "unused")
 		}
 	}
 }
@@ -308,12 +308,12 @@ func (x *search) containers() {
 	}
 	for _, e := range entries(x.path("containers")) {
 		if e.IsDir() && !used[e.Name()] {
-			x.add(Run, x.path("containers", e.Name()), Remove, "its container is gone")
+			x.add(Run, x.path("containers", e.Name()), Remove, "its container no longer exists")
 		}
 	}
 	for _, e := range entries(x.path("runs")) {
 		if !x.runs[e.Name()] && x.contained(e.Name()) {
-			x.add(Run, x.path("runs", e.Name()), Remove, "no session needs it")
+			x.add(Run, x.path("runs", e.Name()), Remove, "unused")
 		}
 	}
 }
@@ -330,7 +330,7 @@ func (x *search) prompts() {
 	}
 	for _, e := range entries(x.path("blobs")) {
 		if e.Type().IsRegular() && !used[e.Name()] {
-			x.add(Prompt, x.path("blobs", e.Name()), Remove, "no session has it")
+			x.add(Prompt, x.path("blobs", e.Name()), Remove, "unused")
 		}
 	}
 }
@@ -367,7 +367,7 @@ func (x *search) shims() {
 	})
 	for i, path := range all {
 		if i > 0 && !used[path] {
-			x.add(Shim, path, Remove, "a newer one is there, and no session needs it")
+			x.add(Shim, path, Remove, "unused; a newer one exists")
 		}
 	}
 }
@@ -385,14 +385,14 @@ func (x *search) sockets(ctx context.Context) {
 		switch {
 		case prefix == "tmux" && e.Type() == os.ModeSymlink:
 			if to, err := os.Readlink(path); err == nil && !needed[to] {
-				x.add(Socket, path, Remove, "nothing of ours is on "+to)
+				x.add(Socket, path, Remove, "no managed session is on "+to)
 			}
 		case e.Type() == os.ModeSocket && (prefix == "tmux" || path == x.HubSocket || prefix == "g" && !x.runs[run]):
 			if dead(ctx, path) {
 				x.add(Socket, path, Remove, "nobody listens on it")
 			}
 		case prefix == "s" && e.Type().IsRegular() && !x.runs[run]:
-			x.add(Socket, path, Remove, "secrets of a run that never began")
+			x.add(Socket, path, Remove, "secrets of a run that never started")
 		}
 	}
 }

@@ -165,7 +165,7 @@ func (x *Found) addRunning(in Input, l session.Live) {
 	}
 	spec := in.Launched(l.Mark.Run)
 	if l.Mark.Project != x.State.Lineage || spec == nil {
-		x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: it belongs to another state, or what it was started with is lost", l.Mark.Address, l.Location.Name))
+		x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: it belongs to another state, or its start settings are lost", l.Mark.Address, l.Location.Name))
 		return
 	}
 	spec.Address = l.Mark.Address
@@ -206,7 +206,7 @@ func (x *Found) addRuns(in Input) {
 		}
 		l := session.Live{Mark: session.Mark{ID: spec.Address.Block() + "-" + f.run[:min(len(f.run), 8)], Run: f.run},
 			Location: session.Location{Runtime: spec.Runtime.Kind}, Started: f.StartedAt, BootID: f.BootID}
-		detail := fmt.Sprintf("its agent runs (process %d)", f.Agent.PID)
+		detail := fmt.Sprintf("its agent is running (process %d)", f.Agent.PID)
 		r := x.restore(in, l, *spec)
 		if stopped {
 			detail = "stopped"
@@ -236,7 +236,7 @@ func describe(m state.Mirror, l session.Live, runs bool) string {
 	r := m.Record
 	text := cmp.Or(string(m.State), "recorded")
 	if o := r.Override; o != nil {
-		text += fmt.Sprintf(", told to be %s by %s", o.Desired, o.By)
+		text += fmt.Sprintf(", set to %s by %s", o.Desired, o.By)
 	}
 	if r.Origin != session.FromManifest {
 		text += ", from " + string(r.Origin)
@@ -254,6 +254,6 @@ func Lost(m *config.Manifest, statePath string) (problem, remedy string) {
 	if len(mirrors) == 0 {
 		return "", ""
 	}
-	return fmt.Sprintf("there is no state at %s, and %s left a record", statePath, plaintext.Count(len(mirrors), "session")),
+	return fmt.Sprintf("there is no state at %s, but %s left a record", statePath, plaintext.Count(len(mirrors), "session")),
 		"to restore what was stopped, paused or started by agentform run: agentform state rebuild"
 }

@@ -88,11 +88,11 @@ func (s *Store) Fetch(name string) (string, error) {
 	switch {
 	case err != nil:
 	case len(b) == 0:
-		err = errors.New("it is empty")
+		err = errors.New("empty")
 	case len(b) > maxValue:
 		err = fmt.Errorf("it is longer than %d KiB", maxValue>>10)
 	case bytes.IndexByte(b, 0) >= 0:
-		err = errors.New("it holds a NUL character, which no environment can carry")
+		err = errors.New("it contains a NUL character, which environment variables cannot have")
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", origin(src), err)

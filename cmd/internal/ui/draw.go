@@ -435,7 +435,7 @@ var helpText = [][2]string{
 	{"PgUp PgDn", "scroll the page; J K by a line, ← → sideways"},
 	{"z", "page over the whole width"},
 	{"ctrl+r", "load again"},
-	{"q  ctrl+c", "quit; the agents go on"},
+	{"q  ctrl+c", "quit; the agents keep running"},
 }
 
 func helpOf(m Model) []string {

@@ -97,7 +97,7 @@ func act(m *Model, key string, row Row) []any {
 		return []any{Terminal{Args: []string{"attach", "--", string(row.Address)}}}
 	case "a":
 		if row.Question == nil {
-			m.say(row.Address.Short()+" shows no question that can be answered here: enter attaches, s sends text", true)
+			m.say(row.Address.Short()+" has no question that can be answered here: enter attaches, s sends text", true)
 			return nil
 		}
 		m.question = row.Question

@@ -30,7 +30,7 @@ func Adoptable(w io.Writer, s Style, found discover.Found, addresses map[string]
 	if len(rows) > 0 {
 		p.table("", []column{{title: "SOCKET", min: 8}, {title: "SESSION", min: 8}, {title: "AGENT"}, {title: "BRANCH", min: 10}, {title: "IDLE", right: true}}, rows)
 	} else {
-		p.line("No agent runs in your tmux servers that agentform does not manage.")
+		p.line("No unmanaged agent runs in your tmux servers.")
 	}
 	for _, x := range found.Sessions {
 		if x.Problem != "" {
@@ -46,9 +46,9 @@ func Adoptable(w io.Writer, s Style, found discover.Found, addresses map[string]
 	p.blank()
 	switch {
 	case managed == 1:
-		p.line("1 more session is managed by agentform already.")
+		p.line("1 more session is already managed by agentform.")
 	case managed > 1:
-		p.line(fmt.Sprintf("%d more sessions are managed by agentform already.", managed))
+		p.line(fmt.Sprintf("%d more sessions are already managed by agentform.", managed))
 	}
 	if first != "" {
 		p.line("Adopt one:        " + p.paint(noInk, first))

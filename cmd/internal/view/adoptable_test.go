@@ -28,7 +28,7 @@ func TestAdoptable(t *testing.T) {
 	styles(t, "adoptable", true, func(w io.Writer, s Style) error { return Adoptable(w, s, found, addresses, 1, at) })
 	golden(t, "adoptable.json", func(w io.Writer) error { return AdoptableJSON(w, found, addresses) })
 	var b bytes.Buffer
-	if err := Adoptable(&b, Style{}, discover.Found{}, nil, 0, at); err != nil || !strings.Contains(b.String(), "No agent runs in your tmux servers") {
+	if err := Adoptable(&b, Style{}, discover.Found{}, nil, 0, at); err != nil || !strings.Contains(b.String(), "No unmanaged agent runs in your tmux servers") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }

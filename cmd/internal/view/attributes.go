@@ -51,12 +51,12 @@ func writeWorkspaceFate(p *page, r session.Record, work string) {
 	if r.Tree.Path == "" {
 		return
 	}
-	fate := "stays"
+	fate := "is kept"
 	if r.Tree.Created && r.Spec.Workspace.OnDestroy == session.RemoveClean {
-		fate = "is removed, unless work would be lost"
+		fate = "will be removed if it has no unsaved work"
 	}
 	if work != "" {
-		p.line("      ", p.paint(yellow, "workspace "+r.Tree.Path+" is kept: it holds "+work))
+		p.line("      ", p.paint(yellow, "workspace "+r.Tree.Path+" is kept: it has "+work))
 		return
 	}
 	p.line("      ", p.paint(dim, "workspace "+r.Tree.Path+" "+fate))

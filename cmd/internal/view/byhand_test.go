@@ -60,11 +60,11 @@ func TestByHand(t *testing.T) {
 			action = prune.Removed
 		}
 		return []prune.Leftover{
-			{Kind: "workspace", Path: data + "/workspaces/api-5e897c/agents-api", Bytes: 4_200_000, Action: action, Reason: "it is clean; its branch agents/api stays"},
+			{Kind: "workspace", Path: data + "/workspaces/api-5e897c/agents-api", Bytes: 4_200_000, Action: action, Reason: "clean; branch agents/api is kept"},
 			{Kind: "workspace", Path: data + "/workspaces/web-1a2b3c/agents-web", Bytes: 12_000, Action: prune.Keep, Reason: "it holds 2 uncommitted changes"},
-			{Kind: "branch", Path: "refs/heads/agents/docs", Action: action, Reason: "it is merged into main (at f1ff7ee)"},
-			{Kind: "run", Path: data + "/runs/00112233445566aa", Bytes: 2300, Action: action, Reason: "no session needs it"},
-			{Kind: "run", Path: data + "/runs/00112233445566bb", Bytes: 2300, Action: action, Reason: "no session needs it"},
+			{Kind: "branch", Path: "refs/heads/agents/docs", Action: action, Reason: "merged into main (at f1ff7ee)"},
+			{Kind: "run", Path: data + "/runs/00112233445566aa", Bytes: 2300, Action: action, Reason: "unused"},
+			{Kind: "run", Path: data + "/runs/00112233445566bb", Bytes: 2300, Action: action, Reason: "unused"},
 			{Kind: "prompt", Path: data + "/blobs/ab12", Bytes: 17, Action: prune.Failed, Reason: "remove /blobs/ab12: permission denied"},
 		}
 	}
@@ -91,7 +91,7 @@ func TestMovedAndImported(t *testing.T) {
 	spec := *wanted(spec("session.new", "agents/new"))
 	p := plan.Plan{Complete: true, At: at, Changes: []plan.Change{
 		{Address: "session.new", Action: plan.Update, Reason: plan.ReasonMoved, Detail: "it was session.old", Moved: "session.old", After: &spec},
-		{Address: "session.web", Action: plan.Adopt, Reason: plan.ReasonImport, Detail: "taken over as it runs: tmux:default/web", Import: "tmux:default/web", After: &spec},
+		{Address: "session.web", Action: plan.Adopt, Reason: plan.ReasonImport, Detail: "adopted while running: tmux:default/web", Import: "tmux:default/web", After: &spec},
 	}}
 	var text, doc bytes.Buffer
 	if err := Plan(&text, Style{}, p, false); err != nil {
@@ -101,7 +101,7 @@ func TestMovedAndImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"~ session.new (was session.old) will be updated in place: it was session.old\n",
-		"> session.web will be adopted: taken over as it runs: tmux:default/web\n"} {
+		"> session.web will be adopted: adopted while running: tmux:default/web\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the plan does not say %q:\n%s", want, &text)
 		}

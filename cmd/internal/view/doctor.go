@@ -43,7 +43,7 @@ func Doctor(w io.Writer, s Style, findings []doctor.Finding) error {
 	case warnings > 0:
 		p.line(p.paint(yellow, problemCounts(0, warnings)))
 	default:
-		p.line(p.paint(green, "All is well."))
+		p.line(p.paint(green, "No problems found."))
 	}
 	return p.flush(w)
 }

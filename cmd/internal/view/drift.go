@@ -85,41 +85,40 @@ func (i DriftItem) Words() string {
 
 // Verdict says that there is no drift only if everything was inspected.
 func (r DriftReport) Verdict() string {
-	const unseen = " What is live is unknown: nothing was looked at (offline)."
+	const unseen = " Running sessions were not checked (--offline)."
 	c, n := r.count(), len(r.Sessions)
 	sessions := plaintext.Count(n, "session")
 	var found []string
 	if c.differ > 0 {
-		found = append(found, fmt.Sprintf("%d of %s not as on record", c.differ, sessions))
+		found = append(found, fmt.Sprintf("drift in %d of %s", c.differ, sessions))
 	}
 	if c.orphans > 0 {
-		found = append(found, plaintext.Count(c.orphans, "live session")+" of ours not on record")
+		found = append(found, plaintext.Count(c.orphans, "running session")+" not in the state")
 	}
 	missed, ignored := "", ""
 	if r.Ignored > 0 {
 		ignored = fmt.Sprintf(" %d ignored.", r.Ignored)
 	}
 	if !r.Complete {
-		missed = " Not everything could be looked at."
+		missed = " Not everything could be inspected."
 	}
 	if c.unknown > 0 {
-		missed = " Unknown: " + plaintext.Count(c.unknown, "session") + " that could not be looked at."
+		missed = " Unknown: " + plaintext.Count(c.unknown, "session") + " that could not be inspected."
 	}
 	switch {
 	case r.Offline && c.differ > 0:
-		return fmt.Sprintf("Not applied: %d of %s not on record as the manifest declares.", c.differ, sessions) + unseen
+		return fmt.Sprintf("Not applied: the state differs from the manifest in %d of %s.", c.differ, sessions) + unseen
 	case r.Offline:
-		return "What is on record is what the manifest declares (" + sessions + ")." + unseen
+		return "The state matches the manifest (" + sessions + ")." + unseen
 	case len(found) > 0:
-		return "Drift: " + strings.Join(found, ", ") + "." + missed
+		verdict := strings.Join(found, ", ")
+		return strings.ToUpper(verdict[:1]) + verdict[1:] + "." + missed
 	case missed != "":
-		return "No drift was found where it could be looked." + missed
+		return "No drift in what could be inspected." + missed
 	case n == 0 && r.Ignored > 0:
 		return "Nothing was compared: " + plaintext.Count(r.Ignored, "session") + " ignored."
-	case n == 1:
-		return "No drift. 1 session is as on record." + ignored
 	}
-	return "No drift. " + sessions + " are as on record." + ignored
+	return "No drift in " + sessions + "." + ignored
 }
 
 // Drift writes the report for people.

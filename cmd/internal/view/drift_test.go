@@ -50,7 +50,7 @@ func sampleDrift() view.DriftReport {
 			{"session.api", plan.BranchMismatch, `workspace /home/ada/shop/.agentform/workspaces/api is on "main", the state has "agents/api"`, nil},
 			{"session.api", plan.Changed, "paused outside of agentform", nil},
 			{web, plan.Stale, "agent exited (exit status 1)", at12},
-			{"session.ghost", plan.Orphaned, "tmux session shop-ghost-77aa00 (run 99) is ours and not in the state; it is left alone", nil},
+			{"session.ghost", plan.Orphaned, "tmux session shop-ghost-77aa00 (run 99) is managed by agentform but not in the state; it is not changed", nil},
 		},
 	}
 }
@@ -62,11 +62,11 @@ func driftReports() map[string]view.DriftReport {
 	partial.Complete = false
 	partial.Items = append(partial.Items[2:3:3], view.DriftItem{"session.db", plan.Unreachable, "docker/sandbox: connection refused", nil})
 	partial.Problems = []session.Diagnostic{
-		{Severity: session.Error, Summary: "docker/sandbox could not be looked at", Detail: "connection refused\nits sessions are unknown, not dead"},
+		{Severity: session.Error, Summary: "docker/sandbox cannot be inspected", Detail: "connection refused\nits sessions are unknown, not dead"},
 		{Severity: session.Warning, Summary: "state_moved", Detail: "someone is at work on it"},
 	}
 	offline.Offline, offline.Complete = true, false
-	offline.Items = []view.DriftItem{{"session.db", view.NotApplied, "not on record", sampleDrift().Items[2].Range}}
+	offline.Items = []view.DriftItem{{"session.db", view.NotApplied, "not in the state", sampleDrift().Items[2].Range}}
 	agreed.Offline, agreed.Complete, agreed.Items = true, false, nil
 	return map[string]view.DriftReport{"drift": sampleDrift(), "drift-none": calm, "drift-partial": partial, "drift-offline": offline, "drift-agreed": agreed}
 }
@@ -89,14 +89,14 @@ func TestDriftVerdict(t *testing.T) {
 		report view.DriftReport
 		want   string
 	}{
-		"nothing on record": {view.DriftReport{Complete: true}, "No drift. 0 sessions are as on record."},
+		"nothing on record": {view.DriftReport{Complete: true}, "No drift in 0 sessions."},
 		"all ignored":       {view.DriftReport{Complete: true, Ignored: 2}, "Nothing was compared: 2 sessions ignored."},
-		"some ignored":      {view.DriftReport{Complete: true, Ignored: 2, Sessions: []session.Address{"session.a"}}, "No drift. 1 session is as on record. 2 ignored."},
-		"one":               {view.DriftReport{Complete: true, Sessions: []session.Address{"session.a"}}, "No drift. 1 session is as on record."},
-		"state moved":       {view.DriftReport{Sessions: []session.Address{"session.a"}}, "No drift was found where it could be looked. Not everything could be looked at."},
-		"unknown":           {view.DriftReport{Sessions: []session.Address{"session.a"}, Items: unknown}, "No drift was found where it could be looked. Unknown: 1 session that could not be looked at."},
+		"some ignored":      {view.DriftReport{Complete: true, Ignored: 2, Sessions: []session.Address{"session.a"}}, "No drift in 1 session. 2 ignored."},
+		"one":               {view.DriftReport{Complete: true, Sessions: []session.Address{"session.a"}}, "No drift in 1 session."},
+		"state moved":       {view.DriftReport{Sessions: []session.Address{"session.a"}}, "No drift in what could be inspected. Not everything could be inspected."},
+		"unknown":           {view.DriftReport{Sessions: []session.Address{"session.a"}, Items: unknown}, "No drift in what could be inspected. Unknown: 1 session that could not be inspected."},
 		"offline": {view.DriftReport{Offline: true, Sessions: []session.Address{"session.a"}},
-			"What is on record is what the manifest declares (1 session). What is live is unknown: nothing was looked at (offline)."},
+			"The state matches the manifest (1 session). Running sessions were not checked (--offline)."},
 	} {
 		if got := c.report.Verdict(); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)

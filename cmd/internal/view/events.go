@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/hex"
 	"io"
 	"slices"
@@ -27,7 +28,7 @@ func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
 func SessionEvents(w io.Writer, s Style, events []history.Event, now time.Time) error {
 	p := &page{Style: s}
 	for _, e := range events {
-		kind := strings.ReplaceAll(string(e.Kind), "_", " ")
+		kind := kindText(e.Kind)
 		p.line(p.paint(dim, clock(e.Time, now)), gap, p.paint(kindInk(e.Kind), kind), gap, p.paint(noInk, plaintext.OneLine(eventWords(e))))
 	}
 	return p.flush(w)
@@ -35,7 +36,7 @@ func SessionEvents(w io.Writer, s Style, events []history.Event, now time.Time) 
 
 // writeEvents omits addresses where all events are of one session.
 func writeEvents(p *page, events []history.Event, zone *time.Location, addresses bool) {
-	columns := []column{{}, {wide: len("prompt delivered")}, {}, {}} // so wide that those of a followed history align
+	columns := []column{{}, {wide: len("override lifted")}, {}, {}} // so wide that those of a followed history align
 	indent := "  "
 	if addresses {
 		indent = ""
@@ -46,13 +47,28 @@ func writeEvents(p *page, events []history.Event, zone *time.Location, addresses
 		if addresses {
 			address = string(e.Address)
 		}
-		kind := strings.ReplaceAll(string(e.Kind), "_", " ")
+		kind := kindText(e.Kind)
 		rows = append(rows, []cell{
 			{e.Time.In(zone).Format(time.DateTime), dim}, {kind, kindInk(e.Kind)}, {address, bold}, {eventWords(e), noInk},
 		})
 	}
 	p.table(indent, columns, rows)
 }
+
+// kindTexts are the kinds that people know by other words.
+var kindTexts = map[history.Kind]string{
+	history.PromptDelivered: "prompt sent",
+	history.IOAttached:      "attached",
+	history.Observable:      "session file",
+	history.PRDetected:      "pull request",
+}
+
+func kindText(k history.Kind) string {
+	return cmp.Or(kindTexts[k], strings.ReplaceAll(string(k), "_", " "))
+}
+
+// told are the kinds whose detail says what Old and New do.
+var told = []history.Kind{history.Held, history.PromptDelivered, history.Observable}
 
 func eventWords(e history.Event) string {
 	var parts []string
@@ -64,7 +80,7 @@ func eventWords(e history.Event) string {
 	if strings.HasPrefix(string(e.Kind), "apply_") { // the other kinds are steps of it
 		add(e.Action)
 	}
-	if (e.Old != "" || e.New != "") && e.Kind != history.Held { // whose time is in its detail
+	if (e.Old != "" || e.New != "") && !slices.Contains(told, e.Kind) {
 		add(strings.TrimSpace(shortHash(e.Old) + " -> " + shortHash(e.New)))
 	}
 	if e.Elapsed > 0 {

@@ -26,15 +26,15 @@ func FetchedLines(w io.Writer, s Style, all []Fetched) error {
 		head := p.paint(bold, string(f.Address)+":") + " "
 		switch {
 		case !f.Fetched:
-			p.line(head, p.paint(noInk, f.Branch), " is in the repository already: the session works there")
+			p.line(head, "nothing to fetch: ", p.paint(noInk, f.Branch), " is in a worktree of this repository")
 		case !f.Moved:
-			p.line(head, p.paint(noInk, f.Ref), " is at ", abbreviated(f.Commit), " already")
+			p.line(head, p.paint(noInk, f.Ref), " is already at ", abbreviated(f.Commit))
 		default:
 			ahead := ""
 			if f.Ahead > 0 {
-				ahead = ", " + plaintext.Count(f.Ahead, "commit") + " that only it holds"
+				ahead = ", " + plaintext.Count(f.Ahead, "new commit")
 			}
-			p.line(head, p.paint(noInk, f.Branch), " is now ", p.paint(noInk, f.Ref), " at ", abbreviated(f.Commit), ahead)
+			p.line(head, "fetched ", p.paint(noInk, f.Branch), " to ", p.paint(noInk, f.Ref), " at ", abbreviated(f.Commit), ahead)
 		}
 	}
 	return p.flush(w)

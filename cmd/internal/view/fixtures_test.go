@@ -82,7 +82,7 @@ func samplePlan() plan.Plan {
 				}},
 			{Address: session.Single("found"), Action: plan.Adopt, Then: plan.Restart, Reason: plan.ReasonAdopt,
 				Detail: "running but not in the state; then restart: args changed", After: wanted(spec("session.found", "agents/found"))},
-			{Address: session.Single("lost"), Action: plan.Forget, Reason: plan.ReasonForget, Detail: "nothing of it is left but its record", Before: record("session.lost", "agents/lost")},
+			{Address: session.Single("lost"), Action: plan.Forget, Reason: plan.ReasonForget, Detail: "already gone; will be removed from the state", Before: record("session.lost", "agents/lost")},
 			{Address: session.Single("old"), Action: plan.Delete, Reason: plan.ReasonNotWanted, Detail: "no longer in the manifest", Before: old},
 			{Address: session.Single("site"), Action: plan.Replace, Reason: plan.ReasonBranchChanged,
 				Detail: `branch "agents/site" becomes "agents/site2"; the old workspace stays`,
@@ -90,14 +90,14 @@ func samplePlan() plan.Plan {
 					{Path: "branch", Before: "agents/site", After: "agents/site2", Forces: plan.ForcesReplace}}},
 			{Address: session.Single("soon"), Action: plan.Hold, Reason: plan.ReasonQueued, Until: at.Add(4*time.Minute + 7*time.Second),
 				Detail: "queued: max_running = 8; it starts when a place falls free", After: wanted(spec("session.soon", "agents/soon"))},
-			{Address: session.Single("still"), Action: plan.Pause, Reason: plan.ReasonPause, Detail: "wanted paused", Before: record("session.still", "agents/still"), After: wanted(spec("session.still", "agents/still")),
+			{Address: session.Single("still"), Action: plan.Pause, Reason: plan.ReasonPause, Detail: "declared paused", Before: record("session.still", "agents/still"), After: wanted(spec("session.still", "agents/still")),
 				Lifts: &session.Override{Desired: session.Stopped, By: "ada", At: ago(time.Hour)}},
 			{Address: cli, Action: plan.Create, Then: plan.Pause, Reason: plan.ReasonNew, After: wanted(spec(cli, "agents/cli"))},
 			{Address: web, Action: plan.Restart, Reason: plan.ReasonStale, Detail: "agent exited", Before: record(web, "agents/web"), After: wanted(spec(web, "agents/web"))},
 		},
 		Drift: []plan.Drift{
 			{Address: web, Kind: plan.Stale, Detail: "agent exited"},
-			{Address: "session.ghost", Kind: plan.Orphaned, Detail: "tmux session shop-ghost-77aa00 (run 99) is ours and not in the state; it is left alone"},
+			{Address: "session.ghost", Kind: plan.Orphaned, Detail: "tmux session shop-ghost-77aa00 (run 99) is managed by agentform but not in the state; it is not changed"},
 		},
 		Problems: []session.Diagnostic{
 			{Severity: session.Error, Address: api, Summary: "branch mismatch",
@@ -139,7 +139,7 @@ func sampleEvents() []history.Event {
 	web := session.Keyed("worker", "web")
 	return []history.Event{
 		{Time: ago(26 * time.Hour), Address: web, ID: "worker-web-1f2e3d4c", Kind: history.ApplyStart, Action: "create", Reason: "not_recorded", By: "ada"},
-		{Time: ago(26*time.Hour - 2*time.Second), Address: web, ID: "worker-web-1f2e3d4c", Run: "00112233445566aa", Kind: history.PromptDelivered, Action: "create", By: "ada", New: session.PromptOf("Build it.").Digest, Detail: "with its command line"},
+		{Time: ago(26*time.Hour - 2*time.Second), Address: web, ID: "worker-web-1f2e3d4c", Run: "00112233445566aa", Kind: history.PromptDelivered, Action: "create", By: "ada", New: session.PromptOf("Build it.").Digest, Detail: "as argument"},
 		{Time: ago(26*time.Hour - 3*time.Second), Address: web, ID: "worker-web-1f2e3d4c", Run: "00112233445566aa", Kind: history.ApplyComplete, Action: "create", Elapsed: session.Duration(3100 * time.Millisecond)},
 		{Time: ago(3 * time.Hour), Address: web, Kind: history.StatusChanged, Old: "running", New: "blocked", Detail: "Do you want to run npm test?", Excerpt: "Do you want to proceed?\n> 1. Yes\n"},
 		{Time: ago(2 * time.Minute), Address: web, Kind: history.RunEnded, Run: "00112233445566aa", Reason: "self", Detail: "exit status 1"},
@@ -184,7 +184,7 @@ func sampleSessions() []api.Session {
 	gone.Diagnosis = plan.Diagnosis{State: session.StateError, Activity: session.Exited, Alive: &no, Detail: "tmux session is gone"}
 	fresh := spec("session.fresh", "agents/fresh")
 	far := running("session.far", "agents/far", "")
-	far.Diagnosis = plan.Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Detail: "docker/sandbox was not looked at"}
+	far.Diagnosis = plan.Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Detail: "docker/sandbox was not inspected"}
 	var all []api.Session
 	for _, k := range []status.Input{backend, asks, far,
 		{Wanted: &fresh, Diagnosis: plan.Diagnosis{State: session.StatePending, Alive: &no, Reason: plan.ReasonNew, Detail: "not in the state"}}, gone, still, web} {

@@ -45,22 +45,6 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-func TestWord(t *testing.T) {
-	for want, x := range map[string]api.Session{
-		"working": {State: session.StateRunning, Activity: session.Working},
-		"running": {State: session.StateRunning, Activity: session.NoActivity},
-		"paused":  {State: session.StatePaused, Activity: session.Idle},
-		"stale":   {State: session.StateStale, Activity: session.Exited},
-		"failed":  {State: session.StateStale, Activity: session.Failed},
-		"done":    {State: session.StateStopped, Activity: session.Done},
-		"pending": {State: session.StatePending, Activity: session.NoActivity},
-	} {
-		if got := Word(x); got != want {
-			t.Errorf("%s, %s is %q, want %q", x.State, x.Activity, got, want)
-		}
-	}
-}
-
 func sampleWaited() []Waited {
 	s := sampleSessions()
 	s[0].Activity = session.Idle

@@ -87,7 +87,7 @@ func (l *Lines) Event(e history.Event) {
 	switch e.Kind {
 	case history.ApplyStart, history.ApplyProgress, history.ApplyComplete, history.ApplyErrored, history.ApplySkipped, history.Held:
 	case history.WorkKept:
-		_ = l.diagnostic(e.Time, session.Diagnostic{Severity: session.Warning, Summary: "work is kept", Detail: e.Detail, Address: e.Address})
+		_ = l.diagnostic(e.Time, session.Diagnostic{Severity: session.Warning, Summary: "work kept", Detail: e.Detail, Address: e.Address})
 		return
 	case history.BranchMismatch:
 		_ = l.diagnostic(e.Time, session.Diagnostic{Severity: session.Error, Summary: "branch mismatch", Detail: e.Detail, Address: e.Address})

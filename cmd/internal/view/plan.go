@@ -42,7 +42,7 @@ func Plan(w io.Writer, s Style, pl plan.Plan, full bool) error {
 		p.blank()
 	}
 	if !pl.Complete {
-		p.line(p.paint(yellow, "This plan is not complete: not everything could be looked at."))
+		p.line(p.paint(yellow, "Plan is incomplete: not everything could be inspected."))
 	}
 	p.line(p.paint(bold, planSummary(pl)))
 	if more := undeclared(pl); more != "" {
@@ -67,7 +67,7 @@ func splitProblems(all []session.Diagnostic) (inline map[session.Address][]sessi
 func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []session.Diagnostic) {
 	switch {
 	case c.Action != plan.None:
-		head, rest := headAndRest(c.Detail)
+		head, rest := headAndRest(sinceLifted(c.Detail, c, now))
 		p.line("  "+p.paint(actionInks[c.Action], c.Action.Symbol())+" "+p.paint(bold, string(c.Address)),
 			previousAddress(p, c), " ", willBe(c), until(c, now), because(p, head), interrupts(p, c, now))
 		for _, l := range rest {
@@ -77,7 +77,7 @@ func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []sessio
 	case full && len(errs) == 0 && c.Reason != plan.ReasonNotTargeted:
 		state := previousAddress(p, c) + " is unchanged"
 		if c.Before == nil && c.Live == nil {
-			state = " is not there"
+			state = " does not exist"
 		}
 		p.line("    "+p.paint(bold, string(c.Address)), state, because(p, c.Detail))
 		writeAttributes(p, c, true)
@@ -125,6 +125,22 @@ func interrupts(p *page, c plan.Change, now time.Time) string {
 		return p.paint(yellow, " ("+does+": its turn may end first, for at most "+plaintext.Age(limit)+")")
 	}
 	return p.paint(yellow, " ("+does+": its turn will be interrupted)")
+}
+
+// sinceLifted replaces the time of the override that a change lifts.
+func sinceLifted(reason string, c plan.Change, now time.Time) string {
+	if c.Lifts == nil {
+		return reason
+	}
+	at := c.Lifts.At
+	return strings.Replace(reason, "at "+at.UTC().Format(time.RFC3339), since(at, now), 1)
+}
+
+func since(t, now time.Time) string {
+	if d := now.Sub(t); d >= time.Second {
+		return plaintext.Age(d) + " ago"
+	}
+	return "just now"
 }
 
 func because(b *page, reason string) string {

@@ -62,7 +62,7 @@ func writeEvent(p *page, e history.Event) {
 	case history.Held:
 		text = "held" + colon(p, head)
 	case history.WorkKept:
-		text = p.paint(yellow, "work is kept") + colon(p, head)
+		text = p.paint(yellow, "work kept") + colon(p, head)
 	case history.BranchMismatch:
 		text = p.paint(red, "branch mismatch") + colon(p, head)
 	default:

@@ -16,7 +16,7 @@ func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 		action prune.Action
 		title  string
 	}{
-		{prune.Remove, "Would be removed:"}, {prune.Removed, "Removed:"}, {prune.Keep, "Kept:"}, {prune.Failed, "Could not be removed:"},
+		{prune.Remove, "Will remove:"}, {prune.Removed, "Removed:"}, {prune.Keep, "Kept:"}, {prune.Failed, "Cannot remove:"},
 	} {
 		if rows := leftovers(all, part.action); len(rows) > 0 {
 			if p.Len() > 0 {
@@ -27,7 +27,7 @@ func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 		}
 	}
 	if p.Len() == 0 {
-		p.line("Nothing is left over.")
+		p.line("Nothing to remove.")
 	}
 	return p.flush(w)
 }
@@ -58,7 +58,7 @@ func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	}
 	for _, kind := range []prune.Kind{prune.Run, prune.Prompt, prune.Shim, prune.Socket} {
 		if counts[kind] > 0 {
-			row(kind, cell{fmt.Sprintf("%d that no session needs", counts[kind]), noInk}, bytes[kind], "")
+			row(kind, cell{fmt.Sprintf("%d unused", counts[kind]), noInk}, bytes[kind], "")
 		}
 	}
 	return rows

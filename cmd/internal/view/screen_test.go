@@ -27,7 +27,7 @@ func TestFullPlanSaysOnlyWhatItKnows(t *testing.T) {
 	made := spec("session.new", "agents/new")
 	p := plan.Plan{Complete: true, Changes: []plan.Change{
 		{Address: "session.other", Action: plan.None, Reason: plan.ReasonNotTargeted, Detail: "not targeted", Before: record("session.other", "o")},
-		{Address: "session.off", Action: plan.None, Reason: plan.ReasonStop, Detail: "wanted stopped", After: wanted(spec("session.off", "off"))},
+		{Address: "session.off", Action: plan.None, Reason: plan.ReasonStop, Detail: "declared stopped", After: wanted(spec("session.off", "off"))},
 		{Address: "session.new", Action: plan.Create, Reason: plan.ReasonNew, After: &made,
 			Fields: []plan.Field{{Path: "branch", After: "agents/new", Forces: plan.ForcesNothing}}},
 	}}
@@ -40,7 +40,7 @@ func TestFullPlanSaysOnlyWhatItKnows(t *testing.T) {
 		if strings.Contains(got, "unchanged") || strings.Contains(got, "session.other") || strings.Count(got, `"agents/new"`) != 1 {
 			t.Errorf("full %t:\n%s", full, got)
 		}
-		if strings.Contains(got, "session.off is not there: wanted stopped") != full {
+		if strings.Contains(got, "session.off does not exist: declared stopped") != full {
 			t.Errorf("full %t:\n%s", full, got)
 		}
 	}

@@ -54,7 +54,7 @@ func serviceTitle(p *page, s status.Service) string {
 	case s.Up == nil:
 		more += ", " + p.paint(yellow, "unknown")
 	case !*s.Up:
-		more += ", " + p.paint(red, "does not run")
+		more += ", " + p.paint(red, "not running")
 	}
 	return s.Noun() + " " + p.paint(bold, plaintext.OneLine(s.Name)) + more
 }

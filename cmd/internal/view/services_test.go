@@ -68,7 +68,7 @@ func TestServices(t *testing.T) {
 			}
 		}
 	}
-	if far := said["session.far"]; far.State != session.StateRunning || far.Alive == nil || !*far.Alive || far.Detail != "as the hub sees it" {
+	if far := said["session.far"]; far.State != session.StateRunning || far.Alive == nil || !*far.Alive || far.Detail != "reported by the hub" {
 		t.Errorf("what only the hub can see: %+v", far)
 	}
 	if near := said["session.near"]; near.State != session.StateUnknown || strings.Contains(near.Detail, "hub down") {
@@ -91,7 +91,7 @@ func TestServicesThatDied(t *testing.T) {
 		known []status.Input
 		want  string
 	}{
-		"the server died":        {[]status.Input{died, stopped}, "tmux server /run/tmux-0, does not run\n  session.api  error  tmux session is gone\nno server or container\n  session.web  stopped\n\n1 tmux server; 1 error, 1 stopped\n"},
+		"the server died":        {[]status.Input{died, stopped}, "tmux server /run/tmux-0, not running\n  session.api  error  tmux session is gone\nno server or container\n  session.web  stopped\n\n1 tmux server; 1 error, 1 stopped\n"},
 		"everything was stopped": {[]status.Input{stopped}, "no server or container\n  session.web  stopped\n\n1 stopped\n"},
 		"it was never applied":   {[]status.Input{{Wanted: wanted(spec("session.new", "agents/z"))}}, "No sessions.\n"},
 	} {

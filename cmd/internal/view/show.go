@@ -40,7 +40,7 @@ func Show(w io.Writer, s Style, x status.Detail, now time.Time) error {
 		}
 	}
 	if look := x.Commands(); len(look) > 0 {
-		p.heading("To look by hand")
+		p.heading("tmux commands")
 		for _, l := range look {
 			p.line("  ", p.paint(noInk, l))
 		}
@@ -94,7 +94,7 @@ func facts(x status.Detail, now time.Time) []attribute {
 	add("origin", string(x.Origin))
 	r := cmp.Or(x.Record, &session.Record{})
 	add("last error", r.LastError)
-	add("under way", string(r.Intent))
+	add("in progress", string(r.Intent))
 	add("id", x.ID)
 	add("run", r.Run.ID)
 	add("pid", printed(x.PID))
@@ -119,28 +119,38 @@ func policy(x status.Detail) string {
 	}
 	r := x.Record.Spec.Restart
 	if r.Policy == "never" || r.Attempts == 0 {
-		return " (never by itself)"
+		return " (never)"
 	}
-	return fmt.Sprintf(" (by itself %s, %d in %s)", strings.ReplaceAll(r.Policy, "-", " "), r.Attempts, plaintext.Age(r.Window.D()))
+	return fmt.Sprintf(" (%s, at most %d in %s)", r.Policy, r.Attempts, plaintext.Age(r.Window.D()))
 }
 
 func exitWords(e session.Exit, now time.Time) string {
-	how := fmt.Sprintf("exit status %d", e.Code)
-	if e.Signal != "" {
-		how = "ended by " + e.Signal
-	}
-	how = map[string]string{"requested": "stopped, ", "timeout": "timeout, ", "hangup": "terminal hung up, "}[e.Cause] + how
-	if e.Cause == "failed_start" {
+	how := "exited"
+	switch {
+	case e.Cause == "failed_start":
 		how = "could not be started: " + plaintext.OneLine(e.Detail)
+	case e.Cause == "requested":
+		how = "stopped"
+	case e.Cause == "timeout":
+		how = "stopped at its timeout"
+	case e.Cause == "hangup":
+		how = "terminal hung up"
+	case e.Signal != "":
+		how = "killed"
 	}
 	if e.Ran > 0 {
 		how += " after " + Elapsed(e.Ran.D())
+	}
+	if e.Cause != "failed_start" {
+		how += " (" + exitStatus(e) + ")"
 	}
 	if !e.At.IsZero() {
 		how += ", at " + clock(e.At, now)
 	}
 	if e.Leftovers > 0 {
-		how += fmt.Sprintf(" (%d processes left behind, ended)", e.Leftovers)
+		how += fmt.Sprintf("; leftover processes killed: %d", e.Leftovers)
 	}
 	return how
 }
+
+func exitStatus(e session.Exit) string { return cmp.Or(e.Signal, fmt.Sprintf("status %d", e.Code)) }

@@ -186,7 +186,7 @@ func why(x api.Session, now time.Time) string {
 		parts = append(parts, "asks: "+plaintext.OneLine(x.Question.String()))
 	}
 	if o := x.Override; o != nil {
-		parts = append(parts, fmt.Sprintf("%s by %s %s ago", o.Desired, o.By, plaintext.Age(now.Sub(o.At))))
+		parts = append(parts, fmt.Sprintf("%s by %s %s", o.Desired, o.By, since(o.At, now)))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -303,14 +303,4 @@ func wordInk(x api.Session) ink {
 		return c
 	}
 	return dim
-}
-
-func activityInk(a session.Activity) ink {
-	switch {
-	case a == session.Failed:
-		return red
-	case slices.Contains([]session.Activity{session.Blocked, session.BlockedAPI, session.Exited}, a):
-		return yellow
-	}
-	return noInk
 }

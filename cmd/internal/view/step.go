@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
@@ -43,21 +44,11 @@ func Steps(old, now []api.Session, at time.Time) []Step {
 }
 
 func differs(x, y api.Session) bool {
-	return Word(x) != Word(y) || x.State != y.State || x.Activity != y.Activity || x.Restarts != y.Restarts || x.PR != y.PR ||
+	return status.Word(x) != status.Word(y) || x.State != y.State || x.Activity != y.Activity || x.Restarts != y.Restarts || x.PR != y.PR ||
 		offBranch(x) != offBranch(y)
 }
 
 func offBranch(x api.Session) bool { return x.BranchOK != nil && !*x.BranchOK }
-
-// Word returns the activity of a session that runs, is done or has failed, else its state.
-func Word(x api.Session) string {
-	switch {
-	case x.Activity == session.Done || x.Activity == session.Failed,
-		x.State == session.StateRunning && x.Activity != session.NoActivity && x.Activity != "":
-		return string(x.Activity)
-	}
-	return string(x.State)
-}
 
 // StepLines writes steps, one a line. Addresses are padded to wide columns.
 func StepLines(w io.Writer, s Style, steps []Step, wide int) error {
@@ -77,7 +68,7 @@ func writeStep(p *page, st Step, wide int) {
 		p.line(paintWord(p, *st.Old), " → ", "gone")
 		return
 	}
-	if st.Old != nil && Word(*st.Old) != Word(*st.New) {
+	if st.Old != nil && status.Word(*st.Old) != status.Word(*st.New) {
 		p.WriteString(paintWord(p, *st.Old) + " → ")
 	}
 	p.WriteString(wordAndReason(p, *st.New, st.At))
@@ -88,21 +79,17 @@ func writeStep(p *page, st Step, wide int) {
 }
 
 func paintWord(p *page, x api.Session) string {
-	word := Word(x)
-	if word == string(x.Activity) {
-		return p.paint(activityInk(x.Activity), word)
-	}
-	return p.paint(stateInk(x.State), word)
+	return p.paint(wordInk(x), status.Word(x))
 }
 
 // wordAndReason does not repeat the word that many details start with.
 func wordAndReason(p *page, x api.Session, now time.Time) string {
-	word, why := Word(x), why(x, now)
-	rest, same := strings.CutPrefix(why, word)
+	word, why := status.Word(x), why(x, now)
+	rest, same := strings.CutPrefix(strings.TrimPrefix(why, "agent "), word)
 	switch {
 	case why == "":
 		return paintWord(p, x)
-	case same && (strings.HasPrefix(rest, ": ") || strings.HasPrefix(rest, " by ")):
+	case same && (strings.HasPrefix(rest, ": ") || strings.HasPrefix(rest, " by ") || strings.HasPrefix(rest, " (")):
 		return paintWord(p, x) + p.paint(noInk, rest)
 	}
 	return paintWord(p, x) + ": " + p.paint(noInk, why)

@@ -73,16 +73,16 @@ func nothingToDo(p plan.Plan) string {
 	}
 	if p.Options.RefreshOnly {
 		if len(p.Drift) > 0 {
-			return "No changes are planned. " + plaintext.Count(len(p.Drift), "difference") + " between what is live and what is on record."
+			return "No changes planned. " + plaintext.Count(len(p.Drift), "difference") + " between the running sessions and the state."
 		}
-		return "No changes. What is live is what is on record."
+		return "No changes. The running sessions match the state."
 	}
 	matches := fmt.Sprintf("No changes. %d sessions match the manifest", n)
 	if n == 1 {
 		matches = "No changes. 1 session matches the manifest"
 	}
 	if unknown > 0 {
-		return fmt.Sprintf("%s, of %d it is not known.", matches, unknown)
+		return fmt.Sprintf("%s, %d could not be inspected.", matches, unknown)
 	}
 	return matches + "."
 }

@@ -2,8 +2,8 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +25,7 @@ func WaitedLine(w io.Writer, s Style, x Waited, now time.Time) error {
 	p := &page{Style: s}
 	p.WriteString(p.paint(bold, plaintext.OneLine(string(x.Address))) + ": ")
 	if x.State == "" {
-		p.line("neither on record nor in the manifest any more")
+		p.line("no longer in the state or the manifest")
 	} else {
 		p.line(wordAndReason(p, x.Session, now))
 	}
@@ -58,10 +58,14 @@ func NeedLine(w io.Writer, s Style, n Needy, name string, now time.Time) error {
 	}
 	word := cmp.Or(needWords[n.Reason], n.Reason)
 	if n.Reason == "turn_ended" && strings.HasPrefix(n.Detail, status.Interrupted) {
-		word = "idle"
+		word = "interrupted"
 	}
-	p.WriteString(p.paint(needInk(n), word) + fmt.Sprintf(" for %s", plaintext.Age(now.Sub(n.Since))))
-	reason := strings.TrimPrefix(why(n.Session, now), Word(n.Session)+": ")
+	long := " for " + plaintext.Age(now.Sub(n.Since))
+	if slices.Contains([]string{"turn_ended", "timeout", "failed", "exited", "stale"}, n.Reason) {
+		long = " " + since(n.Since, now)
+	}
+	p.WriteString(p.paint(needInk(n), word) + long)
+	reason := strings.TrimPrefix(why(n.Session, now), status.Word(n.Session)+": ")
 	if reason = strings.TrimPrefix(strings.TrimPrefix(reason, "asks: "), n.Reason+": "); reason != "" {
 		p.WriteString(": " + p.paint(noInk, reason))
 	}
@@ -83,7 +87,7 @@ func needInk(n Needy) ink {
 }
 
 var needWords = map[string]string{
-	"blocked": "asks", "turn_ended": "its turn has ended, idle", "blocked_api": "at a limit", "branch_mismatch": "on another branch", "timeout": "out of time",
+	"blocked": "asks", "stale": "exited", "turn_ended": "finished its turn", "blocked_api": "at a limit", "branch_mismatch": "on another branch", "timeout": "timed out",
 }
 
 // NeedJSON writes a session that needs attention as one document.
@@ -114,12 +118,14 @@ type Finished struct {
 func FinishedLine(w io.Writer, s Style, x Finished, now time.Time) error {
 	p := &page{Style: s}
 	how := ""
-	if x.Exit != nil {
-		how = " (" + exitWords(*x.Exit, now) + ")"
+	if x.Exit != nil && x.Exit.Cause != "failed_start" {
+		how = " (" + exitStatus(*x.Exit) + ")"
+	} else if x.Exit != nil {
+		how = ": " + exitWords(*x.Exit, now)
 	} else if x.Detail != "" {
 		how = ": " + plaintext.OneLine(LocalTimes(x.Detail, now))
 	}
-	word := p.paint(stateInk(x.State), string(x.Status))
+	word := paintWord(p, x.Session)
 	if x.Turn && !x.Status.Terminal() {
 		word = p.paint(green, "turn ended")
 	}

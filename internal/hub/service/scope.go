@@ -34,7 +34,7 @@ func Scope(ctx context.Context, env environ.Vars, dir string, log *slog.Logger) 
 		if err == nil {
 			return argv
 		}
-		log.Debug("systemd makes no scope", "command", argv, "error", err)
+		log.Debug("systemd did not create a scope", "command", argv, "error", err)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func Start(ctx context.Context, c Command) (pid int, err error) {
 		return 0, err
 	}
 	if err := os.MkdirAll(filepath.Dir(c.Log), 0o700); err != nil {
-		return 0, fmt.Errorf("make the log's directory: %w", err)
+		return 0, fmt.Errorf("create the log directory: %w", err)
 	}
 	// What it prints before it logs, and a crash, go to the same file.
 	output, err := os.OpenFile(c.Log, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
@@ -113,10 +113,10 @@ func Stop(ctx context.Context, dataDir string) (h state.Holder, was bool, err er
 		return h, false, nil
 	}
 	if here, err := os.Hostname(); h.PID <= 1 || err == nil && h.Host != "" && h.Host != here {
-		return h, true, fmt.Errorf("the hub cannot be ended from here: it is pid %d on %s", h.PID, h.Host)
+		return h, true, fmt.Errorf("the hub cannot be stopped from here: it is pid %d on %s", h.PID, h.Host)
 	}
 	if err := syscall.Kill(h.PID, syscall.SIGTERM); err != nil {
-		return h, true, fmt.Errorf("end the hub (pid %d): %w", h.PID, err)
+		return h, true, fmt.Errorf("stop the hub (pid %d): %w", h.PID, err)
 	}
 	_ = syscall.Kill(h.PID, syscall.SIGCONT) // a stopped process handles no SIGTERM
 	for deadline := time.Now().Add(stopTimeout); ; {
@@ -128,7 +128,7 @@ func Stop(ctx context.Context, dataDir string) (h state.Holder, was bool, err er
 			return h, true, ctx.Err()
 		case <-time.After(pollInterval):
 			if time.Now().After(deadline) {
-				return h, true, fmt.Errorf("the hub (pid %d) is still finishing something after %s", h.PID, stopTimeout)
+				return h, true, fmt.Errorf("the hub (pid %d) is still finishing an operation after %s", h.PID, stopTimeout)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ ExecStart=%[2]s
 KillMode=process
 Restart=on-failure
 RestartSec=5
-# What the hub finds its tools with. Agents keep the environment that they were applied with.
+# The hub's PATH. Agents keep the environment that they were started with.
 Environment=%[3]s
 
 [Install]

@@ -42,7 +42,7 @@ function lock(why) {
   sessionStorage.removeItem("token");
   $("room").hidden = true;
   $("door").hidden = false;
-  $("connection").textContent = why || "a token is needed";
+  $("connection").textContent = why || "token required";
   $("token").focus();
 }
 
@@ -138,7 +138,7 @@ async function listen() {
       if (problem.status === 400) last = ""; // not an id of this hub's
     }
     if (!listening) return;
-    $("connection").textContent = "not connected; trying again";
+    $("connection").textContent = "not connected; retrying";
     await new Promise((on) => setTimeout(on, wait));
   }
 }

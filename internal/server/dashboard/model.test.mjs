@@ -48,13 +48,13 @@ test("counts and lines", () => {
   assert.equal(counts({ stale: 1, running: 6 }), "1 stale, 6 running");
   assert.equal(counts({ running: 6 }, 1), "6 running, 1 on the wrong branch");
   assert.equal(counts({}), "no sessions");
-  const e = { time: "2026-03-14T14:03:20Z", address: "session.api", type: "status_changed", old: "running", new: "exited", detail: "ended by SIGKILL at 2026-03-14T14:03:19Z" };
-  assert.deepEqual(line(e, "UTC"), { time: "14:03:20", text: "status changed  session.api  running → exited  ended by SIGKILL at 14:03:19" });
+  const e = { time: "2026-03-14T14:03:20Z", address: "session.api", type: "status_changed", old: "running", new: "exited", detail: "killed by SIGKILL at 2026-03-14T14:03:19Z" };
+  assert.deepEqual(line(e, "UTC"), { time: "14:03:20", text: "status changed  session.api  running → exited  killed by SIGKILL at 14:03:19" });
   assert.match(line({ ...e, type: "apply_start", action: "restart", reason: "stale", by: "hub" }, "UTC").text, /restart .* stale {2}by hub/);
 });
 
 test("events come out whole, however the stream is cut", () => {
-  const text = 'retry: 2000\n\n: the hub lives\n\nid: a.1.1\ndata: {"type":"launched","detail":"a\\nb"}\n\nid: a.2.1\ndata: {"type":"ready"}\n\nid: a.3.1\ndata: {"ty';
+  const text = 'retry: 2000\n\n: keep-alive\n\nid: a.1.1\ndata: {"type":"launched","detail":"a\\nb"}\n\nid: a.2.1\ndata: {"type":"ready"}\n\nid: a.3.1\ndata: {"ty';
   for (const size of [1, 7, 1000]) {
     const told = [];
     const take = stream((x) => told.push(x));

@@ -38,7 +38,7 @@ type container struct {
 // engine stops a container, and then ends the run first.
 func Main(args []string) int {
 	if len(args) != 1 || !filepath.IsAbs(args[0]) {
-		fmt.Fprintln(os.Stderr, "usage: agentform-shim keep FOLDER")
+		fmt.Fprintln(os.Stderr, "usage: agentform-shim keep DIRECTORY")
 		return shim.ExitUsage
 	}
 	runtime.GOMAXPROCS(1) // there is one init for each container, and little to do
@@ -137,7 +137,7 @@ func (k *container) orphans() []proc.Process {
 func (k *container) answer(line []byte) (reply any, release func()) {
 	var q shim.InitRequest
 	if err := json.Unmarshal(line, &q); err != nil {
-		return shim.InitReply{Error: &shim.Error{Code: shim.CodeInvalid, Message: "the request is not a JSON object as it should be"}}, nil
+		return shim.InitReply{Error: &shim.Error{Code: shim.CodeInvalid, Message: "the request is not a valid JSON object"}}, nil
 	}
 	if q.Op == shim.OpHold {
 		release, err := k.hold(q.Client)

@@ -48,7 +48,7 @@ func (k *container) over() error {
 	}
 	f, _ := rundir.ReadFacts(dir) // what cannot be read is missing
 	if f.Agent.Alive() || f.Shim.Alive() && f.Exit == nil {
-		return &shim.Error{Code: shim.CodeBusy, Message: "a run is under way"}
+		return &shim.Error{Code: shim.CodeBusy, Message: "a run is in progress"}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leavingTime+proc.KillTimeout)
 	defer cancel()
@@ -155,7 +155,7 @@ func (s *secrets) keep(run string, given map[string]string, held []string) {
 	s.run, s.values = run, values
 }
 
-var errTaken = errors.New("no secrets wait for that run")
+var errTaken = errors.New("there are no secrets for that run")
 
 // hand gives a run its secrets, once: who asks later is not the run's shim.
 func (s *secrets) hand(run string) (map[string]string, error) {

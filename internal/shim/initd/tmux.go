@@ -101,7 +101,7 @@ func (t *terminal) anew() error {
 		}
 		select {
 		case <-left:
-			return errors.New("start tmux: the server ended at once (tmux 3.2 or later is needed, and a UTF-8 locale like C.UTF-8)")
+			return errors.New("start tmux: the server exited immediately (tmux 3.2 or later is needed, and a UTF-8 locale like C.UTF-8)")
 		case <-time.After(wait):
 		}
 		if time.Now().After(deadline) {

@@ -72,7 +72,7 @@ func beside() (self string, places []string, err error) {
 	return self, places, nil
 }
 
-var errNoBinary = errors.New("no shim there")
+var errNoBinary = errors.New("no shim found")
 
 // keep copies a program into a folder under its digest and returns the copy,
 // which is absolute. One that is there already is used again.

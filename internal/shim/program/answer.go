@@ -15,7 +15,7 @@ import (
 func (r *run) answer(line []byte) (any, func()) {
 	var q shim.Request
 	if err := json.Unmarshal(line, &q); err != nil {
-		return shim.Refuse(shim.CodeInvalid, "the request is not a JSON object as it should be"), nil
+		return shim.Refuse(shim.CodeInvalid, "the request is not a valid JSON object"), nil
 	}
 	return r.do(q), nil
 }
@@ -35,7 +35,7 @@ func (r *run) do(q shim.Request) shim.Reply {
 		return shim.Reply{OK: true}
 	case shim.OpResume:
 		if r.ending() {
-			return shim.Refuse(shim.CodeEnding, "the run is being ended")
+			return shim.Refuse(shim.CodeEnding, "the run is being stopped")
 		}
 		r.thaw()
 		return shim.Reply{OK: true}
@@ -48,7 +48,7 @@ func (r *run) do(q shim.Request) shim.Reply {
 	case shim.OpUnread:
 		n, err := unread()
 		if err != nil {
-			return shim.Refuse(shim.CodeUnsupported, "the terminal does not tell: "+err.Error())
+			return shim.Refuse(shim.CodeUnsupported, "the terminal does not report it: "+err.Error())
 		}
 		return shim.Reply{OK: true, Unread: &n}
 	case shim.OpRestart:

@@ -17,7 +17,7 @@ import (
 // soon as the kernel has closed the connection.
 func attach(args []string) int {
 	if len(args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: agentform-shim attach FOLDER COMMAND...")
+		fmt.Fprintln(os.Stderr, "usage: agentform-shim attach DIRECTORY COMMAND...")
 		return shim.ExitUsage
 	}
 	program, err := exec.LookPath(args[1])

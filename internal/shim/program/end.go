@@ -154,7 +154,7 @@ func (r *run) freeze() error {
 	var moving, looks int
 	for quiet := 0; quiet < 2; {
 		if r.ending() {
-			return &shim.Error{Code: shim.CodeEnding, Message: "the run is being ended"}
+			return &shim.Error{Code: shim.CodeEnding, Message: "the run is being stopped"}
 		}
 		moving = 0
 		for _, s := range proc.Descendants(r.self.PID) {
@@ -175,7 +175,7 @@ func (r *run) freeze() error {
 		}
 		if time.Now().After(deadline) {
 			r.wake()
-			return &shim.Error{Code: shim.CodeFailed, Message: fmt.Sprintf("%d processes do not stand still after %s", moving, freezeTimeout)}
+			return &shim.Error{Code: shim.CodeFailed, Message: fmt.Sprintf("%d processes are not suspended after %s", moving, freezeTimeout)}
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -27,12 +27,12 @@ func notify(args []string, stdin io.Reader, at time.Time) int {
 	if len(args) == 1 {
 		var err error
 		if said, err = io.ReadAll(io.LimitReader(stdin, saidLimit)); err != nil {
-			shim.PrintError("read what the hook says: %v", err)
+			shim.PrintError("read the hook's report: %v", err)
 			return 0
 		}
 	}
 	if err := rundir.AppendSignal(args[0], said, at); err != nil {
-		shim.PrintError("keep what the hook says: %v", err)
+		shim.PrintError("write the hook's report: %v", err)
 	}
 	return 0
 }

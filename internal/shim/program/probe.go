@@ -36,11 +36,11 @@ func (r *run) probe(p shim.Probe) shim.Reply {
 	r.mu.Unlock()
 	switch {
 	case ending:
-		return shim.Refuse(shim.CodeEnding, "the run is being ended")
+		return shim.Refuse(shim.CodeEnding, "the run is being stopped")
 	case standing:
-		return shim.Refuse(shim.CodeBusy, "the agent stands still, and its probes with it")
+		return shim.Refuse(shim.CodeBusy, "the agent is suspended, and its probes with it")
 	case !r.probing.TryLock():
-		return shim.Refuse(shim.CodeBusy, "a probe is under way")
+		return shim.Refuse(shim.CodeBusy, "a probe is running")
 	}
 	defer r.probing.Unlock()
 	path, err := lookup(p.Argv[0], r.config.Dir, r.env)

@@ -55,7 +55,7 @@ func Main(args []string) int {
 	dir := args[0]
 	self, _ := proc.ReadStat(os.Getpid())
 	if err := rundir.Claim(dir, self.Process); errors.Is(err, os.ErrExist) {
-		shim.PrintError("this run has been started already: %s", dir)
+		shim.PrintError("this run was already started: %s", dir)
 		return codeTaken
 	} else if err != nil {
 		shim.PrintError("claim run: %v", err)
@@ -143,7 +143,7 @@ func (r *run) run() int {
 	hangup := watchSignals()
 	secrets, err := takeSecrets(r.config)
 	if err != nil {
-		return failStart(r.dir, name, fmt.Errorf("take over secrets: %w", err))
+		return failStart(r.dir, name, fmt.Errorf("receive secrets: %w", err))
 	}
 	listener, err := shim.Listen(r.config.Socket)
 	if err != nil {

@@ -30,9 +30,9 @@ func (e *startError) Error() string { return e.err.Error() }
 // start runs the agent on the shim's own terminal, and returns its pid.
 func start(c rundir.Config, env []string) (int, error) {
 	if info, err := os.Stat(c.Dir); err != nil {
-		return 0, &startError{shim.ExitCannot, fmt.Errorf("its folder: %w", err)}
+		return 0, &startError{shim.ExitCannot, fmt.Errorf("its directory: %w", err)}
 	} else if !info.IsDir() {
-		return 0, &startError{shim.ExitCannot, fmt.Errorf("its folder: %s is not a folder", c.Dir)}
+		return 0, &startError{shim.ExitCannot, fmt.Errorf("its directory: %s is not a directory", c.Dir)}
 	}
 	path, err := lookup(c.Argv[0], c.Dir, env)
 	if err != nil {

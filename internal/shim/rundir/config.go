@@ -63,7 +63,7 @@ func (c Config) check() error {
 	case len(c.Argv) == 0 || c.Argv[0] == "":
 		return errors.New("no command to start")
 	case !filepath.IsAbs(c.Dir):
-		return fmt.Errorf("the agent's folder %q is not an absolute path", c.Dir)
+		return fmt.Errorf("the agent's directory %q is not an absolute path", c.Dir)
 	case !filepath.IsAbs(c.Socket):
 		return fmt.Errorf("the shim's socket %q is not an absolute path", c.Socket)
 	}

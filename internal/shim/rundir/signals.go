@@ -67,14 +67,14 @@ func AppendSignal(runDir string, said []byte, at time.Time) error {
 func shortened(said []byte) (json.RawMessage, error) {
 	var line bytes.Buffer
 	if err := json.Compact(&line, said); err != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, fmt.Errorf("it is not valid JSON: %w", err)
 	}
 	if line.Len() <= SignalLimit {
 		return line.Bytes(), nil
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(line.Bytes(), &members); err != nil {
-		return nil, fmt.Errorf("it is longer than %d KiB, and no object", SignalLimit>>10)
+		return nil, fmt.Errorf("it is longer than %d KiB and not an object", SignalLimit>>10)
 	}
 	for name, value := range members {
 		if len(name)+len(value) > shortMember {
@@ -102,7 +102,7 @@ func ReadSignals(runDir string) ([]Signal, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("read signals: %s is no regular file", f.Name()))
+		return nil, errors.Join(err, fmt.Errorf("read signals: %s is not a regular file", f.Name()))
 	}
 	from := max(0, info.Size()-SignalsTail)
 	b, err := io.ReadAll(io.NewSectionReader(f, from, SignalsTail))

@@ -25,7 +25,7 @@ import (
 func Create(dataDir string) (string, error) {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
-		return "", fmt.Errorf("socket folder of %s: %w", dataDir, err)
+		return "", fmt.Errorf("socket directory of %s: %w", dataDir, err)
 	}
 	base, remedy := socketBase()
 	name := socketName(abs)
@@ -40,7 +40,7 @@ func Create(dataDir string) (string, error) {
 		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("socket folder of %s: %w (%s)", abs, err, remedy)
+		return "", fmt.Errorf("socket directory of %s: %w (%s)", abs, err, remedy)
 	}
 	return dir, nil
 }
@@ -67,7 +67,7 @@ func Find(dataDir string) (string, bool) {
 // their own, and what to do where it cannot be used.
 func socketBase() (base, remedy string) {
 	if x := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(x) {
-		return filepath.Join(x, "agentform"), "set XDG_RUNTIME_DIR to a short folder of your own, or unset it"
+		return filepath.Join(x, "agentform"), "set XDG_RUNTIME_DIR to a short directory of your own, or unset it"
 	}
 	return filepath.Join("/tmp", "agentform-"+strconv.Itoa(os.Getuid())), "remove or rename it"
 }
@@ -92,7 +92,7 @@ func Remember(dataDir, dir string) error {
 		err = rundir.WriteFile(path, []byte(dir+"\n"), false)
 	}
 	if err != nil {
-		return fmt.Errorf("remember the folder of the sockets: %w", err)
+		return fmt.Errorf("record the directory of the sockets: %w", err)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func Remember(dataDir, dir string) error {
 func RememberMoved(dataDir string) error {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
-		return fmt.Errorf("remember the folder of the sockets: %w", err)
+		return fmt.Errorf("record the directory of the sockets: %w", err)
 	}
 	path := filepath.Join(abs, socketsFile)
 	b, _, err := rundir.ReadFile(path, 4096)
@@ -114,7 +114,7 @@ func RememberMoved(dataDir string) error {
 		err = rundir.WriteFile(path, []byte(dir+"\n"+abs+"\n"), false)
 	}
 	if err != nil {
-		return fmt.Errorf("remember the folder of the sockets: %w", err)
+		return fmt.Errorf("record the directory of the sockets: %w", err)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func ownDir(path string) error {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.IsDir():
-		return fmt.Errorf("%s is not a folder", path)
+		return fmt.Errorf("%s is not a directory", path)
 	case !ok || int(stat.Uid) != os.Getuid():
 		return fmt.Errorf("%s belongs to another user", path)
 	case info.Mode().Perm() != 0o700:

@@ -74,7 +74,7 @@ var claudeSituations = []agenttest.Situation{
 	{Name: "failed-401", Prompt: "look [[status 401]]", Env: quick, Want: session.Failed, Seen: both(told("StopFailure"), turned)},
 	{Name: "failed-500", Prompt: "look [[status 500]]", Env: quick, Want: session.Failed, Seen: both(told("StopFailure"), turned)},
 	{Name: "failed-400", Prompt: "look [[status 400]]", Env: quick, Want: session.Failed, Seen: both(told("StopFailure"), turned)},
-	{Name: "turn-done", Prompt: "look [[text All is well.]]", Want: session.Idle, Seen: both(shows("● All is well."), told("Stop"), turned)},
+	{Name: "turn-done", Prompt: "look [[text No problems found.]]", Want: session.Idle, Seen: both(shows("● No problems found."), told("Stop"), turned)},
 	{Name: "interrupted", Prompt: "look [[text I look.]] [[stall]]", Want: session.Idle, Seen: shows("Interrupted"),
 		Steps: func(r *agenttest.Run) {
 			r.Until("it works", shows("● I look."))

@@ -21,7 +21,7 @@ func TestWaitForAQueuedMessage(t *testing.T) {
 			p.Do("apply", "--auto-approve", "--wait")
 			for range 3 {
 				p.Do("send", "api", "first [[delay 6s]] [[text One.]]")
-				if out := p.Do("send", "api", "second [[delay 3s]] [[text Two.]]"); !strings.Contains(out, "is at work") {
+				if out := p.Do("send", "api", "second [[delay 3s]] [[text Two.]]"); !strings.Contains(out, "is working") {
 					t.Errorf("the second message was not queued: %s", out)
 				}
 				p.Do("wait", "api", "--timeout", "60s")

@@ -49,7 +49,7 @@ func TestSendByAgentform(t *testing.T) {
 
 			p.Do("send", "api", "first [[delay 12s]] [[text One.]]")
 			out := p.Do("send", "api", "second [[text Two.]]")
-			if !strings.Contains(out, "is at work") {
+			if !strings.Contains(out, "is working") {
 				t.Errorf("it was not told that it queues: %s", out)
 			}
 			p.Until("both are answered", func(s agenttest.Status) bool {

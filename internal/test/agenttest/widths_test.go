@@ -31,10 +31,10 @@ func init() {
 					}},
 				{Name: "asked-in-text", Prompt: "ask [[text Do you want to proceed? It is a long question, so that its lines are broken wherever the terminal ends.\n\n1. Yes\n2. No]]",
 					Want: session.Idle, Seen: both(shows("Do you want to proceed?"), told("Stop"), turned)},
-				{Name: "resumed", Prompt: "go [[status 500]]", Env: quick, Want: session.Idle, Seen: both(shows("API Error: 500"), shows("All is well.")),
+				{Name: "resumed", Prompt: "go [[status 500]]", Env: quick, Want: session.Idle, Seen: both(shows("API Error: 500"), shows("No problems found.")),
 					Steps: func(r *agenttest.Run) {
 						r.Until("an error", both(shows("API Error: 500"), turned))
-						r.Type("and [[text All is well.]]", shows("● All is well."))
+						r.Type("and [[text No problems found.]]", shows("● No problems found."))
 						r.Until("two turns", func(l agenttest.Look) bool { return l.Transcript != nil && l.Transcript.Turns == 2 && idle(l) })
 						r.Type("/exit", exited)
 					}, Next: resumed},
@@ -53,10 +53,10 @@ func init() {
 					}},
 				{Name: "asked-in-text", Prompt: "ask [[text Would you like to run it? It is a long question, so that its lines are broken wherever the terminal ends.]]", Want: session.Idle,
 					Seen: both(turns(1), func(l agenttest.Look) bool { return strings.HasPrefix(l.Title, "Ready") })},
-				{Name: "resumed", Prompt: "go [[status 429]]", Want: session.Idle, Seen: shows("All is well."),
+				{Name: "resumed", Prompt: "go [[status 429]]", Want: session.Idle, Seen: shows("No problems found."),
 					Steps: func(r *agenttest.Run) {
 						r.Until("a limit", shows("■ exceeded retry limit"))
-						r.Type("and [[text All is well.]]", shows("• All is well."))
+						r.Type("and [[text No problems found.]]", shows("• No problems found."))
 						r.Until("a turn", func(l agenttest.Look) bool { return idle(l) && l.Transcript != nil && l.Transcript.Turns == 2 })
 						r.Press("C-c", exited)
 					}, Next: resumed},

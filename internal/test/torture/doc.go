@@ -1,7 +1,7 @@
 // Package torture kills agentform, again and again, and looks what is left.
 //
 // The built program runs against real tmux, real git and processes that stand in for
-// agents. Its apply, its destroy and its hub are ended by SIGKILL at random moments, alone
+// agents. Its apply, its destroy and its hub are killed by SIGKILL at random moments, alone
 // or with everything that they have started, while the manifest changes and agents die.
 // After each kill:
 //
