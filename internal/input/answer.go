@@ -158,6 +158,9 @@ const (
 	reactTimeout = 6 * time.Second
 	// moveTimeout is how long one key may take to move the cursor.
 	moveTimeout = 700 * time.Millisecond
+	// restTime is how long a cursor must not move after a key that was pressed again. A busy
+	// agent reads late keys one after another.
+	restTime = time.Second
 	// goneTimeout bounds the wait for an answered dialog to go.
 	goneTimeout = 5 * time.Second
 	// redrawTimeout is how long a question may be off the screen while the agent draws that
@@ -265,11 +268,16 @@ func (s Sender) choose(ctx context.Context, q session.Question, o session.Option
 }
 
 // mark moves the cursor of a dialog to an option. That it moves shows that the dialog
-// listens: a cursor that is there already is moved away and back.
+// listens: a cursor that is there already is moved away and back. A key that moves nothing
+// was lost or is read later, so after another one the cursor must come to rest.
 func (s Sender) mark(ctx context.Context, q session.Question, number int) error {
-	moved := len(q.Options) == 1
+	moved, unread := len(q.Options) == 1, false
 	for began := time.Now(); ; {
 		now, err := s.look(ctx, q)
+		if err == nil && moved && unread {
+			now, err = s.awaitRest(ctx, q, now)
+			unread = false
+		}
 		if err != nil {
 			return err
 		}
@@ -287,19 +295,39 @@ func (s Sender) mark(ctx context.Context, q session.Question, number int) error 
 		if err := s.key(ctx, key); err != nil {
 			return err
 		}
-		for pressed := time.Now(); time.Since(pressed) < moveTimeout; {
+		pressed := time.Now()
+		for now.Detection.Question.Marked == at && time.Since(pressed) < moveTimeout {
 			if err := pause(ctx, lookInterval); err != nil {
 				return err
 			}
 			if now, err = s.look(ctx, q); err != nil {
 				return err
 			}
-			if now.Detection.Question.Marked != at {
-				moved = true
-				break
-			}
+		}
+		if now.Detection.Question.Marked == at {
+			unread = true
+		} else {
+			moved, began = true, time.Now()
 		}
 	}
+}
+
+// awaitRest waits until the cursor of a dialog has stayed for restTime.
+func (s Sender) awaitRest(ctx context.Context, q session.Question, now Snapshot) (Snapshot, error) {
+	for since := time.Now(); time.Since(since) < restTime; {
+		at := now.Detection.Question.Marked
+		err := pause(ctx, lookInterval)
+		if err == nil {
+			now, err = s.look(ctx, q)
+		}
+		if err != nil {
+			return now, err
+		}
+		if now.Detection.Question.Marked != at {
+			since = time.Now()
+		}
+	}
+	return now, nil
 }
 
 func (s Sender) key(ctx context.Context, key string) error {

@@ -20,6 +20,8 @@ type asker struct {
 	above           string
 	typed           string
 	deaf            int // so many keys are not heard
+	late            int // so many looks later it reads keys; 0: at once
+	unread          []session.Input
 	// chose does what the agent does when Enter is pressed.
 	chose func(a *asker)
 	// onLook runs before each observation.
@@ -39,6 +41,15 @@ func (a *asker) Send(_ context.Context, _ session.Location, in session.Input) er
 		key = "text " + in.Text
 	}
 	a.keys = append(a.keys, key)
+	if a.late > 0 {
+		a.unread = append(a.unread, in)
+		return nil
+	}
+	a.read(key, in)
+	return nil
+}
+
+func (a *asker) read(key string, in session.Input) {
 	switch {
 	case a.deaf > 0:
 		a.deaf--
@@ -52,13 +63,17 @@ func (a *asker) Send(_ context.Context, _ session.Location, in session.Input) er
 	case key == "Enter":
 		a.chose(a)
 	}
-	return nil
 }
 
 func (a *asker) observe(context.Context) (Snapshot, error) {
 	a.looks++
 	if a.onLook != nil {
 		a.onLook(a)
+	}
+	if a.late > 0 && a.looks > a.late && len(a.unread) > 0 { // one key for each look
+		in := a.unread[0]
+		a.unread = a.unread[1:]
+		a.read(in.Key, in)
 	}
 	s := Snapshot{Screen: a.above + a.typed, Detection: session.Detection{Activity: session.Idle}}
 	if a.q != nil {
@@ -148,6 +163,25 @@ func TestAnswer(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// TestAnswerToOneThatIsSlow checks that the answer is the one that was meant, also if keys
+// were pressed again before the first of them was read.
+func TestAnswerToOneThatIsSlow(t *testing.T) {
+	for want := 1; want <= 6; want++ {
+		synctest.Test(t, func(t *testing.T) {
+			q := &session.Question{ID: "x", Text: "Which?", Marked: 1}
+			for i := range 6 {
+				q.Options = append(q.Options, session.Option{Number: i + 1, Label: fmt.Sprint("the ", i)})
+			}
+			chosen := 0
+			a := asker{q: q, late: 50, chose: func(a *asker) { chosen, a.q = a.q.Marked, nil }}
+			_, err := Sender{Runtime: &a, Agent: &a, Observe: a.observe}.Answer(t.Context(), Reply{Text: fmt.Sprint(want)})
+			if err != nil || chosen != want {
+				t.Errorf("chose %d, want %d: %v, typed %q", chosen, want, err, a.keys)
+			}
 		})
 	}
 }
