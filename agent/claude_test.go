@@ -175,6 +175,24 @@ func TestClaudeQueue(t *testing.T) {
 	}
 }
 
+// TestClaudeMessages checks which messages a transcript shows as taken up: those that began
+// a turn, and those that waited and were taken up within one.
+func TestClaudeMessages(t *testing.T) {
+	n := readClaudeTranscript(jsonLines(
+		`{"type":"user","timestamp":"2026-03-14T12:00:00Z","message":{"content":"one"}}`,
+		`{"type":"queue-operation","operation":"enqueue","timestamp":"2026-03-14T12:00:01Z","content":"two"}`,
+		`{"type":"queue-operation","operation":"enqueue","timestamp":"2026-03-14T12:00:02Z","content":"three"}`,
+		`{"type":"queue-operation","operation":"remove","timestamp":"2026-03-14T12:00:03Z"}`,
+		`{"type":"attachment","timestamp":"2026-03-14T12:00:01Z","attachment":{"type":"queued_command","prompt":"two","commandMode":"prompt"}}`,
+		`{"type":"attachment","timestamp":"2026-03-14T12:00:01Z","attachment":{"type":"skill_listing","content":"- a skill"}}`,
+	))
+	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	want := []session.Message{{At: at, Text: "one"}, {At: at.Add(time.Second), Text: "two"}}
+	if diff := cmp.Diff(want, n.Messages); diff != "" || n.Queued != 1 {
+		t.Errorf("%d wait, %s", n.Queued, diff)
+	}
+}
+
 func TestClaudeTranscript(t *testing.T) {
 	const (
 		prompt  = `{"type":"user","timestamp":"2026-03-14T12:00:00Z","sessionId":"c1","cwd":"/w","message":{"role":"user","content":"fix it"}}`
@@ -242,6 +260,7 @@ func TestClaudeTranscript(t *testing.T) {
 	want := session.Transcript{
 		Conversation: "c2", Dir: "/w", StartedAt: at, Activity: session.Idle, At: at.Add(5 * time.Second), FirstTurnAt: at.Add(5 * time.Second), TurnAt: at.Add(5 * time.Second),
 		Prompts: 1, PromptAt: at, Turns: 1, Tokens: 17, LastPrompt: "fix it", LastMessage: "I look.",
+		Messages: []session.Message{{At: at, Text: "fix it"}},
 	}
 	if diff := cmp.Diff(want, n); diff != "" {
 		t.Error(diff)

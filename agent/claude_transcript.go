@@ -63,6 +63,10 @@ type claudeLine struct {
 	Error      string        `json:"error"`
 	DurationMS int64         `json:"durationMs"`
 	Operation  string        `json:"operation"` // of type queue-operation
+	Attachment struct {
+		Type   string          `json:"type"`
+		Prompt json.RawMessage `json:"prompt"` // of type queued_command: a text or blocks
+	} `json:"attachment"`
 
 	// Of a state file alone.
 	PID             int    `json:"pid"`
@@ -154,7 +158,8 @@ func readClaudeTranscript(lines [][]byte) session.Transcript {
 		case json.Unmarshal(line, &l) != nil:
 		case l.PID > 0 && l.Type == "":
 			state = &l
-		case l.Type == "user" || l.Type == "assistant" || l.Type == "system" || l.Type == "queue-operation":
+		case l.Type == "user" || l.Type == "assistant" || l.Type == "system" || l.Type == "queue-operation",
+			l.Type == "attachment" && l.Attachment.Type == "queued_command":
 			all = append(all, l)
 		}
 	}
@@ -204,6 +209,8 @@ func (t *claudeTranscript) add(l claudeLine) {
 		t.ended(l.At)
 	case l.Type == "queue-operation":
 		t.queue(l)
+	case l.Type == "attachment": // a message that waited, and was taken up within the turn
+		t.Take(session.Message{At: l.At, Text: claudeMessage{Content: l.Attachment.Prompt}.text()})
 	}
 }
 
@@ -242,6 +249,7 @@ func (t *claudeTranscript) user(l claudeLine) {
 	default:
 		t.Prompts++
 		t.LastPrompt, t.PromptAt = text, l.At
+		t.Take(session.Message{At: l.At, Text: text})
 		t.doing(session.Working, "")
 		clear(t.asked)
 		t.failed = nil

@@ -130,6 +130,7 @@ func readCodexTranscript(lines [][]byte) session.Transcript {
 			case "UserMessage":
 				n.Prompts++
 				n.LastPrompt, n.PromptAt = p.Item.text(), l.At
+				n.Take(session.Message{At: l.At, Text: n.LastPrompt})
 			case "AgentMessage":
 				n.LastMessage = p.Item.text()
 			}

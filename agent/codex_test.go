@@ -210,6 +210,7 @@ func TestCodexTranscript(t *testing.T) {
 			c.want.TurnAt = c.want.FirstTurnAt // there is one at most
 			if c.want.LastPrompt != "" {
 				c.want.PromptAt = when(t, "2026-11-21T05:35:14.316Z")
+				c.want.Messages = []session.Message{{At: c.want.PromptAt, Text: c.want.LastPrompt}}
 			}
 			if diff := cmp.Diff(c.want, readCodexTranscript(jsonLines(c.lines...))); diff != "" {
 				t.Error(diff)

@@ -149,6 +149,7 @@ func (c *chat) add(l chatLine) {
 		c.answer()
 		c.n.Prompts++
 		c.n.LastPrompt, c.n.PromptAt = text, l.At
+		c.n.Take(session.Message{At: l.At, Text: text})
 		c.n.Activity, c.n.Detail = session.Working, ""
 	case l.Type == "gemini" && len(l.Calls) > 0: // its tools have run
 		c.answered = time.Time{}

@@ -225,6 +225,7 @@ func TestGeminiTranscript(t *testing.T) {
 			c.want.TurnAt = c.want.FirstTurnAt // there is one at most
 			if c.want.LastPrompt != "" {
 				c.want.PromptAt = at(30)
+				c.want.Messages = []session.Message{{At: at(30), Text: c.want.LastPrompt}}
 			}
 			if diff := cmp.Diff(c.want, readGeminiTranscript(jsonLines(c.lines...))); diff != "" {
 				t.Error(diff)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -113,6 +114,16 @@ func (r signals) titleStatement(title string) statement {
 		}
 	}
 	return statement{}
+}
+
+// Message returns the user's message with which a turn begins, as a hook told it.
+func (p *program) Message(signal []byte) (text string, told bool) {
+	var s struct {
+		Event  string `json:"hook_event_name"`
+		Prompt string `json:"prompt"`
+	}
+	begins := json.Unmarshal(signal, &s) == nil && (s.Event == "UserPromptSubmit" || s.Event == "BeforeAgent")
+	return s.Prompt, begins && s.Prompt != ""
 }
 
 // weigh returns the first statement, or unknown if another one has contradicted it

@@ -120,7 +120,25 @@ type Transcript struct {
 	Tokens       int64     // in and out, as far as the file counts them; 0: it does not
 	LastPrompt   string    // the user's last message
 	LastMessage  string    // the agent's last message
+	Messages     []Message // the user's last ones that it has taken up, oldest first
 	Truncated    bool      // lines in the middle are missing
+}
+
+// Message is what a user told an agent.
+type Message struct {
+	At   time.Time // when the agent took it up, or when it was queued
+	Text string
+}
+
+// messagesKept is how many messages of the user a Transcript has.
+const messagesKept = 16
+
+// Take adds a message of the user, unless it is empty.
+func (n *Transcript) Take(m Message) {
+	if m.Text == "" {
+		return
+	}
+	n.Messages = append(n.Messages[max(0, len(n.Messages)-messagesKept+1):], m)
 }
 
 // Begun reports whether the conversation has any message. Agents refuse to resume one
