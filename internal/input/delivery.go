@@ -3,6 +3,7 @@ package input
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/agentform/agentform/session"
@@ -16,16 +17,27 @@ type delivery struct {
 	typed    string
 	probes   []string // parts of the text, without white space
 	verbatim bool
+	at       time.Time // when it was typed
+	message  bool      // for the model, and no command
 }
 
 func newDelivery(before Snapshot, agent session.Agent, text string, verbatim bool) delivery {
-	d := delivery{before: before, typed: text, probes: probesOf(text), verbatim: verbatim}
+	d := delivery{before: before, typed: text, probes: probesOf(text), verbatim: verbatim, message: !verbatim && IsMessage(agent, text)}
 	if c, known := agent.(Composer); known {
 		if d.composer = c; !verbatim {
 			d.typed = c.Typed(text)
 		}
 	}
 	return d
+}
+
+// IsMessage reports whether a text is a message for the model when it is typed into an
+// agent, and no command of the agent's own.
+func IsMessage(agent session.Agent, text string) bool {
+	if c, known := agent.(Composer); known {
+		text = c.Typed(text)
+	}
+	return dense(text) != "" && !strings.HasPrefix(text, "/")
 }
 
 const (
@@ -79,46 +91,56 @@ func (d delivery) verifiable(s Snapshot) bool {
 	return shown || s.Transcript != nil || s.HookEvents > 0
 }
 
-// next returns what to type again: Enter if the text is in the composer, the text if it
-// left no trace. If neither is certain, safe is false.
-func (d delivery) next(now Snapshot) (in session.Input, safe bool) {
-	_, shown := d.composed(now)
-	switch {
-	case now.asks():
-	case d.draft(now):
-		return session.Input{Key: "Enter"}, true
-	case shown && d.lost(now):
-		return session.Input{Text: d.typed}, true
-	}
-	return session.Input{}, false
-}
-
-// lost reports whether the text left no trace: the screen has not changed, or the text is
-// neither on the screen nor in the session file, to which the agent writes each prompt.
+// lost reports whether the text left no trace, once the agent has read it: its composer is
+// empty, and the screen has not changed, or the text is neither on the screen nor in the
+// session file, to which the agent writes each prompt. One that looks like a command may
+// have been carried out.
 func (d delivery) lost(now Snapshot) bool {
+	if text, shown := d.composed(now); !shown || text != "" || now.asks() {
+		return false
+	}
 	return now.Screen == d.before.Screen ||
-		!d.verbatim && d.before.Transcript != nil && now.Transcript != nil && len(d.probes) > 0 && !d.visible(now)
+		d.message && d.before.Transcript != nil && now.Transcript != nil && len(d.probes) > 0 && !d.visible(now)
 }
 
-// received reports whether the agent has the text: its hooks or session file say so, it
-// began to work, or the text is on the screen and the composer is empty.
+// received reports whether the agent has the text: its hooks or session file tell it, or
+// the composer is empty and it began to work, or the text is on the screen once more.
 func (d delivery) received(now Snapshot) bool {
-	was, is := d.before.Transcript, now.Transcript
 	_, shown := d.composed(now)
 	switch {
-	case now.HookEvents > d.before.HookEvents,
-		is != nil && (was == nil && is.Prompts > 0 || was != nil && is.Prompts > was.Prompts),
-		(now.working() || now.asks()) && !d.before.working() && !d.before.asks():
+	case d.told(now), now.asks() && !d.before.working() && !d.before.asks():
+		return true
+	case d.draft(now):
+		return false
+	case now.working() && !d.before.working() && !d.before.asks():
 		return true
 	case !shown:
 		return d.composer == nil && now.Screen != d.before.Screen
-	case d.draft(now) || now.Screen == d.before.Screen:
+	case now.Screen == d.before.Screen:
 		return false
 	}
-	return len(d.probes) == 0 || d.visible(now)
+	return len(d.probes) == 0 || d.shows(now) > d.shows(d.before)
 }
 
-func (d delivery) visible(now Snapshot) bool {
-	screen := dense(now.Screen)
-	return slices.ContainsFunc(d.probes, func(p string) bool { return strings.Contains(screen, p) })
+// told reports whether hooks or session file tell that the agent has the text. Other events
+// may be of what it was sent before.
+func (d delivery) told(now Snapshot) bool {
+	was, is := d.before.Transcript, now.Transcript
+	if !d.message || !now.Tells {
+		return now.HookEvents > d.before.HookEvents || is != nil && (was == nil && is.Prompts > 0 || was != nil && is.Prompts > was.Prompts)
+	}
+	return slices.ContainsFunc(now.Messages, func(m session.Message) bool {
+		return !m.At.Before(d.at) && strings.Contains(dense(m.Text), dense(d.typed))
+	})
 }
+
+// shows returns how often the screen shows the text.
+func (d delivery) shows(now Snapshot) int {
+	screen, n := dense(now.Screen), 0
+	for _, p := range d.probes {
+		n = max(n, strings.Count(screen, p))
+	}
+	return n
+}
+
+func (d delivery) visible(now Snapshot) bool { return d.shows(now) > 0 }

@@ -16,6 +16,10 @@ type Snapshot struct {
 	Detection  session.Detection
 	Transcript *session.Transcript // nil: no session file
 	HookEvents int64               // the number of events from its hooks
+	// Messages are those that the agent has taken up. Tells says that each is among them:
+	// its session file or its hooks tell the text.
+	Messages []session.Message
+	Tells    bool
 }
 
 func (s Snapshot) working() bool { return s.Detection.Activity == session.Working }
@@ -35,6 +39,10 @@ type Sender struct {
 	Location session.Location
 	Agent    session.Agent
 	Observe  func(context.Context) (Snapshot, error)
+	// Typing is called right before a text is typed and submitted; nil: nobody is told.
+	// message says that the text is for the model, and no command. If it fails, nothing is
+	// typed.
+	Typing func(text string, message bool) error
 	// BootTimeout bounds the wait for an agent that is booting.
 	BootTimeout time.Duration
 }
@@ -80,7 +88,7 @@ type NotTakenError struct {
 
 // Error returns the end of the screen.
 func (e *NotTakenError) Error() string {
-	what := "the text was typed, and nothing shows that the agent received it"
+	what := "the text was typed, and nothing shows that the agent received it: it may be in the input"
 	if e.Draft {
 		what = "the text was typed, and is still in the composer after Enter was pressed again"
 	}
@@ -94,8 +102,14 @@ const (
 	// confirmTimeout is the time that an agent has to show a text before Enter is pressed
 	// again. It takes some tenths of a second, on a busy machine more.
 	confirmTimeout = 1500 * time.Millisecond
-	// retryTimeout bounds the retries after that.
+	// retryTimeout bounds the retries while the text is in the composer.
 	retryTimeout = 6 * time.Second
+	// readTimeout bounds the wait for an agent to read what was typed. After it the text may
+	// still be read, and is not typed again.
+	readTimeout = 15 * time.Second
+	// drawnFor is how long ago an agent must have drawn something to read a mark by itself:
+	// one that reads it together with Enter adds it to the text (Claude Code 2.1.197).
+	drawnFor = 2 * time.Second
 	// blindTimeout replaces confirmTimeout if nothing can confirm a text: the screen may
 	// change all the same.
 	blindTimeout = 300 * time.Millisecond
@@ -117,6 +131,12 @@ func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, 
 		return "", err
 	}
 	d := newDelivery(before, s.Agent, text, verbatim)
+	d.at = time.Now()
+	if s.Typing != nil {
+		if err := s.Typing(text, d.message); err != nil {
+			return "", err
+		}
+	}
 	if err := s.Runtime.Send(ctx, s.Location, session.Input{Text: d.typed}); err != nil {
 		return "", err
 	}
@@ -137,23 +157,87 @@ func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, 
 	return "", &NotTakenError{Draft: d.draft(now), Screen: now.Screen}
 }
 
-// retry types again what the agent did not receive: the text if it left no trace, and
-// Enter while the text is in the composer. Gemini CLI 0.61.0 shows a text while it loads a
-// conversation and ignores Enter until then.
+// retry waits for an agent that reads the text late, and types again what it did not
+// receive: Enter while the text is in the composer, and the text if the agent has read it
+// and it left no trace. Gemini CLI 0.61.0 shows a text while it loads a conversation and
+// ignores Enter until then; on a busy machine any agent reads a text seconds after it was
+// typed, and with it the Enter, as a line break.
 func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, bool, error) {
-	in, safe := d.next(now)
-	for end := time.Now().Add(retryTimeout); ; {
-		if safe {
-			if err := s.Runtime.Send(ctx, s.Location, in); err != nil {
-				return now, false, err
+	var drawn time.Time // when the screen was first seen to change
+	drafted, marked := false, false
+	for end := time.Now().Add(readTimeout); ; {
+		var err error
+		text, shown := d.composed(now)
+		if drawn.IsZero() && now.Screen != d.before.Screen {
+			drawn = time.Now()
+		}
+		switch {
+		case now.asks():
+		case text != "":
+			if !drafted {
+				drafted, end = true, time.Now().Add(retryTimeout)
 			}
+			err = s.key(ctx, "Enter")
+		case shown && !marked && !drawn.IsZero() && time.Since(drawn) >= drawnFor:
+			var empty bool
+			if now, empty, err = s.catchUp(ctx, d); err != nil || d.received(now) || empty && d.visible(now) {
+				return now, err == nil, err
+			}
+			if marked, end = true, time.Now().Add(retryTimeout); d.draft(now) {
+				continue
+			}
+			if empty && d.lost(now) {
+				err = s.Runtime.Send(ctx, s.Location, session.Input{Text: d.typed})
+			}
+		}
+		if err != nil {
+			return now, false, err
 		}
 		left := time.Until(end)
 		seen, received, err := s.confirm(ctx, d, min(confirmTimeout, left))
 		if now = seen; err != nil || received || left <= confirmTimeout {
 			return now, received, err
 		}
-		in, safe = session.Input{Key: "Enter"}, d.draft(now) && !now.asks()
+	}
+}
+
+// mark is typed to see it in the composer. It is no command and no key of any agent.
+const mark = "."
+
+// catchUp waits until the agent has read all that was typed: it types a mark, waits until
+// the composer shows that, and removes it. It reports whether the mark stood alone, in a
+// composer that was empty.
+func (s Sender) catchUp(ctx context.Context, d delivery) (now Snapshot, empty bool, err error) {
+	if err := s.Runtime.Send(ctx, s.Location, session.Input{Text: mark, NoEnter: true}); err != nil {
+		return now, false, err
+	}
+	now, text, err := s.composed(ctx, d, func(text string) bool { return text != "" })
+	// Also an agent that shows nothing yet reads this after the mark.
+	if e := s.key(ctx, "BSpace"); err != nil || e != nil || text != mark {
+		return now, false, errors.Join(err, e)
+	}
+	now, text, err = s.composed(ctx, d, func(text string) bool { return text != mark })
+	if err != nil || text != "" {
+		return now, false, err
+	}
+	now, _, err = s.confirm(ctx, d, confirmTimeout)
+	return now, true, err
+}
+
+// composed observes the session until the composer shows a text that is wanted, at most for
+// readTimeout, and returns the text in it.
+func (s Sender) composed(ctx context.Context, d delivery, wanted func(text string) bool) (now Snapshot, text string, err error) {
+	for began := time.Now(); ; {
+		if err := pause(ctx, lookInterval); err != nil {
+			return now, "", err
+		}
+		if now, err = s.Observe(ctx); err != nil {
+			return now, "", err
+		}
+		text, shown := d.composed(now)
+		if shown && wanted(text) || now.exited() || time.Since(began) > readTimeout {
+			return now, text, nil
+		}
 	}
 }
 

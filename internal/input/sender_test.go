@@ -22,6 +22,8 @@ type desk struct {
 	enter         func(d *desk, n int)
 	now           Snapshot
 	enters, looks int
+	unread        []session.Input
+	runs          time.Time // from when on it reads what was typed
 	// onLook runs before each observation.
 	onLook func(d *desk)
 }
@@ -44,21 +46,35 @@ func (d *desk) Typed(text string) string {
 func (d *desk) Ready(string) bool { return true }
 
 func (d *desk) Send(_ context.Context, _ session.Location, in session.Input) error {
-	switch {
-	case in.Key != "":
-		d.keys = append(d.keys, in.Key)
-	default:
-		d.keys = append(d.keys, "text "+in.Text)
-		d.composed += in.Text
+	key := in.Key
+	if key == "" {
+		key = "text " + in.Text
 	}
-	switch {
-	case in.Key == "C-u":
-		d.composed = ""
-	case in.Key == "Enter" || in.Key == "" && !in.NoEnter:
-		d.enters++
-		d.enter(d, d.enters)
-	}
+	d.keys = append(d.keys, key)
+	d.unread = append(d.unread, in)
 	return nil
+}
+
+// read takes what was typed, unless the agent does not run now.
+func (d *desk) read() {
+	if time.Now().Before(d.runs) {
+		return
+	}
+	for _, in := range d.unread {
+		switch {
+		case in.Key == "C-u":
+			d.composed = ""
+		case in.Key == "BSpace":
+			d.composed = d.composed[:max(0, len(d.composed)-1)]
+		case in.Key == "":
+			d.composed += in.Text
+		}
+		if in.Key == "Enter" || in.Key == "" && !in.NoEnter {
+			d.enters++
+			d.enter(d, d.enters)
+		}
+	}
+	d.unread = nil
 }
 
 func (d *desk) observe(context.Context) (Snapshot, error) {
@@ -66,6 +82,7 @@ func (d *desk) observe(context.Context) (Snapshot, error) {
 	if d.onLook != nil {
 		d.onLook(d)
 	}
+	d.read()
 	s := d.now
 	s.Screen += "> " + d.composed
 	return s, nil
@@ -117,23 +134,36 @@ func TestSend(t *testing.T) {
 		"a hook tells":                   {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.HookEvents++ }, false, "submitted: C-u text do it"},
 		"the session file tells": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.Transcript = &session.Transcript{Prompts: 1} }, false,
 			"submitted: C-u text do it"},
-		"it begins to work": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.Detection.Activity = session.Working }, false, "submitted: C-u text do it"},
+		"it begins to work": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed, d.now.Detection.Activity = "", session.Working }, false, "submitted: C-u text do it"},
 		"it works already":  {"do it", Snapshot{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}}, "", takes, false, "queued: C-u text do it"},
 		"only its end still shows": {"do it\n" + strings.Repeat("so\n", 99) + "and then this", Snapshot{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}}, "",
 			func(d *desk, _ int) { d.composed, d.now.Screen = "", "busy\nso\n  and then this\n" }, false, "queued: C-u text do it\n" + strings.Repeat("so\n", 99) + "and then this"},
 		"Enter broke the line": {"do it", idle("hello\n"), "", second, false, "submitted: C-u text do it Enter"},
 		"Enter is never heard": {"do it", idle("hello\n"), "", nothing, false, "the text was typed, and is still in the composer after Enter was pressed again: C-u text do it Enter Enter Enter Enter"},
 		"Enter is heard late":  {"do it", idle("hello\n"), "", fourth, false, "submitted: C-u text do it Enter Enter Enter"},
-		"nothing shows it":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.now.Screen = "new\n" }, false, "the text was typed, and nothing shows: C-u text do it"},
-		"a command to leave":   {"/exit", idle("hello\n"), "", leaves, true, "submitted: C-u text /exit"},
+		"nothing shows it":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.now.Screen = "new\n" }, false, "the text was typed, and nothing shows: C-u text do it text . BSpace"},
+		"the one before is told": {"do it", Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Idle}, Tells: true, Transcript: &session.Transcript{}}, "", func(d *desk, n int) {
+			d.now.HookEvents, d.now.Transcript, d.now.Detection.Activity = 1, &session.Transcript{Prompts: 1}, session.Working
+			d.now.Messages = []session.Message{{At: time.Now(), Text: "hello"}}
+			atSecond(d, n, "\n")
+		}, false, "submitted: C-u text do it Enter"},
+		"it is told": {"do it", Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Working}, Tells: true}, "", func(d *desk, n int) {
+			d.composed, d.now.Screen, d.now.Messages = "", "busy\n", []session.Message{{At: time.Now(), Text: "hello\n\ndo it"}}
+		}, false, "queued: C-u text do it"},
+		"the same is there already": {"do it", idle("> do it\ndone\n"), "", func(d *desk, n int) {
+			if d.now.Screen += "a hint\n"; n == 2 {
+				takes(d, n)
+			}
+		}, false, "submitted: C-u text do it Enter"},
+		"a command to leave": {"/exit", idle("hello\n"), "", leaves, true, "submitted: C-u text /exit"},
 		"it is lost while it draws": {"do it", Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Idle}, Transcript: &session.Transcript{Prompts: 1}}, "", func(d *desk, n int) {
 			if d.composed, d.now.Screen = "", "hello, and a hint\n"; n == 2 {
 				d.composed = "do it"
 				takes(d, n)
 			}
-		}, false, "submitted: C-u text do it text do it"},
+		}, false, "submitted: C-u text do it text . BSpace text do it"},
 		"it leaves instead":     {"do it", idle("hello\n"), "", leaves, false, "the text was typed, and the agent exited: the session is gone: C-u text do it"},
-		"it is lost once":       {"do it", idle("hello\n"), "", lost, false, "submitted: C-u text do it text do it"},
+		"it is lost once":       {"do it", idle("hello\n"), "", lost, false, "the text was typed, and nothing shows: C-u text do it"},
 		"Enter raised a dialog": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.Detection.Activity = session.Blocked }, false, "submitted: C-u text do it"},
 		"it asks something": {"do it", Snapshot{Screen: "May I?\n", Detection: session.Detection{Activity: session.Blocked, Detail: "May I?"}}, "", takes, false,
 			"the agent asks a question: "},
@@ -157,6 +187,64 @@ func TestSend(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestSendToOneThatIsSlow checks that a text is typed once, however late an agent reads it,
+// and whatever it makes of an Enter that it reads with a text.
+func TestSendToOneThatIsSlow(t *testing.T) {
+	transcript := &session.Transcript{Prompts: 1}
+	for name, c := range map[string]struct {
+		enter func(*desk, int)
+		after time.Duration
+		want  string
+	}{
+		"it submits":                {takes, 4 * time.Second, "submitted: C-u text do it"},
+		"it is very slow":           {takes, 14 * time.Second, "submitted: C-u text do it"},
+		"Enter breaks the line":     {func(d *desk, n int) { atSecond(d, n, "\n") }, 4 * time.Second, "submitted: C-u text do it Enter"},
+		"Enter is lost":             {func(d *desk, n int) { atSecond(d, n, "") }, 4 * time.Second, "submitted: C-u text do it Enter"},
+		"it has lost the text":      {func(d *desk, n int) { atSecond(d, n, "lost") }, 4 * time.Second, "it may be in the input: C-u text do it"},
+		"it has, and draws":         {func(d *desk, n int) { d.now.Screen += "a hint\n"; atSecond(d, n, "lost") }, 4 * time.Second, "submitted: C-u text do it text . BSpace text do it"},
+		"it reads nothing":          {takes, time.Hour, "it may be in the input: C-u text do it"},
+		"it does not show the text": {func(d *desk, n int) { d.composed, d.now.Screen, d.now.HookEvents = "", "busy\n", 1 }, 4 * time.Second, "submitted: C-u text do it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &desk{enter: c.enter, now: idle("hello\n")}
+				d.now.Transcript = transcript
+				s := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: time.Minute}
+				s.Typing = func(string, bool) error { d.runs = time.Now().Add(c.after); return nil }
+				outcome, err := s.Send(t.Context(), "do it", false)
+				got := string(outcome)
+				if err != nil {
+					got, _, _ = strings.Cut(err.Error(), "; the screen")
+					_, got, _ = strings.Cut(got, "received it: ")
+				}
+				if got = fmt.Sprintf("%s: %s", got, strings.Join(d.keys, " ")); got != c.want {
+					t.Errorf("%q\nwant %q", got, c.want)
+				}
+				d.runs = time.Time{}
+				if d.read(); d.composed != "" {
+					t.Errorf("%q is left in its composer", d.composed)
+				}
+				if n := strings.Count(d.now.Screen, "do it"); n > 1 {
+					t.Errorf("it got the text %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// atSecond is an agent that takes a text at the second Enter. Before, it adds to it, or has
+// lost it.
+func atSecond(d *desk, n int, more string) {
+	switch {
+	case n > 1:
+		takes(d, n)
+	case more == "lost":
+		d.composed = ""
+	default:
+		d.composed += more
 	}
 }
 
