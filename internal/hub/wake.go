@@ -105,8 +105,9 @@ func (x *subscriptions) follow(ctx context.Context, n session.EventSource, spec 
 type Files struct {
 	mu      sync.Mutex
 	watcher *fsnotify.Watcher // nil: not running
-	wanted  map[string]bool   // files
-	folders map[string]bool   // watched
+	wake    func()
+	wanted  map[string]bool // files
+	folders map[string]bool // watched
 }
 
 func (f *Files) Watch(w Watched) {
@@ -119,19 +120,23 @@ func (f *Files) Watch(w Watched) {
 	f.sync()
 }
 
-// sync watches the folders of the wanted files. If the system's watches are used up, the
-// sweep sees the rest. The caller holds the lock.
+// sync watches the folders of the wanted files, and wakes the hub for new ones: the files
+// may have been written since it looked. If the system's watches are used up, the sweep
+// sees the rest. The caller holds the lock.
 func (f *Files) sync() {
 	if f.watcher == nil {
 		return
 	}
-	wanted := map[string]bool{}
+	wanted, began := map[string]bool{}, false
 	for path := range f.wanted {
 		dir := filepath.Dir(path)
 		wanted[dir] = true
 		if !f.folders[dir] && f.watcher.Add(dir) == nil {
-			f.folders[dir] = true
+			f.folders[dir], began = true, true
 		}
+	}
+	if began {
+		f.wake()
 	}
 	for dir := range f.folders {
 		if !wanted[dir] {
@@ -147,7 +152,7 @@ func (f *Files) Run(ctx context.Context, wake func()) error {
 		return fmt.Errorf("watch files: %w", err)
 	}
 	f.mu.Lock()
-	f.watcher, f.folders = w, map[string]bool{}
+	f.watcher, f.wake, f.folders = w, wake, map[string]bool{}
 	f.sync()
 	f.mu.Unlock()
 	defer func() {

@@ -28,11 +28,12 @@ func TestWakers(t *testing.T) {
 	for name, c := range map[string]struct {
 		waker hub.Waker
 		watch hub.Watched
+		begun int // how often it wakes when it begins to watch
 		do    func()
 	}{
-		"a process ends": {&hub.Processes{}, hub.Watched{Agents: []session.Process{{PID: sleeper.Process.Pid, Start: start}}},
+		"a process ends": {&hub.Processes{}, hub.Watched{Agents: []session.Process{{PID: sleeper.Process.Pid, Start: start}}}, 0,
 			func() { _ = sleeper.Process.Kill(); _ = sleeper.Wait() }},
-		"a file is written": {&hub.Files{}, hub.Watched{Files: []string{file}}, func() {
+		"a file is written": {&hub.Files{}, hub.Watched{Files: []string{file}}, 1, func() {
 			if err := os.WriteFile(file+".new", nil, 0o600); err != nil {
 				t.Error(err)
 			}
@@ -48,8 +49,12 @@ func TestWakers(t *testing.T) {
 			c.waker.Watch(c.watch) // before it runs, as it may come
 			go func() { ended <- c.waker.Run(ctx, func() { woken <- struct{}{} }) }()
 			time.Sleep(50 * time.Millisecond) // or it would be seen without having been watched
-			if len(woken) > 0 {
-				t.Error("it woke before anything happened")
+			c.waker.Watch(c.watch)
+			if n := len(woken); n > c.begun {
+				t.Errorf("it woke %d times before anything happened", n)
+			}
+			for len(woken) > 0 {
+				<-woken
 			}
 			c.do()
 			select {
@@ -63,5 +68,29 @@ func TestWakers(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What was written after the look that found the file, and before it is watched, wakes the
+// hub: the exit of a run in a container, whose agent died at once.
+func TestFileWrittenBeforeItIsWatched(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	files := &hub.Files{}
+	woken, ended := make(chan struct{}, 100), make(chan error, 1)
+	go func() { ended <- files.Run(ctx, func() { woken <- struct{}{} }) }()
+	time.Sleep(50 * time.Millisecond) // it runs
+	exit := filepath.Join(t.TempDir(), "exit")
+	if err := os.WriteFile(exit, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files.Watch(hub.Watched{Files: []string{exit}})
+	select {
+	case <-woken:
+	case <-time.After(20 * time.Second):
+		t.Error("it did not wake")
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
