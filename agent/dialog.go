@@ -29,8 +29,8 @@ func drawnLines(screen string) []drawn {
 		text := strings.Trim(line, frame+dotted)
 		switch {
 		case text != "":
-			all = append(all, drawn{text: text, row: row, gap: gap, nested: nestedBox.MatchString(line)})
-		case border.MatchString(line):
+			all = append(all, drawn{text: text, row: row, gap: gap, nested: nestedBox().MatchString(line)})
+		case border().MatchString(line):
 			all = append(all, drawn{row: row, gap: gap, rule: true})
 		}
 		gap = text == ""
@@ -39,27 +39,27 @@ func drawnLines(screen string) []drawn {
 }
 
 var (
-	border    = regexp.MustCompile(`^\s*[─━▔╭╰┌└][─━▔]{7}`)
-	nestedBox = regexp.MustCompile(`^\s*[│┃]\s*[│┃]`)
+	border    = lazily(`^\s*[─━▔╭╰┌└][─━▔]{7}`)
+	nestedBox = lazily(`^\s*[│┃]\s*[│┃]`)
 	// numbered is an answer in a list: its cursor, number and label.
-	numbered = regexp.MustCompile(`^(?:([❯›●▶▸>])\s*)?(\d{1,2})[.)]\s+(\S.*)$`)
+	numbered = lazily(`^(?:([❯›●▶▸>])\s*)?(\d{1,2})[.)]\s+(\S.*)$`)
 	// keyHint ends a label that has a key of its own.
-	keyHint = regexp.MustCompile(`\s*\(([a-z]|esc|enter|shift\+tab)\)$`)
+	keyHint = lazily(`\s*\(([a-z]|esc|enter|shift\+tab)\)$`)
 	// checkbox begins an answer of which several can be chosen.
-	checkbox = regexp.MustCompile(`^\[[ x✔✓]\]\s*`)
+	checkbox = lazily(`^\[[ x✔✓]\]\s*`)
 	// typing is an answer that is a text.
-	typing = regexp.MustCompile(`(?i)^(type something|enter a custom value)\b`)
+	typing = lazily(`(?i)^(type something|enter a custom value)\b`)
 	// submits is the hint of a dialog whose answer is a text.
-	submits = regexp.MustCompile(`(?i)\benter to (submit|save)\b`)
+	submits = lazily(`(?i)\benter to (submit|save)\b`)
 	// choice is a line that names the keys for its answers: Go on? [y/N]
-	choice = regexp.MustCompile(`(?i)^(.*?)\s*[\[(]\s*(\w+(?:\s*[/|,]\s*[\w?]+)+)\s*[\])]\s*[:?>]?\s*(\w*)$`)
+	choice = lazily(`(?i)^(.*?)\s*[\[(]\s*(\w+(?:\s*[/|,]\s*[\w?]+)+)\s*[\])]\s*[:?>]?\s*(\w*)$`)
 	// letters are answers with their keys in brackets: (Y)es/(N)o
-	letters = regexp.MustCompile(`\((\w)\)([a-z][a-z' ]*)`)
+	letters = lazily(`\((\w)\)([a-z][a-z' ]*)`)
 	// proceeds is a question that says nothing about what is asked.
-	proceeds = regexp.MustCompile(`^(Do you want to proceed|Would you like to proceed)\?$`)
-	trusts   = regexp.MustCompile(`(?i)trust the files in this folder|trust this folder\?|one you trust\?`)
-	permits  = regexp.MustCompile(`^(Allow execution|Apply this change)`)
-	geminis  = regexp.MustCompile(`^\? ([A-Z]\w*) +(.*)$`)
+	proceeds = lazily(`^(Do you want to proceed|Would you like to proceed)\?$`)
+	trusts   = lazily(`(?i)trust the files in this folder|trust this folder\?|one you trust\?`)
+	permits  = lazily(`^(Allow execution|Apply this change)`)
+	geminis  = lazily(`^\? ([A-Z]\w*) +(.*)$`)
 )
 
 // dotted is what separates a dialog's parts.
@@ -100,7 +100,7 @@ func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []d
 	var at []int // the rows of the answers, the last first
 	want := 0
 	for i := len(lines) - 1; i >= 0 && (len(at) > 0 || len(lines)-i <= hintLines+4) && want != 1; i-- {
-		m := numbered.FindStringSubmatch(lines[i].text)
+		m := numbered().FindStringSubmatch(lines[i].text)
 		if m == nil {
 			continue
 		}
@@ -116,7 +116,7 @@ func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []d
 	slices.Reverse(at)
 	q := &session.Question{Options: []session.Option{}}
 	for n, i := range at {
-		m := numbered.FindStringSubmatch(lines[i].text)
+		m := numbered().FindStringSubmatch(lines[i].text)
 		o := session.Option{Number: n + 1, Label: m[3], Key: m[2]}
 		if label, about, two := strings.Cut(o.Label, "  "); two { // two columns
 			o.Label, o.About = label, strings.TrimSpace(about)
@@ -131,10 +131,10 @@ func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []d
 		if m[1] != "" {
 			q.Marked = n + 1
 		}
-		q.Several = q.Several || checkbox.MatchString(o.Label)
-		o.Label = checkbox.ReplaceAllString(o.Label, "")
+		q.Several = q.Several || checkbox().MatchString(o.Label)
+		o.Label = checkbox().ReplaceAllString(o.Label, "")
 		o.Label, o.About, o.Key = withoutHint(o.Label, o.About, o.Key)
-		o.Text = typing.MatchString(o.Label)
+		o.Text = typing().MatchString(o.Label)
 		q.Free = q.Free || o.Text
 		q.Options = append(q.Options, o)
 	}
@@ -157,7 +157,7 @@ func (p screenPatterns) composedIn(below []drawn) bool {
 // withoutHint takes the key that a label names off the end of the label.
 func withoutHint(label, about, key string) (string, string, string) {
 	for _, text := range []*string{&about, &label} {
-		m := keyHint.FindStringSubmatchIndex(*text)
+		m := keyHint().FindStringSubmatchIndex(*text)
 		if m == nil {
 			continue
 		}
@@ -229,7 +229,7 @@ func (p screenPatterns) prompted(lines []drawn) (*session.Question, []drawn) {
 		return &session.Question{Options: options}, lines[len(lines)-1:]
 	}
 	switch {
-	case slices.ContainsFunc(end, func(l drawn) bool { return submits.MatchString(l.text) }):
+	case slices.ContainsFunc(end, func(l drawn) bool { return submits().MatchString(l.text) }):
 		body := p.body(lines, len(lines))
 		if at := slices.IndexFunc(lines, func(l drawn) bool { return l.rule }); at >= 0 {
 			for at = len(lines); !lines[at-1].rule; at-- { // its box
@@ -237,7 +237,7 @@ func (p screenPatterns) prompted(lines []drawn) (*session.Question, []drawn) {
 			body = lines[at:]
 		}
 		body = slices.DeleteFunc(slices.Clone(body), func(l drawn) bool {
-			return l.nested || strings.HasPrefix(l.text, ">") || submits.MatchString(l.text)
+			return l.nested || strings.HasPrefix(l.text, ">") || submits().MatchString(l.text)
 		})
 		return &session.Question{Free: true, Options: []session.Option{}}, body
 	case len(p.own.blocked) == 0 && p.manifest.blocked.match(last.text) && !p.genericDialog.match(last.text):
@@ -252,11 +252,11 @@ func keyed(line string) []session.Option {
 	add := func(key, label string) {
 		options = append(options, session.Option{Number: len(options) + 1, Label: label, Key: strings.ToLower(key)})
 	}
-	if all := letters.FindAllStringSubmatch(line, -1); len(all) > 1 {
+	if all := letters().FindAllStringSubmatch(line, -1); len(all) > 1 {
 		for _, m := range all {
 			add(m[1], m[1]+strings.TrimSpace(m[2]))
 		}
-	} else if m := choice.FindStringSubmatch(line); m != nil {
+	} else if m := choice().FindStringSubmatch(line); m != nil {
 		for _, key := range strings.FieldsFunc(m[2], func(r rune) bool { return strings.ContainsRune("/|, ", r) }) {
 			add(key, map[string]string{"y": "yes", "n": "no", "a": "always"}[strings.ToLower(key)])
 			if o := &options[len(options)-1]; o.Label == "" {
@@ -267,7 +267,7 @@ func keyed(line string) []session.Option {
 	has := func(form *regexp.Regexp) bool {
 		return slices.ContainsFunc(options, func(o session.Option) bool { return form.MatchString(o.Label) })
 	}
-	if !has(agrees) || !has(refuses) {
+	if !has(agrees()) || !has(refuses()) {
 		return nil
 	}
 	return options
@@ -275,14 +275,14 @@ func keyed(line string) []session.Option {
 
 // How labels begin and what they contain, by what they mean.
 var (
-	agrees   = regexp.MustCompile(`(?i)^(yes|ok|okay|allow|approve|accept|agree|confirm|proceed|continue|trust|submit|grant|use this)\b`)
-	consents = regexp.MustCompile(`(?i)^(yes|allow|approve|accept|grant|always (allow|approve))\b`)
-	refuses  = regexp.MustCompile(`(?i)^(no|don['’]?t (?:trust|allow|proceed|run|submit)|do not|deny|reject|refuse|decline|cancel|abort|exit|quit|back|stop|skip)\b`)
-	without  = regexp.MustCompile(`(?i)^(continue|proceed) without\b`)
-	forever  = regexp.MustCompile(`(?i)\b(always|all|every|everything|future|session|permanent|permanently|remember|forever|from now on)\b|` +
+	agrees   = lazily(`(?i)^(yes|ok|okay|allow|approve|accept|agree|confirm|proceed|continue|trust|submit|grant|use this)\b`)
+	consents = lazily(`(?i)^(yes|allow|approve|accept|grant|always (allow|approve))\b`)
+	refuses  = lazily(`(?i)^(no|don['’]?t (?:trust|allow|proceed|run|submit)|do not|deny|reject|refuse|decline|cancel|abort|exit|quit|back|stop|skip)\b`)
+	without  = lazily(`(?i)^(continue|proceed) without\b`)
+	forever  = lazily(`(?i)\b(always|all|every|everything|future|session|permanent|permanently|remember|forever|from now on)\b|` +
 		`(don['’]?t|do not|never|without) ask|\b(for|in) (this|the|any) (project|workspace|host|conversation)\b|\bauto-?(accept|approve)`)
-	denies = regexp.MustCompile(`(?i)^always (deny|reject|block|refuse|forbid|disallow)`)
-	wider  = regexp.MustCompile(`(?i)\bparent (folder|director)`)
+	denies = lazily(`(?i)^always (deny|reject|block|refuse|forbid|disallow)`)
+	wider  = lazily(`(?i)\bparent (folder|director)`)
 )
 
 // nameOptions gives answers the words by which people answer, by what each says: a yes
@@ -295,7 +295,7 @@ func nameOptions(options []session.Option) {
 		o := &options[i]
 		o.Word = word(*o)
 		count[o.Word]++
-		agreed = agreed || agrees.MatchString(o.Label)
+		agreed = agreed || agrees().MatchString(o.Label)
 	}
 	for i := range options {
 		o := &options[i]
@@ -308,8 +308,8 @@ func nameOptions(options []session.Option) {
 // halfDrawn reports whether there is an answer that permits something, and none that does
 // not: what is shown of it to people has both.
 func halfDrawn(options []session.Option) bool {
-	permits := func(o session.Option) bool { return consents.MatchString(o.Label) }
-	declines := func(o session.Option) bool { return refuses.MatchString(o.Label) || without.MatchString(o.Label) }
+	permits := func(o session.Option) bool { return consents().MatchString(o.Label) }
+	declines := func(o session.Option) bool { return refuses().MatchString(o.Label) || without().MatchString(o.Label) }
 	return slices.ContainsFunc(options, permits) && !slices.ContainsFunc(options, declines)
 }
 
@@ -320,7 +320,7 @@ func decided(told string) string {
 	first := -1
 	var options []session.Option
 	for i, line := range lines {
-		if m := numbered.FindStringSubmatch(line); m != nil {
+		if m := numbered().FindStringSubmatch(line); m != nil {
 			if first < 0 {
 				first = i
 			}
@@ -335,21 +335,21 @@ func decided(told string) string {
 
 func word(o session.Option) string {
 	label := strings.ToLower(o.Label)
-	lasting := forever.MatchString(o.Label)
+	lasting := forever().MatchString(o.Label)
 	switch {
-	case o.Text, wider.MatchString(o.Label), denies.MatchString(o.Label):
+	case o.Text, wider().MatchString(o.Label), denies().MatchString(o.Label):
 		return ""
-	case without.MatchString(o.Label):
+	case without().MatchString(o.Label):
 		return session.No
-	case refuses.MatchString(o.Label) && !lasting:
+	case refuses().MatchString(o.Label) && !lasting:
 		return session.No
-	case refuses.MatchString(o.Label):
+	case refuses().MatchString(o.Label):
 		return "" // a no that is for later too
-	case lasting && (agrees.MatchString(o.Label) || strings.HasPrefix(label, "always") || strings.HasPrefix(label, "don")):
+	case lasting && (agrees().MatchString(o.Label) || strings.HasPrefix(label, "always") || strings.HasPrefix(label, "don")):
 		return session.Always
-	case lasting, forever.MatchString(o.About): // where a label is wrapped, that is the rest of it
+	case lasting, forever().MatchString(o.About): // where a label is wrapped, that is the rest of it
 		return ""
-	case agrees.MatchString(o.Label):
+	case agrees().MatchString(o.Label):
 		return session.Yes
 	}
 	return ""
@@ -369,7 +369,7 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 		}
 	}
 	all := joined(body)
-	if trusts.MatchString(all) {
+	if trusts().MatchString(all) {
 		for _, l := range body {
 			if strings.HasPrefix(l.text, "/") && !strings.Contains(l.text, " ") {
 				return "trust the folder " + l.text + "?"
@@ -381,7 +381,7 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 		return `run "` + oneLine(command) + `"?`
 	}
 	ask := sentence(body)
-	if m := geminis.FindStringSubmatch(body[0].text); m != nil && permits.MatchString(ask) {
+	if m := geminis().FindStringSubmatch(body[0].text); m != nil && permits().MatchString(ask) {
 		if m[1] != "Shell" {
 			return m[1] + " " + m[2] + ": " + ask
 		}
@@ -398,7 +398,7 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 		}
 		return text + "?"
 	}
-	if proceeds.MatchString(ask) && len(body) > 1 {
+	if proceeds().MatchString(ask) && len(body) > 1 {
 		return oneLine(joined(body[:len(body)-1])) + ": proceed?"
 	}
 	return ask
@@ -442,7 +442,7 @@ func says(body []drawn) string {
 	var b strings.Builder
 	for _, l := range body {
 		text := l.text
-		if m := choice.FindStringSubmatchIndex(text); m != nil {
+		if m := choice().FindStringSubmatchIndex(text); m != nil {
 			text = text[:m[6]]
 		}
 		b.WriteString(denseText(text))

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -20,6 +21,12 @@ type layout struct {
 
 func newLayout(m marks, s session.AgentSpec) layout {
 	return layout{turn: optional(m.turn), composer: composerOf(m), ready: compile(fold, []string{s.Ready}), statusBar: s.StatusBarLines}
+}
+
+// lazily returns a function that compiles a pattern when it is called first: commands that
+// read no screen start without it.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // optional compiles a pattern; nil for none.
