@@ -31,6 +31,8 @@ type Options struct {
 	DataDir string
 	// Version is agentform's own, for required_version. A development build satisfies all.
 	Version string
+	// SettingsOnly ends the load where Project, DataDir and Root are known.
+	SettingsOnly bool
 	// Workspace returns the directory of a session, for outputs and checks: a recorded one
 	// may not be where its declaration now says. Nil: the declared directory.
 	Workspace func(*Manifest, session.Spec) string
@@ -168,6 +170,9 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	l.ctx.Variables["local"] = readLocals(l)
 	readSettings(l, m)
 	settled(*m)
+	if l.opts.SettingsOnly {
+		return
+	}
 	agents, broken := readAgents(l)
 	m.Agents = maps.Clone(agents)
 	maps.DeleteFunc(m.Agents, func(name string, _ Agent) bool { return broken[name] })

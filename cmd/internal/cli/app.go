@@ -73,6 +73,8 @@ type app struct {
 	level    slog.LevelVar // of log
 	command  string        // "agentform apply"
 	found    projectdir.Found
+	told     bool             // which project is used in a workspace
+	opened   *project.Options // see options
 	project  *project.Project // see open
 	document bool             // the command's JSON reports the manifest's problems
 }
@@ -166,8 +168,17 @@ func (a *app) warn(problems []session.Diagnostic) {
 
 // open opens the project, once: without --file the one that the directory belongs to.
 func (a *app) open() *project.Project {
-	if a.project != nil {
-		return a.project
+	if a.project == nil {
+		a.project = project.Open(a.options())
+		a.tellWorkspace(a.project)
+	}
+	return a.project
+}
+
+// options returns how the project is opened. It finds the project, once.
+func (a *app) options() project.Options {
+	if a.opened != nil {
+		return *a.opened
 	}
 	g := a.globals
 	if len(g.files) == 0 {
@@ -183,18 +194,43 @@ func (a *app) open() *project.Project {
 	if g.stateFile != "" {
 		g.stateFile = a.absolute(g.stateFile)
 	}
-	a.project = project.Open(project.Options{
+	a.opened = &project.Options{
 		Dir: a.env.Dir, Files: g.files, Vars: g.vars, StateFile: g.stateFile, Environ: a.env.Environ, Version: a.env.Version,
 		Command: a.command, Parallelism: g.parallelism, LockTimeout: g.lockTimeout, Log: a.log,
-	})
-	if a.found.Workspace {
+	}
+	return *a.opened
+}
+
+// tellWorkspace tells a person in a workspace which project is used.
+func (a *app) tellWorkspace(p *project.Project) {
+	if a.found.Workspace && !a.told {
+		a.told = true
 		whose := "a workspace"
 		if a.found.Session != "" {
 			whose = "the workspace of " + string(a.found.Session)
 		}
-		fmt.Fprintf(a.env.Stderr, "This directory is in %s. Using its project: %s (%s)\n", whose, plaintext.Safe(a.project.Manifest.Project), plaintext.Safe(a.found.Dir))
+		fmt.Fprintf(a.env.Stderr, "This directory is in %s. Using its project: %s (%s)\n", whose, plaintext.Safe(p.Manifest.Project), plaintext.Safe(a.found.Dir))
 	}
-	return a.project
+}
+
+// openRecorded is openState, and evaluates no more of the manifest than where the state is
+// if each typed word is the address of a recorded session.
+func (a *app) openRecorded(typed []string) (*project.Project, state.State, error) {
+	if a.project != nil || len(typed) == 0 {
+		return a.openState()
+	}
+	o := a.options()
+	o.SettingsOnly = true
+	p := project.Open(o)
+	s, err := state.Read(p.State)
+	unknown := func(word string) bool {
+		return !slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return word == string(r.Address) || word == r.Address.Short() })
+	}
+	if err != nil || slices.ContainsFunc(typed, unknown) || p.Check(s) != nil {
+		return a.openState()
+	}
+	a.tellWorkspace(p)
+	return p, s, nil
 }
 
 // openManifest prints the manifest's problems, and fails on errors.

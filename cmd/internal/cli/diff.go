@@ -67,7 +67,7 @@ there, use agentform fetch and git diff.`,
 }
 
 func runDiff(ctx context.Context, a *app, o diffOptions) error {
-	p, s, err := a.openState()
+	p, s, err := a.openRecorded(o.selection.typed)
 	if err != nil {
 		return err
 	}

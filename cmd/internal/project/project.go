@@ -50,6 +50,8 @@ type Options struct {
 	Parallelism int    // 0: Open sets the manifest's
 	LockTimeout time.Duration
 	Log         *slog.Logger
+	// SettingsOnly reads no more of the manifest than where the state is.
+	SettingsOnly bool
 }
 
 // Project is an open project.
@@ -78,7 +80,7 @@ func Open(o Options) *Project {
 		p.owner = sync.OnceValue(func() session.Owner { return owner.Here(m.Root, m.DataDir, "") })
 	}
 	m, problems := config.Load(config.Options{
-		Dir: o.Dir, Files: o.Files, Vars: o.Vars, Environ: o.Environ, Builtins: agent.Builtins(), Version: o.Version,
+		Dir: o.Dir, Files: o.Files, Vars: o.Vars, Environ: o.Environ, Builtins: agent.Builtins(), Version: o.Version, SettingsOnly: o.SettingsOnly,
 		Workspace: func(m *config.Manifest, s session.Spec) string {
 			if workspace == nil {
 				locate(m)
