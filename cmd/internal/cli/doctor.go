@@ -94,7 +94,8 @@ func printFindings(a *app, found []doctor.Finding) (err error) {
 		err = view.DoctorJSON(a.env.Stdout, found)
 	} else {
 		err = view.Doctor(a.env.Stdout, a.out(), found)
-		reportNoHub(a, a.open(), recordedHolds(a.open()))
+		st, _ := state.Read(a.open().State) // a finding says what is wrong with it
+		reportNoHub(a, a.open(), recordedHolds(st.Sessions))
 	}
 	if err == nil && slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {
 		return outcome(exitError)

@@ -21,7 +21,6 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
 
 // reporter reports progress to people or, with --json, to programs.
@@ -221,9 +220,8 @@ func hasNewHolds(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Queues() && !c.Queued() })
 }
 
-func recordedHolds(p *project.Project) bool {
-	s, err := state.Read(p.State)
-	return err == nil && slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return r.Intent == session.Queued })
+func recordedHolds(all []session.Record) bool {
+	return slices.ContainsFunc(all, func(r session.Record) bool { return r.Intent == session.Queued })
 }
 
 // autoHub starts the hub of a manifest with hub = "auto".

@@ -132,7 +132,7 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	if err := view.Status(a.env.Stdout, a.out(), sessions, o.wide, time.Now()); err != nil {
 		return err
 	}
-	reportNoHub(a, s.project, recordedHolds(s.project))
+	reportNoHub(a, s.project, recordedHolds(s.State.Sessions))
 	return nil
 }
 

@@ -333,8 +333,11 @@ const (
 	resting = 5 * time.Second
 	restful = 10 * time.Second // without keys and changes
 	hearing = 400 * time.Millisecond
-	// idleShare is how many times as long as a look took is waited at least.
+	// idleShare is how many times as long as a look took is waited at least, and restShare
+	// how many times at rest, up to longest.
 	idleShare = 4
+	restShare = 50
+	longest   = 15 * time.Second
 )
 
 // watch observes the sessions until the context ends.
@@ -370,5 +373,5 @@ func pause(quiet, took time.Duration) time.Duration {
 	if quiet < restful {
 		return max(lively, idleShare*took)
 	}
-	return max(resting, idleShare*took)
+	return max(resting, min(restShare*took, longest), idleShare*took)
 }
