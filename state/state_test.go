@@ -136,7 +136,7 @@ func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"version":1,"lineage":"l"}`))
 	f.Add([]byte(`{"version":1,"lineage":"l","sessions":[{"id":"x","address":"session.a[0]","spec":{"depends_on":["session.b"]},"override":{}}]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s, err := decode("state.json", b)
+		s, err := decode("state.json", b, nil)
 		if err != nil {
 			var corrupt *CorruptError
 			var newer *NewerError
@@ -158,7 +158,7 @@ func FuzzState(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := decode("state.json", text)
+		again, err := decode("state.json", text, nil)
 		if err != nil {
 			t.Fatalf("what was written cannot be read: %v\n%s", err, text)
 		}

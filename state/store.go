@@ -78,7 +78,7 @@ func Open(ctx context.Context, path string, project, version string, who Holder,
 }
 
 func (s *Store) load(outputs []string) error {
-	st, k, err := read(s.path)
+	st, k, err := read(s.path, nil)
 	if errors.Is(err, ErrNone) {
 		lineage, err := Lineage(s.path, outputs...)
 		if err != nil {

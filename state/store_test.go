@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -373,6 +374,36 @@ func TestBlobs(t *testing.T) {
 	for _, digest := range []string{"", "../state.json", strings.Repeat("z", 64)} {
 		if _, err := b.Get(digest); err == nil || errors.Is(err, os.ErrNotExist) {
 			t.Errorf("Get(%q) = %v, want: no sha256", digest, err)
+		}
+	}
+}
+
+// TestReadNamed returns the named records as Read does, also those of the journal.
+func TestReadNamed(t *testing.T) {
+	var records []session.Record
+	for _, name := range []string{`session.s[1]`, `session.s[11]`, `session.web["a<b"]`, `session.other`} {
+		records = append(records, session.Record{Address: session.Address(name), ID: "x"})
+	}
+	path := filepath.Join(t.TempDir(), "state.json")
+	s := open(t, path)
+	put(t, s, records[:2]...)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, open(t, path), records[2:]...)
+	whole, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{`session.s[1]`, `s[1]`, `web["a<b"]`, "other"} {
+		got, err := ReadNamed(path, name)
+		if err != nil || got.Lineage != whole.Lineage || got.Serial != whole.Serial {
+			t.Fatalf("%s: %+v, %v", name, got, err)
+		}
+		for _, r := range whole.Sessions {
+			if r.Address.Short() == strings.TrimPrefix(name, "session.") && !slices.ContainsFunc(got.Sessions, func(x session.Record) bool { return x.Address == r.Address }) {
+				t.Errorf("%s: not among %v", name, got.Sessions)
+			}
 		}
 	}
 }

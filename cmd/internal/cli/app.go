@@ -222,7 +222,7 @@ func (a *app) openRecorded(typed []string) (*project.Project, state.State, error
 	o := a.options()
 	o.SettingsOnly = true
 	p := project.Open(o)
-	s, err := state.Read(p.State)
+	s, err := state.ReadNamed(p.State, typed...)
 	unknown := func(word string) bool {
 		return !slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return word == string(r.Address) || word == r.Address.Short() })
 	}

@@ -44,30 +44,19 @@ session "s" {
 			Goals: []Goal{{Says: "≤ 1.5 × floor", Got: ratio(took[0], took[1]), Bound: 1.5}},
 		})
 	}
-	one := newRepository(t, m.bin)
-	one.destroyed(t)
-	one.write(t, "file", strings.Repeat("a line\n", 50))
-	one.run(t, "git", "add", "-A")
-	one.run(t, "git", "commit", "-q", "-m", "files")
-	one.manifest(t, 1, `
-session "one" {
-  agent  = agent.idle
-  branch = "agents/one"
-}
-`)
-	one.run(t, "agentform", "apply", "--auto-approve")
-	path, err := one.command("agentform", "path", "one").Output()
+	// The diff of one of them: what it costs is not the others' number.
+	path, err := p.command("agentform", "path", "s[0]").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := one
+	in := p
 	in.dir = strings.TrimSpace(string(path))
-	in.write(t, "file", strings.Repeat("another line\n", 40))
+	in.write(t, "file0", strings.Repeat("another line\n", 40))
 	took := m.turns(31,
-		func() time.Duration { return one.time(t, "agentform", "diff", "one") },
+		func() time.Duration { return p.time(t, "agentform", "diff", "s[0]") },
 		func() time.Duration { return in.time(t, "git", "diff", "--merge-base", "main") })
 	m.add(Row{
-		Work:  "diff of one worktree",
+		Work:  "diff of one worktree of many",
 		Took:  Time(took[0]),
 		Floor: Beside{"git diff --merge-base", Time(took[1])},
 		Goals: []Goal{{Says: "≤ floor and 15 ms", Got: ratio(took[0]-took[1], 15*time.Millisecond), Bound: 1, Clock: true}},
