@@ -136,7 +136,7 @@ func TestFindNothing(t *testing.T) {
 	ours := b.create(t, b.launch(t, "ours"))
 	for id, want := range map[string]string{
 		"docker:" + bare:        "only sessions in tmux",
-		"docker:" + down:        "does not run",
+		"docker:" + down:        "is not running",
 		"docker:" + two:         "2 panes",
 		"docker:no-such-thing":  "no container",
 		"docker:":               "invalid id",

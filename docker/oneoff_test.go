@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 		want   string // in the error; empty: there is none
 	}{
 		"all is there":      {func(*session.Spec) {}, []string{"cat", "x"}, ""},
-		"no such image":     {func(s *session.Spec) { s.Runtime.Docker.Image = "agentform-test:none" }, []string{"cat"}, "there is no image agentform-test:none"},
+		"no such image":     {func(s *session.Spec) { s.Runtime.Docker.Image = "agentform-test:none" }, []string{"cat"}, "no image agentform-test:none"},
 		"no such command":   {func(*session.Spec) {}, []string{"no-such-agent"}, "has no no-such-agent"},
 		"no such mount":     {func(s *session.Spec) { s.Runtime.Docker.Mounts = []session.Mount{{Source: "/no/such", Target: "/x"}} }, []string{"cat"}, "/no/such"},
 		"PATH of its own":   {func(s *session.Spec) { s.Env = map[string]string{"PATH": "/nowhere"} }, []string{"cat"}, "has no"},

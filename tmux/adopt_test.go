@@ -124,7 +124,7 @@ func TestFindsNothingElse(t *testing.T) {
 		"tmux:a\x1b/work":                 "control characters",
 		o.id("a.b"):                       "no tmux session is called",
 		o.id("$1"):                        "no tmux session is called",
-		o.id("wor"):                       "there are: split, theirs, work",
+		o.id("wor"):                       "sessions: split, theirs, work",
 		o.id("split"):                     "has 2 panes",
 		o.id("theirs"):                    "session.x of another agentform project",
 		"tmux:" + o.root + "/nobody/work": "no tmux server runs on " + o.root + "/nobody",

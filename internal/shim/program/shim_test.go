@@ -227,7 +227,7 @@ func TestFailedStart(t *testing.T) {
 		"not executable": {func(c *rundir.Config) { c.Argv = []string{"/etc/passwd"} }, 126, "not an executable file"},
 		"not a program":  {func(c *rundir.Config) { c.Argv = []string{"./text"} }, 126, "exec format error"},
 		"no folder":      {func(c *rundir.Config) { c.Dir += "/gone" }, 126, "no such file or directory"},
-		"a file":         {func(c *rundir.Config) { c.Dir = "/etc/passwd" }, 126, "not a folder"},
+		"a file":         {func(c *rundir.Config) { c.Dir = "/etc/passwd" }, 126, "not a directory"},
 		"no socket":      {func(c *rundir.Config) { c.Socket = filepath.Dir(c.Socket) + "/gone/g-1" }, 126, "the shim's socket"},
 	} {
 		t.Run(name, func(t *testing.T) {
