@@ -434,12 +434,7 @@ func (s *Session) SendInput(ctx context.Context, in session.Input) error {
 	case in.Key != "" || in.NoEnter:
 		outcome, err = s.run.Press(ctx, in)
 	default:
-		if s.launcher.reader != nil {
-			err = s.launcher.reader.Note(s.rec.Run.ID, in.Text, time.Now())
-		}
-		if err == nil {
-			outcome, err = s.run.Type(ctx, in.Text)
-		}
+		outcome, err = s.run.Type(ctx, in.Text)
 	}
 	if err != nil {
 		return fmt.Errorf("send to session %q: %w", s.rec.ID, err)
@@ -743,7 +738,7 @@ func (t *tracker) seen(o *Observation, r *launch.Run, l *session.Live) {
 		Resting: !spec.OneShot && (does == session.Idle || does == session.Done),
 		Phrase:  look.Detection.Source == "screen" && (does == session.Done || does == session.Failed),
 		Prompt:  spec.Ready != "" && r.Agent.Ready(l.Screen),
-		Given:   t.given, Queued: t.queued, Moved: l.MovedAt, TurnAt: look.TurnAt,
+		Given:   t.given, Queued: t.queued, Moved: l.MovedAt, TurnAt: look.TurnAt, Answer: look.Answer,
 	})
 	if l.Liveness == session.Alive && look.Detection.Source == "screen" && (does == session.Done || does == session.Failed) && !t.turn.Settled() {
 		o.Status = session.StatusOf(state, session.Working)

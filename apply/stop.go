@@ -109,7 +109,7 @@ func (s *stopper) awaitTurn(ctx context.Context, rec session.Record, l session.L
 }
 
 // rests reports whether a run's agent does not work. One whose screen alone says that it is
-// done or has failed may work on.
+// done or has failed may work on, and one that was sent a text takes that up in a moment.
 func (s *stopper) rests(ctx context.Context, rec session.Record, run string, course *turn.Course) bool {
 	lives, err := s.runtimes.lives(ctx, rec.Spec, true)
 	if err != nil {
@@ -121,15 +121,18 @@ func (s *stopper) rests(ctx context.Context, rec session.Record, run string, cou
 	}
 	l, now := &lives[i], time.Now()
 	var seen session.Detection
+	var answer turn.Answer
 	if run == rec.Run.ID {
-		seen = s.reader.Read(rec, l, rec.Run.DeliveredAt, now).Detection
+		look := s.reader.Read(rec, l, rec.Run.DeliveredAt, now)
+		seen, answer = look.Detection, look.Answer
 	} else { // it is not on record, so that its files are not known
 		seen = s.reader.Agent(rec).Detect(session.Evidence{Liveness: session.Alive, Title: l.Title, Screen: l.Screen})
 	}
 	does := seen.Activity
 	phrase := seen.Source == "screen" && (does == session.Done || does == session.Failed)
-	course.See(turn.Look{At: now, Run: run, Is: string(does), Alive: true, Working: does == session.Working, Phrase: phrase, Moved: l.MovedAt})
-	return does != session.Working && (!phrase || course.Settled())
+	awaited := answer == turn.Awaited && (does == session.Idle || does == session.Done)
+	course.See(turn.Look{At: now, Run: run, Is: string(does), Alive: true, Working: does == session.Working, Phrase: phrase, Moved: l.MovedAt, Answer: answer})
+	return does != session.Working && (!phrase && !awaited || course.Settled())
 }
 
 // keepScreen appends the session's screen to its transcript. A transcript that cannot be

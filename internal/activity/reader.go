@@ -17,6 +17,7 @@ import (
 	"github.com/agentform/agentform/internal/echo"
 	"github.com/agentform/agentform/internal/sessionfile"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -54,6 +55,10 @@ type seen struct {
 	sent    int64            // size of the file of the others when it was read
 	sentAt  time.Time        // when it was last sent something
 	before  session.Activity // of the last look, as detected
+	opening typed            // its prompt, if that is a message
+	message typed            // the last message that it was sent after that, if there is one
+	takenUp time.Time        // when the message was sent that it took up last, if observed
+	taken   time.Time        // when it did
 }
 
 // New returns a Reader for a data directory. home is that of agents with an unknown
@@ -72,12 +77,13 @@ type Look struct {
 	Transcript *session.Transcript // nil: no session file, or not yet
 	// Observable: the agent's session file exists, or should.
 	Observable  bool
-	FirstTurnAt time.Time // when its first turn ended; zero: not yet, or unknown
-	TurnAt      time.Time // when its last turn ended by its hooks or file; zero: unknown
-	Overdue     bool      // it was sent something, and is unobserved for longer than unobserved_for
-	Fault       error     // a session file exists and cannot be read
-	Starting    bool      // it lives, and was not yet ready for a prompt in this run
-	ready       bool      // it was ready, for an agent that shows it
+	FirstTurnAt time.Time   // when its first turn ended; zero: not yet, or unknown
+	TurnAt      time.Time   // when its last turn ended by its hooks or file; zero: unknown
+	Answer      turn.Answer // to the last message that it was sent
+	Overdue     bool        // it was sent something, and is unobserved for longer than unobserved_for
+	Fault       error       // a session file exists and cannot be read
+	Starting    bool        // it lives, and was not yet ready for a prompt in this run
+	ready       bool        // it was ready, for an agent that shows it
 }
 
 // Agent returns the adapter of a recorded session's agent. Equal specs share one: its
@@ -150,6 +156,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	}
 	x.Transcript = settled(x.Transcript, x.Detection, rec.Run.StartedAt)
 	x.TurnAt = turnEnd(a, x.Transcript, signals, rec.Run.StartedAt)
+	x.Answer = r.lastAnswer(a, rec, x.Transcript, signals)
 	x.FirstTurnAt = r.firstTurn(a, rec, x, signals, now)
 	x.Observable = observable(rec, x, given)
 	x.Activity = x.Detection.Activity

@@ -33,17 +33,28 @@ const (
 type typed struct {
 	At   time.Time `json:"at"`
 	Text echo.Text `json:"text"`
+	// Message says that it is submitted as a message for the model.
+	Message bool `json:"message,omitempty"`
+	// Again is how many messages of the same text the agent had not taken up before it.
+	Again int `json:"again,omitempty"`
 }
 
 // Note records the digest of a text before it is typed, so that it is not read from
 // the screen as the outcome.
 func (r *Reader) Note(run, text string, at time.Time) error {
-	recognized := echo.Of(text, rand.Uint64())
-	if run == "" || len(recognized.Lines) == 0 {
+	if run == "" {
 		return nil
 	}
-	line, err := json.Marshal(typed{at.UTC(), recognized})
-	path := filepath.Join(r.runs, run, typedFile)
+	return note(filepath.Join(r.runs, run), text, typed{At: at})
+}
+
+func note(dir, text string, t typed) error {
+	t.At, t.Text = t.At.UTC(), echo.Of(text, rand.Uint64())
+	if len(t.Text.Lines) == 0 && !t.Message {
+		return nil
+	}
+	line, err := json.Marshal(t)
+	path := filepath.Join(dir, typedFile)
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
@@ -64,6 +75,7 @@ func (r *Reader) Note(run, text string, at time.Time) error {
 // given returns the texts that a run was sent, its prompt first, and the time of the
 // last. What cannot be read is left out.
 func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
+	a := r.Agent(rec)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.run(rec.Run.ID)
@@ -77,10 +89,12 @@ func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 		if text == "" && p.Digest != "" {
 			text, _ = state.Blobs{Dir: filepath.Join(filepath.Dir(r.runs), "blobs")}.Get(p.Digest) // gone: its echo is read
 		}
-		if known := echo.Of(text, rand.Uint64()); len(known.Lines) > 0 {
+		known := echo.Of(text, rand.Uint64())
+		if len(known.Lines) > 0 {
 			s.typed = append(s.typed, known)
 		}
-		s.own, s.sent = len(s.typed), 0
+		s.own, s.sent, s.opening, s.message = len(s.typed), 0, typed{}, typed{}
+		s.opening = typed{Text: known, Message: input.IsMessage(a, text)}
 	}
 	path := filepath.Join(r.runs, rec.Run.ID, typedFile)
 	info, err := os.Lstat(path)
@@ -88,9 +102,11 @@ func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 		return s.typed, s.sentAt
 	}
 	s.sent, s.typed = info.Size(), s.typed[:s.own:s.own]
-	for _, t := range readTyped(path) {
+	all := readTyped(path)
+	for _, t := range all {
 		s.typed, s.sentAt = append(s.typed, t.Text), t.At
 	}
+	s.message = lastOf(all)
 	return s.typed, s.sentAt
 }
 
@@ -111,7 +127,7 @@ func readTyped(path string) []typed {
 	var all []typed
 	for line := range bytes.Lines(b) {
 		var t typed
-		if json.Unmarshal(line, &t) == nil && len(t.Text.Lines) > 0 {
+		if json.Unmarshal(line, &t) == nil && (len(t.Text.Lines) > 0 || t.Message) {
 			all = append(all, t)
 		}
 	}
@@ -121,15 +137,24 @@ func readTyped(path string) []typed {
 // Send types into a live session, and verifies a text by what r reads. It returns the
 // event for the history, which is without the text: that may hold anything.
 func (r *Reader) Send(ctx context.Context, rt session.Runtime, rec session.Record, live session.Live, in session.Input, command bool, log *slog.Logger) (outcome input.Outcome, sent history.Event, err error) {
-	sent = r.sent(rec, in.Text, log)
+	s := r.sender(rt, rec, live)
+	if in.Key != "" || in.NoEnter {
+		sent = r.sent(rec, in.Text, log)
+		outcome, err = s.Press(ctx, in)
+	} else {
+		sent = r.sent(rec, "", log)
+		s.Typing = func(text string, message bool) error {
+			sent.Time = time.Now()
+			if err := r.Sending(rec, text, message, sent.Time); err != nil {
+				log.Warn("its echo may be read as the agent's words", "session", rec.Address, "error", err)
+			}
+			return nil
+		}
+		outcome, err = s.Send(ctx, in.Text, command)
+	}
 	sent.Detail = fmt.Sprintf("%d bytes", len(in.Text))
 	if in.Key != "" {
 		sent.Detail = "key " + in.Key
-	}
-	if in.Key != "" || in.NoEnter {
-		outcome, err = r.sender(rt, rec, live).Press(ctx, in)
-	} else {
-		outcome, err = r.sender(rt, rec, live).Send(ctx, in.Text, command)
 	}
 	if outcome == input.Queued {
 		sent.Reason = history.Queued
@@ -175,5 +200,7 @@ func (r *Reader) sender(rt session.Runtime, rec session.Record, live session.Liv
 
 // Snapshot returns what a sender needs to know of a session that was read.
 func (r *Reader) Snapshot(rec session.Record, l *session.Live, read Look) input.Snapshot {
-	return input.Snapshot{Screen: l.Screen, Detection: read.Detection, Transcript: read.Transcript, HookEvents: r.Heard([]string{rec.Run.ID})}
+	s := input.Snapshot{Screen: l.Screen, Detection: read.Detection, Transcript: read.Transcript, HookEvents: r.Heard([]string{rec.Run.ID})}
+	s.Messages, s.Tells = messages(r.Agent(rec), read.Transcript, r.signals(rec))
+	return s
 }

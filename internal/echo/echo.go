@@ -15,6 +15,7 @@ import (
 type Text struct {
 	Salt  uint64 `json:"salt"`
 	Lines []Line `json:"lines"`
+	Whole Line   `json:"whole,omitzero"` // of all lines
 }
 
 // Line is one line of a text, without blanks.
@@ -45,8 +46,10 @@ func Of(text string, salt uint64) Text {
 		for _, r := range line {
 			if counts(r) {
 				chars = append(chars, r)
+				t.Whole.Sum = t.add(t.Whole.Sum, r)
 			}
 		}
+		t.Whole.Runes += len(chars)
 		if len(chars) < shortest {
 			continue
 		}
@@ -58,6 +61,23 @@ func Of(text string, salt uint64) Text {
 	}
 	t.Lines = t.Lines[max(0, len(t.Lines)-most):]
 	return t
+}
+
+// Is reports whether another text is this one, whatever its blanks and line breaks.
+func (t Text) Is(other string) bool { return Of(other, t.Salt).Whole == t.Whole }
+
+// In returns how often another text has this one, whatever its blanks and line breaks.
+func (t Text) In(other string) int {
+	if t.Whole.Runes == 0 {
+		return 0
+	}
+	n, end := 0, 0
+	for _, m := range t.places(t.sums(glyphsOf(other)), t.Whole.Runes, t.Whole.Sum) {
+		if m.from >= end {
+			n, end = n+1, m.to
+		}
+	}
+	return n
 }
 
 func (t Text) sum(chars []rune) uint64 {
@@ -164,10 +184,7 @@ type match struct{ from, to int }
 // find returns where the text shows. A line of a longer text counts only beside another
 // one, but for the first one if it is not short: a program may show it for the whole.
 func (t Text) find(g []glyph) []match {
-	sums := make([]uint64, len(g)+1) // of the characters before each
-	for i := range g {
-		sums[i+1] = t.add(sums[i], g[i].char)
-	}
+	sums := t.sums(g)
 	lines := make([][]match, len(t.Lines))
 	var all []match
 	for i, l := range t.Lines {
@@ -199,6 +216,15 @@ func (t Text) find(g []glyph) []match {
 		}
 	}
 	return all
+}
+
+// sums returns the digests of the characters before each.
+func (t Text) sums(g []glyph) []uint64 {
+	sums := make([]uint64, len(g)+1)
+	for i := range g {
+		sums[i+1] = t.add(sums[i], g[i].char)
+	}
+	return sums
 }
 
 func (t Text) places(sums []uint64, runes int, sum uint64) []match {

@@ -80,3 +80,30 @@ func TestWithoutIsExact(t *testing.T) {
 		}
 	})
 }
+
+// TestIn checks how often a text is found in what an agent says that it was told.
+func TestIn(t *testing.T) {
+	many := strings.Repeat("a line that is one of many\n", 300)
+	for name, c := range map[string]struct {
+		typed, told string
+		want        int
+	}{
+		"as it was typed":         {"go on", "go on", 1},
+		"after a blank":           {"/help me", " /help me", 1},
+		"joined with another one": {"go on", "look first\n\ngo on", 1},
+		"joined with itself":      {"go on", "go on\n\ngo on", 2},
+		"one character":           {"y", "y", 1},
+		"of many lines":           {many, many, 1},
+		"half of it":              {many, many[:len(many)/2], 0},
+		"another text":            {"go on", "go off", 0},
+		"nothing":                 {" ", "go on", 0},
+	} {
+		typed := echo.Of(c.typed, 77)
+		if got := typed.In(c.told); got != c.want {
+			t.Errorf("%s: %d times, want %d", name, got, c.want)
+		}
+		if got := typed.Is(c.told); got != (c.want == 1 && name != "joined with another one") {
+			t.Errorf("%s: the same %v", name, got)
+		}
+	}
+}

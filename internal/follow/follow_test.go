@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -53,6 +54,8 @@ func TestVerdict(t *testing.T) {
 	shown := func(s follow.Sight, moved float64) follow.Sight { s.Screen, s.Moved = true, after(moved); return s }
 	prompt := func(s follow.Sight) follow.Sight { s.Prompt = true; return s }
 	queued := func(s follow.Sight) follow.Sight { s.Queued = true; return s }
+	awaited := func(s follow.Sight) follow.Sight { s.Answer = turn.Awaited; return s }
+	answered := func(s follow.Sight) follow.Sight { s.Queued, s.Answer = true, turn.Given; return s }
 	for name, c := range map[string]struct {
 		goal  follow.Goal
 		looks []at
@@ -62,6 +65,10 @@ func TestVerdict(t *testing.T) {
 		"worked and rests":                        {follow.Turn, []at{{1, does(working, 0)}, {2, does(idle, 0)}, {2.5, does(idle, 0)}}, follow.Reached},
 		"rests for a moment":                      {follow.Turn, []at{{1, does(working, 0)}, {2, does(idle, 0)}, {2.4, does(idle, 0)}}, follow.Waiting},
 		"rests between two queued messages":       {follow.Turn, []at{{1, does(working, 0)}, {2, does(idle, 0)}, {2.2, does(working, 0)}, {2.6, does(idle, 0)}}, follow.Waiting},
+		"has not taken up what was sent":          {follow.Turn, []at{{1, awaited(does(working, 0.5))}, {2, awaited(turned(does(idle, 0.5), 2))}, {31, awaited(turned(does(idle, 0.5), 2))}}, follow.Waiting},
+		"it was taken back":                       {follow.Turn, []at{{1, awaited(does(working, 0.5))}, {2, awaited(turned(does(idle, 0.5), 2))}, {32, awaited(turned(does(idle, 0.5), 2))}}, follow.Reached},
+		"has answered what was queued":            {follow.Turn, []at{{1, queued(does(working, 0.5))}, {2, answered(turned(does(idle, 0.5), 2))}}, follow.Reached},
+		"fails before what was sent":              {follow.Turn, []at{{1, awaited(does(working, 0.5))}, {2, awaited(does(session.Failed, 0.5))}, {9, awaited(does(session.Failed, 0.5))}}, follow.Waiting},
 		"has not begun with what was sent":        {follow.Turn, []at{{1, does(working, 0)}, {9, does(idle, 0)}, {20, does(idle, 19)}, {23, does(idle, 19)}}, follow.Waiting},
 		"began with what was sent":                {follow.Turn, []at{{20, does(idle, 19)}, {21, does(working, 19)}, {22, does(idle, 19)}, {23, does(idle, 19)}}, follow.Reached},
 		"a turn too short to be seen":             {follow.Turn, []at{{20, does(idle, 19)}, {22, does(idle, 19)}, {25.1, does(idle, 19)}}, follow.Reached},

@@ -34,6 +34,7 @@ type Sight struct {
 	Given        time.Time       // last prompt or other input; zero: never
 	Queued       bool            // it was working when it was last given something
 	Moved        time.Time       // last output, to the second; zero: not known
+	Answer       turn.Answer     // to what it was last sent
 	TurnAt       time.Time       // end of its last turn by its hooks or session file; zero: not known
 	Ended        time.Time       // exit of its agent; zero: none, or not known
 }
@@ -55,7 +56,7 @@ func (c *course) see(at time.Time, s Sight) {
 		Working: s.Activity == session.Working || s.Activity == session.Blocked || s.Activity == session.BlockedAPI,
 		Resting: s.Activity == session.Idle || s.Activity == session.Done,
 		Phrase:  s.Screen && (s.Activity == session.Done || s.Activity == session.Failed), Prompt: s.Prompt,
-		Given: s.Given, Queued: s.Queued, Moved: s.Moved, Since: s.Since, Ended: s.Ended, TurnAt: s.TurnAt,
+		Given: s.Given, Queued: s.Queued, Moved: s.Moved, Since: s.Since, Ended: s.Ended, TurnAt: s.TurnAt, Answer: s.Answer,
 	})
 	if s.OffBranch && !c.OffBranch {
 		c.off = at

@@ -9,6 +9,7 @@ import (
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -150,6 +151,8 @@ func (m *memory) turnEnded(rec session.Record, now time.Time) (at time.Time) {
 	}
 	given, _ := activity.Given(rec, m.events)
 	switch {
+	case m.activity.Answer == turn.Awaited && now.Sub(m.idleSince) < turn.Patience:
+		return at // it takes up the next message in a moment
 	case m.activity.TurnAt.After(given):
 		at = m.activity.TurnAt
 	case m.worked && m.idleSince.After(given) && now.Sub(m.idleSince) >= idleTime:

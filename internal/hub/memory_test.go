@@ -3,6 +3,11 @@ package hub
 import (
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/turn"
+	"github.com/agentform/agentform/session"
 )
 
 // TestMovingByAClockThatWasSet takes a session for moving only shortly after it put
@@ -45,6 +50,32 @@ func TestAdvanced(t *testing.T) {
 		m.screen = s.screen
 		if got := m.advanced(); got != s.want {
 			t.Errorf("movement is %v for %q", got, s.screen)
+		}
+	}
+}
+
+// TestTurnEndedWhileAMessageWaits checks that the rest before a queued message is not told
+// as the end of a turn.
+func TestTurnEndedWhileAMessageWaits(t *testing.T) {
+	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	m := memory{liveness: session.Alive, events: []history.Event{{Kind: history.Sent, Time: at(1), Reason: history.Queued}}}
+	for _, step := range []struct {
+		seconds int
+		look    activity.Look
+		want    time.Time
+	}{
+		{2, activity.Look{Activity: session.Working, Answer: turn.Awaited}, time.Time{}},
+		{5, activity.Look{Activity: session.Idle, Answer: turn.Awaited, TurnAt: at(4)}, time.Time{}},
+		{20, activity.Look{Activity: session.Idle, Answer: turn.Awaited, TurnAt: at(4)}, time.Time{}},
+		{21, activity.Look{Activity: session.Working, Answer: turn.Awaited}, time.Time{}},
+		{30, activity.Look{Activity: session.Idle, Answer: turn.Given, TurnAt: at(29)}, at(29)},
+		{31, activity.Look{Activity: session.Idle, Answer: turn.Awaited, TurnAt: at(29)}, time.Time{}},
+		{61, activity.Look{Activity: session.Idle, Answer: turn.Awaited, TurnAt: at(29)}, at(29)}, // taken back
+	} {
+		m.activity = step.look
+		if got := m.turnEnded(session.Record{}, at(step.seconds)); !got.Equal(step.want) {
+			t.Errorf("after %d s the turn ended at %v, want %v", step.seconds, got, step.want)
 		}
 	}
 }

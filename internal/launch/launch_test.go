@@ -102,6 +102,9 @@ func startedBy(t *testing.T, rt *sessiontest.Scripted, dataDir string) started {
 		}
 		text, err := os.ReadFile(path)
 		name := strings.TrimPrefix(path, l.RunDir)
+		if filepath.Base(path) == "typed.jsonl" {
+			return err // the digest of the prompt, with a salt
+		}
 		files[info.Mode().String()+" "+name] = strings.ReplaceAll(string(text), l.RunDir, "RUN")
 		return err
 	})

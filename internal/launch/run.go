@@ -220,6 +220,12 @@ func (r *Run) Press(ctx context.Context, in session.Input) (input.Outcome, error
 func (r *Run) sender(left *bool) input.Sender {
 	return input.Sender{
 		Runtime: r.Runtime, Location: r.Record.Location, Agent: r.Agent, BootTimeout: ReadyTimeout(r.Record.Spec.Agent),
+		Typing: func(text string, message bool) error {
+			if r.Reader == nil {
+				return nil
+			}
+			return r.Reader.Sending(*r.Record, text, message, time.Now()) // as the agent writes it
+		},
 		Observe: func(ctx context.Context) (input.Snapshot, error) {
 			l, err := r.Live(ctx)
 			if err != nil {

@@ -92,7 +92,7 @@ func (k Input) sight(x api.Session) follow.Sight {
 		s.OffSince = switchedAt(k.Checkout)
 	}
 	if look := k.Look; look != nil {
-		s.TurnAt = look.TurnAt
+		s.TurnAt, s.Answer = look.TurnAt, look.Answer
 		if x.Activity == session.Unobserved {
 			s.Activity = look.Detection.Activity // its screen still tells whether it is idle
 		}

@@ -21,7 +21,20 @@ type Look struct {
 	Since  time.Time // since when it has been so; zero: not known
 	Ended  time.Time // when the agent exited; zero: it has not, or that is not known
 	TurnAt time.Time // when its last turn ended, if its hooks or its own file say
+	Answer Answer    // to what it was last sent
 }
+
+// Answer is what an agent's own file, or its hooks, say of the answer to the last text that
+// it was sent.
+type Answer string
+
+// The answers. A text is awaited until a turn has ended in which the agent has taken it up.
+// Unknown: its file or hooks cannot say.
+const (
+	Unknown Answer = ""
+	Awaited Answer = "awaited"
+	Given   Answer = "given"
+)
 
 // How long a reading must have held.
 const (
@@ -35,6 +48,9 @@ const (
 	// longest rest seen before it took up the prompt of its command line was 1.5 s
 	// (Gemini CLI 0.61.0).
 	Settle = 5 * time.Second
+	// Patience is for an agent that has not taken up what it was sent: a person may have
+	// taken that back. On a busy machine, or with a slow hook, it rests for long before.
+	Patience = 30 * time.Second
 	// tick is the resolution of Look.Moved: tmux counts seconds.
 	tick = time.Second
 )
@@ -88,7 +104,10 @@ func (c *Course) Held() time.Duration {
 // Settled reports whether what the agent shows now is its answer to what it was last given.
 // After a phrase it must rest: its prompt shows, or nothing has moved for a while.
 func (c *Course) Settled() bool {
-	if c.work && (!c.last.Phrase || c.last.Prompt) {
+	switch {
+	case c.last.Answer == Awaited:
+		return c.Held() >= Patience
+	case c.work && (!c.last.Phrase || c.last.Prompt):
 		return c.Held() >= Calm
 	}
 	return c.Held() >= Settle && (c.last.Moved.IsZero() || c.last.At.Sub(c.last.Moved) >= Settle)
@@ -101,7 +120,9 @@ func (c *Course) Ended() bool {
 	switch {
 	case !l.Alive || !l.Resting:
 		return false
-	case l.Queued && c.Held() < Between:
+	case l.Answer == Awaited:
+		return c.Settled()
+	case l.Answer == Unknown && l.Queued && c.Held() < Between:
 		return false // the turn may be the one before
 	case l.TurnAt.After(l.Given):
 		return true // it has told so itself

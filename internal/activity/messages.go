@@ -1,0 +1,128 @@
+package activity
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/internal/turn"
+	"github.com/agentform/agentform/session"
+)
+
+// messenger is an agent whose session file has each message of the user as it was typed,
+// and whose hooks tell each that begins a turn.
+type messenger interface {
+	session.Agent
+	Message(signal []byte) (text string, told bool)
+}
+
+// messages returns the messages that the agent has taken up, by its session file or else by
+// its hooks, and whether one of them would tell.
+func messages(a session.Agent, n *session.Transcript, signals []session.Signal) (all []session.Message, known bool) {
+	m, tells := a.(messenger)
+	switch {
+	case !tells:
+		return nil, false
+	case n != nil:
+		return n.Messages, true
+	}
+	for _, s := range signals {
+		if text, told := m.Message(s.Data); told {
+			all = append(all, session.Message{At: s.At, Text: text})
+		}
+	}
+	return all, len(all) > 0
+}
+
+// takenAt returns when the agent took up a text that it was sent; zero: it has not, and
+// waiting is how many messages of the same text wait with it.
+func (t typed) takenAt(all []session.Message) (at time.Time, waiting int) {
+	waiting = t.Again + 1
+	for _, m := range all {
+		if m.At.Before(t.At) {
+			continue
+		}
+		if waiting -= t.Text.In(m.Text); waiting <= 0 {
+			return m.At, 0
+		}
+	}
+	return time.Time{}, waiting
+}
+
+// answerTo returns what is known of the answer to the last message that a run was sent.
+func answerTo(sent typed, taken time.Time, a session.Agent, n *session.Transcript, signals []session.Signal) turn.Answer {
+	if _, known := messages(a, n, signals); !sent.Message || !known {
+		return turn.Unknown
+	}
+	var ended bool
+	if n != nil {
+		ended = n.TurnAt.After(taken) || over(n.Activity) && !n.At.Before(taken)
+	} else {
+		at, begun := hookTurn(a, signals)
+		ended = at.After(taken) && at.After(begun)
+	}
+	if taken.IsZero() || !ended {
+		return turn.Awaited
+	}
+	return turn.Given
+}
+
+// last returns the last message that a run was sent, its prompt if there was no other, and
+// when the agent took it up; zero: it has not, by the messages that it has taken up.
+func (s *seen) last(run session.Run, all []session.Message) (sent typed, taken time.Time) {
+	sent = s.message
+	if !sent.Message && !run.DeliveredAt.IsZero() && !run.DeliveredAt.Before(run.StartedAt) {
+		sent = s.opening
+		sent.At = run.DeliveredAt.Add(-early)
+	}
+	if sent.Message && !s.takenUp.Equal(sent.At) {
+		if at, _ := sent.takenAt(all); !at.IsZero() {
+			s.takenUp, s.taken = sent.At, at
+		}
+	}
+	if sent.Message && s.takenUp.Equal(sent.At) {
+		taken = s.taken
+	}
+	return sent, taken
+}
+
+// lastAnswer returns what is known of the answer to the last message that the run was sent.
+func (r *Reader) lastAnswer(a session.Agent, rec session.Record, n *session.Transcript, signals []session.Signal) turn.Answer {
+	r.given(rec)
+	all, _ := messages(a, n, signals)
+	r.mu.Lock()
+	sent, taken := r.run(rec.Run.ID).last(rec.Run, all)
+	r.mu.Unlock()
+	return answerTo(sent, taken, a, n, signals)
+}
+
+// Sending records a text before it is typed and submitted, so that it is not read from the
+// screen as the outcome and, if it is a message for the model, that a turn which ends before
+// the agent has taken it up is not its answer.
+func (r *Reader) Sending(rec session.Record, text string, message bool, at time.Time) error {
+	if rec.Run.ID == "" {
+		return nil
+	}
+	r.given(rec)
+	a := r.Agent(rec)
+	n, _ := r.files.Read(a, rec.Run.ID, r.Lookup(rec)) // unread, it says nothing of what waits
+	all, known := messages(a, n, r.signals(rec))
+	t := typed{At: at, Message: message}
+	r.mu.Lock()
+	last, taken := r.run(rec.Run.ID).last(rec.Run, all)
+	r.mu.Unlock()
+	if message && known && last.Message && taken.IsZero() && last.Text.Is(text) {
+		_, t.Again = last.takenAt(all)
+	}
+	return note(filepath.Join(r.runs, rec.Run.ID), text, t)
+}
+
+// lastOf returns the last message of what a run was sent; the zero value: there is none.
+func lastOf(all []typed) typed {
+	for _, t := range slices.Backward(all) {
+		if t.Message {
+			return t
+		}
+	}
+	return typed{}
+}

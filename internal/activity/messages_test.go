@@ -1,0 +1,132 @@
+package activity
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/internal/turn"
+	"github.com/agentform/agentform/session"
+)
+
+// TestAnswer checks what is known of the answer to the last message that an agent was sent:
+// nothing but a turn that has ended after it has taken that up is one.
+func TestAnswer(t *testing.T) {
+	start := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	n := func(turn int, does session.Activity, told ...session.Message) *session.Transcript {
+		return &session.Transcript{StartedAt: at(0), At: at(turn), TurnAt: at(turn), Turns: 1, Activity: does, Messages: told}
+	}
+	one, two := session.Message{At: at(1), Text: "one"}, session.Message{At: at(12), Text: "two"}
+	hook := func(seconds int, event, prompt string) session.Signal {
+		return session.Signal{At: at(seconds), Data: []byte(`{"hook_event_name":"` + event + `","prompt":"` + prompt + `"}`)}
+	}
+	idle := session.Idle
+	for name, c := range map[string]struct {
+		sent       []typed
+		transcript *session.Transcript
+		signals    []session.Signal
+		want       turn.Answer
+	}{
+		"nothing was sent":          {nil, n(10, idle, one), nil, turn.Unknown},
+		"it waits":                  {[]typed{{At: at(5)}}, n(10, idle, one), nil, turn.Awaited},
+		"it was taken up":           {[]typed{{At: at(5)}}, n(10, "", one, two), nil, turn.Awaited},
+		"it was answered":           {[]typed{{At: at(5)}}, n(20, idle, one, two), nil, turn.Given},
+		"its turn has failed":       {[]typed{{At: at(5)}}, &session.Transcript{At: at(13), TurnAt: at(10), Activity: session.Failed, Messages: []session.Message{one, two}}, nil, turn.Given},
+		"joined with another":       {[]typed{{At: at(5)}}, n(20, idle, session.Message{At: at(12), Text: "and so\n\ntwo"}), nil, turn.Given},
+		"the same was told before":  {[]typed{{At: at(5)}}, n(20, idle, session.Message{At: at(1), Text: "two"}), nil, turn.Awaited},
+		"a person told another":     {[]typed{{At: at(5)}}, n(20, idle, one, two, session.Message{At: at(19), Text: "three"}), nil, turn.Given},
+		"another was taken up":      {[]typed{{At: at(5)}}, n(20, idle, session.Message{At: at(6), Text: "one"}), nil, turn.Awaited},
+		"the first of two the same": {[]typed{{At: at(4)}, {At: at(5), Again: 1}}, n(20, idle, two), nil, turn.Awaited},
+		"both of two the same":      {[]typed{{At: at(4)}, {At: at(5), Again: 1}}, n(20, idle, two, two), nil, turn.Given},
+		"no file and no hooks":      {[]typed{{At: at(5)}}, nil, nil, turn.Unknown},
+		"it waits, by hooks":        {[]typed{{At: at(5)}}, nil, []session.Signal{hook(1, "UserPromptSubmit", "one"), hook(10, "Stop", "")}, turn.Awaited},
+		"it was taken up, by hooks": {[]typed{{At: at(5)}}, nil, []session.Signal{hook(1, "UserPromptSubmit", "one"), hook(10, "Stop", ""), hook(12, "UserPromptSubmit", "two")}, turn.Awaited},
+		"it was answered, by hooks": {[]typed{{At: at(5)}}, nil, []session.Signal{hook(12, "UserPromptSubmit", "two"), hook(15, "Stop", "")}, turn.Given},
+	} {
+		dir := t.TempDir()
+		r := New(dir, "/none", agent.For)
+		for _, s := range c.sent {
+			s.Message = true
+			if err := note(filepath.Join(dir, "runs", "run1"), "two", s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rec := session.Record{Run: session.Run{ID: "run1", StartedAt: start}, Spec: session.Spec{Agent: agent.Builtins()["claude"]}}
+		for range 2 { // what it was seen to have taken up is known then
+			if got := r.lastAnswer(r.Agent(rec), rec, c.transcript, c.signals); got != c.want {
+				t.Errorf("%s: %q, want %q", name, got, c.want)
+			}
+		}
+	}
+}
+
+// TestAnswerToThePrompt checks that the prompt of a command line is awaited as well, but in
+// the run that it was given to alone.
+func TestAnswerToThePrompt(t *testing.T) {
+	start := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
+	answered := &session.Transcript{TurnAt: start.Add(time.Minute), Messages: []session.Message{{At: start.Add(time.Second), Text: "Build it."}}}
+	for name, c := range map[string]struct {
+		prompt     string
+		delivered  time.Time
+		transcript *session.Transcript
+		want       turn.Answer
+	}{
+		"it boots":             {"Build it.", start, &session.Transcript{}, turn.Awaited},
+		"it has answered":      {"Build it.", start, answered, turn.Given},
+		"given to another run": {"Build it.", start.Add(-time.Hour), &session.Transcript{}, turn.Unknown},
+		"not given":            {"Build it.", time.Time{}, &session.Transcript{}, turn.Unknown},
+		"there is none":        {"", start, &session.Transcript{}, turn.Unknown},
+	} {
+		r := New(t.TempDir(), "/none", agent.For)
+		rec := session.Record{Run: session.Run{ID: "run1", StartedAt: start, DeliveredAt: c.delivered}, Spec: session.Spec{Agent: agent.Builtins()["claude"], Prompt: session.Prompt{Text: c.prompt}}}
+		if got := r.lastAnswer(r.Agent(rec), rec, c.transcript, nil); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestSendingTheSameAgain checks that a message is told from an equal one that still waits.
+func TestSendingTheSameAgain(t *testing.T) {
+	dir, home := t.TempDir(), t.TempDir()
+	r := New(dir, home, agent.For)
+	rec := session.Record{
+		Run:  session.Run{ID: "run1", Conversation: "c1", StartedAt: time.Now()},
+		Spec: session.Spec{Agent: agent.Builtins()["claude"]}, Tree: session.WorkspaceState{Path: "/work/x"},
+	}
+	tell := func(text string) {
+		line := `{"type":"user","sessionId":"c1","timestamp":"` + time.Now().UTC().Format(time.RFC3339Nano) + `","message":{"content":"` + text + `"}}` + "\n"
+		path := filepath.Join(home, ".claude", "projects", "-work-x", "c1.jsonl")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err == nil {
+			_, err = f.WriteString(line)
+		}
+		if err != nil || f.Close() != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		sent, told string
+		again      int
+	}{
+		{told: "begin"}, {sent: "go on", again: 0}, {sent: "go on", again: 1}, {told: "go on"}, {sent: "go on", again: 1}, {told: "go on"}, {told: "go on"},
+		{sent: "go on", again: 0}, {sent: "stop", again: 0}, {sent: "/compact", again: 0},
+	} {
+		if step.told != "" {
+			tell(step.told)
+			continue
+		}
+		if err := r.Sending(rec, step.sent, step.sent != "/compact", time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		all := readTyped(filepath.Join(dir, "runs", "run1", typedFile))
+		if last := all[len(all)-1]; last.Again != step.again || last.Message != (step.sent != "/compact") {
+			t.Errorf("%s: %d wait before it, message %v", step.sent, last.Again, last.Message)
+		}
+	}
+}
