@@ -160,7 +160,7 @@ func (a *Applier) Await(ctx context.Context, t Tally) error {
 
 // Tell emits an event of something else than Run, and keeps it in the session's history.
 func (a *Applier) Tell(e history.Event, rec session.Record) {
-	(&journal{config: a}).emit(e, &rec)
+	(&journal{config: a}).emit(&rec, e)
 }
 
 // TellNew adds to a session's history what compute returns for it, and emits that. One
@@ -177,9 +177,7 @@ func (a *Applier) TellNew(rec session.Record, compute func(past []history.Event)
 	if err != nil {
 		l.unwritable(err)
 	}
-	for _, e := range told {
-		l.emit(e, nil)
-	}
+	l.emit(nil, told...)
 }
 
 // Folder returns the session's own folder, for its record, events and transcript.

@@ -22,7 +22,12 @@ type entry struct {
 	lifts *session.Override // to be lifted when the change is complete
 }
 
-func (e *entry) emit(x history.Event) { e.journal.emit(e.event(x), &e.rec) }
+func (e *entry) emit(events ...history.Event) {
+	for i := range events {
+		events[i] = e.event(events[i])
+	}
+	e.journal.emit(&e.rec, events...)
+}
 
 // event returns an event of the session.
 func (e *entry) event(x history.Event) history.Event {

@@ -149,7 +149,7 @@ func reportProgress(l *journal, e history.Event, began time.Time) (finish func()
 				return
 			case <-t.C:
 				e.Elapsed = session.Duration(l.now().Sub(began))
-				l.emit(e, nil)
+				l.emit(nil, e)
 				t.Reset(pause)
 			}
 		}

@@ -24,25 +24,27 @@ func (l *journal) now() time.Time {
 	return time.Now()
 }
 
-// emit reports an event that happens now and keeps it in the history of the record's
-// session; nil: it is only reported.
-func (l *journal) emit(e history.Event, of *session.Record) {
-	e.Time = l.now()
-	l.emitAt(e, of)
-}
-
-// emitAt is emit for an event that has its time.
-func (l *journal) emitAt(e history.Event, of *session.Record) {
-	e.By = l.config.By
+// emit reports events and keeps them in the history of the record's session; nil: they
+// are only reported. What has no time happens now.
+func (l *journal) emit(of *session.Record, events ...history.Event) {
+	for i := range events {
+		e := &events[i]
+		e.By = l.config.By
+		if e.Time.IsZero() {
+			e.Time = l.now()
+		}
+	}
 	if of != nil && of.ID != "" {
-		if err := history.Append(l.config.Folder(*of), e); err != nil {
+		if err := history.Append(l.config.Folder(*of), events...); err != nil {
 			l.unwritable(err)
 		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.config.Emit != nil {
-		l.config.Emit(e)
+		for _, e := range events {
+			l.config.Emit(e)
+		}
 	}
 }
 

@@ -77,16 +77,16 @@ func (s *starter) launch(ctx context.Context, e *entry, a session.Agent, d deliv
 	if err != nil {
 		return true, err
 	}
-	e.emit(history.Event{Kind: history.Launched})
-	e.emit(history.Event{Kind: history.IOAttached, Detail: e.rec.Location.Name})
+	happened := []history.Event{{Kind: history.Launched}, {Kind: history.IOAttached, Detail: e.rec.Location.Name}}
 	if !run.ReadyAt.IsZero() {
-		e.emit(history.Event{Kind: history.Ready})
+		happened = append(happened, history.Event{Kind: history.Ready})
 	}
+	if r.Paste == "" && d.prompt {
+		happened = append(happened, history.Event{Kind: history.PromptDelivered, Detail: "as argument", New: run.PromptSHA})
+	}
+	e.emit(happened...)
 	if r.Paste != "" {
 		return true, s.deliver(ctx, e, r)
-	}
-	if d.prompt {
-		e.emit(history.Event{Kind: history.PromptDelivered, Detail: "as argument", New: run.PromptSHA})
 	}
 	if !o.ready || !run.ReadyAt.IsZero() {
 		return true, nil
@@ -182,8 +182,8 @@ func (s *starter) await(ctx context.Context, r *launch.Run) error {
 		return err
 	}
 	rec := r.Record
-	s.journal.emit(history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Ready,
-		Elapsed: session.Duration(time.Since(began))}, rec)
+	s.journal.emit(rec, history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Ready,
+		Elapsed: session.Duration(time.Since(began))})
 	return nil
 }
 
@@ -268,7 +268,7 @@ func (s *starter) send(ctx context.Context, e *entry, a session.Agent) error {
 	if err := e.save(); err != nil {
 		return err
 	}
-	s.journal.emitAt(e.event(x), &e.rec)
+	e.emit(x)
 	return nil
 }
 

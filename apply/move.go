@@ -47,7 +47,7 @@ func (r *run) failMove(c *plan.Change, j *job, err error) {
 		return
 	}
 	j.outcome, j.err = Failed, err
-	r.journal.emit(j.entry.event(history.Event{Kind: history.ApplyErrored, Detail: err.Error()}), nil)
+	r.journal.emit(nil, j.entry.event(history.Event{Kind: history.ApplyErrored, Detail: err.Error()}))
 	j.skipDependents()
 }
 
@@ -58,8 +58,8 @@ func (r *run) moveOne(c *plan.Change, j *job) error {
 	if err := r.config.Store.Move(c.Moved, rec); err != nil {
 		return err
 	}
-	r.journal.emit(history.Event{Kind: history.Moved, Address: c.Address, ID: rec.ID, Run: rec.Run.ID,
-		Old: string(c.Moved), New: string(c.Address)}, &rec)
+	r.journal.emit(&rec, history.Event{Kind: history.Moved, Address: c.Address, ID: rec.ID, Run: rec.Run.ID,
+		Old: string(c.Moved), New: string(c.Address)})
 	if j != nil {
 		j.entry.rec = rec
 	}

@@ -31,7 +31,7 @@ func (r *run) preflight(ctx context.Context) bool {
 			continue
 		case err == nil:
 			j.outcome, j.detail = Skipped, "not started, because something that another session needs is missing"
-			r.journal.emit(j.entry.event(history.Event{Kind: history.ApplySkipped, Detail: j.detail}), nil)
+			r.journal.emit(nil, j.entry.event(history.Event{Kind: history.ApplySkipped, Detail: j.detail}))
 			continue
 		}
 		j.outcome, j.err = Failed, &failure{j.change.Action, j.change.Address, err}
@@ -39,7 +39,7 @@ func (r *run) preflight(ctx context.Context) bool {
 		if alone {
 			of = j.change.Before // it is retried, and the history counts the attempts
 		}
-		r.journal.emit(j.entry.event(history.Event{Kind: history.ApplyErrored, Detail: j.err.Error()}), of)
+		r.journal.emit(of, j.entry.event(history.Event{Kind: history.ApplyErrored, Detail: j.err.Error()}))
 	}
 	if alone {
 		for j := range faults {

@@ -218,7 +218,7 @@ func schedule(ctx context.Context, jobs []*job, limit int, stopOnError bool, dra
 // skip skips a job and those that wait for it.
 func (j *job) skip(why string) {
 	j.outcome, j.detail = Skipped, why
-	j.run.journal.emit(j.entry.event(history.Event{Kind: history.ApplySkipped, Detail: why}), j.change.Before)
+	j.run.journal.emit(j.change.Before, j.entry.event(history.Event{Kind: history.ApplySkipped, Detail: why}))
 	j.skipDependents()
 }
 

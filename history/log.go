@@ -15,33 +15,39 @@ import (
 
 const fileName = "events.jsonl"
 
-// Append appends the event to the history in the session's directory, which it creates, in one
+// Append appends events to the history in the session's directory, which it creates, in one
 // write. It does not sync: a crash of the machine may lose the last events. Many goroutines
 // and processes can call it at once.
-func Append(dir string, e Event) error {
+func Append(dir string, events ...Event) error {
+	if len(events) == 0 {
+		return nil
+	}
 	path := filepath.Join(dir, fileName)
 	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, shared)
 	if err == nil {
-		err = errors.Join(put(f, e), f.Close())
+		err = errors.Join(put(f, events...), f.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("record event %s of %s: %w", e.Kind, e.Address, err)
+		return fmt.Errorf("record event %s of %s: %w", events[0].Kind, events[0].Address, err)
 	}
 	bound(path)
 	return nil
 }
 
-func put(f *os.File, e Event) error {
-	e.Excerpt = tail(e.Excerpt)
-	line, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	line = append(line, '\n')
+func put(f *os.File, events ...Event) error {
+	var text []byte
 	if torn(f) {
-		line = append([]byte{'\n'}, line...)
+		text = append(text, '\n')
 	}
-	_, err = f.Write(line)
+	for _, e := range events {
+		e.Excerpt = tail(e.Excerpt)
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		text = append(append(text, line...), '\n')
+	}
+	_, err := f.Write(text)
 	return err
 }
 

@@ -40,10 +40,13 @@ func linesFrom(f *os.File, at int64) (lines *bufio.Reader, from int64, err error
 
 // makeDir refuses a link in the place of the directory.
 func makeDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
 	info, err := os.Lstat(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		info, err = os.Lstat(dir)
+	}
 	if err == nil && !info.IsDir() {
 		err = fmt.Errorf("%s is not a directory (%s): move it away", dir, info.Mode())
 	}
