@@ -3,6 +3,7 @@ package rundir
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,11 +25,18 @@ func ReadLiveness(runDir string) (Facts, error) {
 func glance(runDir string) (Facts, stamp.Stamp, error) {
 	b, was, err := ReadFile(filepath.Join(runDir, RunFile), factLimit)
 	var r running
-	if err != nil || json.Unmarshal(b, &r) != nil || r.Agent.PID <= 0 || ended(runDir) {
+	if err != nil || json.Unmarshal(b, &r) != nil || r.Agent.PID <= 0 || r.Shim.PID < 0 {
 		f, err := readFacts(runDir, false)
 		return f, stamp.Stamp{}, err
 	}
-	return Facts{Claimed: true, Shim: r.Shim, Agent: r.Agent, BootID: r.BootID, StartedAt: r.StartedAt}, was, nil
+	f := Facts{Claimed: true, Shim: r.Shim, Agent: r.Agent, BootID: r.BootID, StartedAt: r.StartedAt}
+	if !ended(runDir) {
+		return f, was, nil
+	}
+	if f.Exit, err = readExit(runDir); err != nil {
+		err = fmt.Errorf("read run: %w", err)
+	}
+	return f, stamp.Stamp{}, err
 }
 
 // ended reports whether something stands where a run's exit is written.

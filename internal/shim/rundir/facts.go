@@ -56,6 +56,22 @@ type running struct {
 	StartedAt time.Time    `json:"started_at,omitzero"`
 }
 
+// text returns r's JSON. A shim writes two in its life, and package json would take longer to
+// learn the type than to write them.
+func (r running) text() []byte {
+	process := func(b []byte, name string, p proc.Process) []byte {
+		return fmt.Appendf(b, `,%q:{"pid":%d,"start":%d}`, name, p.PID, p.Start)
+	}
+	b := process(fmt.Appendf(nil, `{"boot_id":%q`, r.BootID), "guest", r.Shim)
+	if r.Agent != (proc.Process{}) {
+		b = process(b, "agent", r.Agent)
+	}
+	if !r.StartedAt.IsZero() {
+		b = fmt.Appendf(b, `,"started_at":%q`, r.StartedAt.Format(time.RFC3339Nano))
+	}
+	return append(b, '}', '\n')
+}
+
 // ReadFacts reads a run's folder. A folder or file that is missing is no error:
 // what it would tell is zero. The error of a file that cannot be read or makes
 // no sense comes with whatever the other files told.
@@ -91,13 +107,9 @@ func readFacts(runDir string, withLaunch bool) (Facts, error) {
 		}
 	}
 	f.Shim, f.Agent, f.BootID, f.StartedAt = r.Shim, r.Agent, r.BootID, r.StartedAt
-	var e Exit
-	if read(ExitFile, factLimit, &e) {
-		if KnownCause(e.Cause) {
-			f.Exit = &e
-		} else {
-			errs = append(errs, fmt.Errorf("%s: unknown cause %.40q", filepath.Join(runDir, ExitFile), e.Cause))
-		}
+	var err error
+	if f.Exit, err = readExit(runDir); err != nil {
+		errs = append(errs, err)
 	}
 	if f.Shim.PID < 0 || f.Agent.PID < 0 {
 		errs = append(errs, fmt.Errorf("%s: not a process: shim %d, agent %d", runDir, f.Shim.PID, f.Agent.PID))
@@ -107,6 +119,21 @@ func readFacts(runDir string, withLaunch bool) (Facts, error) {
 		return f, fmt.Errorf("read run: %w", errors.Join(errs...))
 	}
 	return f, nil
+}
+
+// readExit returns how a run ended; nil: it has not.
+func readExit(runDir string) (*Exit, error) {
+	var e Exit
+	path := filepath.Join(runDir, ExitFile)
+	switch err := readJSON(path, factLimit, &e); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !KnownCause(e.Cause):
+		return nil, fmt.Errorf("%s: unknown cause %.40q", path, e.Cause)
+	}
+	return &e, nil
 }
 
 // KnownCause reports whether an exit can have that cause.
@@ -122,21 +149,13 @@ func KnownCause(cause string) bool {
 // claim nor WriteRun is synced to the disk: after a power cut the boot id says that every
 // process is gone.
 func Claim(runDir string, self proc.Process) error {
-	b, err := json.Marshal(running{Shim: self, BootID: proc.BootID()})
-	if err != nil {
-		return err
-	}
-	return create(filepath.Join(runDir, ClaimFile), append(b, '\n'))
+	return create(filepath.Join(runDir, ClaimFile), running{Shim: self, BootID: proc.BootID()}.text())
 }
 
 // WriteRun writes down which processes a run has: into its claim, which gets a second
 // name. Making a file takes a disk twenty times as long.
 func WriteRun(runDir string, shim, agent proc.Process, since time.Time) error {
-	b, err := json.Marshal(running{BootID: proc.BootID(), Shim: shim, Agent: agent, StartedAt: since.UTC()})
-	if err != nil {
-		return err
-	}
-	b = append(b, '\n')
+	b := running{BootID: proc.BootID(), Shim: shim, Agent: agent, StartedAt: since.UTC()}.text()
 	claim, run := filepath.Join(runDir, ClaimFile), filepath.Join(runDir, RunFile)
 	f, err := os.OpenFile(claim, os.O_WRONLY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
