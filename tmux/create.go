@@ -203,17 +203,18 @@ const removeGrace = 2 * time.Second
 func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	defer annotate(&err, "remove", p.Name)
 	s := r.servers.at(p.Socket)
-	_, live, err := r.observer.owned(ctx, s, p)
+	_, mark, err := r.observer.marked(ctx, s, p)
 	if errors.Is(err, session.ErrGone) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	run := live.Mark.Run
+	run := mark.Run
 	valid := checkRun(run) == nil
 	if valid {
-		if err := r.runs.stop(ctx, run, session.Stop{Signal: "SIGTERM", Grace: session.Duration(removeGrace)}); err != nil {
+		f, _ := r.runs.facts(run)
+		if err := r.runs.stop(ctx, run, f, session.Stop{Signal: "SIGTERM", Grace: session.Duration(removeGrace)}); err != nil {
 			return err
 		}
 	}

@@ -163,16 +163,27 @@ func (o *observer) markOf(p pane) (m session.Mark, foreign bool) {
 	return m, o.lineage != "" && m.Project != o.lineage
 }
 
-// owned returns the session of a place. The error is session.ErrGone if there is none.
-func (o *observer) owned(ctx context.Context, s *server, p session.Location) (pane, session.Live, error) {
+// marked returns the mark of the session of a place. The error is session.ErrGone if there
+// is none.
+func (o *observer) marked(ctx context.Context, s *server, p session.Location) (pane, session.Mark, error) {
 	now, err := s.look(ctx, p.Name)
+	if err != nil {
+		return pane{}, session.Mark{}, err
+	}
+	mark, foreign := o.markOf(now)
+	if foreign {
+		return pane{}, session.Mark{}, errors.New("a session with that name exists and is not managed by agentform")
+	}
+	return now, mark, nil
+}
+
+// owned returns the session of a place, as marked does.
+func (o *observer) owned(ctx context.Context, s *server, p session.Location) (pane, session.Live, error) {
+	now, _, err := o.marked(ctx, s, p)
 	if err != nil {
 		return pane{}, session.Live{}, err
 	}
 	l := o.live(s, now)
-	if l.Foreign {
-		return pane{}, session.Live{}, errors.New("a session with that name exists and is not managed by agentform")
-	}
 	o.assess(ctx, s, &l, now)
 	return now, l, nil
 }

@@ -94,11 +94,12 @@ func (r *runs) ask(ctx context.Context, run string, f func(*shim.Client, context
 	return f(c, ctx)
 }
 
-func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
+// stop ends what is left of a run. f is what its directory said just now: what cannot be
+// read is missing, and the sweep does not need it.
+func (r *runs) stop(ctx context.Context, run string, f rundir.Facts, how session.Stop) error {
 	if err := checkRun(run); err != nil {
 		return err
 	}
-	f, _ := r.facts(run) // what cannot be read is missing; the sweep does not need it
 	grace := how.Grace.D()
 	if f.Adopted() {
 		if err := r.stopAdopted(ctx, run, f, how); err != nil {
@@ -107,7 +108,9 @@ func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
 	}
 	// A shim that owns its tree writes the exit after it has seen that nothing is left.
 	seen := proc.OwnsTree && f.Exit != nil && !f.Adopted()
+	again := !seen // what is done below is written there
 	if f.Shim.Alive() {
+		again = true
 		err := r.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
 			_, err := c.Stop(ctx, how.Signal, grace)
 			return err
@@ -123,9 +126,11 @@ func (r *runs) stop(ctx context.Context, run string, how session.Stop) error {
 			return err
 		}
 	}
+	if again {
+		f, _ = r.facts(run)
+	}
 	// A process can shed the run's mark, but not its pid and start time.
-	f, _ = r.facts(run)
-	if err := kill(ctx, f.Agent); err != nil {
+	if err := kill(ctx, f.Agent); err != nil || f.Exit != nil {
 		return err
 	}
 	return r.awaitShim(ctx, run, false)
@@ -164,7 +169,7 @@ func (r *runs) awaitShim(ctx context.Context, run string, gone bool) error {
 		f, _ := r.facts(run)
 		if gone && f.Agent.Alive() {
 			// The shim started it after it was asked to stop, and was only hung up on.
-			if err := r.stop(ctx, run, session.Stop{Signal: "SIGKILL"}); err != nil {
+			if err := r.stop(ctx, run, f, session.Stop{Signal: "SIGKILL"}); err != nil {
 				return false, err
 			}
 		}
@@ -190,7 +195,8 @@ func (r *runs) removeSocket(run string) error {
 // discard ends a run that failed to start. Its directory goes last: the shim is reached
 // by the socket that it names.
 func (r *runs) discard(ctx context.Context, l session.Launch) error {
-	err := r.stop(ctx, l.Mark.Run, session.Stop{Signal: "SIGKILL"})
+	f, _ := r.facts(l.Mark.Run)
+	err := r.stop(ctx, l.Mark.Run, f, session.Stop{Signal: "SIGKILL"})
 	return errors.Join(err, rundir.Discard(l.RunDir))
 }
 

@@ -146,7 +146,7 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, how 
 	defer annotate(&err, "stop", p.Name)
 	f, _ := r.runs.facts(run)
 	r.servers.at(p.Socket).restoreSocket(ctx, f)
-	return r.runs.stop(ctx, run, how)
+	return r.runs.stop(ctx, run, f, how)
 }
 
 // SetTimeout changes how long a live run may take, counted from its start; 0: without
