@@ -53,6 +53,9 @@ func (s *server) awaitExit() {
 	ctx, cancel := context.WithTimeout(context.Background(), exitLimit)
 	defer cancel()
 	for ctx.Err() == nil {
+		if up, err := s.running(ctx); err == nil && !up {
+			return
+		}
 		if ids, err := s.ask(ctx, tmuxwire.Command{"list-sessions", "-F", "#{session_id}"}); err != nil || ids != "" {
 			return
 		}
@@ -80,13 +83,6 @@ func (s *server) look(ctx context.Context, name string) (pane, error) {
 // capture prints the last lines of a pane; 0 prints all. What an agent has written may be
 // many megabytes, so captures run apart from other requests and few at a time.
 func (s *server) capture(ctx context.Context, target string, lines int) (string, error) {
-	up, err := s.running(ctx)
-	if err == nil && !up {
-		err = session.ErrGone
-	}
-	if err != nil {
-		return "", err
-	}
 	text, err := s.submit(&s.captures, &request{ctx: ctx, cmds: []tmuxwire.Command{tmuxwire.Capture(target, lines)}})
 	if errors.Is(err, tmuxwire.ErrNoServer) {
 		err = session.ErrGone

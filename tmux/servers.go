@@ -136,6 +136,9 @@ func (r *servers) readNames(ctx context.Context) error {
 		return true
 	})
 	for _, socket := range sockets {
+		if up, err := r.at(socket).running(ctx); err == nil && !up {
+			continue // takes 20 µs instead of a process
+		}
 		text, err := r.at(socket).ask(ctx, tmuxwire.Command{"list-sessions", "-F", "#{session_name}"})
 		if err != nil && !errors.Is(err, session.ErrGone) {
 			return err
