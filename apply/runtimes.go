@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/session"
@@ -14,6 +16,7 @@ import (
 type runtimes struct {
 	open      func(session.RuntimeSpec) (session.Runtime, error)
 	observers sync.Map // of *launch.Observer, by engine and whether screens are wanted
+	removing  atomic.Int64
 }
 
 // of returns the runtime of a session.
@@ -29,8 +32,27 @@ func (r *runtimes) lives(ctx context.Context, s session.Spec, screens bool) ([]s
 			}
 			return rt.Observe(ctx, screens)
 		},
+		Gather: r.gather,
 	})
 	return o.(*launch.Observer).Lives(ctx, 0)
+}
+
+// remove removes a place.
+func (r *runtimes) remove(ctx context.Context, rt session.Runtime, p session.Location) error {
+	r.removing.Add(1)
+	defer r.removing.Add(-1)
+	return rt.Remove(ctx, p)
+}
+
+// gatherTimeout bounds how long an observation waits for removals.
+const gatherTimeout = 50 * time.Millisecond
+
+// gather waits for the removals under way: each is followed by an observation, and one
+// serves all that wait for it.
+func (r *runtimes) gather(ctx context.Context) {
+	for began := time.Now(); r.removing.Load() > 0 && time.Since(began) < gatherTimeout && ctx.Err() == nil; {
+		time.Sleep(2 * time.Millisecond)
+	}
 }
 
 // container returns the runtime of a session that has programs of its own; nil: the

@@ -170,7 +170,7 @@ func (s *stopper) remove(ctx context.Context, e *entry) error {
 	if err != nil {
 		return err
 	}
-	if err := rt.Remove(ctx, place); err != nil {
+	if err := s.runtimes.remove(ctx, rt, place); err != nil {
 		return fmt.Errorf("its agent has exited, but its %s could not be removed (repeat the command once that is possible): %w", place.Traits().Noun, err)
 	}
 	lives, err := s.runtimes.lives(ctx, e.rec.Spec, false)

@@ -12,6 +12,9 @@ import (
 // much as there are, so that one for each session would cost the square of that.
 type Observer struct {
 	Observe func(context.Context) ([]session.Live, error)
+	// Gather lets others ask before an observation begins, so that it serves them too; nil:
+	// it begins at once.
+	Gather func(context.Context)
 
 	once  sync.Once
 	turn  chan struct{} // held by the caller that observes; waiting for it can be canceled
@@ -33,6 +36,9 @@ func (o *Observer) Lives(ctx context.Context, age time.Duration) ([]session.Live
 	defer func() { <-o.turn }()
 	if o.began.After(asked) || o.err == nil && age > 0 && asked.Sub(o.began) <= age {
 		return o.lives, o.err
+	}
+	if o.Gather != nil {
+		o.Gather(ctx)
 	}
 	began := time.Now()
 	lives, err := o.Observe(ctx)
