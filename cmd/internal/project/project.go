@@ -68,6 +68,9 @@ type Project struct {
 
 	owner   func() session.Owner
 	closers []func()
+
+	installing sync.Mutex
+	installed  []string // the shim's command; nil: not yet
 }
 
 // Open reads the manifest. Sessions can be shown and stopped in spite of its problems.
@@ -171,12 +174,16 @@ func (p *Project) HubSocket() (string, error) {
 
 // Facts returns what the directory of a run records.
 func (p *Project) Facts(run string) session.RunFacts {
+	dir := p.RunDir(run)
+	if info, err := os.Lstat(dir); err != nil || info.IsDir() {
+		return activity.Facts(dir) // a container's is a link
+	}
 	if sockets, err := socketdir.Create(p.Manifest.DataDir); err == nil {
 		if f, alive, contained := docker.Facts(p.Manifest.DataDir, sockets, run); contained {
 			return activity.FactsOf(f, alive)
 		}
 	}
-	return activity.Facts(p.RunDir(run))
+	return activity.Facts(dir)
 }
 
 // Launched returns the spec that a run was started with; nil: it cannot be read.

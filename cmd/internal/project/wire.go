@@ -3,6 +3,7 @@ package project
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -67,7 +68,7 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 		Activity: p.Activity(),
 		Applier: apply.Applier{
 			Agent:       agent.For,
-			Hooks:       hooks(m.DataDir),
+			Hooks:       p.hook,
 			Root:        os.Geteuid() == 0,
 			Git:         apply.HostGit(),
 			Blobs:       state.Blobs{Dir: filepath.Join(m.DataDir, "blobs")},
@@ -93,7 +94,7 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 	}
 	var argv []string
 	if why == ToAct {
-		if _, argv, err = install.Install(dataDir); err != nil {
+		if argv, err = p.shim(); err != nil {
 			return nil, err
 		}
 		if err := socketdir.Remember(dataDir, sockets); err != nil {
@@ -126,11 +127,24 @@ func overdue(p *Project, reader func() *activity.Reader) func(session.Record, ti
 	}
 }
 
-func hooks(dataDir string) func() ([]string, error) {
-	return sync.OnceValues(func() ([]string, error) {
-		_, argv, err := install.Install(dataDir)
-		return append(argv, shim.NotifyMode), err
-	})
+// shim installs the shim's program, once, and returns its command.
+func (p *Project) shim() ([]string, error) {
+	p.installing.Lock()
+	defer p.installing.Unlock()
+	if p.installed != nil {
+		return p.installed, nil
+	}
+	_, argv, err := install.Install(p.Manifest.DataDir)
+	if err == nil {
+		p.installed = argv
+	}
+	return argv, err
+}
+
+// hook returns the command of agents' hooks.
+func (p *Project) hook() ([]string, error) {
+	argv, err := p.shim()
+	return append(slices.Clone(argv), shim.NotifyMode), err
 }
 
 // secret logs the error, which its caller does not get.
