@@ -76,20 +76,18 @@ const (
 	Gemini = "gemini"
 )
 
-// kinds returns the built-in agents by name.
-func kinds() map[string]kind {
-	return map[string]kind{Claude: claude(), Codex: codex(), Gemini: gemini()}
-}
+// kinds makes the built-in agents, by name.
+var kinds = map[string]func() kind{Claude: claude, Codex: codex, Gemini: gemini}
 
 // Names returns the names of the built-in agents, sorted.
-func Names() []string { return slices.Sorted(maps.Keys(kinds())) }
+func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // Builtins returns new specs of the agents that need no agent block, by name, with
 // every default.
 func Builtins() map[string]session.AgentSpec {
 	specs := map[string]session.AgentSpec{}
-	for name, k := range kinds() {
-		s := k.spec
+	for name, kind := range kinds {
+		s := kind().spec
 		s.Name, s.Base = name, name
 		s.Command = []string{name}
 		s.ReadyTimeout = session.Duration(30 * time.Second)
@@ -103,7 +101,7 @@ func Builtins() map[string]session.AgentSpec {
 // claude for /usr/bin/claude, and also where a package manager has laid it out otherwise.
 func Program(file string) string {
 	for _, name := range Names() {
-		if slices.ContainsFunc(kinds()[name].paths, func(part string) bool { return strings.Contains(file, part) }) {
+		if slices.ContainsFunc(kinds[name]().paths, func(part string) bool { return strings.Contains(file, part) }) {
 			return name
 		}
 	}
@@ -135,8 +133,8 @@ func kindOf(s session.AgentSpec) kind {
 	if name == "" && len(s.Command) == 0 {
 		name = s.Name
 	}
-	if k, ok := kinds()[name]; ok {
-		return k
+	if builtin, ok := kinds[name]; ok {
+		return builtin()
 	}
 	return custom()
 }

@@ -51,7 +51,8 @@ func TestBuiltins(t *testing.T) {
 // A pattern that does not compile would be left out in silence.
 func TestEveryPatternCompiles(t *testing.T) {
 	lists := [][]string{donePhrases, limitPhrases, failedPhrases, shellPrompt}
-	for _, k := range kinds() {
+	for _, kind := range kinds {
+		k := kind()
 		m := k.marks
 		lists = append(lists, m.blocked, m.blockedAPI, m.failed, m.working, m.retrying, m.ui, []string{k.spec.Ready})
 		if len(m.ui) != 2 {

@@ -11,7 +11,9 @@ import (
 
 // With returns the detail of a problem with the words of its remedy.
 func With(detail string, r session.Remedy) string {
-	detail += facts(r).Replace(table[r.Code])
+	if words := table[r.Code]; words != "" {
+		detail += facts(r).Replace(words)
+	}
 	if r.Renamed != "" {
 		head, rest, _ := strings.Cut(detail, "\n")
 		detail = head + "\n" + ifRenamed(r.Renamed, r.Address) + "\n" + rest
