@@ -74,7 +74,7 @@ type DialogError struct {
 
 // Error returns the question.
 func (e *DialogError) Error() string {
-	return "the agent asks a question, which the text would answer:\n" + e.Question
+	return "the agent asks a question, so the text was not sent:\n" + e.Question
 }
 
 // Excerpt returns the screen.

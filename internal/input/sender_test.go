@@ -175,7 +175,7 @@ func TestSend(t *testing.T) {
 				got := string(outcome)
 				if err != nil {
 					got, _, _ = strings.Cut(err.Error(), "; the screen")
-					got, _, _ = strings.Cut(got, ", which")
+					got, _, _ = strings.Cut(got, ", so the text")
 					got, _, _ = strings.Cut(got, " that the agent")
 				}
 				if got = fmt.Sprintf("%s: %s", got, strings.Join(d.keys, " ")); got != c.want {

@@ -58,7 +58,7 @@ const pasteDelay = 300 * time.Millisecond
 func Type(ctx context.Context, in session.Input, press, paste func(string) error) error {
 	switch {
 	case in.Key != "" && !IsKey(in.Key):
-		return fmt.Errorf("unknown key %.40q", in.Key)
+		return fmt.Errorf("unknown key %.40q (tmux key names: Enter, Escape, Up, C-c, F1 to F12)", in.Key)
 	case in.Key != "":
 		return press(in.Key)
 	}

@@ -3,14 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/agext/levenshtein"
-	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
@@ -42,12 +40,12 @@ func resolve(known []session.Address, typed string) ([]session.Address, error) {
 		return found, nil
 	}
 	if len(known) == 0 {
-		return nil, fmt.Errorf("no session %s: there are no sessions\nagentform apply creates what the manifest declares", a)
+		return nil, fmt.Errorf("no session %q: there are no sessions\nagentform apply creates those of the manifest", a.Short())
 	}
 	if near := nearest(known, a); len(near) > 0 {
-		return nil, fmt.Errorf("no session %s. Did you mean one of these?\n%s", a, listAddresses(near))
+		return nil, fmt.Errorf("no session %q. Did you mean one of these?\n%s", a.Short(), listAddresses(near))
 	}
-	return nil, fmt.Errorf("no session %s. Sessions:\n%s", a, listAddresses(known))
+	return nil, fmt.Errorf("no session %q. Sessions:\n%s", a.Short(), listAddresses(known))
 }
 
 func resolveOne(known []session.Address, typed string) (session.Address, error) {
@@ -113,56 +111,3 @@ func listAddresses(addresses []session.Address) string {
 
 // quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
 func quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }
-
-type selector struct {
-	role   string
-	labels map[string]string
-}
-
-// register adds --role and --label. what names the sessions in their help.
-func (s *selector) register(a *app, c *cobra.Command, what string) {
-	c.Flags().StringVar(&s.role, "role", "", what+" of this `role`")
-	labelFlag(c.Flags(), &s.labels, what+" with this label, `key=value` (repeat to require several)")
-	completeFlag(c, "role", completeRoles(a))
-	completeFlag(c, "label", completeLabels(a))
-}
-
-func (s *selector) given() bool { return s.role != "" || len(s.labels) > 0 }
-
-func (s *selector) fits(spec session.Spec) bool {
-	if s.role != "" && spec.Role != s.role {
-		return false
-	}
-	for key, value := range s.labels {
-		if v, there := spec.Labels[key]; !there || v != value {
-			return false
-		}
-	}
-	return true
-}
-
-// match fails if nothing matches: a typing error must not mean all.
-func (s *selector) match(specs []session.Spec, records []session.Record) ([]session.Address, error) {
-	found := addresses(
-		slices.DeleteFunc(slices.Clone(specs), func(spec session.Spec) bool { return !s.fits(spec) }),
-		slices.DeleteFunc(slices.Clone(records), func(r session.Record) bool { return !s.fits(r.Spec) }))
-	if len(found) > 0 {
-		return found, nil
-	}
-	where := "in the manifest or the state"
-	if specs == nil {
-		where = "in the state"
-	}
-	return nil, fmt.Errorf("no session %s has %s\nagentform status lists the sessions", where, s)
-}
-
-func (s *selector) String() string {
-	var parts []string
-	if s.role != "" {
-		parts = append(parts, "--role "+s.role)
-	}
-	for _, key := range slices.Sorted(maps.Keys(s.labels)) {
-		parts = append(parts, "--label "+key+"="+s.labels[key])
-	}
-	return strings.Join(parts, " ")
-}

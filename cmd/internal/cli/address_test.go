@@ -47,7 +47,7 @@ func TestResolveFaults(t *testing.T) {
 			t.Errorf("resolve(%q): %v, want an error with %q", typed, err, want)
 		}
 	}
-	if _, err := resolveOne(fleet, "pool"); err == nil || !strings.Contains(err.Error(), "pool matches 2 sessions") {
+	if _, err := resolveOne(fleet, "pool"); err == nil || !strings.Contains(err.Error(), "pool matches 2 sessions; choose one") {
 		t.Errorf("resolveOne(pool): %v", err)
 	}
 	if _, err := resolveAll(fleet, []string{"nothing-like", "api", "a b"}); err == nil || strings.Count(err.Error(), "invalid address")+strings.Count(err.Error(), "no session") != 2 {

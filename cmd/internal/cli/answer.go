@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +18,7 @@ import (
 
 type answerOptions struct {
 	input.Reply
-	typed []string // addresses
-	all   bool
-	selector
+	sessionArgs
 }
 
 func answerCommand(a *app) *cobra.Command {
@@ -42,7 +39,8 @@ The question is read from the screen right before the answer is given, and the c
 returns when it is gone; an answer never goes to another question. --question answers only
 the question with that ID (question.id in status --json).
 
-With --all, --role or --label every selected session that asks something is answered.
+With --all, --role or --label every chosen session that asks something is answered. What
+fails is named, the others are answered, and the exit code is 1.
 Without ANSWER, at a terminal, the question is shown and the answer read.`,
 		Example: `  agentform answer api yes
   agentform answer api web no
@@ -51,38 +49,35 @@ Without ANSWER, at a terminal, the question is shown and the answer read.`,
   agentform answer --all yes --role builder`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-			found, directive := completeAddresses(a, unlimited)(c, args, typed)
-			if len(args) > 0 || o.all || o.given() {
+			found, directive := o.complete(a)(c, args, typed)
+			if len(args) > 0 || o.byFlag() {
 				found = append(found, "yes", "always", "no")
 			}
 			return found, directive
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			chosen := o.all || o.given()
 			switch {
-			case len(args) == 0 && chosen:
+			case len(args) == 0 && o.byFlag():
 				return usageError{c.CommandPath(), errors.New("missing argument: the answer")}
 			case len(args) == 0:
 				return usageError{c.CommandPath(), errors.New("missing argument: " + strings.TrimSuffix(c.UseLine(), " [flags]"))}
-			case chosen && len(args) > 1:
-				return usageError{c.CommandPath(), errors.New("give addresses, or --all, --role or --label: not both")}
-			case chosen || len(args) > 1:
-				o.typed, o.Text = args[:len(args)-1], args[len(args)-1]
+			case o.byFlag() || len(args) > 1:
+				o.Text, args = args[len(args)-1], args[:len(args)-1]
 				if strings.TrimSpace(o.Text) == "" {
 					return usageError{c.CommandPath(), errors.New("the answer is empty")}
 				}
-			default:
-				o.typed = args
 			}
-			if o.Question != "" && (chosen || len(o.typed) > 1) {
+			if err := o.set(c, args); err != nil {
+				return err
+			}
+			if o.Question != "" && (o.byFlag() || len(o.typed) > 1) {
 				return usageError{c.CommandPath(), errors.New("--question is for one session")}
 			}
 			return runAnswer(c.Context(), a, o)
 		},
 	}
-	c.Flags().BoolVar(&o.all, "all", false, "all sessions that ask something")
 	c.Flags().StringVar(&o.Question, "question", "", "answer only the question with this `ID`")
-	o.register(a, c, "the sessions that ask something")
+	o.register(a, c, "sessions that ask something")
 	return c
 }
 
@@ -113,21 +108,15 @@ func runAnswer(ctx context.Context, a *app, o answerOptions) error {
 		}
 	}
 	given := make([]view.Answer, len(targets))
-	var work sync.WaitGroup
-	slots := make(chan struct{}, max(1, a.open().Parallelism))
-	for i, t := range targets {
-		work.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			given[i] = t.answer(ctx, a, o.Reply)
-		})
-	}
-	work.Wait()
-	return reportAnswers(a, given)
+	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
+		given[i] = targets[i].answer(ctx, a, o.Reply)
+	})
+	return reportAnswers(a, given[:begun], len(targets))
 }
 
 // reportAnswers prints what became of answers, and returns the errors.
-func reportAnswers(a *app, given []view.Answer) error {
+func reportAnswers(a *app, given []view.Answer, all int) error {
+	m := view.Many{Verb: "answered", All: all, Left: all - len(given)}
 	var errs []error
 	for _, x := range given {
 		if x.Err != nil {
@@ -138,17 +127,13 @@ func reportAnswers(a *app, given []view.Answer) error {
 			}
 		}
 	}
-	switch {
-	case a.globals.json:
+	m.Failed, m.Done = len(errs), len(given)-len(errs)
+	if a.globals.json {
 		if err := view.AnswersJSON(a.env.Stdout, given); err != nil {
 			return err
 		}
-	case len(given) > 1 && len(errs) > 0:
-		fmt.Fprintf(a.env.Stdout, "%d of %d answered\n", len(given)-len(errs), len(given))
-	case len(given) > 1:
-		fmt.Fprintf(a.env.Stdout, "%d answered\n", len(given))
 	}
-	return errors.Join(errs...)
+	return endMany(a, m, a.env.Stdout, errs)
 }
 
 // openAsking opens the sessions that are to be answered: those that are named, or those of
@@ -158,16 +143,8 @@ func openAsking(ctx context.Context, a *app, o answerOptions) ([]*asking, error)
 	if err != nil {
 		return nil, err
 	}
-	var meant []session.Address
-	switch {
-	case len(o.typed) > 0:
-		meant, err = resolveRecorded(p.Manifest.Sessions, s.Sessions, o.typed)
-	case o.given():
-		meant, err = o.match(nil, s.Sessions)
-	default:
-		meant = addresses(nil, s.Sessions)
-	}
-	if err != nil {
+	meant, err := o.recorded(p.Manifest.Sessions, s.Sessions)
+	if err != nil || len(meant) == 0 {
 		return nil, err
 	}
 	e := newObserver(a, p)
@@ -176,27 +153,19 @@ func openAsking(ctx context.Context, a *app, o answerOptions) ([]*asking, error)
 		return nil, err
 	}
 	var found []*asking
-	var errs []error
 	for _, address := range meant {
 		k := seen.of(address)
 		if k.Record == nil {
 			continue // it has gone from the state just now
 		}
 		t := &asking{&target{project: p, Seen: engine.Seen{Record: *k.Record, Live: k.Live, Diagnosis: k.Diagnosis}}, e.activity, k.Look.Detection.Question}
-		if len(o.typed) == 0 && t.shown == nil && k.Look.Activity != session.Blocked {
+		if o.byFlag() && t.shown == nil && k.Look.Activity != session.Blocked {
 			continue
 		}
-		if err := t.checkRunning(); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if t.runtime, err = e.reconciler.For(t.Record.Spec); err != nil {
-			errs = append(errs, err)
-			continue
-		}
+		t.runtime, t.fault = e.reconciler.For(t.Record.Spec)
 		found = append(found, t)
 	}
-	return found, errors.Join(errs...)
+	return found, nil
 }
 
 // asking is a session that is answered.
@@ -208,7 +177,10 @@ type asking struct {
 
 // answer answers the session's question and records that.
 func (t *asking) answer(ctx context.Context, a *app, r input.Reply) view.Answer {
-	x := view.Answer{Address: t.Record.Address, Question: t.shown}
+	x := view.Answer{Address: t.Record.Address, Question: t.shown, Err: t.checkRunning()}
+	if x.Err != nil {
+		return x
+	}
 	if r.Question == "" && t.shown != nil {
 		r.Question = t.shown.ID
 	}
@@ -254,6 +226,9 @@ func askPerson(a *app, targets []*asking) (input.Reply, error) {
 		return input.Reply{}, errors.New("missing argument: the answer")
 	}
 	t := targets[0]
+	if err := t.checkRunning(); err != nil {
+		return input.Reply{}, err
+	}
 	if t.shown == nil {
 		return input.Reply{}, fmt.Errorf("%s has no question that can be answered here\nagentform status %s shows what it does", t.Record.Address, quoted(t.Record.Address))
 	}

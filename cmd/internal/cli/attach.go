@@ -113,7 +113,7 @@ func handleStale(ctx context.Context, a *app, t *target, o attachOptions) (*targ
 	}
 	switch choice {
 	case "restart":
-		if err := runOverride(ctx, a, overrideOptions{verb: "Restart", typed: []string{string(t.Record.Address)},
+		if err := runOverride(ctx, a, overrideOptions{verb: "restart", sessionArgs: sessionArgs{typed: []string{string(t.Record.Address)}},
 			Override: engine.Override{Desired: session.Running, Restart: true}}); err != nil {
 			return nil, err
 		}

@@ -15,46 +15,110 @@ import (
 
 func captureCommand(a *app) *cobra.Command {
 	var lines int
+	var o sessionArgs
 	c := &cobra.Command{
-		Use:   "capture ADDR",
-		Short: "Print a session's screen",
-		Long: `Prints the session's screen and recent scrollback as plain text, at most 48 KiB. For an
-exited agent it prints the last screen.`,
+		Use:   "capture ADDR...",
+		Short: "Print the screens of sessions",
+		Long: `Prints a session's screen and recent scrollback as plain text, at most 48 KiB. For an
+exited agent it prints the last screen. Of several sessions each screen is below the name of
+its session.`,
 		Example: `  agentform capture api
-  agentform capture api --lines 20 --json`,
+  agentform capture api --lines 20 --json
+  agentform capture --role builder --lines 10`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if lines < 1 {
 				return usageError{c.CommandPath(), errors.New("--lines: must be 1 or more")}
 			}
-			return runCapture(c.Context(), a, args[0], lines)
+			if err := o.set(c, args); err != nil {
+				return err
+			}
+			return runCapture(c.Context(), a, &o, lines)
 		},
 	}
-	c.Flags().IntVar(&lines, "lines", 100, "maximum number of lines")
+	c.Flags().IntVar(&lines, "lines", 100, "maximum number of lines of each session")
+	o.register(a, c, "sessions")
 	return c
 }
 
-func runCapture(ctx context.Context, a *app, typed string, lines int) error {
-	t, err := openTarget(ctx, a, typed)
+func runCapture(ctx context.Context, a *app, o *sessionArgs, lines int) error {
+	targets, err := openTargets(ctx, a, o)
 	if err != nil {
 		return err
 	}
-	if t.Live == nil {
-		return fmt.Errorf("%s has no screen: %s\nagentform logs %s shows what it had", t.Record.Address, t.Diagnosis.Detail, quoted(t.Record.Address))
-	}
-	text, err := t.runtime.Capture(ctx, t.place(), lines)
-	if err != nil {
-		return t.withRemedy(fmt.Errorf("capture %s: %w", t.Record.Address, err))
-	}
-	if a.globals.json {
-		return view.TextJSON(a.env.Stdout, t.Record.Address, text)
-	}
-	tail, truncated := wire.Tail(plaintext.Safe(text))
-	if truncated {
-		fmt.Fprintln(a.env.Stderr, "(only the last 48 KiB)")
-	}
-	if tail == "" {
+	if len(targets) == 0 && !a.globals.json {
+		noneRunning(a)
 		return nil
 	}
-	_, err = io.WriteString(a.env.Stdout, tail+"\n")
-	return err
+	tails := make([]view.Tail, len(targets))
+	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
+		tails[i] = targets[i].capture(ctx, lines)
+	})
+	tails = tails[:begun]
+	m := view.Many{Verb: "captured", All: len(targets), Left: len(targets) - begun}
+	var errs []error
+	for _, x := range tails {
+		if x.Err != nil {
+			errs = append(errs, x.Err)
+		}
+	}
+	m.Failed, m.Done = len(errs), begun-len(errs)
+	if err := printTails(a, tails, !o.byFlag() && len(o.typed) == 1 && len(targets) == 1); err != nil {
+		return err
+	}
+	return endMany(a, m, nil, errs)
+}
+
+// capture returns the session's screen.
+func (t *target) capture(ctx context.Context, lines int) view.Tail {
+	x := view.Tail{Address: t.Record.Address, Err: t.fault}
+	switch {
+	case x.Err != nil:
+	case t.Live == nil:
+		x.Err = fmt.Errorf("%s has no screen: %s\nFor its log: agentform logs %s", t.Record.Address, t.Diagnosis.Detail, quoted(t.Record.Address))
+	default:
+		text, err := t.runtime.Capture(ctx, t.place(), lines)
+		if err != nil {
+			err = t.withRemedy(fmt.Errorf("capture %s: %w", t.Record.Address, err))
+		}
+		x.Text, x.Err = text, err
+	}
+	return x
+}
+
+// printTails prints screens, each of several below a title.
+func printTails(a *app, tails []view.Tail, single bool) error {
+	switch {
+	case a.globals.json && single && tails[0].Err != nil:
+		return nil
+	case a.globals.json && single:
+		return view.TailJSON(a.env.Stdout, tails[0])
+	case a.globals.json:
+		return view.TailsJSON(a.env.Stdout, tails)
+	}
+	printed := 0
+	for _, x := range tails {
+		if x.Err != nil {
+			continue
+		}
+		tail, truncated := wire.Tail(plaintext.Safe(x.Text))
+		if len(tails) > 1 {
+			if printed > 0 {
+				fmt.Fprintln(a.env.Stdout)
+			}
+			if err := view.Title(a.env.Stdout, a.out(), x.Address); err != nil {
+				return err
+			}
+		}
+		printed++
+		if truncated {
+			fmt.Fprintln(a.env.Stderr, "(only the last 48 KiB)")
+		}
+		if tail == "" {
+			continue
+		}
+		if _, err := io.WriteString(a.env.Stdout, tail+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -58,23 +58,11 @@ func completeWords(a *app, words func(*config.Manifest, []session.Spec) []string
 }
 
 func completeRoles(a *app) completion {
-	return completeWords(a, func(_ *config.Manifest, specs []session.Spec) (roles []string) {
-		for _, s := range specs {
-			roles = append(roles, s.Role)
-		}
-		return roles
-	})
+	return completeWords(a, func(_ *config.Manifest, specs []session.Spec) []string { return rolesOf(specs) })
 }
 
 func completeLabels(a *app) completion {
-	return completeWords(a, func(_ *config.Manifest, specs []session.Spec) (labels []string) {
-		for _, s := range specs {
-			for key, value := range s.Labels {
-				labels = append(labels, key+"="+value)
-			}
-		}
-		return labels
-	})
+	return completeWords(a, func(_ *config.Manifest, specs []session.Spec) []string { return labelsOf(specs) })
 }
 
 func completeAgents(a *app) completion {

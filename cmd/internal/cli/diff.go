@@ -22,7 +22,7 @@ import (
 )
 
 type diffOptions struct {
-	selection      overrideOptions // of sessions
+	sessionArgs
 	paths          []string
 	stat, nameOnly bool
 }
@@ -48,10 +48,14 @@ there, use agentform fetch and git diff.`,
   agentform diff 'worker["web"]' -- internal/
   agentform diff --role builder --name-only
   agentform diff api --json`,
-		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.paths = afterDash(c, args)
-			o.selection.typed = args[:len(args)-len(o.paths)]
+			if args = args[:len(args)-len(o.paths)]; len(args) == 0 && !o.byFlag() {
+				o.all = true
+			}
+			if err := o.set(c, args); err != nil {
+				return err
+			}
 			if o.stat && o.nameOnly || a.globals.json && (o.stat || o.nameOnly) {
 				return usageError{c.CommandPath(), errors.New("--stat, --name-only and --json exclude each other")}
 			}
@@ -61,19 +65,16 @@ there, use agentform fetch and git diff.`,
 	f := c.Flags()
 	f.BoolVar(&o.stat, "stat", false, "show the number of changed lines of each file")
 	f.BoolVar(&o.nameOnly, "name-only", false, "show only the names of changed files")
-	f.BoolVar(&o.selection.all, "all", false, "all sessions")
-	o.selection.register(a, c, "the sessions")
+	o.register(a, c, "sessions")
 	return c
 }
 
 func runDiff(ctx context.Context, a *app, o diffOptions) error {
-	p, s, err := a.openRecorded(o.selection.typed)
+	p, s, err := a.openRecorded(o.typed)
 	if err != nil {
 		return err
 	}
-	all := len(o.selection.typed) == 0
-	o.selection.all = o.selection.all || all && !o.selection.given()
-	named, err := o.selection.named(p.Manifest.Sessions, s.Sessions)
+	named, err := o.recorded(p.Manifest.Sessions, s.Sessions)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 	var errs []error
 	for _, address := range named {
 		r := *project.Find(s.Sessions, address)
-		if all && (r.Tree.Mode == session.Plain || r.Unmade()) {
+		if o.byFlag() && (r.Tree.Mode == session.Plain || r.Unmade()) {
 			continue
 		}
 		x, err := compare(ctx, a, r)
@@ -92,15 +93,16 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 		defer x.close()
 		compared = append(compared, x)
 	}
+	all := len(compared) + len(errs)
 	switch {
 	case a.globals.json:
-		err = diffJSON(ctx, a, o, compared)
+		errs = append(errs, diffJSON(ctx, a, o, compared)...)
 	case len(compared) == 1 && len(named) == 1 && compared[0].trusted:
-		err = compared[0].show(ctx, a, o)
+		return compared[0].show(ctx, a, o)
 	case len(compared) > 0:
-		err = showAll(ctx, a, o, compared)
+		errs = append(errs, showAll(ctx, a, o, compared)...)
 	}
-	return errors.Join(append(errs, err)...)
+	return endMany(a, view.Many{Verb: "showed the changes of", All: all, Done: max(0, all-len(errs)), Failed: len(errs)}, nil, errs)
 }
 
 // comparison is a workspace that is compared with its base.
@@ -227,7 +229,7 @@ func endOfDiff(code int, err error) error {
 }
 
 // showAll shows several diffs in one pager, each below a title.
-func showAll(ctx context.Context, a *app, o diffOptions, all []*comparison) (err error) {
+func showAll(ctx context.Context, a *app, o diffOptions, all []*comparison) (errs []error) {
 	style := a.out()
 	color := "never"
 	if style.Color && gitSays(ctx, a, "config", "--get-colorbool", "color.diff", "true") != "false" {
@@ -237,10 +239,13 @@ func showAll(ctx context.Context, a *app, o diffOptions, all []*comparison) (err
 	out := a.env.Stdout
 	if style.Width > 0 && !a.globals.noPager {
 		pager, end := startPager(ctx, a)
-		defer func() { err = errors.Join(err, end()) }()
+		defer func() {
+			if err := end(); err != nil {
+				errs = append(errs, err)
+			}
+		}()
 		out = pager
 	}
-	var errs []error
 	for _, x := range all {
 		w := &titled{w: out}
 		if len(all) > 1 {
@@ -257,7 +262,7 @@ func showAll(ctx context.Context, a *app, o diffOptions, all []*comparison) (err
 			break // the pager was left
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // command returns a command that prints the diff without a pager.
@@ -335,9 +340,8 @@ func startPager(ctx context.Context, a *app) (w io.Writer, end func() error) {
 }
 
 // diffJSON prints the files that differ.
-func diffJSON(ctx context.Context, a *app, o diffOptions, all []*comparison) error {
+func diffJSON(ctx context.Context, a *app, o diffOptions, all []*comparison) (errs []error) {
 	docs := []view.Diff{}
-	var errs []error
 	for _, x := range all {
 		d, err := x.document(ctx, o.paths)
 		if err != nil {
@@ -346,7 +350,10 @@ func diffJSON(ctx context.Context, a *app, o diffOptions, all []*comparison) err
 		}
 		docs = append(docs, d)
 	}
-	return errors.Join(append(errs, view.DiffJSON(a.env.Stdout, docs))...)
+	if err := view.DiffJSON(a.env.Stdout, docs); err != nil {
+		errs = append(errs, err)
+	}
+	return errs
 }
 
 func (x *comparison) document(ctx context.Context, paths []string) (d view.Diff, err error) {

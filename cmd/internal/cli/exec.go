@@ -9,35 +9,50 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
+type execOptions struct {
+	sessionArgs
+	argv              []string
+	secrets, noPrefix bool
+	limit             int // sessions at once
+}
+
 func execCommand(a *app) *cobra.Command {
-	var secrets bool
-	var o overrideOptions
+	o := execOptions{limit: 1}
 	c := &cobra.Command{
 		Use:   "exec ADDR... -- COMMAND [ARG...]",
-		Short: "Run a command in a session's workspace",
+		Short: "Run a command in the workspaces of sessions",
 		Long: `Runs a command in the workspace of a session: on this machine, or in the session's container,
 which must run. It gets the terminal, if there is one, and the environment that the agent was
 started with. Secrets are left out, unless --secrets is given.
 
 The exit status is that of the command: 126 or 127 if it cannot be run or was not found, and
-128 plus the number of the signal that ended it. With several sessions the command runs in
-one after the other, and the first exit status that is not 0 counts.`,
+128 plus the number of the signal that ended it.
+
+In several sessions it runs in one after the other or, with --parallelism, in that many at
+once. Each line of its output starts with the name of the session, and it gets no input; with
+--no-prefix, in one after the other, it gets the terminal. A session in which it fails is
+named, the others go on, and the first exit status that is not 0, in the order of the
+sessions, counts; it is 1 for a session in which the command could not be started.`,
 		Example: `  agentform exec api -- git log --oneline -3
   agentform exec api -- make test
   agentform exec 'worker["web"]' -- bash
-  agentform exec --all -- sh -c 'git status --short | wc -l'`,
+  agentform exec --all --parallelism 4 -- make test
+  agentform exec --role builder -- sh -c 'git status --short | wc -l'`,
 		Args: func(c *cobra.Command, args []string) error {
 			argv := afterDash(c, args)
 			switch {
@@ -49,56 +64,110 @@ one after the other, and the first exit status that is not 0 counts.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			argv := afterDash(c, args)
-			o.typed = args[:len(args)-len(argv)]
-			return runExec(c.Context(), a, o, argv, secrets)
+			o.argv = afterDash(c, args)
+			if err := o.set(c, args[:len(args)-len(o.argv)]); err != nil {
+				return err
+			}
+			if c.Flag("parallelism").Changed {
+				o.limit = a.globals.parallelism
+			}
+			if o.noPrefix && o.limit > 1 {
+				return usageError{c.CommandPath(), errors.New("--no-prefix is for one session after the other: leave --parallelism out")}
+			}
+			return runExec(c.Context(), a, o)
 		},
 	}
-	c.Flags().BoolVar(&o.all, "all", false, "all sessions")
-	o.register(a, c, "the sessions")
-	c.Flags().BoolVar(&secrets, "secrets", false, "also set the session's secrets")
+	o.register(a, c, "sessions")
+	c.Flags().BoolVar(&o.secrets, "secrets", false, "also set the session's secrets")
+	noPrefixFlag(c, &o.noPrefix)
 	return c
 }
 
-func runExec(ctx context.Context, a *app, o overrideOptions, argv []string, secrets bool) error {
+func runExec(ctx context.Context, a *app, o execOptions) error {
 	p, s, err := a.openState()
 	if err != nil {
 		return err
 	}
-	named, err := o.named(p.Manifest.Sessions, s.Sessions)
+	named, err := o.recorded(p.Manifest.Sessions, s.Sessions)
 	if err != nil {
 		return err
 	}
-	code := 0
+	var records []session.Record
 	for _, address := range named {
-		if len(named) > 1 {
-			fmt.Fprintf(a.env.Stderr, "%s:\n", address)
-		}
-		c, err := commandIn(ctx, a, *project.Find(s.Sessions, address), argv, secrets)
-		if err != nil {
-			return fmt.Errorf("%s: %w", address, err)
-		}
-		n, err := runForeground(c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", address, err)
-		}
-		if code == 0 {
-			code = n
+		if r := project.Find(s.Sessions, address); !o.byFlag() || !r.Unmade() {
+			records = append(records, *r)
 		}
 	}
-	if code != 0 {
-		return outcome(code)
+	switch len(records) {
+	case 0:
+		noneRunning(a)
+		return nil
+	case 1:
+		c, err := commandIn(ctx, a, records[0], o, true)
+		if err != nil {
+			return fmt.Errorf("%s: %w", records[0].Address, err)
+		}
+		code, err := runForeground(c)
+		if err == nil && code != 0 {
+			return outcome(code)
+		}
+		return err
 	}
-	return nil
+	return execMany(ctx, a, o, records)
 }
 
+// execMany runs a command in several sessions.
+func execMany(ctx context.Context, a *app, o execOptions, records []session.Record) error {
+	named := make([]session.Address, len(records))
+	for i, r := range records {
+		named[i] = r.Address
+	}
+	out, errOut := prefixes(a, a.env.Stdout, named), prefixes(a, a.env.Stderr, named)
+	interrupted, stop := untilInterrupted(ctx)
+	defer stop()
+	codes, errs := make([]int, len(records)), make([]error, len(records))
+	var preparing sync.Mutex // it opens what is shared
+	begun := inParallel(len(records), o.limit, interrupted.Done(), func(i int) {
+		preparing.Lock()
+		c, err := commandIn(ctx, a, records[i], o, o.noPrefix)
+		preparing.Unlock()
+		switch {
+		case err != nil:
+		case o.noPrefix:
+			fmt.Fprintf(a.env.Stderr, "%s:\n", named[i])
+			codes[i], err = runForeground(c)
+		default:
+			w, ew := out.Writer(i), errOut.Writer(i)
+			c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = nil, w, ew, leftOutput
+			codes[i], err = runForeground(c)
+			err = errors.Join(err, w.Close(), ew.Close())
+		}
+		if err != nil {
+			codes[i], errs[i] = exitError, fmt.Errorf("%s: %w", named[i], err)
+		} else if codes[i] != 0 {
+			errs[i] = fmt.Errorf("%s: exit status %d", named[i], codes[i])
+		}
+	})
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	m := view.Many{Verb: "succeeded in", All: len(records), Failed: len(errs), Left: len(records) - begun}
+	m.Done = begun - m.Failed
+	err := endMany(a, m, a.env.Stderr, errs)
+	if i := slices.IndexFunc(codes, func(code int) bool { return code != 0 }); i >= 0 && begun == len(records) {
+		return outcome(codes[i])
+	}
+	return err
+}
+
+// leftOutput is how long a command that has ended may leave its output to others.
+const leftOutput = time.Second
+
 // commandIn returns a command to run in the workspace of a session.
-func commandIn(ctx context.Context, a *app, r session.Record, argv []string, secrets bool) (*exec.Cmd, error) {
+func commandIn(ctx context.Context, a *app, r session.Record, o execOptions, foreground bool) (*exec.Cmd, error) {
 	if err := checkWorkspace(r); err != nil {
 		return nil, err
 	}
-	p := a.project
-	env, err := environOf(p, r, secrets)
+	p, argv := a.project, o.argv
+	env, err := environOf(p, r, o.secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +178,7 @@ func commandIn(ctx context.Context, a *app, r session.Record, argv []string, sec
 			name, _, _ := strings.Cut(kv, "=")
 			names = append(names, name)
 		}
-		terminals := terminal(a.env.Stdin) && terminal(a.env.Stdout)
+		terminals := foreground && terminal(a.env.Stdin) && terminal(a.env.Stdout)
 		if terminals {
 			names = append(names, "TERM")
 		}
@@ -215,6 +284,9 @@ func runForeground(c *exec.Cmd) (code int, err error) {
 	}()
 	err = c.Wait()
 	close(ended)
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return 0, nil
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {

@@ -247,7 +247,7 @@ func cleanUp(ctx context.Context, a *app, p *project.Project, l *land.Lander, d 
 	case o.remove:
 		return removeLanded(ctx, a, p, l, d)
 	case o.stop && !stopped:
-		stop := overrideOptions{verb: "Stop", typed: []string{string(r.Address)}}
+		stop := overrideOptions{verb: "stop", sessionArgs: sessionArgs{typed: []string{string(r.Address)}}}
 		stop.Desired = session.Stopped
 		err = runQuietly(a, func(quiet *app) error { return runOverride(ctx, quiet, stop) })
 		c.Stopped = err == nil

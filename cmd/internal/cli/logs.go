@@ -27,15 +27,19 @@ import (
 func logsCommand(a *app) *cobra.Command {
 	var o logsOptions
 	c := &cobra.Command{
-		Use:     "logs ADDR",
+		Use:     "logs ADDR...",
 		Aliases: []string{"log"},
-		Short:   "Show an agent's conversation log",
+		Short:   "Show the conversation logs of agents",
 		Long: `Prints prompts, tool calls, answers, errors and token use from the agent's session file. If
 there is none, or with --screen, it prints the recorded screens: one for each change of
-state, with time and reason. See capture for the current screen.`,
+state, with time and reason. See capture for the current screen.
+
+Of several sessions each line starts with the name of its session, unless --no-prefix is
+given. They are printed one after the other; --follow then prints what any of them adds.`,
 		Example: `  agentform logs api
   agentform logs api -f
-  agentform logs api -n 20
+  agentform logs --all -f -n 0
+  agentform logs --role builder -n 20
   agentform logs api --screen`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.follow && a.globals.json {
@@ -44,7 +48,10 @@ state, with time and reason. See capture for the current screen.`,
 			if err := o.tail.check(); err != nil {
 				return usageError{c.CommandPath(), err}
 			}
-			run := func() error { return runLogs(c.Context(), a, args[0], o) }
+			if err := o.set(c, args); err != nil {
+				return err
+			}
+			run := func() error { return runLogs(c.Context(), a, o) }
 			if o.follow {
 				return run()
 			}
@@ -53,14 +60,21 @@ state, with time and reason. See capture for the current screen.`,
 	}
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow new output")
 	c.Flags().BoolVar(&o.screen, "screen", false, "print the recorded screens instead of the session file")
-	o.tail.register(c, "entries, or lines of the screens")
+	noPrefixFlag(c, &o.noPrefix)
+	o.tail.register(c, "entries, or lines of the screens, of each session")
+	o.register(a, c, "sessions")
 	fileWithoutShorthand(a, c)
 	return c
 }
 
 type logsOptions struct {
-	follow, screen bool
-	tail           tailFlag
+	sessionArgs
+	follow, screen, noPrefix bool
+	tail                     tailFlag
+}
+
+func noPrefixFlag(c *cobra.Command, value *bool) {
+	c.Flags().BoolVar(value, "no-prefix", false, "do not begin lines with the name of the session")
 }
 
 type tailFlag struct{ most int }
@@ -83,43 +97,191 @@ func last[T any](t tailFlag, items []T) []T {
 	return items[len(items)-t.most:]
 }
 
-func runLogs(ctx context.Context, a *app, typed string, o logsOptions) error {
+func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	p, s, err := a.openState()
 	if err != nil {
 		return err
 	}
-	address, err := resolveOne(addresses(p.Manifest.Sessions, s.Sessions), typed)
+	named, err := o.recorded(p.Manifest.Sessions, s.Sessions)
 	if err != nil {
 		return err
 	}
-	r := project.Find(s.Sessions, address)
-	if r == nil {
-		return fmt.Errorf("%s never ran: it has no log", address)
+	if len(named) == 0 && !a.globals.json {
+		noneRunning(a)
+		return nil
 	}
-	if !o.screen {
-		if printed, err := printEntries(ctx, a, p, *r, o); printed || err != nil {
+	out := func(int) io.WriteCloser { return unclosed{a.env.Stdout} }
+	if len(named) > 1 && !o.noPrefix {
+		out = prefixes(a, a.env.Stdout, named).Writer
+	}
+	logs := make([]*sessionLog, len(named))
+	for i, address := range named {
+		r := *project.Find(s.Sessions, address)
+		logs[i] = &sessionLog{logsOptions: o, app: a, out: out(i), record: r, path: filepath.Join(p.SessionDir(r), history.TranscriptName),
+			adapter: agent.For(r.Spec.Agent), lookup: p.Activity().Lookup(r)}
+	}
+	if a.globals.json {
+		return logsJSON(a, logs, o.single(named))
+	}
+	var errs []error
+	var following []*sessionLog
+	for _, l := range logs {
+		err := l.print()
+		if errors.Is(err, syscall.EPIPE) {
 			return err
 		}
+		if err != nil {
+			errs = append(errs, err)
+		} else {
+			following = append(following, l)
+		}
 	}
-	path := filepath.Join(p.SessionDir(*r), history.TranscriptName)
-	if a.globals.json {
-		text, _, err := transcriptEnd(path)
+	if !o.follow || len(following) == 0 {
+		return endMany(a, view.Many{Verb: "printed the logs of", All: len(named), Done: len(following), Failed: len(errs)}, nil, errs)
+	}
+	if len(errs) > 0 {
+		_ = view.Errors(a.env.Stderr, a.err(), errs...) // the others are followed
+	}
+	return poll(ctx, func() error {
+		for _, l := range following {
+			if err := l.more(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// prefixes begin lines with the names of sessions.
+func prefixes(a *app, w io.Writer, named []session.Address) *view.Prefixes {
+	names := make([]string, len(named))
+	for i, address := range named {
+		names[i] = address.Short()
+	}
+	return view.NewPrefixes(w, a.style(w), names)
+}
+
+// unclosed is a writer of which nothing ends.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
+
+func logsJSON(a *app, logs []*sessionLog, single bool) error {
+	var tails []view.Tail
+	var errs []error
+	for _, l := range logs {
+		x := l.document()
+		if x.Err != nil {
+			errs = append(errs, x.Err)
+		}
+		tails = append(tails, x)
+	}
+	if err := printTails(a, tails, single); err != nil {
+		return err
+	}
+	return endMany(a, view.Many{Verb: "printed the logs of", All: len(logs), Done: len(logs) - len(errs), Failed: len(errs)}, nil, errs)
+}
+
+// sessionLog is the log of one session: what its agent's session file has, else its
+// recorded screens.
+type sessionLog struct {
+	logsOptions
+	app     *app
+	out     io.WriteCloser
+	record  session.Record
+	path    string // of the transcript
+	adapter session.Agent
+	lookup  session.Lookup
+
+	reader sessionfile.Reader
+	native bool // the agent keeps a session file
+	place  sessionfile.Place
+	at     int64 // in the transcript
+}
+
+// entries returns the entries that were added since. cut reports that some were left out.
+func (l *sessionLog) entries() (entries []session.Entry, path string, cut bool, err error) {
+	transcript, err := l.reader.Read(l.adapter, l.record.Run.ID, l.lookup)
+	if err != nil {
+		return nil, "", false, fmt.Errorf("read the session file of %s: %w", l.record.Address, err)
+	}
+	if transcript == nil {
+		return nil, "", false, nil
+	}
+	lines, place, cut, err := l.reader.More(l.adapter, l.record.Run.ID, l.lookup, l.place)
+	if err != nil {
+		return nil, "", false, err
+	}
+	l.place = place
+	return sessionfile.Entries(l.adapter, lines), transcript.Path, cut, nil
+}
+
+func (l *sessionLog) document() view.Tail {
+	x := view.Tail{Address: l.record.Address}
+	if !l.screen {
+		entries, path, cut, err := l.entries()
+		if err != nil || len(entries) > 0 {
+			x.Entries, x.Path, x.Err = last(l.tail, entries), path, err
+			x.Truncated = cut || len(x.Entries) < len(entries)
+			return x
+		}
+	}
+	x.Text, _, x.Err = transcriptEnd(l.path)
+	x.Text = lastLines(l.tail, x.Text)
+	return x
+}
+
+// print prints what there is.
+func (l *sessionLog) print() error {
+	if !l.screen {
+		entries, path, cut, err := l.entries()
 		if err != nil {
 			return err
 		}
-		return view.TextJSON(a.env.Stdout, address, lastLines(o.tail, text))
+		if l.native = len(entries) > 0 || path != "" && l.follow; l.native {
+			shown := last(l.tail, entries)
+			if cut && len(shown) == len(entries) {
+				fmt.Fprintf(l.app.env.Stderr, "(the middle is left out; the whole file: %s)\n", plaintext.Safe(path))
+			}
+			return view.Entries(l.out, l.app.out(), shown, time.Now())
+		}
 	}
-	n, err := printTranscript(a.env.Stdout, path, o.tail)
+	n, err := printTranscript(l.out, l.path, l.tail)
 	if err != nil {
 		return err
 	}
-	if o.follow {
-		return followTranscript(ctx, a.env.Stdout, path, n)
+	if l.at = n; n == 0 && !l.follow {
+		fmt.Fprintf(l.app.env.Stderr, "%s: no log yet. For the screen: agentform capture %s\n", l.record.Address, quoted(l.record.Address))
 	}
-	if n == 0 {
-		fmt.Fprintf(a.env.Stderr, "No log yet. For the screen: agentform capture %s\n", quoted(address))
+	return l.out.Close()
+}
+
+// more prints what was added. An agent that wrote no session file before may do so now.
+func (l *sessionLog) more() error {
+	if l.screen {
+		return l.moreScreens()
 	}
-	return nil
+	entries, path, _, err := l.entries()
+	if err != nil {
+		return err
+	}
+	if l.native = l.native || path != ""; !l.native {
+		return l.moreScreens()
+	}
+	return view.Entries(l.out, l.app.out(), entries, time.Now())
+}
+
+// moreScreens prints the rest of a transcript that was rotated first.
+func (l *sessionLog) moreScreens() error {
+	if info, err := os.Stat(l.path); err == nil && info.Size() < l.at {
+		if _, err := printFrom(l.out, l.path+".1", l.at); err != nil {
+			return err
+		}
+		l.at = 0
+	}
+	n, err := printFrom(l.out, l.path, l.at)
+	l.at += n
+	return err
 }
 
 func lastLines(t tailFlag, text string) string {
@@ -141,21 +303,6 @@ func printTranscript(w io.Writer, path string, tail tailFlag) (n int64, err erro
 		}
 	}
 	return n, nil
-}
-
-// followTranscript prints the rest of a file that was rotated first.
-func followTranscript(ctx context.Context, w io.Writer, path string, at int64) error {
-	return poll(ctx, func() error {
-		if info, err := os.Stat(path); err == nil && info.Size() < at {
-			if _, err := printFrom(w, path+".1", at); err != nil {
-				return err
-			}
-			at = 0
-		}
-		n, err := printFrom(w, path, at)
-		at += n
-		return err
-	})
 }
 
 // transcripts returns the files of a transcript, the oldest first. apply rotates them.
@@ -207,42 +354,4 @@ func readEnd(path string, at, most int64) (text string, size int64, err error) {
 		return "", 0, fmt.Errorf("read the transcript: %w", err)
 	}
 	return string(b), size, nil
-}
-
-// printEntries reports false if the agent has no session file yet.
-func printEntries(ctx context.Context, a *app, p *project.Project, r session.Record, o logsOptions) (printed bool, err error) {
-	adapter, of := agent.For(r.Spec.Agent), p.Activity().Lookup(r)
-	var reader sessionfile.Reader
-	transcript, err := reader.Read(adapter, r.Run.ID, of)
-	if err != nil {
-		return false, fmt.Errorf("read the session file of %s: %w", r.Address, err)
-	}
-	if transcript == nil {
-		return false, nil
-	}
-	lines, place, cut, err := reader.More(adapter, r.Run.ID, of, nil)
-	if err != nil {
-		return false, err
-	}
-	entries := sessionfile.Entries(adapter, lines)
-	if len(entries) == 0 && !o.follow {
-		return false, nil
-	}
-	all := len(entries)
-	entries = last(o.tail, entries)
-	if a.globals.json {
-		return true, view.EntriesJSON(a.env.Stdout, r.Address, transcript.Path, entries, cut || len(entries) < all)
-	}
-	if cut && len(entries) == all {
-		fmt.Fprintf(a.env.Stderr, "(the middle is left out; the whole file: %s)\n", plaintext.Safe(transcript.Path))
-	}
-	if err := view.Entries(a.env.Stdout, a.out(), entries, time.Now()); err != nil || !o.follow {
-		return true, err
-	}
-	return true, poll(ctx, func() (err error) {
-		if lines, place, _, err = reader.More(adapter, r.Run.ID, of, place); err != nil {
-			return err
-		}
-		return view.Entries(a.env.Stdout, a.out(), sessionfile.Entries(adapter, lines), time.Now())
-	})
 }

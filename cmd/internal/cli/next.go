@@ -69,7 +69,7 @@ type nextOptions struct {
 }
 
 func runNext(ctx context.Context, a *app, o nextOptions) error {
-	f, err := openSelection(a, nil)
+	f, err := openSelection(a, sessionArgs{})
 	if err != nil {
 		return err
 	}

@@ -245,13 +245,14 @@ func (g observation) of(a session.Address) *api.Session {
 type selection struct {
 	*observer
 	named  []session.Address
-	all    bool                                  // also those that come to be
+	all    bool                                  // all, also those that come to be
 	role   string                                // of those that are meant; empty: any
 	agents map[session.Address]session.AgentSpec // of those that are meant
 	runs   []string                              // of those that were looked at
 }
 
-func openSelection(a *app, typed []string) (*selection, error) {
+// openSelection returns the sessions that are meant, or all if none are named or chosen.
+func openSelection(a *app, o sessionArgs) (*selection, error) {
 	_, s, err := a.openState()
 	if err != nil {
 		return nil, err
@@ -260,12 +261,16 @@ func openSelection(a *app, typed []string) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &selection{observer: e, all: len(typed) == 0, agents: map[session.Address]session.AgentSpec{}}
+	f := &selection{observer: e, all: len(o.typed) == 0 && !o.byFlag(), agents: map[session.Address]session.AgentSpec{}}
 	specs := e.project.Manifest.Sessions
-	if f.named = addresses(specs, s.Sessions); !f.all {
-		if f.named, err = resolveAll(f.named, typed); err != nil {
-			return nil, err
-		}
+	switch f.named = addresses(specs, s.Sessions); {
+	case o.byFlag():
+		f.named, err = o.recorded(specs, s.Sessions)
+	case !f.all:
+		f.named, err = resolveAll(f.named, o.typed)
+	}
+	if err != nil {
+		return nil, err
 	}
 	for _, spec := range specs {
 		f.agents[spec.Address] = spec.Agent

@@ -84,7 +84,7 @@ func runOutput(ctx context.Context, a *app, typed string, lines int) error {
 	s, _ := state.Read(p.State) // unreadable: the manifest's addresses are left
 	_, err := resolve(addresses(p.Manifest.Sessions, s.Sessions), typed)
 	if err == nil {
-		return runCapture(ctx, a, typed, lines)
+		return runCapture(ctx, a, &sessionArgs{typed: []string{typed}}, lines)
 	}
 	if _, err := a.openManifest(); err != nil {
 		return err

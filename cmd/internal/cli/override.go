@@ -21,13 +21,14 @@ import (
 
 type overrideOptions struct {
 	engine.Override
-	verb  string // as the last line calls it: Stop
-	typed []string
-	all   bool
-	selector
+	sessionArgs
+	verb string // start, stop, …
 }
 
-const resumeVerb = "Resume"
+const resumeVerb = "resume"
+
+// pastVerbs are how what was done is told.
+var pastVerbs = map[string]string{"start": "started", "stop": "stopped", "restart": "restarted", "pause": "paused", resumeVerb: "resumed"}
 
 var overrides = []struct {
 	verb, short, long string
@@ -50,21 +51,11 @@ and blocks input while the agent keeps working; "freeze" suspends its processes.
 }
 
 func overrideCommands(a *app) []*cobra.Command {
-	all := []*cobra.Command{{
-		Use:     "resume-all",
-		Hidden:  true,
-		Short:   "Resume all paused sessions (the same as resume --all)",
-		Long:    "Resumes all paused sessions. The same as agentform resume --all.",
-		Example: "  agentform resume-all",
-		RunE: func(c *cobra.Command, _ []string) error {
-			return runOverride(c.Context(), a, overrideOptions{verb: resumeVerb, all: true, Override: engine.Override{Desired: session.Running}})
-		},
-	}}
+	var all []*cobra.Command
 	for _, x := range overrides {
-		o := overrideOptions{Override: x.override, verb: strings.ToUpper(x.verb[:1]) + x.verb[1:]}
+		o := overrideOptions{Override: x.override, verb: x.verb}
 		c := &cobra.Command{
 			Use:   x.verb + " ADDR...",
-			Args:  cobra.ArbitraryArgs, // or a flag that selects sessions
 			Short: x.short,
 			Long:  x.long + "\n\nManual changes are recorded as overrides with your name and time; the next apply removes\nthem and names you.",
 			Example: fmt.Sprintf(`  agentform %[1]s api
@@ -73,15 +64,16 @@ func overrideCommands(a *app) []*cobra.Command {
   agentform %[1]s --role builder --label team=shop`, x.verb),
 			RunE: func(c *cobra.Command, args []string) error {
 				if o.TurnLimit < 0 || o.TurnLimit > 0 && !o.AfterTurn {
-					return usageError{c.CommandPath(), errors.New("--timeout says how long --after-turn waits: give both, and a time above 0")}
+					return usageError{c.CommandPath(), errors.New("--timeout is for --after-turn: give both, and a time above 0")}
 				}
-				o.typed = args
+				if err := o.set(c, args); err != nil {
+					return err
+				}
 				return runOverride(c.Context(), a, o)
 			},
 		}
 		flags := c.Flags()
-		flags.BoolVar(&o.all, "all", false, "all sessions")
-		o.register(a, c, "the sessions")
+		o.register(a, c, "sessions")
 		if o.Desired == session.Stopped || o.Restart {
 			afterTurnFlag(flags, &o.AfterTurn, &o.TurnLimit)
 		}
@@ -105,83 +97,74 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.Addresses, err = o.named(p.Manifest.Sessions, s.Sessions); err != nil {
+	named, err := o.recorded(p.Manifest.Sessions, s.Sessions)
+	if err != nil {
 		return err
 	}
-	if len(o.Addresses) == 0 {
+	if len(named) == 0 {
 		fmt.Fprintln(a.env.Stderr, "No sessions in the state.")
 		return nil
 	}
-	var specs []session.Spec
-	for _, address := range o.Addresses {
-		specs = append(specs, project.Find(s.Sessions, address).Spec)
+	specs := make([]session.Spec, len(named))
+	for i, address := range named {
+		specs[i] = project.Find(s.Sessions, address).Spec
 	}
 	if err := p.Host().Tmux(specs...); err != nil {
 		return err
 	}
-	t, err := newReporter(a, o.verb)
+	t, err := newReporter(a, strings.ToUpper(o.verb[:1])+o.verb[1:])
 	if err != nil {
 		return err
 	}
 	r := p.Reconciler(project.ToAct)
+	var gone []error
+	o.Addresses = named
 	if o.Desired == session.Paused || o.verb == resumeVerb {
-		if err := o.onlyLiving(ctx, r); err != nil {
+		if o.Addresses, gone, err = o.onlyLiving(ctx, r, named); err != nil {
 			return err
 		}
-		if len(o.Addresses) == 0 {
-			fmt.Fprintf(a.env.Stderr, "No session to %s.\n", strings.ToLower(o.verb))
-			if t.lines != nil {
-				return t.end(apply.Tally{}, nil, nil)
-			}
-			return nil
+		if o.byFlag() {
+			named, gone = o.Addresses, nil
 		}
 	}
-	r.Applier.Emit = t.event
-	ctx, drain, done := interruptible(ctx, a)
-	defer done()
-	made, tally, err := r.Override(ctx, o.Override, drain)
-	if err == nil && len(tally.Results) == 0 && t.lines == nil {
-		reportUnchanged(a, made, o.Addresses, s.Sessions)
+	var made plan.Plan
+	var tally apply.Tally
+	if len(o.Addresses) > 0 {
+		if t.lines == nil {
+			t.progress.Asked(o.verb, len(named) == 1)
+		}
+		r.Applier.Emit = t.event
+		ctx, drain, done := interruptible(ctx, a)
+		defer done()
+		made, tally, err = r.Override(ctx, o.Override, drain)
+	}
+	errs := append(gone, err)
+	switch {
+	case err != nil && len(made.Changes) == 0 && t.lines == nil:
+		return errors.Join(errs...) // nothing was begun
+	case t.lines != nil:
+		return t.end(tally, nil, errors.Join(errs...))
+	case len(named) == 0:
+		fmt.Fprintf(a.env.Stderr, "No session to %s.\n", o.verb)
 		return nil
 	}
-	return t.end(tally, nil, err)
+	a.warn(tally.Warnings)
+	recorded, unchanged := reportUnchanged(a, made, tally, o.Addresses, s.Sessions)
+	m := view.Many{Verb: pastVerbs[o.verb], All: len(named), Done: tally.Done + recorded, Skipped: tally.Skipped, Held: tally.Held, Unchanged: unchanged}
+	if m.Failed = m.All - m.Done - m.Skipped - m.Held - m.Unchanged; errors.Is(err, apply.ErrInterrupted) {
+		m.Failed, m.Left = tally.Failed, m.Failed-tally.Failed
+	}
+	return endMany(a, m, a.env.Stdout, errs)
 }
 
-func (o *overrideOptions) named(specs []session.Spec, records []session.Record) ([]session.Address, error) {
-	byFlag := o.all || o.given()
-	switch {
-	case byFlag && len(o.typed) > 0:
-		return nil, errors.New("give addresses, or --all, --role or --label: not both")
-	case !byFlag && len(o.typed) == 0:
-		return nil, errors.New("give an address, or --all, --role or --label")
-	case !byFlag:
-		return resolveRecorded(specs, records, o.typed)
-	}
-	if o.given() {
-		return o.match(nil, records)
-	}
-	return addresses(nil, records), nil
-}
-
-func resolveRecorded(specs []session.Spec, records []session.Record, typed []string) ([]session.Address, error) {
-	all, err := resolveAll(addresses(specs, records), typed)
-	errs := []error{err}
-	for _, address := range all {
-		if project.Find(records, address) == nil {
-			errs = append(errs, errNotApplied(address))
-		}
-	}
-	return all, errors.Join(errs...)
-}
-
-// onlyLiving leaves sessions without an agent out: resume must not start what was stopped.
-func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine) error {
+// onlyLiving leaves sessions without an agent out, with an error for each: resume must not
+// start what was stopped.
+func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine, named []session.Address) (living []session.Address, gone []error, err error) {
 	status, err := r.Inspect(ctx, false)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	var gone []error
-	living := slices.Clone(o.Addresses)
+	living = slices.Clone(named)
 	for _, seen := range status.Sessions {
 		address := seen.Record.Address
 		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive ||
@@ -191,31 +174,36 @@ func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine) erro
 		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
 		err := fmt.Errorf("%s: %s: start it first\nagentform restart %s restarts it", address, seen.Diagnosis.Detail, quoted(address))
 		if seen.Diagnosis.State == session.StateStopped {
-			err = fmt.Errorf("%s is stopped: start it first\nagentform start %s starts it", address, quoted(address))
+			err = fmt.Errorf("%s is stopped: start it first\nagentform start %s starts it again", address, quoted(address))
 		}
 		gone = append(gone, err)
 	}
-	if len(gone) > 0 && len(o.typed) > 0 {
-		return errors.Join(gone...)
-	}
-	o.Addresses = living
-	return nil
+	return living, gone, nil
 }
 
-// reportUnchanged also reports changes that were only recorded.
-func reportUnchanged(a *app, p plan.Plan, addresses []session.Address, before []session.Record) {
+// reportUnchanged reports sessions that needed no action, and counts them: those of which a
+// change was only recorded, and those that are as they were.
+func reportUnchanged(a *app, p plan.Plan, tally apply.Tally, named []session.Address, before []session.Record) (recorded, unchanged int) {
 	for _, c := range p.Changes {
-		if slices.Contains(addresses, c.Address) {
-			was := project.Find(before, c.Address)
-			if c.Reason == plan.ReasonStop && was != nil && plan.Desired(*was) != session.Stopped {
-				fmt.Fprintf(a.env.Stdout, "%s: stopped (it was not running)\n", c.Address)
-				continue
-			}
-			detail := c.Detail
-			if detail == "" {
-				detail = string(c.State)
-			}
-			fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, plaintext.Safe(view.LocalTimes(detail, time.Now())))
+		acted := slices.ContainsFunc(tally.Results, func(r apply.Result) bool { return r.Address == c.Address })
+		faulty := slices.ContainsFunc(p.Problems, func(d session.Diagnostic) bool {
+			return d.Severity == session.Error && (d.Address == c.Address || d.Address == "") && d.Code != string(plan.ReasonUnobserved)
+		})
+		if !slices.Contains(named, c.Address) || acted || faulty || c.Action.Acts() || c.State == session.StateUnknown {
+			continue
 		}
+		was := project.Find(before, c.Address)
+		if c.Reason == plan.ReasonStop && was != nil && plan.Desired(*was) != session.Stopped {
+			recorded++
+			fmt.Fprintf(a.env.Stdout, "%s: stopped (it was not running)\n", c.Address)
+			continue
+		}
+		detail := c.Detail
+		if detail == "" {
+			detail = string(c.State)
+		}
+		unchanged++
+		fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, plaintext.Safe(view.LocalTimes(detail, time.Now())))
 	}
+	return recorded, unchanged
 }

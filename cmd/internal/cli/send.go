@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -17,6 +20,7 @@ import (
 const maxSend = 1 << 20
 
 type sendOptions struct {
+	sessionArgs
 	session.Input
 	command bool // a command of the agent's own
 }
@@ -24,42 +28,56 @@ type sendOptions struct {
 func sendCommand(a *app) *cobra.Command {
 	var o sendOptions
 	c := &cobra.Command{
-		Use:   "send ADDR [TEXT | -]",
-		Short: "Send a prompt or key to an agent",
-		Long: `Types TEXT into the session, submits it, and returns once the agent has accepted it. A draft
-in the input box is cleared first. If the agent is busy, the message is queued. "-" reads
+		Use:   "send ADDR... [TEXT | -]",
+		Short: "Send a prompt or key to agents",
+		Long: `Types TEXT into the sessions, submits it, and returns once the agents have accepted it. A
+draft in the input box is cleared first. If an agent is busy, the message is queued. "-" reads
 the text from standard input.
 
 Text is refused while the agent asks a question: agentform answer answers it. --key presses
 a key whatever the screen shows (tmux key names: y, 1, Enter, Escape, Up, C-c).
 
 Text that looks like an agent command, such as /clear, is sent as plain text unless
---command is given. With --no-enter the text is typed and not submitted.`,
+--command is given. With --no-enter the text is typed and not submitted.
+
+Several sessions, named or chosen with --all, --role and --label, get it at the same time, as
+many at once as --parallelism says. What fails is named, the others get it, and the exit code
+is 1.`,
 		Example: `  agentform send api 'Use plain net/http, please.'
   agentform send api - < review.md
   agentform send api --key y
-  agentform send api --command /compact
+  agentform send --all 'Rebase onto main, please.'
+  agentform send --role builder --command /compact
   agentform send api 'a draft' --no-enter`,
+		Args: cobra.ArbitraryArgs,
+		ValidArgsFunction: func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			return o.complete(a)(c, args, typed)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
-			switch {
-			case (len(args) == 2) == (o.Key != ""):
-				return usageError{c.CommandPath(), errors.New("give TEXT or --key")}
-			case o.command && (o.Key != "" || o.NoEnter):
+			if o.command && (o.Key != "" || o.NoEnter) {
 				return usageError{c.CommandPath(), errors.New("--command cannot be combined with --key or --no-enter")}
-			case len(args) == 2:
-				o.Text = args[1]
 			}
-			return runSend(c.Context(), a, args[0], o)
+			if o.Key == "" {
+				if len(args) == 0 || len(args) == 1 && !o.byFlag() {
+					return usageError{c.CommandPath(), errors.New("missing argument: give TEXT or --key")}
+				}
+				o.Text, args = args[len(args)-1], args[:len(args)-1]
+			}
+			if err := o.set(c, args); err != nil {
+				return err
+			}
+			return runSend(c.Context(), a, o)
 		},
 	}
 	c.Flags().BoolVar(&o.NoEnter, "no-enter", false, "type without submitting")
 	c.Flags().StringVar(&o.Key, "key", "", "send a `key`, also when a dialog is open")
 	c.Flags().BoolVar(&o.command, "command", false, "send TEXT as an agent command, such as /compact")
+	o.register(a, c, "sessions")
 	completeFlag(c, "key", words("y", "n", "Enter", "Escape", "Up", "Down", "Left", "Right", "Tab", "BSpace", "C-c", "C-d", "C-u"))
 	return c
 }
 
-func runSend(ctx context.Context, a *app, typed string, o sendOptions) error {
+func runSend(ctx context.Context, a *app, o sendOptions) error {
 	if o.Text == "-" {
 		text, err := io.ReadAll(io.LimitReader(a.env.Stdin, maxSend+1))
 		if err != nil {
@@ -69,28 +87,84 @@ func runSend(ctx context.Context, a *app, typed string, o sendOptions) error {
 	}
 	switch {
 	case len(o.Text) > maxSend:
-		return fmt.Errorf("the text is longer than %d KiB: put it into a file and send where that is", maxSend>>10)
+		return fmt.Errorf("the text is longer than %d KiB: put it into a file and send its path", maxSend>>10)
 	case o.Key == "" && o.Text == "":
 		return errors.New("nothing to send: TEXT is empty\nto press Enter: --key Enter")
 	}
-	t, err := openTarget(ctx, a, typed)
+	targets, err := openTargets(ctx, a, &o.sessionArgs)
 	if err != nil {
+		return o.unquoted(err)
+	}
+	if len(targets) == 0 && !a.globals.json {
+		noneRunning(a)
+		return nil
+	}
+	given := make([]view.Sent, len(targets))
+	reader := a.open().Activity()
+	var print locked
+	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
+		given[i] = targets[i].send(ctx, a, reader, o)
+		_ = print.do(func() error { return sendLine(a, given[i]) }) // fails with a terminal that is gone
+	})
+	return endSend(a, given[:begun], len(targets))
+}
+
+// unquoted adds what is probably wrong if only the first word of a text is a session.
+func (o *sendOptions) unquoted(err error) error {
+	if len(o.typed) < 2 || o.Key != "" {
 		return err
 	}
-	if err := t.checkRunning(); err != nil {
-		return err
+	return fmt.Errorf("%w\nA text of several words needs quotes: agentform send %s 'TEXT'", err, plaintext.ShellWord(o.typed[0]))
+}
+
+// sendLine prints that a session got what was sent.
+func sendLine(a *app, x view.Sent) error {
+	if x.Err != nil || a.globals.json {
+		return nil // errors are printed together
 	}
-	outcome, sent, err := t.project.Activity().Send(ctx, t.runtime, t.Record, *t.Live, o.Input, o.command, a.log)
+	text := x.Outcome
+	if x.Outcome == "queued" {
+		text += ": it is working"
+	}
+	return view.Line(a.env.Stdout, a.out(), x.Address, text)
+}
+
+func endSend(a *app, given []view.Sent, all int) error {
+	m := view.Many{Verb: "sent to", All: all, Left: all - len(given)}
+	var errs []error
+	for _, x := range given {
+		if x.Err != nil {
+			errs = append(errs, x.Err)
+		}
+	}
+	m.Failed, m.Done = len(errs), len(given)-len(errs)
+	if a.globals.json {
+		if err := view.SentJSON(a.env.Stdout, given); err != nil {
+			return err
+		}
+	}
+	return endMany(a, m, a.env.Stdout, errs)
+}
+
+// send types into the session and records that.
+func (t *target) send(ctx context.Context, a *app, reader *activity.Reader, o sendOptions) view.Sent {
+	x := view.Sent{Address: t.Record.Address, Outcome: "failed"}
+	if x.Err = t.checkRunning(); x.Err != nil {
+		return x
+	}
+	outcome, sent, err := reader.Send(ctx, t.runtime, t.Record, *t.Live, o.Input, o.command, a.log)
 	if err != nil {
-		return t.withRemedy(fmt.Errorf("send to %s: %w", t.Record.Address, err))
+		x.Err = t.withRemedy(fmt.Errorf("send to %s: %w", t.Record.Address, err))
+		return x
 	}
+	x.Outcome = "sent"
 	sent.By = t.project.Who().User
 	if outcome == input.Queued {
 		sent.Detail += ", queued"
-		fmt.Fprintf(a.env.Stderr, "queued: %s is working\n", t.Record.Address)
+		x.Outcome = "queued"
 	}
 	if err := t.record(sent); err != nil {
 		a.log.Warn("it was sent, but the history cannot be written", "error", err)
 	}
-	return nil
+	return x
 }

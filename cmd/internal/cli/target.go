@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -17,6 +20,7 @@ type target struct {
 	reconciler *engine.Engine
 	engine.Seen
 	runtime session.Runtime
+	fault   error // why nothing can be done with the session now
 }
 
 func openTarget(ctx context.Context, a *app, typed string) (*target, error) {
@@ -28,11 +32,77 @@ func openTarget(ctx context.Context, a *app, typed string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	recorded := project.Find(s.Sessions, address)
-	if recorded == nil {
+	if project.Find(s.Sessions, address) == nil {
 		return nil, errNotApplied(address)
 	}
-	if err := p.Host().Tmux(recorded.Spec); err != nil {
+	targets, err := targetsOf(ctx, p, s.Sessions, address)
+	if err != nil {
+		return nil, err
+	}
+	return targets[0], targets[0].fault
+}
+
+// openTargets opens the sessions of a command. Of those that flags choose, the ones that do
+// not run because they were stopped, are done or were not started yet are left out, and named.
+func openTargets(ctx context.Context, a *app, s *sessionArgs) ([]*target, error) {
+	p, st, err := a.openState()
+	if err != nil {
+		return nil, err
+	}
+	named, err := s.recorded(p.Manifest.Sessions, st.Sessions)
+	if err != nil {
+		return nil, err
+	}
+	targets, err := targetsOf(ctx, p, st.Sessions, named...)
+	if err != nil {
+		return nil, err
+	}
+	if !s.byFlag() {
+		return targets, nil
+	}
+	var resting []session.Address
+	targets = slices.DeleteFunc(targets, func(t *target) bool {
+		if rests(t.Diagnosis.State) {
+			resting = append(resting, t.Record.Address)
+		}
+		return rests(t.Diagnosis.State)
+	})
+	reportLeftOut(a, resting)
+	return targets, nil
+}
+
+// rests reports whether a session does not run, and is not meant to.
+func rests(s session.State) bool {
+	return s == session.StateStopped || s == session.StatePending
+}
+
+// reportLeftOut names chosen sessions that do not run.
+func reportLeftOut(a *app, resting []session.Address) {
+	if len(resting) == 0 {
+		return
+	}
+	const most = 5
+	var names []string
+	for _, address := range resting[:min(most, len(resting))] {
+		names = append(names, string(address))
+	}
+	more := ""
+	if n := len(resting) - most; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	fmt.Fprintf(a.env.Stderr, "Not running, left out: %s%s\n", plaintext.OneLine(strings.Join(names, ", ")), more)
+}
+
+// targetsOf observes recorded sessions, in the order of their names.
+func targetsOf(ctx context.Context, p *project.Project, records []session.Record, named ...session.Address) ([]*target, error) {
+	if len(named) == 0 {
+		return nil, nil
+	}
+	specs := make([]session.Spec, len(named))
+	for i, address := range named {
+		specs[i] = project.Find(records, address).Spec
+	}
+	if err := p.Host().Tmux(specs...); err != nil {
 		return nil, err
 	}
 	r := p.Reconciler(project.ToRead)
@@ -40,20 +110,26 @@ func openTarget(ctx context.Context, a *app, typed string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &target{project: p, reconciler: r}
-	for _, seen := range status.Sessions {
-		if seen.Record.Address == address {
-			t.Seen = seen
+	all := make([]*target, len(named))
+	for i, address := range named {
+		t := &target{project: p, reconciler: r}
+		all[i] = t
+		for _, seen := range status.Sessions {
+			if seen.Record.Address == address {
+				t.Seen = seen
+			}
+		}
+		switch {
+		case t.Record.ID == "":
+			t.Record.Address = address
+			t.fault = fmt.Errorf("%s is not in the state any more", address)
+		case t.Diagnosis.State == session.StateUnknown:
+			t.fault = fmt.Errorf("%s: its state is unknown: %s", address, t.Diagnosis.Detail)
+		default:
+			t.runtime, t.fault = r.For(t.Record.Spec)
 		}
 	}
-	if t.Record.ID == "" {
-		return nil, fmt.Errorf("%s was just removed from the state", address)
-	}
-	if t.Diagnosis.State == session.StateUnknown {
-		return nil, fmt.Errorf("%s: its state is unknown: %s", address, t.Diagnosis.Detail)
-	}
-	t.runtime, err = r.For(t.Record.Spec)
-	return t, err
+	return all, nil
 }
 
 func errNotApplied(address session.Address) error {
@@ -63,10 +139,12 @@ func errNotApplied(address session.Address) error {
 func (t *target) checkRunning() error {
 	name := quoted(t.Record.Address)
 	switch {
+	case t.fault != nil:
+		return t.fault
 	case t.Diagnosis.Alive != nil && *t.Diagnosis.Alive:
 		return nil
 	case t.Diagnosis.State == session.StateStopped:
-		return fmt.Errorf("%s is stopped (%s)\nagentform start %s starts it", t.Record.Address, t.Diagnosis.Detail, name)
+		return fmt.Errorf("%s is stopped (%s)\nagentform start %s, or agentform restart %s, starts it again", t.Record.Address, t.Diagnosis.Detail, name, name)
 	}
 	return fmt.Errorf("%s: %s\nagentform restart %s restarts it", t.Record.Address, t.Diagnosis.Detail, name)
 }
@@ -85,7 +163,7 @@ func (t *target) withRemedy(err error) error {
 	case errors.As(err, &dialog):
 		return fmt.Errorf("%w\nagentform answer %[2]s ANSWER answers it, agentform attach %[2]s shows it", err, quoted(t.Record.Address))
 	case errors.Is(err, session.ErrRefused):
-		return fmt.Errorf("%w\nresume it: agentform resume %s", err, quoted(t.Record.Address))
+		return fmt.Errorf("%w\nTo resume it: agentform resume %s", err, quoted(t.Record.Address))
 	case errors.Is(err, session.ErrGone):
 		return fmt.Errorf("%w\nagentform restart %s restarts it", err, quoted(t.Record.Address))
 	}

@@ -171,7 +171,7 @@ func TestUI(t *testing.T) {
 	x.keys("r")
 	x.await(`restart worker\["web"\]\? y/n`)
 	x.keys("y")
-	x.await(`restart worker\["web"\]: .*1 done`)
+	x.await(`restart worker\["web"\]: .*restarted`)
 
 	// A session that is new in the manifest appears.
 	more := uiManifest + "session \"zebra\" {\n  agent  = agent.fake\n  branch = \"agents/zebra\"\n}\n"

@@ -18,6 +18,7 @@ import (
 )
 
 type waitOptions struct {
+	sessionArgs
 	goal    follow.Goal
 	any     bool
 	timeout time.Duration
@@ -45,9 +46,11 @@ Agents with hooks or a session file report the end of a turn at once. Others are
 their title and screen, also before they write a session file.
 
 Exit 1 if a session can no longer get there, because it is stopped, has failed or has exited,
-or on timeout. Blocked sessions are reported on standard error.`,
+or on timeout. Blocked sessions are reported on standard error. With --all, --role or --label
+sessions that were stopped before are left out.`,
 		Example: `  agentform send api 'Add a test for that.' && agentform wait api
   agentform wait api web --timeout 30m
+  agentform wait --role builder
   agentform wait 'worker["web"]' --for=blocked --any`,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.goal = follow.Goal(goal)
@@ -57,12 +60,16 @@ or on timeout. Blocked sessions are reported on standard error.`,
 			case o.timeout < 0:
 				return usageError{c.CommandPath(), errors.New("--timeout: must be 0 or more")}
 			}
-			return runWait(c.Context(), a, args, o)
+			if err := o.set(c, args); err != nil {
+				return err
+			}
+			return runWait(c.Context(), a, o)
 		},
 	}
 	c.Flags().StringVar(&goal, "for", goal, "state to wait for: turn, done, blocked, ready")
 	c.Flags().BoolVar(&o.any, "any", false, "return when any of the sessions gets there")
 	durationVar(c.Flags(), &o.timeout, "timeout", 0, "give up after this time (default: no limit)")
+	o.register(a, c, "sessions")
 	completeFlag(c, "for", words("turn", "done", "blocked", "ready"))
 	return c
 }
@@ -77,14 +84,18 @@ type waiting struct {
 	start    time.Time
 }
 
-func runWait(ctx context.Context, a *app, typed []string, o waitOptions) error {
-	f, err := openSelection(a, typed)
+func runWait(ctx context.Context, a *app, o waitOptions) error {
+	f, err := openSelection(a, o.sessionArgs)
 	if err != nil {
 		return err
 	}
 	w := &waiting{app: a, waitOptions: o, named: f.named, follower: &follow.Follower{}, reported: map[session.Address]string{}, start: time.Now()}
 	err = f.follow(ctx, pollInterval, o.timeout, func(g observation, follower *follow.Follower) (bool, error) {
+		first := w.follower != follower
 		w.last, w.follower = g, follower
+		if first && o.byFlag() {
+			w.leaveOut()
+		}
 		if err := f.visible(g.sessions, o.goal); err != nil {
 			return true, err
 		}
@@ -113,6 +124,18 @@ func (f *selection) visible(seen []api.Session, g follow.Goal) error {
 	return errors.Join(errs...)
 }
 
+// leaveOut leaves out chosen sessions that were stopped before.
+func (w *waiting) leaveOut() {
+	var resting []session.Address
+	for _, a := range w.named {
+		if x := w.last.of(a); x != nil && rests(x.State) && w.follower.Verdict(a, w.goal) == follow.Over {
+			resting = append(resting, a)
+		}
+	}
+	w.named = slices.DeleteFunc(slices.Clone(w.named), func(a session.Address) bool { return slices.Contains(resting, a) })
+	reportLeftOut(w.app, resting)
+}
+
 func (w *waiting) judge() (ended, reached bool) {
 	counts := map[follow.Verdict]int{}
 	for _, a := range w.named {
@@ -127,6 +150,9 @@ func (w *waiting) judge() (ended, reached bool) {
 
 func (w *waiting) reportProgress() error {
 	for _, x := range w.last.sessions {
+		if !slices.Contains(w.named, x.Address) {
+			continue
+		}
 		now := status.Word(x)
 		if w.reported[x.Address] == now {
 			continue
@@ -169,28 +195,43 @@ func (w *waiting) end(reached, timedOut bool) error {
 	} else if err := w.lines(all, reached); err != nil {
 		return err
 	}
-	switch {
-	case reached:
-		return nil
-	case timedOut:
-		return fmt.Errorf("--for=%s: not reached within %s", w.goal, w.timeout)
+	if len(all) == 0 && !w.app.globals.json {
+		noneRunning(w.app)
 	}
-	return w.errOver(all)
-}
-
-func (w *waiting) errOver(all []view.Waited) error {
 	var errs []error
+	m := view.Many{Verb: goalWords[w.goal].reached, All: len(all)}
 	for _, x := range all {
-		switch {
-		case x.Outcome != string(follow.Over):
-		case x.State == "":
-			errs = append(errs, fmt.Errorf("%s is gone: there is nothing to wait for", x.Address))
-		default:
-			errs = append(errs, fmt.Errorf("%s is %s and cannot reach --for=%s\nagentform show %[4]s shows why, agentform restart %[4]s restarts it",
-				x.Address, status.Word(x.Session), w.goal, quoted(x.Address)))
+		switch follow.Verdict(x.Outcome) {
+		case follow.Reached:
+			m.Done++
+		case follow.Over:
+			m.Failed++
+			errs = append(errs, w.errOver(x))
 		}
 	}
-	return errors.Join(errs...)
+	switch {
+	case reached && w.any:
+		return nil
+	case timedOut:
+		errs = append(errs, fmt.Errorf("timed out after %s waiting for %s", w.timeout, goalWords[w.goal].waited))
+	}
+	return endMany(w.app, m, w.app.env.Stderr, errs)
+}
+
+// goalWords are what a goal is called.
+var goalWords = map[follow.Goal]struct{ waited, never, reached string }{
+	follow.Turn:    {"the turn to end", "will not finish a turn", "turn ended in"},
+	follow.Done:    {"the work to be done", "will not be done", "done:"},
+	follow.Blocked: {"a question", "will not ask", "blocked:"},
+	follow.Ready:   {"the agent to be ready", "will not be ready", "ready:"},
+}
+
+func (w *waiting) errOver(x view.Waited) error {
+	if x.State == "" {
+		return fmt.Errorf("%s no longer exists", x.Address)
+	}
+	return fmt.Errorf("%s is %s and %s\nagentform show %[4]s shows why, agentform restart %[4]s restarts it",
+		x.Address, status.Word(x.Session), goalWords[w.goal].never, quoted(x.Address))
 }
 
 func (w *waiting) lines(all []view.Waited, reached bool) error {

@@ -50,7 +50,7 @@ change. Each refresh takes two tmux calls. The manifest is read once.`,
 }
 
 func runWatch(ctx context.Context, a *app, typed []string, o watchOptions) error {
-	f, err := openSelection(a, typed)
+	f, err := openSelection(a, sessionArgs{typed: typed})
 	if err != nil {
 		return err
 	}

@@ -326,7 +326,7 @@ func TestRestart(t *testing.T) {
 	if len(asked[ui.Quit](p)) != 0 {
 		t.Error("left in the middle of it")
 	}
-	p.give(ui.Done{Do: got[0], Text: "noise\nRestart complete!\n"})
+	p.give(ui.Done{Do: got[0], Text: "noise\nsession.api: restarted\n"})
 	if len(asked[ui.Quit](p)) != 1 {
 		t.Error("still here")
 	}

@@ -55,12 +55,12 @@ func AnswerLine(w io.Writer, s Style, x Answer) error {
 func AnswersJSON(w io.Writer, all []Answer) error {
 	answers := make([]wire.Object, len(all))
 	for i, x := range all {
-		outcome, failure := "answered", ""
+		outcome := "answered"
 		if x.Err != nil {
-			outcome, failure = "failed", x.Err.Error()
+			outcome = "failed"
 		}
 		answers[i] = wire.Object{"address", x.Address, "outcome", outcome, "question", x.Question, "option", x.Option,
-			"next", x.Next, "exited", x.Exited, "error", failure}
+			"next", x.Next, "exited", x.Exited, "error", failure(x.Err)}
 	}
 	return document(w, "answers", answers)
 }

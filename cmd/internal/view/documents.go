@@ -34,12 +34,6 @@ func StatusJSON(w io.Writer, sessions []api.Session, supervisor api.Supervisor) 
 // ShowJSON writes one session in full as one document.
 func ShowJSON(w io.Writer, x status.Detail) error { return wire.Write(w, x.Document()) }
 
-// TextJSON writes the end of a session's screen or transcript as one document.
-func TextJSON(w io.Writer, a session.Address, text string) error {
-	tail, truncated := wire.Tail(text)
-	return document(w, "address", a, "text", tail, "truncated", truncated)
-}
-
 // Build identifies a build of agentform.
 type Build struct {
 	Version  string

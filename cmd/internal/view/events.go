@@ -165,9 +165,3 @@ func entryInk(kind string) ink {
 	}
 	return dim
 }
-
-// EntriesJSON writes the last entries that fit into a tail as one document.
-func EntriesJSON(w io.Writer, a session.Address, path string, entries []session.Entry, truncated bool) error {
-	last, cut := status.LastEntries(entries, 0)
-	return document(w, "address", a, "path", path, "entries", last, "truncated", truncated || cut)
-}

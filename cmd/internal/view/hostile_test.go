@@ -60,7 +60,7 @@ func TestHostileValues(t *testing.T) {
 			Diagnostics(&text, style, p.Problems), Show(&text, style, s, at), Status(&text, style, []api.Session{s.Session}, false, at),
 			Events(&text, style, []history.Event{e}, at), StateShow(&text, style, *s.Record), StateList(&text, []session.Record{*s.Record}),
 			Doctor(&text, style, []doctor.Finding{{Level: doctor.Level(x), Subject: x, Problem: x, Remedy: x}}), Version(&text, Build{x, x, x, x}),
-			PlanJSON(&documents, p, x), ShowJSON(&documents, s), EventsJSON(&documents, []history.Event{e}), TextJSON(&documents, "", x),
+			PlanJSON(&documents, p, x), ShowJSON(&documents, s), EventsJSON(&documents, []history.Event{e}), TailJSON(&documents, Tail{Text: x}),
 		} {
 			if err != nil {
 				t.Fatal(err)

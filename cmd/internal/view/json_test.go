@@ -1,6 +1,7 @@
 package view
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -26,9 +27,16 @@ func TestDocuments(t *testing.T) {
 		"state-show.json": func(w io.Writer) error { return StateShowJSON(w, *record("session.api", "agents/api")) },
 		"doctor.json":     func(w io.Writer) error { return DoctorJSON(w, sampleFindings()) },
 		"version.json":    func(w io.Writer) error { return VersionJSON(w, Build{"0.1.0", "f1ff7ee", "go1.26.0", "linux/amd64"}) },
-		"capture.json":    func(w io.Writer) error { return TextJSON(w, "session.api", "$ make\nok\n") },
+		"capture.json":    func(w io.Writer) error { return TailJSON(w, Tail{Address: "session.api", Text: "$ make\nok\n"}) },
+		"capture-many.json": func(w io.Writer) error {
+			return TailsJSON(w, []Tail{{Address: "session.api", Text: "$ make\nok\n"}, {Address: "session.docs", Err: errors.New("session.docs has no screen: exited")}})
+		},
+		"send.json": func(w io.Writer) error {
+			return SentJSON(w, []Sent{{Address: "session.api", Outcome: "sent"}, {Address: "session.web", Outcome: "queued"},
+				{Address: "session.docs", Outcome: "failed", Err: errors.New("session.docs is stopped")}})
+		},
 		"logs.json": func(w io.Writer) error {
-			return EntriesJSON(w, "session.api", "/home/ada/.claude/projects/-work/6d1f0a52.jsonl", sampleEntries(), false)
+			return TailJSON(w, Tail{Address: "session.api", Path: "/home/ada/.claude/projects/-work/6d1f0a52.jsonl", Entries: sampleEntries()})
 		},
 		"events.jsonl": func(w io.Writer) error { return EventsJSON(w, sampleEvents()[2:]) },
 		"apply.jsonl":  applyLines,
@@ -51,7 +59,7 @@ func sampleEntries() []session.Entry {
 func TestEntriesAreATail(t *testing.T) {
 	var b strings.Builder
 	long := session.Entry{Kind: "result", Text: strings.Repeat("x", 10_000)}
-	if err := EntriesJSON(&b, "session.api", "/f", slices.Repeat([]session.Entry{long}, 9), false); err != nil {
+	if err := TailJSON(&b, Tail{Address: "session.api", Path: "/f", Entries: slices.Repeat([]session.Entry{long}, 9)}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), `"result"`); n != 4 || !strings.Contains(b.String(), `"truncated": true`) {

@@ -219,6 +219,7 @@ var verbWords = map[plan.Action]verb{
 	plan.Delete:  {"destroy", "destroying", "destroyed"},
 	plan.Adopt:   {"adopt", "adopting", "adopted"},
 	plan.Forget:  {"forget", "forgetting", "forgotten"},
+	"start":      {"start", "starting", "started"}, // the command
 }
 
 func verbs(a plan.Action) verb {

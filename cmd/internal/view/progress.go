@@ -19,15 +19,32 @@ type Progress struct {
 	mu    sync.Mutex
 	w     io.Writer
 	style Style
+	// asked is the word of the command; nil: events have the words of their actions.
+	asked  *verb
+	single bool
 }
 
 // NewProgress returns a Progress that writes to w.
 func NewProgress(w io.Writer, s Style) *Progress { return &Progress{w: w, style: s} }
 
+// Asked makes the progress that of a command for sessions that are named: verb, such as
+// start, is the word of the command for every action. Only ends are written, and of a
+// single session no failure, which is the command's error.
+func (p *Progress) Asked(verb string, single bool) {
+	p.asked, p.single = new(verbs(plan.Action(verb))), single
+}
+
 // Event writes an event. Steps of an action, such as launched, are not written.
 func (p *Progress) Event(e history.Event) {
+	v := verbs(plan.Action(e.Action))
+	if p.asked != nil {
+		v = *p.asked
+		if e.Kind == history.ApplyStart || e.Kind == history.ApplyErrored && p.single {
+			return
+		}
+	}
 	b := &page{Style: p.style}
-	writeEvent(b, e)
+	writeEvent(b, v, e)
 	if b.Len() == 0 {
 		return
 	}
@@ -36,8 +53,7 @@ func (p *Progress) Event(e history.Event) {
 	_ = b.flush(p.w) // a terminal that went away does not end what is under way
 }
 
-func writeEvent(p *page, e history.Event) {
-	v := verbs(plan.Action(e.Action))
+func writeEvent(p *page, v verb, e history.Event) {
 	head, rest := headAndRest(e.Detail)
 	text := ""
 	switch e.Kind {

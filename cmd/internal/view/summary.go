@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -128,13 +127,7 @@ type Tally struct {
 // Summary writes errors, then the tally. Errors that were reported before take one line.
 func Summary(w io.Writer, s Style, t Tally) error {
 	p := &page{Style: s}
-	for _, err := range flat(t.Errors) {
-		var told interface{ Reported() string }
-		if errors.As(err, &told) {
-			err = errors.New(told.Reported())
-		}
-		writeDiagnostic(p, diagnosticsOf([]error{err})[0])
-	}
+	writeReported(p, t.Errors)
 	word, color := "complete!", green
 	if t.Failed > 0 || t.Skipped > 0 || len(t.Errors) > 0 {
 		word, color = "incomplete:", red

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/agentform/agentform/cmd/internal/view"
+)
+
+// forEach calls do with 0 to n-1, several at once as --parallelism has it. The first
+// Ctrl-C begins nothing more, the second cancels. It returns how many were begun.
+func forEach(ctx context.Context, a *app, n int, do func(ctx context.Context, i int)) (begun int) {
+	if n == 1 {
+		do(ctx, 0)
+		return 1
+	}
+	ctx, drain, done := interruptible(ctx, a)
+	defer done()
+	return inParallel(n, a.open().Parallelism, drain, func(i int) { do(ctx, i) })
+}
+
+// inParallel calls do with 0 to n-1, at most limit at once, and begins nothing more when
+// drain is closed. It returns how many were begun.
+func inParallel(n, limit int, drain <-chan struct{}, do func(i int)) (begun int) {
+	var work sync.WaitGroup
+	defer work.Wait()
+	slots := make(chan struct{}, max(1, limit))
+	for i := range n {
+		select {
+		case <-drain:
+			return i
+		case slots <- struct{}{}:
+		}
+		select {
+		case <-drain: // as well
+			return i
+		default:
+		}
+		work.Go(func() {
+			defer func() { <-slots }()
+			do(i)
+		})
+	}
+	return n
+}
+
+// endMany ends a command for several sessions: it prints errors, and last the summary. If
+// nothing failed the summary goes to w; nil: there is none.
+func endMany(a *app, m view.Many, w io.Writer, errs []error) error {
+	err := errors.Join(errs...)
+	switch {
+	case m.All < 2:
+		return err
+	case err == nil && m.Left == 0 && (w == nil || a.globals.json):
+		return nil
+	case err == nil && m.Left == 0:
+		return view.Summaries(w, a.style(w), m, nil)
+	}
+	if err := view.Summaries(a.env.Stderr, a.err(), m, errs); err != nil {
+		return err
+	}
+	if m.Left > 0 {
+		return outcome(exitInterrupted)
+	}
+	return outcome(codeOf(err))
+}
+
+// noneRunning says that flags chose no session that runs.
+func noneRunning(a *app) {
+	fmt.Fprintln(a.env.Stderr, "No sessions are running.")
+}
+
+// locked lets several write to standard output, each a whole text.
+type locked struct{ mu sync.Mutex }
+
+func (l *locked) do(f func() error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return f()
+}
