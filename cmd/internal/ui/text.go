@@ -26,10 +26,10 @@ func width(text string) (n int) {
 func cut(text string, from, columns int) string {
 	var b strings.Builder
 	at := 0
-	for text != "" {
-		if sgr := colors.FindString(text); sgr != "" && strings.HasPrefix(text, sgr) {
-			b.WriteString(sgr)
-			text = text[len(sgr):]
+	for text != "" && at < from+columns {
+		if n := colorAt(text); n > 0 {
+			b.WriteString(text[:n])
+			text = text[n:]
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text)
@@ -39,7 +39,25 @@ func cut(text string, from, columns int) string {
 		}
 		at, text = at+w, text[size:]
 	}
+	for _, color := range colors.FindAllString(text, -1) {
+		b.WriteString(color)
+	}
 	return b.String()
+}
+
+// colorAt returns the length of the color that a painted text starts with; 0: none.
+func colorAt(text string) int {
+	if !strings.HasPrefix(text, "\x1b[") {
+		return 0
+	}
+	n := len("\x1b[")
+	for n < len(text) && (text[n] == ';' || text[n] >= '0' && text[n] <= '9') {
+		n++
+	}
+	if n < len(text) && text[n] == 'm' {
+		return n + 1
+	}
+	return 0
 }
 
 // shorten cuts a painted text to a width, with … at its end.
@@ -64,18 +82,54 @@ func fit(text string, columns int) string {
 }
 
 // wrap breaks a painted text into lines of at most a width, at spaces where there are any.
-func wrap(text string, columns int) []string {
-	var lines []string
-	for width(text) > columns {
-		head := cut(text, 0, columns)
-		plain := colors.ReplaceAllLiteralString(head, "")
-		at := len([]rune(plain))
-		if space := strings.LastIndex(plain, " "); space > len(plain)/2 {
-			at = len([]rune(plain[:space]))
+// It reads the text once: an agent's line can be a megabyte.
+func wrap(text string, columns int) (lines []string) {
+	const reset = "\x1b[0m"
+	var b strings.Builder
+	color := ""                       // in force
+	at, glyphs := 0, 0                // columns and characters of the line
+	space, spaceGlyph := -1, 0        // its last space, in b and in characters
+	spaceAt, spaceColor := 0, ""      // the columns before that, and its color
+	end := func(line, color string) { // ends a line in the middle of a color
+		if color != "" {
+			line += reset
 		}
-		wide := width(string([]rune(plain)[:at]))
-		lines = append(lines, cut(text, 0, wide))
-		text = strings.TrimLeft(cut(text, wide, width(text)), " ")
+		lines = append(lines, line)
 	}
-	return append(lines, text)
+	for text != "" {
+		if n := colorAt(text); n > 0 {
+			b.WriteString(text[:n])
+			if color += text[:n]; text[:n] == reset || text[:n] == "\x1b[m" {
+				color = ""
+			}
+			text = text[n:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text)
+		w := runes.RuneWidth(r)
+		if at+w > columns && glyphs > 0 {
+			line, rest := b.String(), ""
+			if space >= 0 && spaceGlyph > glyphs/2 && r != ' ' {
+				line, rest = line[:space], spaceColor+line[space+1:]
+				at, glyphs = at-spaceAt-1, glyphs-spaceGlyph-1
+				end(line, spaceColor)
+			} else {
+				rest, at, glyphs = color, 0, 0
+				end(line, color)
+			}
+			b.Reset()
+			b.WriteString(rest)
+			space = -1
+		}
+		if r == ' ' && glyphs == 0 && len(lines) > 0 {
+			text = text[size:]
+			continue
+		}
+		if r == ' ' {
+			space, spaceGlyph, spaceAt, spaceColor = b.Len(), glyphs, at, color
+		}
+		b.WriteString(text[:size])
+		at, glyphs, text = at+w, glyphs+1, text[size:]
+	}
+	return append(lines, b.String())
 }

@@ -3,7 +3,9 @@ package ui
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 func TestDecode(t *testing.T) {
@@ -65,5 +67,38 @@ func TestText(t *testing.T) {
 	}
 	if got := splitWords(`a "b c" d\ e ''`); !slices.Equal(got, []string{"a", "b c", "d e", ""}) {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestWrapColors(t *testing.T) {
+	for text, want := range map[string][]string{
+		"\x1b[31mone two three\x1b[0m":     {"\x1b[31mone two\x1b[0m", "\x1b[31mthree\x1b[0m"},
+		"one \x1b[31mtwo\x1b[0m three":     {"one \x1b[31mtwo\x1b[0m", "three"},
+		"\x1b[31mabcdefgh\x1b[0m ij":       {"\x1b[31mabcdefgh\x1b[0m", "ij"},
+		"\x1b[1m\x1b[31mabcdefghij\x1b[0m": {"\x1b[1m\x1b[31mabcdefgh\x1b[0m", "\x1b[1m\x1b[31mij\x1b[0m"},
+	} {
+		if got := wrap(text, 8); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	const size = 1 << 20
+	long := "\x1b[32m" + strings.Repeat("x", size) + "\x1b[0m"
+	words := "\x1b[32m" + strings.Repeat("word ", size/5) + "\x1b[0m"
+	done := make(chan int)
+	go func() {
+		cut(long, 0, 40)
+		cut(long, size/2, 40)
+		done <- len(wrap(long, 40)) + len(wrap(words, 40))
+	}()
+	select {
+	case n := <-done:
+		if n < 2*size/40 {
+			t.Errorf("%d lines", n)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("a line of 1 MB blocks the terminal")
 	}
 }
