@@ -497,6 +497,9 @@ func lessOf(all, some []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return slices.Contains(some, s) })
 }
 
+// Quote returns a text as an expression of the manifest.
+func Quote(text string) string { return hclText(cty.StringVal(text)) }
+
 func hclText(v cty.Value) string { return string(hclwrite.TokensForValue(v).Bytes()) }
 
 func texts(all []string) string {

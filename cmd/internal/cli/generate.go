@@ -83,7 +83,7 @@ func writeGenerated(a *app, p *project.Project, file string, drafts []config.Dra
 		return nil
 	}
 	made := generateBlocks(a, p, drafts)
-	if err := writeNew(a.absolute(file), made.Text); err != nil {
+	if err := writeNew(a.absolute(file), made.Text, 0o600); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.env.Stderr, "\nWrote %s to %s. Check it, then: agentform plan\n", plaintext.Count(made.Sessions, "session"), file)
@@ -94,12 +94,15 @@ func writeGenerated(a *app, p *project.Project, file string, drafts []config.Dra
 	return nil
 }
 
-// writeNew writes a file that only its owner can read, because blocks have prompts.
-func writeNew(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// writeNew writes a file that does not exist. It leaves no part of one.
+func writeNew(path string, text []byte, mode os.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/cmd/internal/preflight"
+	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
 )
@@ -81,6 +82,9 @@ type firstManifest struct {
 	Base  string // branch that new branches start from; empty: HEAD
 }
 
+// BaseHCL returns Base as an expression: git allows quotes and ${ in the name of a branch.
+func (f firstManifest) BaseHCL() string { return config.Quote(f.Base) }
+
 var manifestTemplate = template.Must(template.New(manifestFile).Parse(`# The coding-agent sessions of this repository.
 #
 #   agentform plan      show what apply would do, and why
@@ -108,7 +112,7 @@ session "first" {
 {{- if .Base}}
 
   workspace {
-    base = "{{.Base}}" # where the branch starts
+    base = {{.BaseHCL}} # where the branch starts
   }
 {{- end}}
 }
@@ -138,12 +142,7 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	if err := manifestTemplate.Execute(&text, first); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(a.env.Dir, manifestFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err == nil {
-		_, err = f.Write(text.Bytes())
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
+	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), text.Bytes(), 0o644); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	ignored, err := ignore(a.env.Dir, ".agentform/")

@@ -50,7 +50,7 @@ func runInitFromTmux(ctx context.Context, a *app) error {
 		return errors.New("no agent in your tmux servers can be declared\nagentform init writes a starter manifest")
 	}
 	made := generateBlocks(a, x.project, drafts)
-	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), append([]byte(tmuxManifestHead), made.Text...)); err != nil {
+	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), append([]byte(tmuxManifestHead), made.Text...), 0o600); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	fmt.Fprintf(a.env.Stdout, "Wrote %s: %s of your tmux servers. Nothing was adopted yet.\n", manifestFile, plaintext.Count(made.Sessions, "session"))
