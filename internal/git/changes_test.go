@@ -169,6 +169,28 @@ func TestView(t *testing.T) {
 	}
 }
 
+// An agent at work removes untracked files at any time.
+func TestViewOfRemovedFiles(t *testing.T) {
+	repo := newRepo(t)
+	for _, format := range []string{"sha1", "sha256"} {
+		path := filepath.Join(t.TempDir(), format)
+		git(t, repo, "init", "-q", "-b", "main", "--object-format="+format, path)
+		git(t, path, "commit", "-q", "--allow-empty", "-m", "start")
+		write(t, filepath.Join(path, "stays"), "1\n")
+		v := &View{path: path, Untracked: []string{"removed", "stays"}}
+		if err := v.add(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		files, err := Files(t.Context(), v.Run, Base{Commit: "HEAD"}, v.Untracked, nil)
+		if want := []DiffFile{{Path: "stays", Change: "untracked", Added: 1}}; err != nil || !reflect.DeepEqual(files, want) {
+			t.Errorf("%s: %+v, %v\nwant %+v", format, files, err, want)
+		}
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // What a container's git prints may have no end.
 func TestOutputHasALimit(t *testing.T) {
 	o := output{most: 3}

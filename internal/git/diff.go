@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -29,11 +30,10 @@ func NewView(ctx context.Context, path string) (*View, error) {
 	if v.Untracked, err = UntrackedFiles(ctx, Here(path)); err != nil {
 		return nil, err
 	}
-	files := ViewInput(v.Untracked)
-	if files == "" {
+	if ViewInput(v.Untracked, "") == "" {
 		return v, nil
 	}
-	if err := v.add(ctx, files); err != nil {
+	if err := v.add(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("show untracked files of %s: %w", path, err), v.Close())
 	}
 	return v, nil
@@ -50,19 +50,27 @@ func UntrackedFiles(ctx context.Context, git Runner) (names []string, err error)
 	return names, err
 }
 
-// ViewInput returns the untracked files that git diff can show, each with a NUL at its end.
-func ViewInput(untracked []string) string {
+// ViewInput returns the untracked files that git diff can show, as git update-index
+// --index-info -z reads them. commit is any commit of the repository, for the length of its IDs.
+//
+// In the index the files are empty, and git diff compares the work tree. Unlike git add, git
+// update-index takes files that have been removed meanwhile, and many of them quickly.
+func ViewInput(untracked []string, commit string) string {
+	empty := "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+	if len(commit) == sha256.Size*2 {
+		empty = "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+	}
 	var b strings.Builder
 	for _, name := range untracked {
 		if !strings.HasSuffix(name, "/") { // a repository
-			b.WriteString(name + "\x00")
+			b.WriteString("100644 " + empty + " 0\t" + name + "\x00")
 		}
 	}
 	return b.String()
 }
 
 // add makes the copy of the index, with the names of files and without their contents.
-func (v *View) add(ctx context.Context, files string) error {
+func (v *View) add(ctx context.Context) error {
 	d, err := findDirs(v.path)
 	if err != nil {
 		return err
@@ -79,7 +87,10 @@ func (v *View) add(ctx context.Context, files string) error {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	_, err = v.run(ctx, files, "--literal-pathspecs", "add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul")
+	head, err := v.run(ctx, "", "rev-parse", "--verify", "HEAD")
+	if err == nil {
+		_, err = v.run(ctx, ViewInput(v.Untracked, strings.TrimSpace(head)), "update-index", "-z", "--index-info")
+	}
 	return err
 }
 
@@ -155,7 +166,7 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' HUP INT TERM
 cat "$(git SETTINGS rev-parse --git-path index)" >"$dir/index"
 export GIT_INDEX_FILE="$dir/index"
-git SETTINGS --literal-pathspecs add --intent-to-add --pathspec-from-file=- --pathspec-file-nul 2>"$dir/said" || { cat "$dir/said" >&2; exit 1; }
+git SETTINGS update-index -z --index-info 2>"$dir/said" || { cat "$dir/said" >&2; exit 1; }
 git SETTINGS --no-pager "$@"
 `
 
@@ -210,6 +221,10 @@ var changeNames = map[byte]string{'A': "added", 'M': "modified", 'D': "deleted",
 func parseFiles(out string, untracked []string) []DiffFile {
 	var files []DiffFile
 	at := map[string]int{} // by path
+	isUntracked := make(map[string]bool, len(untracked))
+	for _, name := range untracked {
+		isUntracked[name] = true
+	}
 	fields := strings.Split(out, "\x00")
 	next := func() (field string) {
 		if len(fields) > 0 {
@@ -226,7 +241,7 @@ func parseFiles(out string, untracked []string) []DiffFile {
 			if f.Change == "renamed" || f.Change == "copied" {
 				f.OldPath, f.Path = f.Path, next()
 			}
-			if slices.Contains(untracked, f.Path) {
+			if isUntracked[f.Path] {
 				f.Change = "untracked"
 			}
 			at[f.Path] = len(files)

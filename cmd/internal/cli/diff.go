@@ -180,7 +180,7 @@ func (x *comparison) inView(ctx context.Context, args ...string) (string, error)
 	if x.elsewhere == nil {
 		return x.view.Run(ctx, args...)
 	}
-	return git.Elsewhere(x.elsewhere(git.ViewElsewhere(80, args...)...), git.ViewInput(x.untracked))(ctx)
+	return git.Elsewhere(x.elsewhere(git.ViewElsewhere(80, args...)...), git.ViewInput(x.untracked, x.base.Commit))(ctx)
 }
 
 // arguments returns the arguments of git for what is to be shown.
@@ -273,7 +273,7 @@ func (x *comparison) command(ctx context.Context, a *app, columns int, args []st
 	if x.elsewhere != nil {
 		line := x.elsewhere(git.ViewElsewhere(columns, args...)...)
 		c := exec.CommandContext(ctx, line[0], line[1:]...)
-		c.Env, c.Stdin = a.env.Environ, strings.NewReader(git.ViewInput(x.untracked))
+		c.Env, c.Stdin = a.env.Environ, strings.NewReader(git.ViewInput(x.untracked, x.base.Commit))
 		return c
 	}
 	c := x.view.Command(ctx, a.env.Environ, append([]string{"--no-pager"}, args...)...)
