@@ -138,7 +138,7 @@ func MergeTree(ctx context.Context, repo, ours, theirs string) (tree string, con
 	case code == 129:
 		return "", nil, false, nil
 	case code == 1 && errors.As(err, &failed):
-		out = failed.Output
+		out = failed.stdout
 	case err != nil:
 		return "", nil, false, err
 	}
@@ -323,12 +323,17 @@ func (u User) Advance(ctx context.Context, repo, branch, from, to, checkout stri
 		if now, err := tip(ctx, repo, ref); err != nil || now != from {
 			return errors.Join(ErrMoved, err)
 		}
-		_, _, err = u.start(ctx, checkout, "", apart, []string{"-c", "merge.autoStash=false", "merge", "--quiet", "--no-stat", "--ff-only", to})
+		// Options that branch.NAME.mergeOptions may have would leave the branch where it is.
+		_, _, err = u.start(ctx, checkout, "", apart, []string{"-c", "merge.autoStash=false", "merge", "--quiet", "--no-stat", "--no-squash", "--ff-only", to})
 	}
-	if now, e := tip(ctx, repo, ref); err != nil && e == nil && now != from {
+	now, e := tip(ctx, repo, ref)
+	switch {
+	case err != nil && e == nil && now != from:
 		return fmt.Errorf("%w: %w", ErrMoved, err)
+	case err == nil && e == nil && now == from && to != from:
+		return fmt.Errorf("git reported no error, but %s is still at %s", branch, from)
 	}
-	return err
+	return errors.Join(err, e)
 }
 
 // Mark sets a ref with a full name to a commit.

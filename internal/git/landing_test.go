@@ -2,6 +2,7 @@ package git
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -250,5 +251,23 @@ func TestHooksOf(t *testing.T) {
 			t.Errorf("%q: %q, %v", setting, got, err)
 		}
 		_, _ = tryGit(repo, "config", "--unset", "core.hooksPath")
+	}
+}
+
+// Errors of git are cut off; the list of conflicting files is not.
+func TestMergeTreeOfManyFiles(t *testing.T) {
+	repo := newRepo(t)
+	const files = 1000
+	for _, side := range []string{"ours", "theirs"} {
+		git(t, repo, "checkout", "-q", "-b", side, "main")
+		for i := range files {
+			write(t, filepath.Join(repo, fmt.Sprintf("%060d", i)), side)
+		}
+		git(t, repo, "add", ".")
+		git(t, repo, "commit", "-q", "-m", side)
+	}
+	_, conflicts, known, err := MergeTree(t.Context(), repo, "ours", "theirs")
+	if err != nil || known && len(conflicts) != files {
+		t.Errorf("%d conflicts, %v", len(conflicts), err)
 	}
 }

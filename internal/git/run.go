@@ -28,6 +28,7 @@ type Error struct {
 	Args   []string // without "git"
 	Output string   // at most session.TailLimit bytes
 	Err    error    // of the process
+	stdout string   // all of it
 }
 
 // Error returns the command and its output.
@@ -134,7 +135,7 @@ func execute(ctx context.Context, bin, dir, stdin string, args, said []string, e
 	if over := len(output) - session.TailLimit; over > 0 {
 		output = output[over:]
 	}
-	return "", &Error{Args: said, Output: string(output), Err: err}
+	return "", &Error{Args: said, Output: string(output), Err: err, stdout: stdout.String()}
 }
 
 // outputLimit bounds what is read of git's output: that of a container may be anything.

@@ -84,11 +84,17 @@ type Refusal struct {
 	Next  string   // what to do, a command line; empty: nothing is known
 }
 
+// maxFiles bounds the files that an error lists.
+const maxFiles = 50
+
 // Error returns the reason, the files and what to do.
 func (r *Refusal) Error() string {
 	text := r.Why
-	for _, file := range r.Files {
+	for _, file := range r.Files[:min(len(r.Files), maxFiles)] {
 		text += "\n  " + file
+	}
+	if more := len(r.Files) - maxFiles; more > 0 {
+		text += fmt.Sprintf("\n  … and %d more", more)
 	}
 	if r.Next != "" {
 		text += "\n" + r.Next

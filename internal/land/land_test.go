@@ -74,6 +74,13 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+func TestRefusalListsSomeFiles(t *testing.T) {
+	r := &Refusal{Why: "conflicts:", Files: make([]string, maxFiles+2), Next: "next"}
+	if text := r.Error(); strings.Count(text, "\n") != maxFiles+2 || !strings.Contains(text, "\n  … and 2 more\nnext") {
+		t.Errorf("%s", text)
+	}
+}
+
 func TestMessageOf(t *testing.T) {
 	one := []git.Commit{{Author: "Ann <a@x>", Message: "Add a\n\nBecause.\n\nCo-authored-by: Bob <b@x>"}}
 	two := append(one, git.Commit{Author: "Cem <c@x>", Message: "Fix a\n\nco-authored-by: bob <B@x>\nSigned-off-by: Cem <c@x>"})
