@@ -103,6 +103,9 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 		err = errNotApplied(address)
 	}
 	if err != nil {
+		if o.dryRun || o.keep {
+			return err
+		}
 		if found, again := finishRemoval(ctx, a, p, typed); found {
 			return again
 		}
