@@ -145,6 +145,8 @@ func (t *target) checkRunning() error {
 		return nil
 	case t.Diagnosis.State == session.StateStopped:
 		return fmt.Errorf("%s is stopped (%s)\nagentform start %s, or agentform restart %s, starts it again", t.Record.Address, t.Diagnosis.Detail, name, name)
+	case t.Diagnosis.State == session.StateUnknown:
+		return fmt.Errorf("%s: its state is unknown: %s", t.Record.Address, t.Diagnosis.Detail)
 	}
 	return fmt.Errorf("%s: %s\nagentform restart %s restarts it", t.Record.Address, t.Diagnosis.Detail, name)
 }
