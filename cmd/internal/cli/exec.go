@@ -201,6 +201,8 @@ func commandIn(ctx context.Context, a *app, r session.Record, o execOptions, for
 	c.Path, c.Err = "", exec.ErrNotFound
 	if program, found := lookup.Program(argv[0], dir); found {
 		c.Path, c.Err = program, nil
+	} else if strings.Contains(argv[0], "/") { // the system says why it cannot be run
+		c.Path, c.Err = argv[0], nil
 	}
 	return c, nil
 }
