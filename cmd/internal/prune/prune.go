@@ -232,6 +232,9 @@ func (x *search) workspace(ctx context.Context, path string) (Action, string) {
 		return Remove, "clean"
 	}
 	x.checkouts = append(x.checkouts, co)
+	if x.Merged { // what happens to its branch is an entry of its own
+		return Remove, "clean"
+	}
 	return Remove, "clean; branch " + co.Branch + " is kept"
 }
 
