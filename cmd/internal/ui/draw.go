@@ -318,7 +318,7 @@ func promptOf(m Model) (prompt, note string) {
 	case filtering:
 		return "/", ""
 	case commanding:
-		return ":agentform ", paint(m, Dim, "% is "+m.selected.Short()+"; q quits")
+		return ":agentform ", paint(m, Dim, "% is "+name+"; q quits")
 	case sending:
 		return "send to " + name + ": ", ""
 	case confirming:

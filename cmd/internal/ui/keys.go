@@ -289,7 +289,8 @@ func (m *Model) submit() []any {
 	return nil
 }
 
-// command runs a typed command of agentform on the terminal. % is the selected session.
+// command runs a typed command of agentform on the terminal. % is the session that was
+// selected when typing began: another may be since, if that one has left the list.
 func command(m *Model, text string) []any {
 	words := splitWords(text)
 	if len(words) > 0 && words[0] == "agentform" {
@@ -297,7 +298,7 @@ func command(m *Model, text string) []any {
 	}
 	for i, w := range words {
 		if w == "%" {
-			words[i] = string(m.selected)
+			words[i] = string(m.target)
 		}
 	}
 	switch {

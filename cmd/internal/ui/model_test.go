@@ -435,6 +435,22 @@ func TestCommand(t *testing.T) {
 }
 
 // TestHostile keeps what agents say from the terminal.
+// A session that leaves the list while a command for it is typed is the one the command is for.
+func TestCommandFiltered(t *testing.T) {
+	p := open(t, 80, 24, row("api", "idle"), row("web", "idle"))
+	p.press("/", "i", "d", "l", "e", "enter", ":", "s", "t", "o", "p", " ", "%")
+	p.see("% is api")
+	p.give(ui.Observed{Fleet: fleet(row("api", "working"), row("web", "idle"))})
+	p.see("% is api")
+	p.press("enter")
+	if len(p.requests) == 0 {
+		t.Fatal("nothing is asked for")
+	}
+	if got, is := p.requests[0].(ui.Terminal); !is || !slices.Equal(got.Args, []string{"stop", "session.api"}) {
+		t.Errorf("asked for %+v", p.requests)
+	}
+}
+
 func TestHostile(t *testing.T) {
 	const evil = "\x1b]0;owned\x07\x1b[2J\u202e\u009b31m\r!\a"
 	for _, color := range []bool{false, true} {
