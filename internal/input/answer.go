@@ -166,6 +166,10 @@ const (
 	// redrawTimeout is how long a question may be off the screen while the agent draws that
 	// again. Gemini CLI 0.61.0 does so in parts.
 	redrawTimeout = 400 * time.Millisecond
+
+	// repeatTimeout is how long the answered question must stay below other words until it is
+	// the next one: Claude Code draws above its trust question before it takes that away.
+	repeatTimeout = 3 * time.Second
 	// lookInterval is the time between two looks at a dialog.
 	lookInterval = 40 * time.Millisecond
 )
@@ -429,6 +433,7 @@ func (s Sender) awaitGone(ctx context.Context, a Answered) (Answered, error) {
 			gone = time.Time{}
 		case gone.IsZero():
 			gone = time.Now()
+		case sameDialog(x, a.Question) && time.Since(gone) < repeatTimeout:
 		case time.Since(gone) >= stableFor:
 			a.Next = x
 			return a, nil

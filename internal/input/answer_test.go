@@ -128,8 +128,13 @@ func TestAnswer(t *testing.T) {
 		"no question":                 {asker{}, Reply{Text: "yes"}, "the agent asks no question: it is idle"},
 		"it stays":                    {asker{q: question("x"), chose: func(*asker) {}}, Reply{Text: "yes"}, "the answer was given, and the question is still on the screen"},
 		"the same once more":          {asker{q: question("x"), chose: func(a *asker) { a.above, a.q = "done\n", question("x") }}, Reply{Text: "always"}, "always, then run x? [yes] [always] [no]: Down Enter"},
-		"another one next":            {asker{q: question("x"), chose: func(a *asker) { a.q = question("y") }}, Reply{Text: "no"}, "no, then run y? [yes] [always] [no]: Down Down Enter"},
-		"a text":                      {asker{q: free, chose: closes}, Reply{Text: "no"}, "with a text: text no Enter"},
+		"it draws above before it ends": {asker{q: question("x"), chose: func(a *asker) { a.above, a.looks = "done\n", 0 }, onLook: func(a *asker) {
+			if a.above != "" && a.looks > 8 {
+				a.q = nil
+			}
+		}}, Reply{Text: "always"}, "always: Down Enter"},
+		"another one next": {asker{q: question("x"), chose: func(a *asker) { a.q = question("y") }}, Reply{Text: "no"}, "no, then run y? [yes] [always] [no]: Down Down Enter"},
+		"a text":           {asker{q: free, chose: closes}, Reply{Text: "no"}, "with a text: text no Enter"},
 		"a text of one's own": {asker{q: mixed, chose: closes}, Reply{Text: "a green one"},
 			"with a text: Down Down Down text a green one Enter"},
 		"no word is a text":   {asker{q: mixed, chose: closes}, Reply{Text: "7"}, `"7" is not an answer to: run m?`},
