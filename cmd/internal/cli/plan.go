@@ -213,7 +213,7 @@ func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic)
 		return view.PlanJSON(a.env.Stdout, p, a.env.Version)
 	}
 	a.warn(warnings)
-	return paged(a, func() error { return view.Plan(a.env.Stdout, a.out(), p, detail == "full") })
+	return view.Plan(a.env.Stdout, a.out(), p, detail == "full") // its last line counts the changes, so no pager hides that
 }
 
 // savePlan lets only the owner read a plan, because it has prompts.
