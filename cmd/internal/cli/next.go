@@ -76,6 +76,7 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 	f.role = o.role
 	var first time.Time
 	var last observation
+	told := a.globals.json || !terminal(a.env.Stderr)
 	err = f.follow(ctx, pollInterval, o.timeout, func(g observation, follower *follow.Follower) (bool, error) {
 		if last = g; first.IsZero() {
 			first = g.at
@@ -90,6 +91,9 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 			return true, printNeeds(a, needs, g)
 		case !follower.Hope():
 			return true, errNothingToWaitFor(o.role, g)
+		case !told:
+			told = true
+			fmt.Fprintf(a.env.Stderr, "No session needs attention (%s). Waiting: Ctrl-C ends it.\n", g.words())
 		}
 		return false, nil
 	})
