@@ -68,7 +68,7 @@ func (x *search) used(branch string) bool {
 
 // branch adds a ref of a branch, once.
 func (x *search) branch(ctx context.Context, repo, branch string, ref git.Ref) error {
-	if slices.ContainsFunc(x.found, func(l Leftover) bool { return l.Kind == Branch && l.Path == ref.Name }) {
+	if slices.ContainsFunc(x.found, func(l Leftover) bool { return l.Kind == Branch && l.Path == ref.Name && l.repo == repo }) {
 		return nil
 	}
 	l := Leftover{Kind: Branch, Path: ref.Name, Action: Keep, Reason: "not merged", repo: repo, ref: ref}
