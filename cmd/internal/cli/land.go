@@ -367,7 +367,13 @@ func finishRemoval(ctx context.Context, a *app, p *project.Project, typed string
 		if err != nil {
 			return true, fmt.Errorf("%s was removed, and its branch %s is kept: %w", address, d.Branch, err)
 		}
-		if err := view.Cleaned(a.env.Stdout, a.out(), d, view.Cleanup{Branch: deleted}); err != nil {
+		after := view.Cleanup{Branch: deleted}
+		if a.globals.json {
+			err = view.LandJSON(a.env.Stdout, d, after, false)
+		} else {
+			err = view.Cleaned(a.env.Stdout, a.out(), d, after)
+		}
+		if err != nil {
 			return true, err
 		}
 	}
