@@ -324,7 +324,10 @@ func promptOf(m Model) (prompt, note string) {
 	case confirming:
 		return m.act + " " + name + "? y/n ", ""
 	case landing:
-		row, _ := m.row()
+		row := Row{}
+		if i := slices.IndexFunc(m.fleet.Rows, func(r Row) bool { return r.Address == m.target }); i >= 0 {
+			row = m.fleet.Rows[i]
+		}
 		return "land " + name + "? m/s/r/p ", paint(m, Plain, "m merge  s squash  r rebase  p pull request  ") + paint(m, Dim, plaintext.OneLine(row.Work))
 	case answering:
 		return "answer " + name + ": ", questionOf(m)
