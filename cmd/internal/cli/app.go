@@ -166,6 +166,11 @@ func (a *app) warn(problems []session.Diagnostic) {
 	_ = view.Diagnostics(a.env.Stderr, a.err(), problems) // as fmt.Fprint: nothing else could tell
 }
 
+// say writes a line to standard error, wrapped to the terminal.
+func (a *app) say(text string) {
+	_ = view.Prose(a.env.Stderr, a.err(), text) // as fmt.Fprint: nothing else could tell
+}
+
 // open opens the project, once: without --file the one that the directory belongs to.
 func (a *app) open() *project.Project {
 	if a.project == nil {

@@ -263,9 +263,9 @@ func hintCleanup(a *app, r session.Record, d land.Landed) {
 	switch {
 	case a.globals.json:
 	case d.Done:
-		fmt.Fprintf(a.env.Stderr, "To stop it, remove its worktree and delete the branch: agentform land %s --remove\n", quoted(r.Address))
+		a.say("To stop it, remove its worktree and delete the branch: agentform land " + quoted(r.Address) + " --remove")
 	default:
-		fmt.Fprintf(a.env.Stderr, "When it is merged and fetched: agentform land %s --remove\n", quoted(r.Address))
+		a.say("When it is merged and fetched: agentform land " + quoted(r.Address) + " --remove")
 	}
 }
 
@@ -273,9 +273,11 @@ func hintCleanup(a *app, r session.Record, d land.Landed) {
 func askCleanup(a *app, r session.Record, d land.Landed, stopped bool) (remove, stop bool, err error) {
 	switch {
 	case d.Done && r.Tree.Created:
-		fmt.Fprintf(a.env.Stderr, "\nRemove %s: stop it, remove its workspace and delete the branch %s?\n  yes, stop (only stop it) or no [no]: ", r.Address, d.Branch)
+		a.say(fmt.Sprintf("\nRemove %s: stop it, remove its workspace and delete the branch %s?", r.Address, d.Branch))
+		fmt.Fprint(a.env.Stderr, "  yes, stop (only stop it) or no [no]: ")
 	case d.Done:
-		fmt.Fprintf(a.env.Stderr, "\nRemove %s: stop it and remove it from the state? Its workspace and branch are kept.\n  yes, stop (only stop it) or no [no]: ", r.Address)
+		a.say(fmt.Sprintf("\nRemove %s: stop it and remove it from the state? Its workspace and branch are kept.", r.Address))
+		fmt.Fprint(a.env.Stderr, "  yes, stop (only stop it) or no [no]: ")
 	case stopped:
 		return false, false, nil
 	default:

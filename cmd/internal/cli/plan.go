@@ -226,7 +226,7 @@ func savePlan(a *app, p plan.Plan, file string) error {
 		return fmt.Errorf("save the plan to %s: %w", file, err)
 	}
 	if !a.globals.json {
-		fmt.Fprintf(a.env.Stderr, "\nSaved the plan to %s. To apply exactly this plan: agentform apply %s\n", file, file)
+		a.say(fmt.Sprintf("\nSaved the plan to %s. To apply exactly this plan: agentform apply %s", file, file))
 	}
 	return nil
 }

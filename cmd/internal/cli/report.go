@@ -118,7 +118,7 @@ func (t *reporter) environment(a apply.Applier, p plan.Plan) {
 	if n := len(names) - most; n > 0 {
 		names, more = names[:most], fmt.Sprintf(" and %d more (%s)", n, t.app.short(path))
 	}
-	fmt.Fprintf(t.app.env.Stderr, "Not passed on to agents: %s%s. To pass on more, set inherit_env.\n", strings.Join(names, ", "), more)
+	t.app.say(fmt.Sprintf("Not passed on to agents: %s%s. To pass on more, set inherit_env.", strings.Join(names, ", "), more))
 }
 
 func (t *reporter) end(tally apply.Tally, problems []session.Diagnostic, err error) error {
@@ -211,7 +211,7 @@ func reportNoHub(a *app, p *project.Project, waits bool) {
 	if runs {
 		how = "and " + hub.Continue(h)
 	}
-	fmt.Fprintf(a.env.Stderr, "\n%s %s the hub, %s\n", list, verb, how)
+	a.say(fmt.Sprintf("\n%s %s the hub, %s", list, verb, how))
 }
 
 func hasHolds(p plan.Plan) bool { return slices.ContainsFunc(p.Changes, plan.Change.Waits) }

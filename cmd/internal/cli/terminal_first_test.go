@@ -156,6 +156,17 @@ session "ends" {
 			t.Errorf("it lacks %q:\n%s", want, plaintext.Safe(shown))
 		}
 	}
+	for line := range strings.Lines(plaintext.Safe(shown)) {
+		if len([]rune(strings.TrimSpace(line))) > 80 && strings.Contains(strings.TrimSpace(line), " ") {
+			t.Errorf("wider than the terminal: %s", line)
+		}
+	}
+	// A row for each, and nothing else.
+	_, shown = w.at([]string{"next", "--all"})
+	rows := strings.Split(strings.TrimSpace(plaintext.Safe(shown)), "\n")
+	if len(rows) != 2 || !strings.HasPrefix(rows[0], "asks: asks for ") || !strings.HasPrefix(rows[1], "ends: ") {
+		t.Errorf("next --all: %q", rows)
+	}
 	// Nothing was started: nothing is looked at.
 	if _, shown = w.at([]string{"apply", "--auto-approve", "--target", "works"}); strings.Contains(shown, "1 session") && strings.Contains(shown, "attach") {
 		t.Errorf("it looked again:\n%s", shown)

@@ -24,13 +24,13 @@ type Answer struct {
 // Question writes what an agent asks, with an answer a line.
 func Question(w io.Writer, s Style, address session.Address, q session.Question) error {
 	p := &page{Style: s}
-	p.line(p.paint(bold, string(address)), " ", p.paint(yellow, "asks"), ": ", p.paint(noInk, plaintext.OneLine(q.Text)))
+	p.prose(2, p.paint(bold, string(address)), " ", p.paint(yellow, "asks"), ": ", p.paint(noInk, plaintext.OneLine(q.Text)))
 	for _, o := range q.Options {
 		name := fmt.Sprintf("%d", o.Number)
 		if o.Word != "" {
 			name += " or " + o.Word
 		}
-		p.line("  ", name, ": ", p.paint(noInk, plaintext.OneLine(o.Label)))
+		p.prose(4, "  ", name, ": ", p.paint(noInk, plaintext.OneLine(o.Label)))
 	}
 	if q.Free {
 		p.line("  TEXT")
@@ -41,12 +41,12 @@ func Question(w io.Writer, s Style, address session.Address, q session.Question)
 // AnswerLine writes what was answered.
 func AnswerLine(w io.Writer, s Style, x Answer) error {
 	p := &page{Style: s}
-	p.line(p.paint(bold, string(x.Address)+":"), " answered ", p.paint(green, plaintext.OneLine(x.Given)), ": ", p.paint(noInk, plaintext.OneLine(x.Question.Text)))
+	p.prose(2, p.paint(bold, string(x.Address)+":"), " answered ", p.paint(green, plaintext.OneLine(x.Given)), ": ", p.paint(noInk, plaintext.OneLine(x.Question.Text)))
 	switch {
 	case x.Exited:
-		p.line("  the agent has exited since: agentform start " + plaintext.ShellWord(x.Address.Short()))
+		p.prose(4, unbrokenCommand("  the agent has exited since: agentform start "+plaintext.ShellWord(x.Address.Short())))
 	case x.Next != nil:
-		p.line("  ", p.paint(yellow, "asks"), ": ", p.paint(noInk, plaintext.OneLine(x.Next.String())))
+		p.prose(4, "  ", p.paint(yellow, "asks"), ": ", p.paint(noInk, plaintext.OneLine(x.Next.String())))
 	}
 	return p.flush(w)
 }

@@ -56,10 +56,10 @@ func writeWorkspaceFate(p *page, r session.Record, work string) {
 		fate = "will be removed if it has no unsaved work"
 	}
 	if work != "" {
-		p.line("      ", p.paint(yellow, "workspace "+r.Tree.Path+" is kept: it has "+work))
+		p.prose(8, "      ", p.paint(yellow, "workspace "+r.Tree.Path+" is kept: it has "+work))
 		return
 	}
-	p.line("      ", p.paint(dim, "workspace "+r.Tree.Path+" "+fate))
+	p.prose(8, "      ", p.paint(dim, "workspace "+r.Tree.Path+" "+fate))
 }
 
 func outline(s session.Spec) []attribute {
@@ -94,7 +94,7 @@ func (p *page) aligned(indent string, attributes []attribute) {
 		if a.alarming {
 			ink = yellow
 		}
-		p.line(indent, p.paint(dim, a.path+":"), strings.Repeat(" ", width-len(a.path)+1), p.paint(ink, a.value))
+		p.prose(len(indent)+width+2, indent, p.paint(dim, a.path+":"), strings.Repeat(" ", width-len(a.path)+1), p.paint(ink, a.value))
 	}
 }
 

@@ -35,7 +35,7 @@ func TestByHand(t *testing.T) {
 		Done: true, Commits: 3, From: "0123456c0ffee0000000000000000000000000000", To: "7654321c0ffee0000000000000000000000000000", Moved: "/home/dev/shop",
 		Steps: []land.Step{{Kind: "squash", Detail: "squash 3 commits of agents/api into one: Add retries"}, {Kind: "advance", Detail: "move main, checked out at /home/dev/shop"}}}
 	cleaned := Cleanup{Stopped: true, Removed: true, Tree: true, Branch: true, File: "/home/dev/shop/agentform.hcl", Line: 6, Source: "session \"api\" {\n  agent = \"claude\"\n}"}
-	styles(t, "land", false, func(w io.Writer, s Style) error {
+	styles(t, "land", true, func(w io.Writer, s Style) error {
 		pushed := land.Landed{Address: "session.web", Branch: "agents/web", Base: "main", Method: land.PR, Remote: "origin", URL: "https://github.com/shop/api/compare/main...agents/web?expand=1", Note: "gh is not installed"}
 		opened := pushed
 		opened.URL, opened.Open = "https://github.com/shop/api/pull/12", true

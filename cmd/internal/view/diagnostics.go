@@ -69,9 +69,13 @@ func writeDiagnostic(p *page, d session.Diagnostic) {
 	say := func(painted string) { p.line(strings.TrimRight(left+painted, " ")) }
 
 	head, rest := headAndRest(d.Summary)
-	say(p.paint(color, word+":") + " " + p.paint(bold, head))
+	for _, l := range wrap(p, p.paint(color, word+":")+" "+p.paint(bold, head), 2) {
+		say(l)
+	}
 	for _, l := range rest {
-		say(p.paint(noInk, l))
+		for _, l := range wrap(p, p.paint(noInk, l), 2) {
+			say(l)
+		}
 	}
 	for _, l := range location(p, d) {
 		say(l)
@@ -83,15 +87,15 @@ func writeDiagnostic(p *page, d session.Diagnostic) {
 	}
 	if prose != "" {
 		say("")
-		for _, l := range wrap(p, prose, 2) {
-			say(p.paint(noInk, l))
+		for _, l := range wrap(p, p.paint(noInk, prose), 2) {
+			say(l)
 		}
 	}
 	if p.Color {
 		p.line(p.paint(color, "╵"))
 	}
 	for _, l := range commands {
-		p.line(p.paint(noInk, l))
+		p.prose(0, unbrokenCommand(p.paint(noInk, l)))
 	}
 }
 
@@ -153,27 +157,32 @@ func snippetLines(p *page, s session.Snippet) (lines []string) {
 func tabless(s string) string { return strings.ReplaceAll(s, "\t", "  ") }
 
 // wrap keeps indented lines and commands whole.
-func wrap(p *page, text string, margin int) (lines []string) {
-	g := glyphs()
-	for l := range strings.SplitSeq(strings.TrimRight(plaintext.Safe(text), "\n"), "\n") {
-		if p.Width == 0 || strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t") || command().MatchString(l) {
+func wrap(p *page, painted string, margin int) (lines []string) {
+	narrow := Style{}
+	if p.Width > 0 {
+		narrow.Width = max(p.Width-margin, 20)
+	}
+	for l := range strings.SplitSeq(strings.TrimRight(painted, "\n"), "\n") {
+		if strings.HasPrefix(l, " ") || strings.HasPrefix(l, "\t") {
 			lines = append(lines, l)
-			continue
+		} else {
+			lines = append(lines, narrow.fold(unbrokenCommand(l), 0)...)
 		}
-		row := ""
-		for i, word := range strings.Split(l, " ") {
-			if i == 0 {
-				row = word
-			} else if g.StringWidth(row)+1+g.StringWidth(word) > max(p.Width-margin, 20) {
-				lines = append(lines, row)
-				row = word
-			} else {
-				row += " " + word
-			}
-		}
-		lines = append(lines, strings.TrimRight(row, " "))
 	}
 	return lines
+}
+
+// unbrokenCommand makes the command that a painted line is or ends with unbroken.
+func unbrokenCommand(painted string) string {
+	at := command().FindStringIndex(painted)
+	if at == nil {
+		return painted
+	}
+	begin := at[0]
+	if strings.HasPrefix(painted[begin:], ": ") {
+		begin += 2
+	}
+	return painted[:begin] + unbroken(painted[begin:])
 }
 
 func headAndRest(s string) (head string, rest []string) {

@@ -76,11 +76,11 @@ func writeValues(p *page, indent, name string, before, after any, forces string)
 func writeFieldLine(p *page, indent, name, before, after, forces string) {
 	switch {
 	case before == nothing:
-		p.line(indent, p.paint(green, "+"), " ", p.paint(noInk, name), ": ", p.paint(noInk, after), forces)
+		p.prose(len(indent)+4, indent, p.paint(green, "+"), " ", p.paint(noInk, name), ": ", p.paint(noInk, after), forces)
 	case after == nothing:
-		p.line(indent, p.paint(red, "-"), " ", p.paint(noInk, name), ": ", p.paint(noInk, before), forces)
+		p.prose(len(indent)+4, indent, p.paint(red, "-"), " ", p.paint(noInk, name), ": ", p.paint(noInk, before), forces)
 	default:
-		p.line(indent, p.paint(yellow, "~"), " ", p.paint(noInk, name), ": ", p.paint(noInk, before), p.paint(dim, " -> "), p.paint(noInk, after), forces)
+		p.prose(len(indent)+4, indent, p.paint(yellow, "~"), " ", p.paint(noInk, name), ": ", p.paint(noInk, before), p.paint(dim, " -> "), p.paint(noInk, after), forces)
 	}
 }
 

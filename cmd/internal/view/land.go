@@ -14,7 +14,7 @@ import (
 // LandStep writes a step that is about to be done.
 func LandStep(w io.Writer, s Style, a session.Address, step land.Step) error {
 	p := &page{Style: s}
-	p.line(p.paint(bold, string(a)+":"), " ", p.paint(noInk, step.Detail))
+	p.prose(2, p.paint(bold, string(a)+":"), " ", p.paint(noInk, step.Detail))
 	return p.flush(w)
 }
 
@@ -23,12 +23,12 @@ func LandPlan(w io.Writer, s Style, f land.Facts, steps []land.Step) error {
 	p := &page{Style: s}
 	head := p.paint(bold, string(f.Address)+":") + " "
 	if len(steps) == 0 {
-		p.line(head, p.paint(noInk, f.Base), " has all of ", p.paint(noInk, f.Branch), " already")
+		p.prose(2, head, p.paint(noInk, f.Base), " has all of ", p.paint(noInk, f.Branch), " already")
 		return p.flush(w)
 	}
 	p.line(head, "would")
 	for _, step := range steps {
-		p.line("  ", p.paint(noInk, step.Detail))
+		p.prose(4, "  ", p.paint(noInk, step.Detail))
 	}
 	return p.flush(w)
 }
@@ -40,11 +40,11 @@ func Landed(w io.Writer, s Style, d land.Landed) error {
 	branch, base := p.paint(noInk, d.Branch), p.paint(noInk, d.Base)
 	switch {
 	case d.Already:
-		p.line(head, base, " has all of ", branch, " already")
+		p.prose(2, head, base, " has all of ", branch, " already")
 	case d.Open:
-		p.line(head, "pull request: ", p.paint(noInk, d.URL))
+		p.prose(2, head, "pull request: ", p.paint(noInk, d.URL))
 	case d.Remote != "":
-		p.line(head, branch, " is pushed to ", p.paint(noInk, d.Remote))
+		p.prose(2, head, branch, " is pushed to ", p.paint(noInk, d.Remote))
 		note := "open a pull request against " + base + " there"
 		if d.URL != "" {
 			note = "open a pull request: " + p.paint(noInk, d.URL)
@@ -52,14 +52,14 @@ func Landed(w io.Writer, s Style, d land.Landed) error {
 		if d.Note != "" {
 			note += p.paint(dim, " ("+plaintext.OneLine(d.Note)+")")
 		}
-		p.line("  ", note)
+		p.prose(4, "  ", note)
 	default:
 		verb := map[land.Method]string{land.Merge: "merged into", land.Squash: "squashed into", land.Rebase: "rebased onto"}[d.Method]
 		moved := ""
 		if d.Moved != "" {
 			moved = " (checked out at " + p.paint(noInk, d.Moved) + ")"
 		}
-		p.line(head, fmt.Sprintf("%s is %s %s: %s, now at %s%s", branch, verb, base, plaintext.Count(d.Commits, "commit"), abbreviated(d.To), moved))
+		p.prose(2, head, fmt.Sprintf("%s is %s %s: %s, now at %s%s", branch, verb, base, plaintext.Count(d.Commits, "commit"), abbreviated(d.To), moved))
 	}
 	return p.flush(w)
 }
@@ -81,10 +81,10 @@ func Cleaned(w io.Writer, s Style, d land.Landed, c Cleanup) error {
 	p := &page{Style: s}
 	head := p.paint(bold, string(d.Address)+":") + " "
 	if c.Branch {
-		p.line(head, "branch ", p.paint(noInk, d.Branch), " deleted (it was at ", abbreviated(d.Commit), ")")
+		p.prose(2, head, "branch ", p.paint(noInk, d.Branch), " deleted (it was at ", abbreviated(d.Commit), ")")
 	}
 	if c.Kept != "" {
-		p.line(head, p.paint(yellow, c.Kept))
+		p.prose(2, head, p.paint(yellow, c.Kept))
 	}
 	if !c.Removed || c.File == "" {
 		return p.flush(w)
@@ -92,10 +92,10 @@ func Cleaned(w io.Writer, s Style, d land.Landed, c Cleanup) error {
 	p.line()
 	where := p.paint(noInk, fmt.Sprintf("%s:%d", c.File, c.Line))
 	if c.Source == "" {
-		p.line(p.paint(noInk, string(d.Address)), " is still declared at ", where, ": remove it there, or the next apply creates it again.")
+		p.prose(0, p.paint(noInk, string(d.Address)), " is still declared at ", where, ": remove it there, or the next apply creates it again.")
 		return p.flush(w)
 	}
-	p.line("The manifest still declares it. Delete this block (", where, "), or the next apply creates it again:")
+	p.prose(0, "The manifest still declares it. Delete this block (", where, "), or the next apply creates it again:")
 	p.line()
 	for line := range strings.Lines(c.Source) {
 		p.line(p.paint(noInk, "  "+strings.TrimRight(line, "\r\n")))

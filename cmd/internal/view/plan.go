@@ -44,9 +44,9 @@ func Plan(w io.Writer, s Style, pl plan.Plan, full bool) error {
 	if !pl.Complete {
 		p.line(p.paint(yellow, "Plan is incomplete: not everything could be inspected."))
 	}
-	p.line(p.paint(bold, planSummary(pl)))
+	p.prose(0, p.paint(bold, planSummary(pl)))
 	if more := undeclared(pl); more != "" {
-		p.line(more)
+		p.prose(0, unbrokenCommand(more))
 	}
 	return p.flush(w)
 }
@@ -68,10 +68,10 @@ func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []sessio
 	switch {
 	case c.Action != plan.None:
 		head, rest := headAndRest(sinceLifted(c.Detail, c, now))
-		p.line("  "+p.paint(actionInks[c.Action], c.Action.Symbol())+" "+p.paint(bold, string(c.Address)),
+		p.prose(6, "  "+p.paint(actionInks[c.Action], c.Action.Symbol())+" "+p.paint(bold, string(c.Address)),
 			previousAddress(p, c), " ", willBe(c), until(c, now), because(p, head), interrupts(p, c, now))
 		for _, l := range rest {
-			p.line("      ", p.paint(noInk, l))
+			p.prose(6, "      ", unbrokenCommand(p.paint(noInk, l)))
 		}
 		writeAttributes(p, c, full)
 	case full && len(errs) == 0 && c.Reason != plan.ReasonNotTargeted:
@@ -79,7 +79,7 @@ func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []sessio
 		if c.Before == nil && c.Live == nil {
 			state = " does not exist"
 		}
-		p.line("    "+p.paint(bold, string(c.Address)), state, because(p, c.Detail))
+		p.prose(6, "    "+p.paint(bold, string(c.Address)), state, because(p, c.Detail))
 		writeAttributes(p, c, true)
 	}
 	writeErrors(p, errs)
@@ -99,9 +99,9 @@ func writeErrors(p *page, errs []session.Diagnostic) {
 		if head != "" {
 			text += ": " + head
 		}
-		p.line("  " + p.paint(red, "!") + " " + p.paint(bold, string(d.Address)) + p.paint(red, ": "+text))
+		p.prose(6, "  "+p.paint(red, "!")+" "+p.paint(bold, string(d.Address))+unbrokenCommand(p.paint(red, ": "+text)))
 		for _, l := range rest {
-			p.line("      ", p.paint(noInk, l))
+			p.prose(6, "      ", unbrokenCommand(p.paint(noInk, l)))
 		}
 	}
 }
@@ -190,14 +190,15 @@ func writeLegend(p *page, pl plan.Plan, errs bool) {
 		plan.Create, plan.Update, plan.Restart, plan.Replace, plan.Delete, plan.Adopt, plan.Forget, plan.Pause, plan.Hold,
 	} {
 		if slices.ContainsFunc(pl.Changes, func(c plan.Change) bool { return c.Action != plan.None && c.Action.Symbol() == a.Symbol() }) {
-			parts = append(parts, p.paint(actionInks[a], a.Symbol())+" "+cmp.Or(does[a], verbs(a).plain))
+			parts = append(parts, p.paint(actionInks[a], a.Symbol())+unbroken(" "+cmp.Or(does[a], verbs(a).plain)))
 		}
 	}
 	if errs {
 		parts = append(parts, p.paint(red, "!")+" error")
 	}
 	if len(parts) > 0 {
-		p.line("Symbols:  "+strings.Join(parts, "   "), "\n")
+		p.prose(10, "Symbols:  "+strings.Join(parts, "   "))
+		p.line()
 	}
 }
 

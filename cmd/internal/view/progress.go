@@ -84,9 +84,9 @@ func writeEvent(p *page, v verb, e history.Event) {
 	default:
 		return
 	}
-	p.line(p.paint(bold, string(e.Address)+":")+" ", text)
+	p.prose(2, p.paint(bold, string(e.Address)+":"), " ", unbrokenCommand(text))
 	for _, l := range rest {
-		p.line("  ", p.paint(noInk, l))
+		p.prose(4, "  ", unbrokenCommand(p.paint(noInk, l)))
 	}
 }
 

@@ -102,11 +102,11 @@ func writeStarted(p *page, k startedKind, of []api.Session, now time.Time) {
 		if k.says != nil {
 			text += p.paint(noInk, k.says(x, now))
 		}
-		return text + " → " + p.paint(noInk, k.command(x))
+		return text + " " + unbroken("→ "+p.paint(noInk, k.command(x)))
 	}
 	switch head := p.paint(k.ink, startedHead(k, len(of))); {
 	case len(of) == 1:
-		p.line(head, ": ", line(of[0]))
+		p.prose(2, head, ": ", line(of[0]))
 	case len(of) > 1 && k.says == nil: // nothing to tell of each
 		var names []string
 		for _, x := range of[:min(len(of), startedLines)] {
@@ -115,11 +115,11 @@ func writeStarted(p *page, k startedKind, of []api.Session, now time.Time) {
 		if n := len(of) - startedLines; n > 0 {
 			names = append(names, fmt.Sprintf("%d more", n))
 		}
-		p.line(head, ": ", p.paint(noInk, plaintext.OneLine(plaintext.List(names, "and"))), " → agentform status")
+		p.prose(2, head, ": ", p.paint(noInk, plaintext.OneLine(plaintext.List(names, "and"))), " ", unbroken("→ agentform status"))
 	case len(of) > 1:
 		p.line(head, ":")
 		for _, x := range of[:min(len(of), startedLines)] {
-			p.line("  ", line(x))
+			p.prose(4, "  ", line(x))
 		}
 		if n := len(of) - startedLines; n > 0 {
 			p.line("  ", p.paint(dim, fmt.Sprintf("and %d more", n)), " → agentform status")

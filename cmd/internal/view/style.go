@@ -94,6 +94,60 @@ func (p *page) line(painted ...string) {
 	p.WriteByte('\n')
 }
 
+// prose writes a line of words, wrapped to the terminal. Later lines are indented by hang.
+func (p *page) prose(hang int, painted ...string) {
+	margin := strings.Repeat(" ", hang)
+	for i, l := range p.fold(strings.Join(painted, ""), hang) {
+		if i > 0 {
+			l = margin + l
+		}
+		p.line(l)
+	}
+}
+
+// unbroken returns a painted text that fold puts on one line, such as a command to copy.
+// A painted text has no NUL of its own.
+func unbroken(painted string) string { return strings.ReplaceAll(painted, " ", "\x00") }
+
+// fold breaks a painted line at spaces, so that each part fits the terminal; later parts
+// leave room for a margin. A word that is wider has a line of its own, unless that gains
+// nothing.
+func (s Style) fold(painted string, margin int) (lines []string) {
+	words := []string{painted}
+	if s.Width > 0 {
+		words = strings.Split(painted, " ")
+	}
+	g := glyphs()
+	row, used, text := "", 0, false
+	for i, word := range words {
+		n := g.StringWidth(plaintext.Sequence.ReplaceAllLiteralString(strings.ReplaceAll(word, "\x00", " "), ""))
+		switch {
+		case i == 0:
+			row, used = word, n
+		case text && n > 0 && used+1+n > s.Width && used >= margin:
+			lines = append(lines, strings.TrimRight(row, " "))
+			row, used, text = word, margin+n, false
+		default:
+			row += " " + word
+			used += 1 + n
+		}
+		text = text || n > 0
+	}
+	lines = append(lines, strings.TrimRight(row, " "))
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], "\x00", " ")
+	}
+	return lines
+}
+
+// Prose writes a line, wrapped to the terminal. A command at its end, after a colon, stays
+// in one piece.
+func Prose(w io.Writer, s Style, text string) error {
+	p := &page{Style: s}
+	p.prose(0, unbrokenCommand(p.paint(noInk, text)))
+	return p.flush(w)
+}
+
 // blank ends the text with one empty line.
 func (p *page) blank() {
 	if !strings.HasSuffix(p.String(), "\n\n") {

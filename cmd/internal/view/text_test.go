@@ -16,7 +16,7 @@ import (
 )
 
 func TestPlan(t *testing.T) {
-	styles(t, "plan", false, func(w io.Writer, s Style) error { return Plan(w, s, samplePlan(), false) })
+	styles(t, "plan", true, func(w io.Writer, s Style) error { return Plan(w, s, samplePlan(), false) })
 }
 
 func TestPlanFull(t *testing.T) {
@@ -93,6 +93,32 @@ func TestWrap(t *testing.T) {
 	} {
 		if got := wrap(&page{Style: Style{Width: 24}}, text, 4); !slices.Equal(got, want) {
 			t.Errorf("%q is wrapped to %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestFold breaks lines at words. What is unbroken has a line of its own, if it is wider also.
+func TestFold(t *testing.T) {
+	command := "agentform answer first yes"
+	for text, want := range map[string][]string{
+		"one two three four five":                                      {"one two three four five"},
+		"one two three four five six":                                  {"one two three four five", "    six"},
+		"  trust:  true, starts without asking":                        {"  trust:  true, starts", "    without asking"},
+		"日本 日本 日本 日本 日本 日本":                                            {"日本 日本 日本 日本 日本", "    日本"},
+		"\x1b[1mone two three four fiv\x1b[0m six":                     {"\x1b[1mone two three four fiv\x1b[0m", "    six"},
+		"first waits → " + unbroken(command) + " or so":                {"first waits →", "    " + command, "    or so"},
+		"a: 0123456789abcdef01234567":                                  {"a: 0123456789abcdef01234567"},
+		"to end: " + unbroken("agentform stop 'session.a b'"):          {"to end:", "    agentform stop 'session.a b'"},
+		"a\x1b[2m " + unbroken("agentform resume api") + "\x1b[0m now": {"a\x1b[2m agentform resume api\x1b[0m", "    now"},
+	} {
+		p := &page{Style: Style{Width: 24}}
+		p.prose(4, text)
+		if got := strings.Split(strings.TrimSuffix(p.String(), "\n"), "\n"); !slices.Equal(got, want) {
+			t.Errorf("%q is folded to %q, want %q", text, got, want)
+		}
+		p = &page{}
+		if p.prose(4, text); p.String() != strings.ReplaceAll(text, "\x00", " ")+"\n" {
+			t.Errorf("%q is %q without a terminal", text, p.String())
 		}
 	}
 }
