@@ -39,8 +39,9 @@ standard error. It waits until there is one. The reasons are
 
 A blocked session comes first, then problems, then limits, then finished turns; of these the
 highest priority, then the longest wait. The same session is printed until it no longer
-needs attention. --all prints all of them in this order, which is that of agentform status. Sessions that are done, stopped, paused or never started need none, nor
-do agents that were not given anything yet.
+needs attention. --all prints all of them in this order, which is that of agentform status,
+with the reason on one line each. Sessions that are done, stopped, paused or never started
+need none, nor do agents that were not given anything yet.
 
 Exit 1 if no running session is left to wait for, or on timeout.`,
 		Example: `  agentform attach "$(agentform next)"
@@ -103,11 +104,23 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 	return err
 }
 
+// printNeed prints the address to standard output, and why to standard error.
 func printNeed(a *app, n follow.Need, g observation) error {
 	if a.globals.json {
 		return view.NeedJSON(a.env.Stdout, g.needy(n))
 	}
-	return printNeedLine(a, n, g, "")
+	if _, err := fmt.Fprintln(a.env.Stdout, n.Address); err != nil {
+		return err
+	}
+	if err := view.NeedLine(a.env.Stderr, a.err(), g.needy(n), time.Now()); err != nil {
+		return err
+	}
+	for _, x := range g.waiting() {
+		if strings.Contains(x.Detail, string(n.Address)+" ") || strings.Contains(x.Detail, string(n.Address)+",") {
+			fmt.Fprintf(a.env.Stderr, "%s waits for it\n", x.Address)
+		}
+	}
+	return nil
 }
 
 func printNeeds(a *app, needs []follow.Need, g observation) error {
@@ -119,7 +132,12 @@ func printNeeds(a *app, needs []follow.Need, g observation) error {
 		return view.NeedsJSON(a.env.Stdout, all)
 	}
 	for _, n := range needs {
-		if err := printNeedLine(a, n, g, g.of(n.Address).Name); err != nil {
+		if !terminal(a.env.Stdout) { // at one, the rows name the sessions
+			if _, err := fmt.Fprintln(a.env.Stdout, n.Address); err != nil {
+				return err
+			}
+		}
+		if err := view.NeedRow(a.env.Stderr, a.err(), g.needy(n), time.Now()); err != nil {
 			return err
 		}
 	}
@@ -128,22 +146,6 @@ func printNeeds(a *app, needs []follow.Need, g observation) error {
 
 func (g observation) needy(n follow.Need) view.Needy {
 	return view.Needy{Session: *g.of(n.Address), Priority: n.Priority, Reason: string(n.Reason), Since: n.Since}
-}
-
-// printNeedLine prints the address to standard output, and why to standard error.
-func printNeedLine(a *app, n follow.Need, g observation, name string) error {
-	if _, err := fmt.Fprintln(a.env.Stdout, n.Address); err != nil {
-		return err
-	}
-	if err := view.NeedLine(a.env.Stderr, a.err(), g.needy(n), name, time.Now()); err != nil {
-		return err
-	}
-	for _, x := range g.waiting() {
-		if strings.Contains(x.Detail, string(n.Address)+" ") || strings.Contains(x.Detail, string(n.Address)+",") {
-			fmt.Fprintf(a.env.Stderr, "%s waits for it\n", x.Address)
-		}
-	}
-	return nil
 }
 
 func (g observation) waiting() []api.Session {

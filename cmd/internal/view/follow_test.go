@@ -64,11 +64,11 @@ func TestWaited(t *testing.T) {
 		}
 		return nil
 	})
-	styles(t, "next", false, func(w io.Writer, s Style) error {
+	styles(t, "next", true, func(w io.Writer, s Style) error {
 		for _, reason := range []string{"blocked", "turn_ended", "blocked_api", "failed", "branch_mismatch"} {
 			n := sampleNeedy()
 			n.Reason = reason
-			if err := NeedLine(w, s, n, "", at); err != nil {
+			if err := errors.Join(NeedLine(w, s, n, at), NeedRow(w, s, n, at)); err != nil {
 				return err
 			}
 		}
@@ -76,7 +76,7 @@ func TestWaited(t *testing.T) {
 	})
 	n, b := sampleNeedy(), strings.Builder{}
 	n.Reason, n.Detail, n.Since = "unhealthy", "unhealthy: its heartbeat failed", at.Add(-5*time.Second)
-	if err := NeedLine(&b, Style{}, n, "", at); err != nil || !strings.HasPrefix(b.String(), "unhealthy for 5s: its heartbeat failed") {
+	if err := NeedLine(&b, Style{}, n, at); err != nil || !strings.HasPrefix(b.String(), "unhealthy for 5s: its heartbeat failed") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 	if got := Tallied(map[string]int{"working": 1, "idle": 2}); got != "2 idle, 1 working" {
@@ -122,7 +122,7 @@ func TestHostileSteps(t *testing.T) {
 		l, err := NewLines(&documents, x, func() time.Time { return at })
 		for _, err := range []error{
 			err, StepLines(&text, style, []Step{{at, nil, &s}, {at, &other, &s}, {at, &s, nil}}, 10),
-			WaitedLine(&text, style, Waited{s, "over"}, at), NeedLine(&text, style, Needy{s, 1, x, at}, x, at),
+			WaitedLine(&text, style, Waited{s, "over"}, at), NeedLine(&text, style, Needy{s, 1, x, at}, at), NeedRow(&text, style, Needy{s, 1, x, at}, at),
 			l.Step(Step{at, &other, &s}), WaitedJSON(&documents, []Waited{{s, "over"}}, x, false, false, 0), NeedJSON(&documents, Needy{s, 1, x, at}),
 		} {
 			if err != nil {

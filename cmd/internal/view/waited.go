@@ -50,30 +50,50 @@ type Needy struct {
 	Since    time.Time // as far as known
 }
 
-// NeedLine writes why a session needs attention, and since when, after its name if it is given.
-func NeedLine(w io.Writer, s Style, n Needy, name string, now time.Time) error {
+// NeedLine writes why a session needs attention, and since when, with the command that
+// answers it.
+func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 	p := &page{Style: s}
-	if name != "" {
-		p.WriteString(p.paint(bold, plaintext.OneLine(name)+":") + " ")
+	reason := needReason(n, now)
+	if reason != "" {
+		reason = ": " + p.paint(noInk, reason)
 	}
-	word := cmp.Or(needWords[n.Reason], n.Reason)
-	if n.Reason == "turn_ended" && strings.HasPrefix(n.Detail, status.Interrupted) {
-		word = "interrupted"
-	}
-	long := " for " + plaintext.Age(now.Sub(n.Since))
-	if slices.Contains([]string{"turn_ended", "timeout", "failed", "exited", "stale"}, n.Reason) {
-		long = " " + since(n.Since, now)
-	}
-	p.WriteString(p.paint(needInk(n), word) + long)
-	reason := strings.TrimPrefix(why(n.Session, now), status.Word(n.Session)+": ")
-	if reason = strings.TrimPrefix(strings.TrimPrefix(reason, "asks: "), n.Reason+": "); reason != "" {
-		p.WriteString(": " + p.paint(noInk, reason))
-	}
-	p.line()
+	p.prose(2, p.paint(needInk(n), needWord(n, now)), reason)
 	if how := howToAnswer(n.Session); how != "" {
 		p.line("  ", p.paint(noInk, how))
 	}
 	return p.flush(w)
+}
+
+// NeedRow writes on one line which session needs attention, why, and since when. What does
+// not fit the terminal is cut.
+func NeedRow(w io.Writer, s Style, n Needy, now time.Time) error {
+	p := &page{Style: s}
+	name, word, reason := plaintext.OneLine(n.Name)+":", needWord(n, now), needReason(n, now)
+	p.WriteString(p.paint(bold, name) + " " + p.paint(needInk(n), word))
+	if reason != "" {
+		p.WriteString(": " + p.paint(noInk, p.note(n.Session, name+" "+word+": ", reason)))
+	}
+	p.line()
+	return p.flush(w)
+}
+
+// needWord returns what a session needs, and since when.
+func needWord(n Needy, now time.Time) string {
+	word := cmp.Or(needWords[n.Reason], n.Reason)
+	if n.Reason == "turn_ended" && strings.HasPrefix(n.Detail, status.Interrupted) {
+		word = "interrupted"
+	}
+	if slices.Contains([]string{"turn_ended", "timeout", "failed", "exited", "stale"}, n.Reason) {
+		return word + " " + since(n.Since, now)
+	}
+	return word + " for " + plaintext.Age(now.Sub(n.Since))
+}
+
+// needReason returns the reason without the word that says what a session needs.
+func needReason(n Needy, now time.Time) string {
+	reason := strings.TrimPrefix(why(n.Session, now), status.Word(n.Session)+": ")
+	return strings.TrimPrefix(strings.TrimPrefix(reason, "asks: "), n.Reason+": ")
 }
 
 func needInk(n Needy) ink {
