@@ -1,0 +1,85 @@
+// Package backend stores the state of a project where many machines reach it.
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Backend stores one state and the lock of those who write it. An error that says nothing
+// else means that the backend was not reached or refused: nothing is known then of what it
+// stores.
+type Backend interface {
+	// Read returns the state and its version. The error is ErrNone if there is none.
+	Read(ctx context.Context) (text []byte, v Version, err error)
+
+	// Write replaces the state that has version seen, "" for none, and returns the version
+	// of what it wrote. It is for the holder of the lock with that id. The error is a
+	// *ChangedError if the state has another version, and a *LostError if the lock is
+	// somebody else's. A reader never sees a part of a write.
+	Write(ctx context.Context, text []byte, seen Version, id string) (Version, error)
+
+	// Lock takes the lock, or renews it if i.ID has it, and returns how long it lasts without
+	// a renewal: 0 for ever. The error is a *HeldError if somebody else has it, and a
+	// *LostError if it was taken from i.ID.
+	Lock(ctx context.Context, i Info) (lease time.Duration, err error)
+
+	// Unlock releases the lock that i.ID has. It is no error if nobody has it. The error is
+	// a *LostError if somebody else has it.
+	Unlock(ctx context.Context, i Info) error
+
+	// Holder returns who has the lock. The error is ErrNone if nobody has.
+	Holder(ctx context.Context) (Info, error)
+}
+
+// Version identifies what a backend stores at some time: an ETag, a number, a checksum.
+type Version string
+
+// Lease is how long a lock lasts without a renewal, where the backend can tell.
+const Lease = 60 * time.Second
+
+// Info describes a lock, with the names of Terraform's LockInfo.
+type Info struct {
+	ID        string    `json:"ID"`
+	Operation string    `json:"Operation"` // apply
+	Info      string    `json:"Info,omitempty"`
+	Who       string    `json:"Who"` // user@host
+	Version   string    `json:"Version,omitempty"`
+	Created   time.Time `json:"Created"`
+	Path      string    `json:"Path,omitempty"`
+	// Renewed is the time of the last renewal by the backend's clock, zero if the backend
+	// does not tell.
+	Renewed time.Time `json:"Renewed,omitzero"`
+}
+
+// ErrNone reports that there is no state, or that nobody has the lock.
+var ErrNone = errors.New("there is none")
+
+// ChangedError reports a state that somebody else wrote since it was read.
+type ChangedError struct{ Seen, Found Version }
+
+func (e *ChangedError) Error() string {
+	return "another command has written the state since it was read"
+}
+
+// HeldError reports that somebody else has the lock.
+type HeldError struct{ Holder Info } // zero if unknown
+
+func (e *HeldError) Error() string {
+	if e.Holder.ID == "" {
+		return "the state is locked, and the backend does not say by whom"
+	}
+	return fmt.Sprintf("the state is locked by %s: %s, lock %s", e.Holder.Who, e.Holder.Operation, e.Holder.ID)
+}
+
+// LostError reports that the lock was released by force, or expired and was taken.
+type LostError struct{ Holder Info } // who has it now; zero if nobody or unknown
+
+func (e *LostError) Error() string {
+	if e.Holder.ID == "" {
+		return "the state's lock was lost: somebody released it, or it expired"
+	}
+	return fmt.Sprintf("the state's lock was lost to %s: %s, lock %s", e.Holder.Who, e.Holder.Operation, e.Holder.ID)
+}

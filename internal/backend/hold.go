@@ -1,0 +1,122 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Hold is a lock that is renewed until it is released or lost.
+type Hold struct {
+	info    Info
+	backend Backend
+	lost    context.Context
+	lose    context.CancelCauseFunc
+	stop    context.CancelFunc
+	done    chan struct{}
+
+	mu sync.Mutex // one write at a time
+}
+
+// Acquire takes the lock of b and renews it. It tries again until wait has passed or ctx
+// ends while somebody else has it, and calls waiting before each new try; the error is a
+// *HeldError then.
+func Acquire(ctx context.Context, b Backend, i Info, wait time.Duration, waiting func(Info)) (*Hold, error) {
+	until := time.Now().Add(wait)
+	for pause := time.Second; ; pause = min(2*pause, 16*time.Second) {
+		lease, err := b.Lock(ctx, i)
+		if err == nil {
+			return hold(b, i, lease), nil
+		}
+		var held *HeldError
+		left := time.Until(until)
+		if !errors.As(err, &held) || left <= 0 {
+			return nil, err
+		}
+		if waiting != nil {
+			waiting(held.Holder)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(min(pause, left)):
+		}
+	}
+}
+
+func hold(b Backend, i Info, lease time.Duration) *Hold {
+	h := &Hold{info: i, backend: b, done: make(chan struct{})}
+	h.lost, h.lose = context.WithCancelCause(context.Background())
+	ctx, stop := context.WithCancel(context.Background())
+	h.stop = stop
+	if lease == 0 {
+		close(h.done)
+		return h
+	}
+	go h.renew(ctx, lease)
+	return h
+}
+
+// renew renews the lock three times in each lease. One that could not be renewed for a whole
+// lease counts as lost, since somebody else may have it.
+func (h *Hold) renew(ctx context.Context, lease time.Duration) {
+	defer close(h.done)
+	for renewed := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(lease / 3):
+		}
+		began := time.Now()
+		try, cancel := context.WithDeadline(ctx, renewed.Add(lease))
+		_, err := h.backend.Lock(try, h.info)
+		cancel()
+		var lost *LostError
+		var held *HeldError
+		switch {
+		case err == nil:
+			renewed = began
+		case ctx.Err() != nil:
+			return
+		case errors.As(err, &held):
+			h.lose(&LostError{held.Holder})
+			return
+		case errors.As(err, &lost):
+			h.lose(err)
+			return
+		case time.Since(renewed) >= lease-lease/3:
+			h.lose(&LostError{})
+			return
+		}
+	}
+}
+
+// Info returns the description of the lock.
+func (h *Hold) Info() Info { return h.info }
+
+// Lost returns a context that ends when the lock is lost, with a *LostError as its cause.
+func (h *Hold) Lost() context.Context { return h.lost }
+
+// Write is Write of the backend under this lock. It refuses when the lock is lost.
+func (h *Hold) Write(ctx context.Context, text []byte, seen Version) (Version, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := context.Cause(h.lost); err != nil {
+		return "", err
+	}
+	v, err := h.backend.Write(ctx, text, seen, h.info.ID)
+	var lost *LostError
+	if errors.As(err, &lost) {
+		h.lose(err)
+	}
+	return v, err
+}
+
+// Release ends the renewal and unlocks. It does so also when the lock was lost, and then
+// returns the *LostError.
+func (h *Hold) Release(ctx context.Context) error {
+	h.stop()
+	<-h.done
+	return h.backend.Unlock(ctx, h.info)
+}
