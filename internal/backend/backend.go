@@ -79,7 +79,7 @@ type LostError struct{ Holder Info } // who has it now; zero if nobody or unknow
 
 func (e *LostError) Error() string {
 	if e.Holder.ID == "" {
-		return "the state's lock was lost: somebody released it, or it expired"
+		return "the state's lock was lost: someone released it, or it expired"
 	}
 	return fmt.Sprintf("the state's lock was lost to %s: %s, lock %s", e.Holder.Who, e.Holder.Operation, e.Holder.ID)
 }
