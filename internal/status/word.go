@@ -48,8 +48,8 @@ func liveWord(x api.Session) string {
 		return "limit"
 	case x.Unhealthy != nil:
 		return "unhealthy"
-	case x.State == session.StateStarting:
-		return string(x.State)
+	case x.State == session.StateStarting, x.Activity == session.Booting:
+		return string(session.StateStarting)
 	case x.Activity == session.Unobserved:
 		return string(session.Idle) // it rests, and has no session file yet
 	case x.Activity == session.NoActivity, x.Activity == "":

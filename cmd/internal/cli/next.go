@@ -13,7 +13,6 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
-	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
@@ -174,9 +173,5 @@ func errNothingToWaitFor(role string, g observation) error {
 }
 
 func (g observation) words() string {
-	words := map[string]int{}
-	for _, x := range g.sessions {
-		words[status.Word(x)]++
-	}
-	return view.Tallied(words)
+	return view.Tallied(g.sessions)
 }

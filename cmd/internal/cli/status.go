@@ -32,9 +32,8 @@ in scripts. STATUS is what a session is and does: working 3m, idle 16m, asks, ex
 limit until 14:00, queued 3rd. One whose workspace is not on the declared branch has
 "wrong branch". Sessions that need attention come first, in the order of agentform next.
 
---wide adds state and activity and cuts nothing. --short prints one line for a status line,
-such as that of tmux: how many sessions ask, failed, are at a limit or are done with their
-turn, and how many work. -o template=… is a Go template over the document of --json.
+--wide adds state and activity and cuts nothing. --short prints only the totals, for a status
+line such as that of tmux. -o template=… is a Go template over the document of --json.
 
 CHANGES is how far a workspace is from its merge base with the base of its branch: lines
 added and removed, committed or not; ? untracked files; ↑ commits. See agentform diff.
@@ -49,7 +48,7 @@ and exited sessions show the hub's next step.`,
 		RunE: func(c *cobra.Command, args []string) error { return runStatus(c.Context(), a, args, o) },
 	}
 	c.Flags().BoolVar(&o.wide, "wide", false, "also show state and activity (the same as -o wide)")
-	c.Flags().BoolVar(&o.short, "short", false, "print one line for a status line: 2 ask · 3 done · 4 work")
+	c.Flags().BoolVar(&o.short, "short", false, "print only the totals, for a status line: 2 asks · 3 working")
 	c.Flags().BoolVar(&o.watch, "watch", false, "refresh until all sessions are done, as agentform watch does")
 	o.format = outputFlag(a, c, "wide", "name")
 	return c

@@ -34,7 +34,7 @@ session "api" {
 		t.Fatal(err)
 	}
 	for _, x := range []struct{ keys, after, state string }{
-		{"\r", "", "1 running"},
+		{"\r", "", "1 idle"},
 		{"stop\r", "stopped", "1 stopped"},
 		{"yes\r", "branch agents/api deleted", "0 sessions"},
 	} {

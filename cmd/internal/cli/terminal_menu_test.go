@@ -75,7 +75,7 @@ func menu(t *testing.T, w *world, project, stale string) {
 	if is := ids(t, project); is != was {
 		t.Errorf("it is in another container: %s, not %s", is, was)
 	}
-	if got := w.run("status"); !strings.Contains(got, "1 running") {
+	if got := w.run("status"); !strings.Contains(got, "1 idle") {
 		t.Errorf("after detaching:\n%s", got)
 	}
 

@@ -62,7 +62,7 @@ session "api" {
 	if got := w.run("capture", "api"); !strings.Contains(got, "you said: typed by hand") {
 		t.Errorf("the session's screen is\n%s", got)
 	}
-	if got := w.run("status"); !strings.Contains(got, "1 running") {
+	if got := w.run("status"); !strings.Contains(got, "1 idle") {
 		t.Errorf("after detaching:\n%s", got)
 	}
 }

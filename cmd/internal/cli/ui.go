@@ -162,12 +162,10 @@ func fleetOf(s *snapshot, now time.Time) ui.Fleet {
 	}
 	live := make(map[session.Address]*session.Live, len(s.sessions))
 	sessions := make([]api.Session, len(s.sessions))
-	words := map[string]int{}
 	for i, k := range s.sessions {
 		sessions[i], live[k.Address()] = status.Of(k), k.Live
-		words[status.Word(sessions[i])]++
 	}
-	fleet.Counts = view.Tallied(words)
+	fleet.Counts = view.Tallied(sessions)
 	status.Sort(sessions)
 	for _, x := range sessions {
 		fleet.Rows = append(fleet.Rows, rowOf(x, live[x.Address], now))

@@ -13,7 +13,7 @@ type Fleet struct {
 	At      time.Time // zero: only what is on record
 	Project string
 	Hub     string // in words: hub running
-	Counts  string // in words: 2 ask, 3 work
+	Counts  string // in words: 2 asks, 3 working
 	Rows    []Row
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/internal/status"
 )
 
 // What YAML says is what JSON says, and no control character reaches the terminal.
@@ -83,17 +84,34 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-func TestShort(t *testing.T) {
-	needs := func(reason string) api.Session { return api.Session{Needs: &api.Need{Reason: reason}} }
-	does := func(a session.Activity) api.Session { return api.Session{State: session.StateRunning, Activity: a} }
-	for want, sessions := range map[string][]api.Session{
-		"":                          {{State: session.StateStopped, Activity: session.Done}, {State: session.StatePaused}},
-		"2 ask · 3 done · 1 work":   {needs("blocked"), needs("blocked"), needs("turn_ended"), needs("turn_ended"), needs("turn_ended"), does(session.Working)},
-		"2 fail · 1 limit · 1 idle": {needs("stale"), needs("branch_mismatch"), needs("blocked_api"), does(session.Idle)},
-	} {
-		var b strings.Builder
-		if err := Short(&b, sessions); err != nil || b.String() != want+"\n" {
-			t.Errorf("%q, %v, want %q", b.String(), err, want)
+// Totals count the words of the STATUS column, each session once.
+func TestTallied(t *testing.T) {
+	for _, text := range []string{Tallied(sampleSessions()), strings.ReplaceAll(short(t, sampleSessions()), " · ", ", ")} {
+		left := map[string]int{}
+		for _, x := range sampleSessions() {
+			left[status.Word(x)]++
+		}
+		for part := range strings.SplitSeq(text, ", ") {
+			n, word, _ := strings.Cut(part, " ")
+			if strconv.Itoa(left[word]) != n {
+				t.Errorf("%q in %q, want %d", part, text, left[word])
+			}
+			delete(left, word)
+		}
+		if len(left) > 0 {
+			t.Errorf("%q lacks %v", text, left)
 		}
 	}
+	if got := short(t, nil); got != "" {
+		t.Errorf("%q of no session", got)
+	}
+}
+
+func short(t *testing.T, sessions []api.Session) string {
+	t.Helper()
+	var b strings.Builder
+	if err := Short(&b, sessions); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
@@ -41,7 +40,7 @@ func Status(w io.Writer, s Style, sessions []api.Session, wide bool, now time.Ti
 	p.table("", titles, rows)
 	p.line()
 	writeNotes(p, sessions, now)
-	p.line(tally(p, sessions))
+	p.prose(0, tally(p, sessions, ", "))
 	return p.flush(w)
 }
 
@@ -193,27 +192,25 @@ func why(x api.Session, now time.Time) string {
 
 // tallied are the words of the totals: what needs a person comes first.
 var tallied = []string{"asks", status.WrongBranchWord, "stuck", "failed", "error", "exited", "timed out", "unhealthy", "limit", "unknown",
-	"queued", "pending", "starting", "paused", "stopped", "done", "running"}
+	"working", "idle", "running", "starting", "queued", "pending", "paused", "stopped", "done"}
 
-// tally returns the totals: 1 asks, 1 exited, 6 running.
-func tally(p *page, sessions []api.Session) string {
+// Tallied returns how many sessions have each status word: 1 asks, 2 idle.
+func Tallied(sessions []api.Session) string { return tally(&page{}, sessions, ", ") }
+
+func tally(p *page, sessions []api.Session, between string) string {
 	counts, inks := map[string]int{}, map[string]ink{}
 	for _, x := range sessions {
 		word := status.Word(x)
-		if word == string(session.Working) || word == string(session.Idle) {
-			word = string(session.StateRunning)
-		}
 		counts[word]++
 		inks[word] = wordInk(x)
 	}
-	inks["running"] = green
 	var parts []string
 	for _, word := range tallied {
 		if n := counts[word]; n > 0 {
 			parts = append(parts, p.paint(inks[word], fmt.Sprintf("%d %s", n, word)))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, between)
 }
 
 // Names writes the addresses of sessions in the order of need, one a line.
@@ -228,43 +225,10 @@ func Names(w io.Writer, sessions []api.Session) error {
 	return err
 }
 
-// Short writes how many sessions need somebody for what, and how many work, for a status
-// line: 2 ask · 3 done · 4 work.
+// Short writes how many sessions have each status word, for a status line: 2 asks · 3 idle.
 func Short(w io.Writer, sessions []api.Session) error {
-	counts := map[string]int{}
-	for _, x := range sessions {
-		counts[shortWord(x)]++
-	}
-	var parts []string
-	for _, word := range []string{"ask", "fail", "limit", "done", "work", "idle"} {
-		if n := counts[word]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, word))
-		}
-	}
-	_, err := fmt.Fprintln(w, strings.Join(parts, " · "))
+	_, err := fmt.Fprintln(w, tally(&page{}, sessions, " · "))
 	return err
-}
-
-// shortWord returns "" for a session that needs nobody and of which no agent lives.
-func shortWord(x api.Session) string {
-	if x.Needs != nil {
-		switch follow.Reason(x.Needs.Reason) {
-		case follow.NeedsAnswer:
-			return "ask"
-		case follow.NeedsQuota:
-			return "limit"
-		case follow.NeedsWork:
-			return "done"
-		}
-		return "fail"
-	}
-	switch status.Word(x) {
-	case "working", "starting", "running":
-		return "work"
-	case "idle":
-		return "idle"
-	}
-	return ""
 }
 
 // states puts what needs a person first.

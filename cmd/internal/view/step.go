@@ -2,10 +2,7 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -106,13 +103,4 @@ func (l *Lines) Step(st Step) error {
 	x := cmp.Or(st.New, st.Old)
 	return l.write("change", st.At, x.Address, "old", of(st.Old), "new", of(st.New), "detail", x.Detail,
 		"session_alive", x.Alive, "branch_ok", x.BranchOK, "restarts", x.Restarts, "pr_url", x.PR)
-}
-
-// Tallied returns how often each word occurs, sorted: 2 idle, 1 working.
-func Tallied(words map[string]int) string {
-	var parts []string
-	for _, word := range slices.Sorted(maps.Keys(words)) {
-		parts = append(parts, fmt.Sprintf("%d %s", words[word], word))
-	}
-	return strings.Join(parts, ", ")
 }

@@ -101,10 +101,9 @@ func TestWrongBranch(t *testing.T) {
 		"its folder is gone": {of(session.StateRunning, session.Checkout{}), "running", plan.ReasonWorkspaceGone},
 		"is on its branch":   {of(session.StateRunning, on("agents/api")), "running", ""},
 	} {
-		p := &page{}
 		want := "1 " + c.word
-		if word := status.Word(c.Session); word != c.word || c.BranchReason != c.reason || tally(p, []api.Session{c.Session}) != want {
-			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, tally(p, []api.Session{c.Session}), c.word, c.reason)
+		if word := status.Word(c.Session); word != c.word || c.BranchReason != c.reason || Tallied([]api.Session{c.Session}) != want {
+			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, Tallied([]api.Session{c.Session}), c.word, c.reason)
 		}
 		if d := status.DocumentOf([]api.Session{c.Session}, api.HubDown); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == status.WrongBranchWord) {
 			t.Errorf("%s: in JSON %+v, %d", name, d.Counts, d.WrongBranch)
