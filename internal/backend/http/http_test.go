@@ -24,17 +24,6 @@ func TestMain(m *testing.M) { suite.Main(m) }
 
 func TestBackend(t *testing.T) { suite.Run(t) }
 
-// Some servers answer 409 where others answer 423.
-func TestBackendConflict(t *testing.T) {
-	s := suite
-	s.Start = func(t *testing.T) string {
-		server := stateserver.New()
-		server.Locked = http.StatusConflict
-		return start(t, server).Listener.Addr().String()
-	}
-	s.Run(t)
-}
-
 var suite = backendtest.Suite{
 	Start: func(t *testing.T) string { return start(t, stateserver.New()).Listener.Addr().String() },
 	Open: func(address, project string, _ time.Duration) (backend.Backend, error) {
@@ -143,6 +132,7 @@ func TestAnswers(t *testing.T) {
 		{"held too", 409, holder, "", "lock", &backend.HeldError{Holder: bob}},
 		{"held by whom", 423, "locked", "", "lock", &backend.HeldError{}},
 		{"lost by whom", 423, "locked", "", "unlock", &backend.LostError{}},
+		{"lost", 409, holder, "", "unlock", &backend.LostError{Holder: bob}},
 		{"not released", 204, "", "", "unlock", errors.New("answers 204")},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -18,8 +18,6 @@ import (
 type Server struct {
 	// Username and Password are asked for if they are not empty.
 	Username, Password string
-	// Locked is the status of an answer that names the holder: 423, or 409.
-	Locked int
 
 	mu     sync.Mutex
 	states map[string]*state
@@ -32,7 +30,7 @@ type state struct {
 
 // New returns a server without states.
 func New() *Server {
-	return &Server{Locked: http.StatusLocked, states: map[string]*state{}}
+	return &Server{states: map[string]*state{}}
 }
 
 // lockInfo is what Terraform sends.
@@ -61,21 +59,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.Method {
 	case http.MethodGet:
-		s.read(w, st)
+		read(w, st)
 	case http.MethodPost:
-		s.write(w, r, st, body)
+		write(w, r, st, body)
 	case http.MethodDelete:
 		st.text = nil
 	case "LOCK":
-		s.lock(w, st, body)
+		lock(w, st, body)
 	case "UNLOCK":
-		s.unlock(w, st, body)
+		unlock(w, st, body)
 	default:
 		http.Error(w, "method "+r.Method, http.StatusMethodNotAllowed)
 	}
 }
 
-func (s *Server) read(w http.ResponseWriter, st *state) {
+func read(w http.ResponseWriter, st *state) {
 	if st.text == nil {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -85,13 +83,13 @@ func (s *Server) read(w http.ResponseWriter, st *state) {
 	_, _ = w.Write(st.text)
 }
 
-func (s *Server) write(w http.ResponseWriter, r *http.Request, st *state, body []byte) {
+func write(w http.ResponseWriter, r *http.Request, st *state, body []byte) {
 	id := r.URL.Query().Get("ID")
 	switch {
 	case r.Header.Get("Content-Type") != "application/json" || r.Header.Get("Content-MD5") != sum(body) || !json.Valid(body):
 		http.Error(w, "not the JSON that Content-MD5 describes", http.StatusBadRequest)
 	case st.lock != nil && id != idOf(st.lock):
-		s.held(w, st)
+		held(w, st)
 	case st.lock == nil && id != "":
 		http.Error(w, "the state is not locked", http.StatusConflict)
 	default:
@@ -99,33 +97,33 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, st *state, body [
 	}
 }
 
-func (s *Server) lock(w http.ResponseWriter, st *state, body []byte) {
+func lock(w http.ResponseWriter, st *state, body []byte) {
 	i, err := parse(body)
 	switch {
 	case err != nil || i.ID == "" || i.Who == "" || i.Operation == "" || i.Created.IsZero():
 		http.Error(w, "not a LockInfo", http.StatusBadRequest)
 	case st.lock != nil:
-		s.held(w, st)
+		held(w, st)
 	default:
 		st.lock = body
 	}
 }
 
 // unlock releases by force if the body is empty, as Terraform does.
-func (s *Server) unlock(w http.ResponseWriter, st *state, body []byte) {
+func unlock(w http.ResponseWriter, st *state, body []byte) {
 	i, err := parse(body)
 	switch {
 	case len(body) > 0 && (err != nil || i.ID == ""):
 		http.Error(w, "not a LockInfo", http.StatusBadRequest)
 	case st.lock != nil && len(body) > 0 && i.ID != idOf(st.lock):
-		s.held(w, st)
+		held(w, st)
 	default:
 		st.lock = nil
 	}
 }
 
-func (s *Server) held(w http.ResponseWriter, st *state) {
-	w.WriteHeader(s.Locked)
+func held(w http.ResponseWriter, st *state) {
+	w.WriteHeader(http.StatusLocked)
 	_, _ = w.Write(st.lock)
 }
 
