@@ -1,0 +1,184 @@
+package s3
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/test/backendtest"
+)
+
+const bucket = "team-state"
+
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "s3cret", "AWS_REGION": "eu-central-1",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_MAX_ATTEMPTS": "2",
+	} {
+		os.Setenv(name, value)
+	}
+	suite.Main(m)
+}
+
+func TestBackend(t *testing.T) { suite.Run(t) }
+
+var suite = backendtest.Suite{
+	Start: func(t *testing.T) string { // its bucket keeps old versions
+		memory := memory(t)
+		if err := memory.SetVersioningConfiguration(bucket, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningEnabled}); err != nil {
+			t.Fatal(err)
+		}
+		return start(t, gofakes3.New(memory).Server())
+	},
+	Open: func(address, project string, lease time.Duration) (backend.Backend, error) {
+		return New(context.Background(), Settings{
+			Bucket: bucket, Key: project + "/agentform.json", Endpoint: "http://" + address, UsePathStyle: true, Lease: lease,
+		})
+	},
+	Expires: true, Conditional: true, HTTP: true,
+}
+
+func memory(t *testing.T) *s3mem.Backend {
+	memory := s3mem.New()
+	if err := memory.CreateBucket(bucket); err != nil {
+		t.Fatal(err)
+	}
+	return memory
+}
+
+func store(t *testing.T) http.Handler { return gofakes3.New(memory(t)).Server() }
+
+func start(t *testing.T, h http.Handler) (address string) {
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.Listener.Addr().String()
+}
+
+func open(t *testing.T, address string) backend.Backend {
+	t.Helper()
+	b, err := suite.Open(address, "shop", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestUnsafeStores uses stores that cannot keep two holders apart.
+func TestUnsafeStores(t *testing.T) {
+	ignore := func(headers ...string) func(*http.Request) int {
+		return func(r *http.Request) int {
+			for _, name := range headers {
+				r.Header.Del(name)
+			}
+			return 0
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*http.Request) int // returns a status to answer with
+		want   string
+	}{
+		{"ignores both", ignore("If-Match", "If-None-Match"), "ignores the condition If-None-Match"},
+		{"ignores If-None-Match", ignore("If-None-Match"), "ignores the condition If-None-Match"},
+		{"ignores If-Match", ignore("If-Match"), "ignores the condition If-Match"},
+		{"has none", func(r *http.Request) int {
+			if r.Method == http.MethodPut {
+				return http.StatusNotImplemented
+			}
+			return 0
+		}, "has no conditional writes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			behind := store(t)
+			address := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if status := c.change(r); status != 0 {
+					w.WriteHeader(status)
+					return
+				}
+				behind.ServeHTTP(w, r)
+			}))
+			b := open(t, address)
+			for range 2 {
+				_, err := b.Lock(t.Context(), backend.Info{ID: "1", Operation: "apply", Who: "ann"})
+				if err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Fatalf("%v, want: %s", err, c.want)
+				}
+			}
+			if i, err := b.Holder(t.Context()); err == nil {
+				t.Error("the lock is left with", i)
+			}
+		})
+	}
+}
+
+// TestConflict meets a store that asks to repeat a write.
+func TestConflict(t *testing.T) {
+	behind, conflicts := store(t), 0
+	address := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut && conflicts < 3 {
+			conflicts++
+			w.WriteHeader(http.StatusConflict)
+			_, _ = w.Write([]byte("<Error><Code>ConditionalRequestConflict</Code></Error>"))
+			return
+		}
+		behind.ServeHTTP(w, r)
+	}))
+	if _, err := open(t, address).Lock(t.Context(), backend.Info{ID: "1"}); err != nil || conflicts != 3 {
+		t.Error(conflicts, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	status := http.StatusForbidden
+	address := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
+	b := open(t, address)
+	if _, _, err := b.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "s3:ListBucket") || strings.Contains(err.Error(), "s3cret") {
+		t.Error(err)
+	}
+	status = http.StatusNotFound // but for what
+	if _, _, err := b.Read(t.Context()); err == nil || err == backend.ErrNone {
+		t.Error(err)
+	}
+	other := start(t, gofakes3.New(s3mem.New()).Server())
+	if _, _, err := open(t, other).Read(t.Context()); err == nil || !strings.Contains(err.Error(), "NoSuchBucket") {
+		t.Error(err)
+	}
+	for _, s := range []Settings{{Bucket: bucket}, {Key: "key"}, {Bucket: bucket, Key: "key", Profile: "missing"}} {
+		if _, err := New(t.Context(), s); err == nil {
+			t.Error("no error for", s)
+		}
+	}
+	t.Setenv("AWS_REGION", "")
+	if _, err := New(t.Context(), Settings{Bucket: bucket, Key: "key"}); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
+		t.Error(err)
+	}
+}
+
+// TestOldHolder reads a lock of a client that has another lease.
+func TestOldHolder(t *testing.T) {
+	address := start(t, store(t))
+	slow, err := suite.Open(address, "shop", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.Lock(t.Context(), backend.Info{ID: "1", Who: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	fast, err := suite.Open(address, "shop", time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1100 * time.Millisecond)
+	if i, err := fast.Holder(t.Context()); err != nil || i.ID != "1" {
+		t.Error(i, err)
+	}
+}
