@@ -72,12 +72,3 @@ func endMany(a *app, m view.Many, w io.Writer, errs []error) error {
 func noneRunning(a *app) {
 	fmt.Fprintln(a.env.Stderr, "No sessions are running.")
 }
-
-// locked lets several write to standard output, each a whole text.
-type locked struct{ mu sync.Mutex }
-
-func (l *locked) do(f func() error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return f()
-}

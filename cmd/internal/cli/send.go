@@ -101,10 +101,8 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 	}
 	given := make([]view.Sent, len(targets))
 	reader := a.open().Activity()
-	var print locked
 	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
 		given[i] = targets[i].send(ctx, a, reader, o)
-		_ = print.do(func() error { return sendLine(a, given[i]) }) // fails with a terminal that is gone
 	})
 	return endSend(a, given[:begun], len(targets))
 }
@@ -119,8 +117,8 @@ func (o *sendOptions) unquoted(err error) error {
 
 // sendLine prints that a session got what was sent.
 func sendLine(a *app, x view.Sent) error {
-	if x.Err != nil || a.globals.json {
-		return nil // errors are printed together
+	if a.globals.json {
+		return nil
 	}
 	text := x.Outcome
 	if x.Outcome == "queued" {
@@ -135,6 +133,8 @@ func endSend(a *app, given []view.Sent, all int) error {
 	for _, x := range given {
 		if x.Err != nil {
 			errs = append(errs, x.Err)
+		} else if err := sendLine(a, x); err != nil {
+			return err
 		}
 	}
 	m.Failed, m.Done = len(errs), len(given)-len(errs)
