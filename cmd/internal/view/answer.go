@@ -65,8 +65,10 @@ func AnswersJSON(w io.Writer, all []Answer) error {
 	return document(w, "answers", answers)
 }
 
-// howToAnswer returns the command that answers a session's question, or "".
-func howToAnswer(x api.Session) string {
+// howToAnswer returns the command that answers the question of sessions that all ask the
+// same, or "".
+func howToAnswer(sessions ...api.Session) string {
+	x := sessions[0]
 	if x.Question == nil {
 		return ""
 	}
@@ -74,5 +76,9 @@ func howToAnswer(x api.Session) string {
 	if len(x.Question.Options) == 0 {
 		what = "TEXT"
 	}
-	return "agentform answer " + plaintext.ShellWord(x.Address.Short()) + " " + what
+	names := ""
+	for _, x := range sessions {
+		names += plaintext.ShellWord(x.Address.Short()) + " "
+	}
+	return "agentform answer " + names + what
 }

@@ -84,25 +84,45 @@ func branchCell(x api.Session) cell {
 	return cell{text: x.Branch}
 }
 
-// writeNotes writes why sessions are as they are, on a terminal one line each.
+// writeNotes writes why sessions are as they are: each reason once, on a terminal on one
+// line.
 func writeNotes(p *page, sessions []api.Session, now time.Time) {
-	told := false
+	var reasons []string // in the order of need
+	of := map[string][]api.Session{}
 	for _, x := range sessions {
 		if x.ID == "" && x.State == session.StatePending && !status.WrongBranch(x) {
 			continue // not applied yet: its state says it
 		}
 		if why := why(x, now); why != "" {
-			name := plaintext.OneLine(x.Name) + ": "
-			p.line(p.paint(wordInk(x), strings.TrimSpace(name)), " ", p.paint(noInk, p.note(x, name, why)))
-			if how := howToAnswer(x); how != "" {
-				p.line("  ", p.paint(noInk, how))
+			if of[why] == nil {
+				reasons = append(reasons, why)
 			}
-			told = true
+			of[why] = append(of[why], x)
 		}
 	}
-	if told {
+	for _, why := range reasons {
+		x, name := of[why][0], few(of[why])+": "
+		p.line(p.paint(wordInk(x), strings.TrimSpace(name)), " ", p.paint(noInk, p.note(x, name, why)))
+		if how := howToAnswer(of[why]...); how != "" {
+			p.prose(4, "  ", p.paint(noInk, how))
+		}
+	}
+	if reasons != nil {
 		p.line()
 	}
+}
+
+// few names sessions: first, second and 4 more.
+func few(sessions []api.Session) string {
+	var names []string
+	for i, x := range sessions {
+		if rest := len(sessions) - i; i == 2 && rest > 1 {
+			names = append(names, fmt.Sprintf("%d more", rest))
+			break
+		}
+		names = append(names, plaintext.OneLine(x.Name))
+	}
+	return plaintext.List(names, "and")
 }
 
 // note returns why a session is as it is, cut to a line. The answers to a question are

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -188,6 +191,32 @@ func TestStatus(t *testing.T) {
 		}
 		return Status(w, Style{}, nil, false, at)
 	})
+}
+
+// A reason that several sessions have is written once.
+func TestSameReason(t *testing.T) {
+	trust := &session.Question{Text: "Trust it?", Options: []session.Option{{Number: 1, Word: session.Yes}, {Number: 2, Word: session.No}}}
+	var sessions []api.Session
+	for i := range 9 {
+		x := api.Session{Address: session.Indexed("w", i), Name: fmt.Sprintf("w[%d]", i), ID: "x", State: session.StateRunning, Activity: session.Blocked, Detail: trust.String(), Question: trust}
+		if i >= 6 {
+			x = api.Session{Address: session.Indexed("w", i), Name: fmt.Sprintf("w[%d]", i), ID: "x", State: session.StateStale, Detail: "agent exited"}
+		}
+		sessions = append(sessions, x)
+	}
+	var b strings.Builder
+	if err := Status(&b, Style{}, sessions, false, at); err != nil {
+		t.Fatal(err)
+	}
+	_, notes, _ := strings.Cut(b.String(), "\n\n")
+	if d := cmp.Diff(`w[0], w[1] and 4 more: asks: Trust it? [yes] [no]
+  agentform answer 'w[0]' 'w[1]' 'w[2]' 'w[3]' 'w[4]' 'w[5]' ANSWER
+w[6], w[7] and w[8]: agent exited
+
+6 asks, 3 exited
+`, notes); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestShow(t *testing.T) {
