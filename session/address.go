@@ -77,26 +77,36 @@ func (a Address) Within(target Address) bool {
 	return a == target || strings.HasPrefix(string(a), string(target)+"[")
 }
 
-// Compare orders addresses by block, then by key, numbers as numbers and before
-// words: session.pool[8] comes before session.pool[10].
+// Compare orders addresses by block, then by key, with numbers as numbers:
+// session.pool[8] comes before session.pool[10], and "api-8" before "api-10".
 func (a Address) Compare(b Address) int {
-	if c := cmp.Compare(a.Block(), b.Block()); c != 0 {
-		return c
-	}
 	ka, _ := a.Key()
 	kb, _ := b.Key()
-	na, errA := strconv.Atoi(ka)
-	nb, errB := strconv.Atoi(kb)
-	switch {
-	case errA == nil && errB == nil && na != nb:
-		return cmp.Compare(na, nb)
-	case errA == nil && errB != nil:
-		return -1
-	case errA != nil && errB == nil:
-		return 1
-	}
-	return cmp.Compare(a, b)
+	return cmp.Or(compareNatural(a.Block(), b.Block()), compareNatural(ka, kb), cmp.Compare(a, b))
 }
+
+// compareNatural compares texts, and the numbers in them as numbers.
+func compareNatural(a, b string) int {
+	for a != "" && b != "" {
+		na, nb := digits(a), digits(b)
+		if na == 0 || nb == 0 {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		x, y := strings.TrimLeft(a[:na], "0"), strings.TrimLeft(b[:nb], "0")
+		if c := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); c != 0 {
+			return c
+		}
+		a, b = a[na:], b[nb:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits returns how many digits a text begins with.
+func digits(s string) int { return len(s) - len(strings.TrimLeft(s, "0123456789")) }
 
 // Slug returns the address as letters, digits and dashes, at most 40 bytes: worker-web.
 // Different addresses can have the same slug, but not the same OutsideName.
