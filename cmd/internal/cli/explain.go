@@ -20,6 +20,7 @@ blocks, and the functions of expressions. It needs no project.`,
   agentform explain session.restart.backoff
   agentform explain runtime.docker.memory
   agentform explain session --json`,
+		Args:              cobra.ArbitraryArgs, // Find names the path for words with blanks between them
 		ValidArgsFunction: completePaths,
 		RunE:              func(_ *cobra.Command, args []string) error { return runExplain(a, args) },
 	}
@@ -37,7 +38,7 @@ func runExplain(a *app, args []string) error {
 		printHelp(a, s.Overview(helpWidth(a)))
 		return nil
 	}
-	t, err := s.Find(strings.TrimSuffix(args[0], "."))
+	t, err := s.Find(strings.TrimSuffix(strings.Join(args, " "), "."))
 	switch {
 	case err != nil:
 		return err

@@ -99,7 +99,7 @@ func (s Schema) Find(path string) (Topic, error) {
 		return all[i], nil
 	}
 	err := fmt.Errorf("%q is not a block or attribute of the manifest", path)
-	if near := suggestions(all, path); len(near) > 0 {
+	if near := suggestions(all, strings.Join(strings.Fields(path), ".")); len(near) > 0 {
 		return Topic{}, fmt.Errorf("%w. Did you mean %s?", err, plaintext.List(near, "or"))
 	}
 	return Topic{}, fmt.Errorf("%w\nagentform explain lists them", err)
