@@ -61,7 +61,11 @@ func writePrompt(p *page, indent string, f plan.Field, before, after session.Pro
 	}
 	inks := map[byte]ink{'-': red, '+': green}
 	for _, l := range lines {
-		p.line(indent, "    ", p.paint(inks[l[0]], strings.TrimRight(l, " ")))
+		more := ""
+		if r := []rune(l); !full && len(r) > longText {
+			l, more = string(r[:longText])+"…", " # "+plaintext.Count(len(r)-longText, "more character")
+		}
+		p.line(indent, "    ", p.paint(inks[l[0]], strings.TrimRight(l, " ")), p.paint(dim, more))
 	}
 	if left > 0 {
 		p.line(indent, "    ", p.paint(dim, fmt.Sprintf("# %s; --detail full shows them", plaintext.Count(left, "more line"))))

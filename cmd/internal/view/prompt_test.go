@@ -57,6 +57,8 @@ func TestChangedPrompt(t *testing.T) {
 		"two":    {numbered(1, 9, nil), numbered(1, 9, map[int]string{1: "first", 9: "last"}), false, "~ prompt:\n    - line 1\n    + first\n      line 2\n    …\n      line 8\n    - line 9\n    + last"},
 		"escape": {"a\nb", "a\n\x1b[2Jb\r", false, "~ prompt:\n      a\n    - b\n    + b"},
 		"many":   {"one\n", numbered(1, 60, nil), false, "~ prompt:\n    - one\n" + added(1, 23) + "    # 37 more lines; --detail full shows them"},
+		"long":   {"one\n", strings.Repeat("é", 100_000), false, "~ prompt:\n    - one\n    + " + strings.Repeat("é", 198) + "… # 99802 more characters"},
+		"whole":  {"one\n", strings.Repeat("é", 300), true, "~ prompt:\n    - one\n    + " + strings.Repeat("é", 300)},
 		"full":   {"one\n", numbered(1, 60, nil), true, "~ prompt:\n    - one\n" + strings.TrimSuffix(added(1, 60), "\n")},
 	} {
 		t.Run(name, func(t *testing.T) {
