@@ -79,7 +79,7 @@ func completionCommand(root *cobra.Command) {
 	if err != nil {
 		return // cobra has no such command any more
 	}
-	c.Short, c.Long = "Print a completion script for a shell", "Prints a script that completes commands, flags, addresses and manifest paths in a shell."
+	c.Short, c.Long = "Print a completion script for a shell", "Prints a script that completes commands, flags, addresses and manifest paths in a shell.\nThe one for bash needs the package bash-completion."
 	c.Example = `  source <(agentform completion bash)
   agentform completion zsh > "${fpath[1]}/_agentform"
   agentform completion fish > ~/.config/fish/completions/agentform.fish`
