@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/cmd/internal/view/ci"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -184,6 +185,7 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 		p, err = a.openManifest()
 	}
 	if err != nil {
+		tellUndeclared(a)
 		return nil, plan.Plan{}, engine.Request{}, err
 	}
 	options, err := f.options(p)
@@ -197,6 +199,17 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 	made.Problems = append(made.Problems, lostState(p, made)...)
 	a.log.Debug("compared", "took", time.Since(start))
 	return p, made, request, err
+}
+
+// tellUndeclared says how many sessions the state has where there is no manifest.
+func tellUndeclared(a *app) {
+	p := a.open()
+	if len(p.Manifest.Files) > 0 {
+		return
+	}
+	if s, err := state.Read(p.State); err == nil && len(s.Sessions) > 0 {
+		a.say("\nIn the state: " + plaintext.Count(len(s.Sessions), "session") + ". To declare them: agentform plan --generate-config-out=FILE")
+	}
 }
 
 func setRanges(p *project.Project, problems []session.Diagnostic) {
