@@ -27,6 +27,7 @@ type Override struct {
 	// AfterTurn lets a running turn end before an agent is stopped.
 	AfterTurn bool
 	TurnLimit time.Duration
+	MaxRunning int // holds starts beyond as many agents alive at once; 0: no limit
 	// Wait makes Override wait until every session that it started is ready.
 	Wait bool
 }
@@ -58,7 +59,7 @@ func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}
 		if err != nil {
 			return apply.Tally{}, err
 		}
-		q := Request{Options: plan.Options{Targets: o.Addresses}}
+		q := Request{Options: plan.Options{Targets: o.Addresses, MaxRunning: o.MaxRunning}}
 		for _, rec := range x.after {
 			q.Wanted = append(q.Wanted, rec.Spec)
 		}

@@ -127,6 +127,9 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 			named, gone = o.Addresses, nil
 		}
 	}
+	if o.byFlag() { // who names a session wants it to run
+		o.MaxRunning = p.MaxRunning
+	}
 	var made plan.Plan
 	var tally apply.Tally
 	if len(o.Addresses) > 0 {
@@ -149,12 +152,29 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 		return nil
 	}
 	a.warn(tally.Warnings)
+	if n := alive(made, tally); n > p.MaxRunning && tally.Done > 0 && o.Desired == session.Running {
+		a.say(fmt.Sprintf("%s run: more than max_running, which is %d and does not hold a session that is started by name.", plaintext.Count(n, "session"), p.MaxRunning))
+	}
+	if tally.Held > 0 {
+		reportNoHub(a, p, true)
+	}
 	recorded, unchanged := reportUnchanged(a, made, tally, o.Addresses, s.Sessions)
 	m := view.Many{Verb: pastVerbs[o.verb], All: len(named), Done: tally.Done + recorded, Skipped: tally.Skipped, Held: tally.Held, Unchanged: unchanged}
 	if m.Failed = m.All - m.Done - m.Skipped - m.Held - m.Unchanged; errors.Is(err, apply.ErrInterrupted) {
 		m.Failed, m.Left = tally.Failed, m.Failed-tally.Failed
 	}
 	return endMany(a, m, a.env.Stdout, errs)
+}
+
+// alive returns how many agents run after a plan was carried out.
+func alive(p plan.Plan, tally apply.Tally) (n int) {
+	for _, c := range p.Changes {
+		lives := c.Live != nil && c.Live.Liveness == session.Alive
+		if lives || slices.ContainsFunc(tally.Results, func(r apply.Result) bool { return r.Address == c.Address && r.Started }) {
+			n++
+		}
+	}
+	return n
 }
 
 // onlyLiving leaves sessions without an agent out, with an error for each: resume must not
