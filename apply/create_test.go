@@ -2,6 +2,7 @@ package apply_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,8 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -145,6 +148,76 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 		}
 		if rec := r.record("api"); rec.Intent != session.Settled || rec.LastError != "" {
 			t.Errorf("record %+v", rec)
+		}
+	})
+}
+
+// TestPromptThatMayBeInTheInputIsTypedOnce types a prompt, and one that changed, into an
+// agent that shows nothing of either.
+func TestPromptThatMayBeInTheInputIsTypedOnce(t *testing.T) {
+	idle, err := os.ReadFile(filepath.Join("..", "agent", "testdata", "claude", "idle-80", "screen.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := newFixture(t)
+		r.applier.Agent = agent.For
+		r.applier.BaseEnv = append(r.applier.BaseEnv, "HOME="+r.dir)
+		s := r.spec("api")
+		s.Agent = agent.Builtins()["claude"]
+		s.Agent.Command, s.Agent.PromptVia, s.Prompt, s.OnPromptChange = []string{"robot"}, "paste", session.PromptOf("go"), session.PromptIsSent
+		r.rt.Script(r.place("api"), sessiontest.Step{Screen: string(idle)})
+		typed := func(text string) (n int) {
+			st, _ := r.rt.State(r.place("api"))
+			for _, in := range st.Sent {
+				if in.Text == text {
+					n++
+				}
+			}
+			return n
+		}
+		_, err := r.run(r.create(s))
+		var nothing *input.NotTakenError
+		if !errors.As(err, &nothing) || nothing.Draft {
+			t.Fatalf("error: %v", err)
+		}
+		if rec := r.record("api"); rec.Intent != session.Settled || rec.LastError == "" || rec.Run.DeliveredAt.IsZero() {
+			t.Errorf("record %+v", rec)
+		}
+		r.must(r.one(plan.Update, s))
+		if n := typed("go"); n != 1 {
+			t.Errorf("typed %d times", n)
+		}
+		s.Prompt = session.PromptOf("go on")
+		sends := r.one(plan.Update, s)
+		sends.Changes[0].Sends = true
+		if _, err := r.run(sends); !errors.As(err, &nothing) {
+			t.Fatalf("error: %v", err)
+		}
+		sends = r.one(plan.Update, s)
+		sends.Changes[0].Sends = true
+		r.must(sends)
+		if n := typed("go on"); n != 1 {
+			t.Errorf("the changed prompt was typed %d times", n)
+		}
+		// An apply was killed after it had typed the prompt, and the agent has it.
+		rec := r.record("api")
+		rec.Intent, rec.Run.DeliveredAt = session.Creating, time.Time{}
+		if err := r.store.Put(rec); err != nil {
+			t.Fatal(err)
+		}
+		dashed := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(s.Workspace.Path, "-")
+		folder := filepath.Join(r.dir, ".claude", "projects", dashed)
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		line := fmt.Sprintf(`{"type":"user","timestamp":%q,"sessionId":%q,"message":{"role":"user","content":"go on"}}`+"\n", time.Now().Format(time.RFC3339Nano), rec.Run.Conversation)
+		if err := os.WriteFile(filepath.Join(folder, rec.Run.Conversation+".jsonl"), []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.must(r.one(plan.Update, s))
+		if n := typed("go on"); n != 1 || r.record("api").Run.DeliveredAt.IsZero() {
+			t.Errorf("the prompt of a killed apply was typed %d times", n)
 		}
 	})
 }

@@ -187,14 +187,23 @@ func (s *starter) await(ctx context.Context, r *launch.Run) error {
 	return nil
 }
 
-// deliver types the prompt into an agent once it is ready, and settles the record.
+// deliver types the prompt into an agent once it is ready, and settles the record. A prompt
+// of which nobody knows whether the agent has it counts as delivered: it is never typed
+// twice.
 func (s *starter) deliver(ctx context.Context, e *entry, r *launch.Run) error {
 	if err := s.await(ctx, r); err != nil {
 		return err
 	}
+	began := s.journal.now()
 	outcome, err := r.Deliver(ctx)
 	if err != nil {
-		return fmt.Errorf("type the prompt: %w", err)
+		err = fmt.Errorf("type the prompt: %w", err)
+		if mayBeTaken(err) {
+			if unsaved := e.delivered("pasted; not confirmed", began); unsaved != nil {
+				return errors.Join(err, unsaved)
+			}
+		}
+		return err
 	}
 	how := "pasted, confirmed"
 	if outcome == input.Unverified {
@@ -223,6 +232,9 @@ func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error
 		return err
 	}
 	r.Paste = a.Start(session.StartInput{Spec: e.rec.Spec, Prompt: text, Conversation: e.rec.Run.Conversation}).Paste
+	if l, err := r.Live(ctx); err == nil && r.Paste != "" && lastSaid(r.Activity(l).Transcript, text) {
+		return e.delivered("pasted", e.rec.Run.StartedAt) // by an apply that was killed
+	}
 	if r.Paste == "" {
 		return e.delivered("as argument", s.journal.now())
 	}
@@ -255,7 +267,14 @@ func (s *starter) send(ctx context.Context, e *entry, a session.Agent) error {
 		s.noteTyped(e, text, x.Time)
 		outcome, err := r.Type(ctx, text)
 		if err != nil {
-			return fmt.Errorf("send the changed prompt: %w", err)
+			err = fmt.Errorf("send the changed prompt: %w", err)
+			if mayBeTaken(err) {
+				run.PromptSHA = p.Digest
+				if unsaved := e.save(); unsaved != nil {
+					return errors.Join(err, unsaved)
+				}
+			}
+			return err
 		}
 		if outcome == input.Queued {
 			x.Reason, x.Detail = history.Queued, x.Detail+", queued"
@@ -270,6 +289,12 @@ func (s *starter) send(ctx context.Context, e *entry, a session.Agent) error {
 	}
 	e.emit(x)
 	return nil
+}
+
+// mayBeTaken reports whether the agent may still receive a text that was typed.
+func mayBeTaken(err error) bool {
+	var e *input.NotTakenError
+	return errors.As(err, &e) && !e.Draft
 }
 
 func lastSaid(t *session.Transcript, text string) bool {
