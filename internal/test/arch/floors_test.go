@@ -65,6 +65,7 @@ var floors = map[string]int{
 	"internal/backend":        0,
 	"internal/backend/http":   1,
 	"internal/backend/s3":     1,
+	"internal/backend/pg":     1,
 	".":                       4,
 	"api":                     5,
 	"internal/engine":         5,
@@ -97,6 +98,7 @@ var floors = map[string]int{
 	"internal/test/modelserver": 0,
 	"internal/test/stateserver": 0,
 	"internal/test/backendtest": 1,
+	"internal/test/postgres":    0,
 	"internal/test/dockertest":  1,
 	"internal/test/agenttest":   2,
 	"internal/test/arch":        11,
@@ -130,6 +132,11 @@ var forbidden = []struct {
 		except: []string{"docker"},
 		what:   []string{"github.com/docker/...", "github.com/moby/..."},
 		why:    "one package knows Docker's SDK, so that one package changes with it",
+	},
+	{
+		except: []string{"internal/backend/pg"},
+		what:   []string{"github.com/jackc/..."},
+		why:    "one package speaks to PostgreSQL",
 	},
 	{
 		except: []string{"internal/backend/s3"},

@@ -1,0 +1,161 @@
+package pg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/test/backendtest"
+	"github.com/agentform/agentform/internal/test/postgres"
+)
+
+func TestMain(m *testing.M) { suite.Main(m) }
+
+func TestBackend(t *testing.T) { suite.Run(t) }
+
+var suite = backendtest.Suite{
+	Start: postgres.Start,
+	Open: func(address, project string, lease time.Duration) (backend.Backend, error) {
+		return New(Settings{ConnStr: postgres.ConnStr(address), Name: project, Lease: lease})
+	},
+	Expires: true, Conditional: true,
+}
+
+// TestTables makes the tables as several accounts.
+func TestTables(t *testing.T) {
+	address := postgres.Start(t)
+	admin, err := pgx.Connect(t.Context(), postgres.ConnStr(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(context.Background())
+	run := func(sql string) {
+		t.Helper()
+		if _, err := admin.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func(account, schema string) *Backend {
+		t.Helper()
+		conn := strings.Replace(postgres.ConnStr(address), "postgres:"+postgres.Password, account+":"+postgres.Password, 1)
+		b, err := New(Settings{ConnStr: conn, Schema: schema, Name: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	run("CREATE ROLE ci LOGIN PASSWORD '" + postgres.Password + "'")
+	i := backend.Info{ID: "1", Operation: "apply", Who: "ann"}
+
+	t.Run("at the same time", func(t *testing.T) {
+		var group sync.WaitGroup
+		var won [8]error
+		for n := range won {
+			b := open("postgres", `odd "name"`)
+			group.Go(func() {
+				_, won[n] = b.Lock(t.Context(), backend.Info{ID: fmt.Sprint(n)})
+			})
+		}
+		group.Wait()
+		wins := 0
+		for _, err := range won {
+			if err == nil {
+				wins++
+			} else if _, held := errors.AsType[*backend.HeldError](err); !held {
+				t.Error(err)
+			}
+		}
+		if wins != 1 {
+			t.Errorf("%d took the lock", wins)
+		}
+	})
+	t.Run("not allowed", func(t *testing.T) {
+		b := open("ci", "")
+		if _, _, err := b.Read(t.Context()); !errors.Is(err, backend.ErrNone) {
+			t.Error(err)
+		}
+		_, err := b.Lock(t.Context(), i)
+		wantError(t, err, "permission denied", `run CREATE SCHEMA "agentform"`)
+	})
+	t.Run("only the schema", func(t *testing.T) {
+		run("CREATE SCHEMA ours; GRANT USAGE, CREATE ON SCHEMA ours TO ci")
+		if _, err := open("ci", "ours").Lock(t.Context(), i); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("only the tables", func(t *testing.T) {
+		owner := open("postgres", "")
+		if _, err := owner.Lock(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+		b := open("ci", "")
+		_, _, err := b.Read(t.Context())
+		wantError(t, err, "permission denied", "account ci needs USAGE")
+		run("GRANT USAGE ON SCHEMA agentform TO ci; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA agentform TO ci")
+		if _, err := b.Lock(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Write(t.Context(), []byte("{}"), "", i.ID); err != nil {
+			t.Error(err)
+		}
+		if err := b.Unlock(t.Context(), i); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestSecrets looks for the password in errors.
+func TestSecrets(t *testing.T) {
+	address := postgres.Start(t)
+	const wrong = "wr0ng"
+	for _, conn := range []string{
+		strings.Replace(postgres.ConnStr(address), postgres.Password, wrong, 1),
+		"postgres://ann:" + wrong + "@127.0.0.1:1/shop",
+		"postgres://ann:" + wrong + "/x@127.0.0.1/shop",
+		"postgres://ann:" + wrong + " x@127.0.0.1/shop",
+		"postgres://ann:" + wrong + "@127.0.0.1/shop?sslmode=often",
+		"host=127.0.0.1 password=" + wrong + " port=no",
+		"password='" + wrong,
+	} {
+		b, err := New(Settings{ConnStr: conn})
+		if err == nil {
+			_, _, err = b.Read(t.Context())
+		}
+		if err == nil || errors.Is(err, backend.ErrNone) || strings.Contains(err.Error(), wrong) {
+			t.Errorf("%s: %v", conn, err)
+		}
+	}
+}
+
+// TestEnvironment connects with what libpq reads from the environment.
+func TestEnvironment(t *testing.T) {
+	host, port, _ := strings.Cut(postgres.Start(t), ":")
+	for name, value := range map[string]string{
+		"PGHOST": host, "PGPORT": port, "PGUSER": "postgres", "PGPASSWORD": postgres.Password, "PGDATABASE": "postgres",
+	} {
+		t.Setenv(name, value)
+	}
+	b, err := New(Settings{Name: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Read(t.Context()); !errors.Is(err, backend.ErrNone) {
+		t.Error(err)
+	}
+}
+
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v, want: %s", err, part)
+		}
+	}
+}
