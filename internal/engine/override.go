@@ -25,8 +25,8 @@ type Override struct {
 	Restart   bool // restart sessions whatever their state
 	Fresh     bool // start a new conversation, with the prompt
 	// AfterTurn lets a running turn end before an agent is stopped.
-	AfterTurn bool
-	TurnLimit time.Duration
+	AfterTurn  bool
+	TurnLimit  time.Duration
 	MaxRunning int // holds starts beyond as many agents alive at once; 0: no limit
 	// Wait makes Override wait until every session that it started is ready.
 	Wait bool
