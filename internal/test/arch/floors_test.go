@@ -66,6 +66,7 @@ var floors = map[string]int{
 	"internal/backend/http":   1,
 	"internal/backend/s3":     1,
 	"internal/backend/pg":     1,
+	"internal/backend/sealed": 1,
 	".":                       4,
 	"api":                     5,
 	"internal/engine":         5,
