@@ -75,8 +75,8 @@ func shortened(text []byte) []byte {
 			continue
 		}
 		line := lines[i]
-		if e.Excerpt != "" {
-			e.Excerpt = ""
+		if e.Excerpt != "" || e.Question != nil {
+			e.Excerpt, e.Question = "", nil
 			short, _ := json.Marshal(e) // it was parsed
 			line = append(short, '\n')
 		}

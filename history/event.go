@@ -56,17 +56,19 @@ const Queued = "queued"
 
 // Event is one thing that happened to one session.
 type Event struct {
-	Time    time.Time        `json:"time"`
-	Address session.Address  `json:"address"`
-	ID      string           `json:"id,omitempty"`  // of the session
-	Run     string           `json:"run,omitempty"` // run id
-	Kind    Kind             `json:"type"`
-	Action  string           `json:"action,omitempty"` // the plan action it belongs to
-	Reason  string           `json:"reason,omitempty"` // snake_case code
-	By      string           `json:"by,omitempty"`     // who caused it: a user's name, or "hub"
-	Old     string           `json:"old,omitempty"`
-	New     string           `json:"new,omitempty"`
-	Detail  string           `json:"detail,omitempty"`  // for people
-	Excerpt string           `json:"excerpt,omitempty"` // of the screen, at most 48 KiB
-	Elapsed session.Duration `json:"elapsed,omitempty"`
+	Time    time.Time       `json:"time"`
+	Address session.Address `json:"address"`
+	ID      string          `json:"id,omitempty"`  // of the session
+	Run     string          `json:"run,omitempty"` // run id
+	Kind    Kind            `json:"type"`
+	Action  string          `json:"action,omitempty"` // the plan action it belongs to
+	Reason  string          `json:"reason,omitempty"` // snake_case code
+	By      string          `json:"by,omitempty"`     // who caused it: a user's name, or "hub"
+	Old     string          `json:"old,omitempty"`
+	New     string          `json:"new,omitempty"`
+	Detail  string          `json:"detail,omitempty"`  // for people
+	Excerpt string          `json:"excerpt,omitempty"` // of the screen, at most 48 KiB
+	// Question is what a blocked agent asks, with its answers; nil: they are not known.
+	Question *session.Question `json:"question,omitempty"`
+	Elapsed  session.Duration  `json:"elapsed,omitempty"`
 }

@@ -358,6 +358,8 @@ func TestNextQuestionIsTold(t *testing.T) {
 	} {
 		if got := activity.Changes(asks(c.now), c.past); len(got) != c.want {
 			t.Errorf("%d: %d events, want %d: %+v", i, len(got), c.want, got)
+		} else if c.want > 0 && (got[0].Question == nil || got[0].Question.ID != c.now) {
+			t.Errorf("%d: the question is %+v, want %q", i, got[0].Question, c.now)
 		}
 	}
 }

@@ -93,6 +93,9 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	if x.Status != "" && changed(x.Status, t.status) || asksNext {
 		e := history.Event{Kind: history.StatusChanged, Old: string(t.status), New: string(x.Status),
 			Detail: x.Look.Detection.Detail, Excerpt: x.Screen}
+		if x.Status == session.StatusBlocked {
+			e.Question = x.Look.Detection.Question
+		}
 		if x.Status == session.StatusExited && x.State == session.StateStale {
 			e.Reason = string(x.State)
 		}

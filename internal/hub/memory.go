@@ -18,7 +18,7 @@ type memory struct {
 	id, run string
 	branch  string
 	tail    *history.Tail
-	events  []history.Event // without excerpts
+	events  []history.Event // without excerpts and questions
 
 	activity     activity.Look
 	activityRead bool
@@ -79,7 +79,7 @@ func (m *memory) begin(run string, at time.Time) {
 func (m *memory) readHistory() ([]history.Event, error) {
 	fresh, err := m.tail.More()
 	for _, e := range fresh {
-		e.Excerpt = ""
+		e.Excerpt, e.Question = "", nil
 		m.events = append(m.events, e)
 	}
 	if over := len(m.events) - keptPast; over > 0 {

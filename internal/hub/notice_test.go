@@ -48,6 +48,35 @@ func TestEachGivenTurnIsAnother(t *testing.T) {
 	})
 }
 
+// A question that another command recorded is notified with its answers, before the hub
+// has read the screen.
+func TestAQuestionThatAnotherCommandRecorded(t *testing.T) {
+	in(t, func(r *room) {
+		r.rt.Script(place("api"), sessiontest.Step{Screen: "> "})
+		r.apply(r.spec("api"))
+		_, _ = r.hub()
+		time.Sleep(time.Minute)
+		rec := r.record("api")
+		asked := session.Question{ID: "0a1b2c3d", Text: "run it?", Options: []session.Option{{Number: 1, Word: session.Yes, Label: "Yes"}}}
+		if err := history.Append(state.Folder(r.dir, rec), history.Event{Time: time.Now(), Kind: history.StatusChanged, Address: rec.Address,
+			ID: rec.ID, Run: rec.Run.ID, Old: "running", New: "blocked", Question: &asked}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, e := range r.notified {
+			if e.Event == "blocked" {
+				if e.Question == nil || e.Question.ID != asked.ID || len(e.Question.Options) != 1 {
+					t.Errorf("the question is %+v, want %+v", e.Question, asked)
+				}
+				return
+			}
+		}
+		t.Errorf("nobody was notified: %q", r.events("api"))
+	})
+}
+
 // What an agent asks while its start waits for it to be ready is told once the start has
 // failed for that.
 func TestAQuestionThatAStartFailsFor(t *testing.T) {

@@ -211,15 +211,12 @@ func (f *feed) notifyOf(e history.Event, m *memory) {
 	}
 	if f.notify != nil {
 		x := notify.Event{Event: on, Also: also, Time: e.Time, Project: f.project, Address: string(e.Address), ID: e.ID, Run: e.Run,
-			Old: e.Old, New: e.New, Reason: e.Reason, Detail: e.Detail, Branch: m.branch}
+			Old: e.Old, New: e.New, Reason: e.Reason, Detail: e.Detail, Branch: m.branch, Question: e.Question}
 		if e.Kind == history.TurnEnded || on == string(session.StatusBlocked) {
 			input := of(history.Sent, history.PromptDelivered)
 			if was := last(m.events, func(p history.Event) bool { return input(p) && p.Time.Before(e.Time) }, never); was != nil {
 				x.Given = was.Time
 			}
-		}
-		if on == string(session.StatusBlocked) {
-			x.Question = m.activity.Detection.Question
 		}
 		x.Excerpt, x.Truncated = wire.Tail(e.Excerpt)
 		f.notify(x)
