@@ -25,6 +25,7 @@ type Store struct {
 	lock   *flock.Flock
 	mirror mirror
 	owner  session.Owner // see OwnedBy
+	follow Follower      // nil: none
 
 	writing  sync.Mutex // guards the fields up to mu; held while writing
 	backed   bool       // the backup was made
@@ -166,9 +167,17 @@ func (s *Store) put(r session.Record, leaves session.Address, besides ...change)
 	if err := check(kept); err != nil {
 		return err
 	}
+	if s.follow != nil && kept.Intent != session.Settled {
+		if err := s.follow.Allow(); err != nil {
+			return err
+		}
+	}
 	before, known := s.record(kept.Address)
 	if err := s.commit(append(besides, change{kept.Address, &row{kept, raw}})...); err != nil {
 		return err
+	}
+	if err := s.written(!known && leaves == ""); err != nil {
+		return errors.Join(err, s.commit(change{kept.Address, nil}))
 	}
 	if known && before.ID != kept.ID {
 		s.reflect(kept.Address, before)
@@ -183,14 +192,25 @@ func (s *Store) Delete(a session.Address) error {
 	if err := s.commit(change{a, nil}); err != nil {
 		return fmt.Errorf("remove %s from state: %w", a, err)
 	}
+	_ = s.written(false)
 	if known {
 		s.reflect(a, gone)
 	}
 	return nil
 }
 
-// Close waits for a write that is under way, merges a long journal, and releases the lock.
+// Close waits for a write that is under way, merges a long journal, ends the Follower, and
+// releases the lock.
 func (s *Store) Close() error {
+	var unfollowed error
+	if f := s.follow; f != nil {
+		s.follow = nil
+		unfollowed = f.Close()
+	}
+	return errors.Join(unfollowed, s.close())
+}
+
+func (s *Store) close() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if s.closed {

@@ -1,0 +1,214 @@
+// Package sharedstate keeps a machine's copy of a state that a backend stores for many.
+//
+// The copy is the state file, and everything reads that. A command brings it up to date
+// before it reads, and one that changes sessions takes the backend's lock, then the file's,
+// and sends what it writes. Only the machine that owns a session changes its record: what it
+// could not send wins over what the backend has.
+package sharedstate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/fileid"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Copy is the copy of a shared state on this machine.
+type Copy struct {
+	Path    string // of the state file
+	Backend backend.Backend
+	Name    string // of the backend, for people: without credentials
+	Blobs   state.Blobs
+	Owner   session.Owner // of what this process starts
+	Project string
+	Version string // of agentform
+	Outputs string // directory of the sessions' directories; empty: in the data directory
+	Log     *slog.Logger
+	// Restarts returns what counts for the restarts of a session that this machine owns. It
+	// may be nil.
+	Restarts func(session.Record) []health.Moment
+}
+
+// Mine reports whether a session with that owner is for here to see and change.
+func Mine(o, here session.Owner) bool {
+	switch o.Differs(here) {
+	case session.SameOwner, session.Restarted:
+		return true
+	case session.OtherDataDir:
+		return o.DataDirID != "" && o.DataDirID == fileid.Of(here.DataDir) // it was renamed
+	}
+	return false
+}
+
+// Pull brings the copy up to date. A command that is changing the copy does so itself: then
+// Pull does nothing. The error is an *UnreachableError if the backend was not read.
+func (c *Copy) Pull(ctx context.Context) error {
+	text, v, m, err := c.read(ctx)
+	if err != nil || v == m.Version {
+		return err
+	}
+	store, err := c.open(ctx, state.Holder{}, 0)
+	var locked *state.LockedError
+	if errors.As(err, &locked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = c.take(store, text, v, m)
+	return errors.Join(err, store.Close())
+}
+
+// read reads the backend and the mark. The version is "" if the backend has no state.
+func (c *Copy) read(ctx context.Context) (text []byte, v backend.Version, m Mark, err error) {
+	if m, err = c.check(); err != nil {
+		return nil, "", m, err
+	}
+	text, v, err = c.Backend.Read(ctx)
+	switch {
+	case errors.Is(err, backend.ErrNone) && m.Version != "":
+		return nil, "", m, &GoneError{c.Name, c.Path}
+	case errors.Is(err, backend.ErrNone):
+		return nil, "", m, nil
+	case err != nil:
+		return nil, "", m, &UnreachableError{c.Name, err}
+	}
+	return text, v, m, nil
+}
+
+// check refuses a copy of another backend, and a state that is not shared yet.
+func (c *Copy) check() (Mark, error) {
+	m, err := ReadMark(c.Path)
+	if err != nil {
+		return m, err
+	}
+	if m.Backend == "" {
+		serial, err := state.Serial(c.Path)
+		if err != nil {
+			return m, err
+		}
+		if serial > 0 {
+			return m, &MovedError{To: c.Name}
+		}
+		return Mark{Backend: c.Name}, nil
+	}
+	if m.Backend != c.Name {
+		return m, &MovedError{m.Backend, c.Name}
+	}
+	return m, nil
+}
+
+func (c *Copy) open(ctx context.Context, who state.Holder, wait time.Duration) (*state.Store, error) {
+	return state.Open(ctx, c.Path, c.Project, c.Version, who, wait, c.Outputs)
+}
+
+// take replaces the open copy by what was read, but for what this machine has not sent.
+func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) (Mark, error) {
+	d, err := decode(text)
+	if err != nil {
+		return m, &UnreachableError{c.Name, err}
+	}
+	have := store.State()
+	if len(have.Sessions) > 0 && have.Lineage != d.Lineage {
+		return m, &StrangerError{c.Name, d.Lineage, have.Lineage}
+	}
+	for _, prompt := range d.Prompts {
+		if _, err := c.Blobs.Put(prompt); err != nil {
+			return m, err
+		}
+	}
+	next := Mark{Backend: c.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts}
+	if have.Serial != m.Serial && have.Serial > 0 { // this machine has changes that were not sent
+		d.Sessions = c.merge(d.Sessions, have.Sessions)
+		d.Serial = max(d.Serial, have.Serial) + 1
+	}
+	if err := store.Reset(d.State); err != nil {
+		return m, err
+	}
+	return next, writeMark(c.Path, next)
+}
+
+// merge returns the records of others as they were read, and those of this machine as they
+// are here.
+func (c *Copy) merge(read, here []session.Record) []session.Record {
+	var merged []session.Record
+	taken := map[session.Address]bool{}
+	for _, r := range read {
+		if !Mine(r.Owner, c.Owner) {
+			merged, taken[r.Address] = append(merged, r), true
+		}
+	}
+	for _, r := range here {
+		switch {
+		case !Mine(r.Owner, c.Owner):
+		case taken[r.Address]:
+			c.Log.Warn("another machine has this session meanwhile: agentform doctor lists what still runs of it here", "session", r.Address)
+		default:
+			merged = append(merged, r)
+		}
+	}
+	return merged
+}
+
+// Open locks the shared state and the copy, brings the copy up to date, and opens it. What is
+// written to it is sent, and closing it unlocks the shared state. Open waits for both locks
+// until wait has passed, and calls waiting while somebody else has the first. The error is a
+// *LockedError or a *state.LockedError then.
+func (c *Copy) Open(ctx context.Context, who state.Holder, wait time.Duration, waiting func(backend.Info)) (*state.Store, error) {
+	if _, err := c.check(); err != nil {
+		return nil, err
+	}
+	hold, err := backend.Acquire(ctx, c.Backend, c.info(who), wait, waiting)
+	var held *backend.HeldError
+	if errors.As(err, &held) {
+		return nil, &LockedError{c.Name, held.Holder}
+	}
+	if err != nil {
+		return nil, &UnreachableError{c.Name, err}
+	}
+	store, err := c.opened(ctx, hold, who, wait)
+	if err != nil {
+		return nil, errors.Join(err, release(hold))
+	}
+	return store, nil
+}
+
+func (c *Copy) opened(ctx context.Context, hold *backend.Hold, who state.Holder, wait time.Duration) (*state.Store, error) {
+	store, err := c.open(ctx, who, wait)
+	if err != nil {
+		return nil, err
+	}
+	text, v, m, err := c.read(ctx)
+	if err == nil && v != m.Version {
+		m, err = c.take(store, text, v, m)
+	}
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	store.Follow(&sender{copy: c, hold: hold, store: store, mark: m, prompts: map[string]string{}})
+	return store, nil
+}
+
+func (c *Copy) info(who state.Holder) backend.Info {
+	return backend.Info{
+		ID: uuid.NewString(), Operation: who.Command, Who: who.User + "@" + who.Host,
+		Version: c.Version, Created: time.Now().UTC().Truncate(time.Second), Path: c.Name,
+	}
+}
+
+// releaseTimeout bounds how long a command that is over waits to unlock.
+const releaseTimeout = 10 * time.Second
+
+func release(h *backend.Hold) error {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	return h.Release(ctx)
+}

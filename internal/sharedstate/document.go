@@ -1,0 +1,55 @@
+package sharedstate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/state"
+)
+
+// document is what a backend stores: the text of a state, with what else a decision needs.
+type document struct {
+	state.State
+	Prompts  map[string]string          // by digest
+	Restarts map[string][]health.Moment // by the session's id
+}
+
+// extras are the members of the JSON object besides those of the state.
+type extras struct {
+	Prompts  map[string]string          `json:"prompts,omitempty"`
+	Restarts map[string][]health.Moment `json:"restarts,omitempty"`
+}
+
+func (d document) encode() ([]byte, error) {
+	text, err := d.State.Encode()
+	if err != nil {
+		return nil, fmt.Errorf("share state: %w", err)
+	}
+	more, err := json.Marshal(extras{d.Prompts, d.Restarts})
+	if err != nil {
+		return nil, fmt.Errorf("share state: %w", err)
+	}
+	if string(more) == "{}" {
+		return text, nil
+	}
+	body, whole := bytes.CutSuffix(text, []byte("\n}\n"))
+	if !whole {
+		return nil, errors.New("share state: it does not end as a state does")
+	}
+	return append(append(append(body, ",\n "...), more[1:]...), '\n'), nil
+}
+
+func decode(text []byte) (d document, err error) {
+	if d.State, err = state.Decode(text); err != nil {
+		return d, err
+	}
+	var more extras
+	if err := json.Unmarshal(text, &more); err != nil {
+		return d, err
+	}
+	d.Prompts, d.Restarts = more.Prompts, more.Restarts
+	return d, nil
+}

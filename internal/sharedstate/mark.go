@@ -1,0 +1,52 @@
+package sharedstate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/internal/backend"
+)
+
+// Mark says what the copy of a state is a copy of. It lies beside the copy.
+type Mark struct {
+	Backend string          `json:"backend"`
+	Version backend.Version `json:"version,omitempty"` // of what was read or written last; empty: nothing yet
+	// Serial is that of the copy when it was the same as Version. A copy with another
+	// serial has changes that were not sent.
+	Serial   uint64                     `json:"serial"`
+	Restarts map[string][]health.Moment `json:"restarts,omitempty"` // by the session's id
+}
+
+// MarkOf returns the path of the mark of the state file at path.
+func MarkOf(path string) string { return path + ".backend" }
+
+// ReadMark returns the mark of the state file at path. It is zero if the state is not shared.
+func ReadMark(path string) (m Mark, err error) {
+	text, err := os.ReadFile(MarkOf(path))
+	if errors.Is(err, os.ErrNotExist) {
+		return m, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read %s, which says where the state is: %w; remove it and run: agentform init --reconfigure", MarkOf(path), err)
+	}
+	return m, nil
+}
+
+func writeMark(path string, m Mark) error {
+	text, err := json.Marshal(m)
+	if err == nil {
+		err = renameio.WriteFile(MarkOf(path), append(text, '\n'), 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("note what was read from the backend: %w", err)
+	}
+	return nil
+}

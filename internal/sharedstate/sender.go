@@ -1,0 +1,138 @@
+package sharedstate
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+const (
+	sendEvery   = time.Second      // while a command writes
+	sendTimeout = 30 * time.Second // of one write
+)
+
+// sender sends what is written to an open copy. It implements state.Follower.
+type sender struct {
+	copy  *Copy
+	hold  *backend.Hold
+	store *state.Store
+
+	mu    sync.Mutex
+	timer *time.Timer // of the next send; nil: none is due
+
+	sending sync.Mutex // guards the following; held while sending
+	mark    Mark
+	prompts map[string]string // by digest, as far as they were read
+}
+
+// Allow implements state.Follower. It refuses when the lock is lost.
+func (s *sender) Allow() error { return context.Cause(s.hold.Lost()) }
+
+// Written implements state.Follower. Others must know of a new session before it is started:
+// they would start it, too.
+func (s *sender) Written(added bool) error {
+	if added {
+		return s.send(s.store.Serial(), false)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.timer == nil {
+		s.timer = time.AfterFunc(sendEvery, func() {
+			s.mu.Lock()
+			s.timer = nil
+			s.mu.Unlock()
+			_ = s.send(s.store.Serial(), false) // Close sends it otherwise, and reports
+		})
+	}
+	return nil
+}
+
+// Close implements state.Follower: it sends what was not sent, and unlocks.
+func (s *sender) Close() error {
+	s.mu.Lock()
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	s.mu.Unlock()
+	err := s.send(s.store.Serial(), true)
+	if err != nil {
+		err = &UnsentError{s.copy.Name, s.copy.Path, err}
+	}
+	unlocked := release(s.hold)
+	var lost *backend.LostError
+	if errors.As(unlocked, &lost) && err != nil {
+		return err // which says so
+	}
+	return errors.Join(err, unlocked)
+}
+
+// send sends the state unless its serial was sent already: those who wait share one write.
+// The last one of a command has the restarts, too.
+func (s *sender) send(serial uint64, last bool) error {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	if s.mark.Serial >= serial {
+		return nil
+	}
+	d := document{State: s.store.State(), Restarts: s.mark.Restarts}
+	d.Prompts = s.promptsOf(d.Sessions)
+	if last {
+		d.Restarts = s.restartsOf(d.Sessions)
+	}
+	text, err := d.encode()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
+	defer cancel()
+	v, err := s.hold.Write(ctx, text, s.mark.Version)
+	if err != nil {
+		return err
+	}
+	s.mark = Mark{Backend: s.copy.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts}
+	return writeMark(s.copy.Path, s.mark)
+}
+
+// promptsOf returns the texts of the sessions' prompts. One that is not kept here is lost to
+// others, too.
+func (s *sender) promptsOf(sessions []session.Record) map[string]string {
+	all := map[string]string{}
+	for _, r := range sessions {
+		for _, digest := range []string{r.Spec.Prompt.Digest, r.Run.PromptSHA} {
+			text, known := s.prompts[digest]
+			if digest == "" || known && text == "" {
+				continue
+			}
+			if !known {
+				text, _ = s.copy.Blobs.Get(digest)
+				s.prompts[digest] = text
+			}
+			if text != "" {
+				all[digest] = text
+			}
+		}
+	}
+	return all
+}
+
+// restartsOf returns what counts for restarts: of this machine's sessions as it is known
+// here, of others as it was read.
+func (s *sender) restartsOf(sessions []session.Record) map[string][]health.Moment {
+	all := map[string][]health.Moment{}
+	for _, r := range sessions {
+		moments := s.mark.Restarts[r.ID]
+		if Mine(r.Owner, s.copy.Owner) && s.copy.Restarts != nil {
+			moments = s.copy.Restarts(r)
+		}
+		if len(moments) > 0 {
+			all[r.ID] = moments
+		}
+	}
+	return all
+}

@@ -1,0 +1,59 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Follower keeps another copy of an open state, such as one that other machines read.
+type Follower interface {
+	// Allow is asked before a write that says what is about to happen to a session. That
+	// is not written if Allow returns an error.
+	Allow() error
+	// Written is called after each write. If a session was added, Written returns when the
+	// other copy has it, or else an error, and the session is removed again.
+	Written(added bool) error
+	// Close is called before the state is unlocked.
+	Close() error
+}
+
+// Follow makes f follow the writes from now on.
+func (s *Store) Follow(f Follower) { s.follow = f }
+
+func (s *Store) written(added bool) error {
+	if s.follow == nil {
+		return nil
+	}
+	return s.follow.Written(added)
+}
+
+// Serial returns the serial of the current state.
+func (s *Store) Serial() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.head.Serial
+}
+
+// Reset replaces the state by st, with its serial. The Follower is not called, and no copy of
+// a record is written to its session's directory.
+func (s *Store) Reset(st State) error {
+	rows := make([]*row, len(st.Sessions))
+	for i, r := range st.Sessions {
+		raw, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("copy state: %s: %w", r.Address, err)
+		}
+		rows[i] = &row{r, raw}
+	}
+	st.Sessions = nil
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if _, err := s.writeWhole(st, rows); err != nil {
+		s.unsure = true
+		return fmt.Errorf("copy state: %w", err)
+	}
+	s.mu.Lock()
+	s.head, s.rows = st, rows
+	s.mu.Unlock()
+	return keepLineage(s.path, st.Lineage)
+}
