@@ -31,7 +31,7 @@ type Options struct {
 	DataDir string
 	// Version is agentform's own, for required_version. A development build satisfies all.
 	Version string
-	// SettingsOnly ends the load where Project, DataDir and Root are known.
+	// SettingsOnly ends the load where Project, DataDir, Root and Backend are known.
 	SettingsOnly bool
 	// Workspace returns the directory of a session, for outputs and checks: a recorded one
 	// may not be where its declaration now says. Nil: the declared directory.
@@ -55,6 +55,8 @@ type Manifest struct {
 	MaxRunning  int            // 0: not set, to be computed
 	InheritEnv  []string       `json:",omitempty"` // as session.Spec.InheritEnv, for all sessions on this machine
 	HubAuto     bool           `json:",omitempty"` // an apply starts the hub
+	Backend     *Backend       `json:",omitempty"` // nil: the state is on this machine alone
+	Encryption  *Encryption    `json:",omitempty"` // of the state in the backend; nil: none
 	Sessions    []session.Spec // the enabled ones, sorted by address
 	Ranges      map[session.Address]session.Range
 

@@ -80,7 +80,10 @@ func (s *shape) attr(name string) *attribute {
 func language() map[string]shape {
 	named := []string{"name"}
 	all := map[string]shape{
-		"agentform": {doc: "Settings of the project; at most once.", attrs: settingsAttrs()},
+		"agentform": {
+			doc: "Settings of the project; at most once.", attrs: settingsAttrs(),
+			blocks: map[string]shape{"backend": backendShape(), "encryption": encryptionShape()},
+		},
 		"variable": {
 			labels: named, doc: "A value given from [outside](#files).",
 			attrs: []attribute{

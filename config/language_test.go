@@ -66,7 +66,9 @@ var besides = map[string]map[string]string{
 	"output":              {"value": "1"},
 	"runtimedocker":       {"image": `"agents:1"`},
 	"runtimetmux":         {"socket": `"own"`},
-	"notify":              {"on": `["done"]`, "command": `["true"]`},
+
+	"agentform.encryption": {"recipients": `["age1"]`},
+	"notify":               {"on": `["done"]`, "command": `["true"]`},
 }
 
 // without is what cannot stand next to an attribute.
@@ -102,8 +104,14 @@ func (s seat) manifest(value string) string {
 		others(path)
 	}
 	for _, typ := range s.way {
-		b.WriteString(typ + " {\n")
+		if typ == "encryption" {
+			b.WriteString("backend \"pg\" {\n}\n") // else there is nothing to encrypt
+		}
 		path += "." + typ
+		if typ == "backend" {
+			typ += ` "` + s.first + `"`
+		}
+		b.WriteString(typ + " {\n")
 		others(path)
 	}
 	if s.String() == "session.conversation.resume" {
