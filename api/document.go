@@ -35,6 +35,7 @@ type Session struct {
 	PaneID         string            `json:"pane_id"`
 	PID            *int              `json:"pid"` // of the agent
 	Container      string            `json:"container"`
+	Host           string            `json:"host,omitempty"` // the machine that has the session, if that is another one
 	Status         session.Status    `json:"status"`
 	Detail         string            `json:"detail"`   // why, for people
 	Question       *session.Question `json:"question"` // what the agent asks, if its answers are known

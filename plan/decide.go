@@ -51,7 +51,8 @@ func lookUp(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 // reports as a problem.
 func decideForeign(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	c.State, c.Reason, c.Detail = session.StateUnknown, ReasonElsewhere, d.Detail
-	if j.in.ByHand || c.After == nil && c.Before.Origin != session.FromManifest && !j.in.Options.Destroy {
+	shared := j.in.World.Shared && !j.in.Options.Destroy
+	if j.in.ByHand || shared || c.After == nil && c.Before.Origin != session.FromManifest && !j.in.Options.Destroy {
 		return c, nil
 	}
 	p := problem(c.Address, ReasonElsewhere, "its state is unknown", d.Detail)

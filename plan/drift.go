@@ -34,6 +34,9 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 		found = append(found, Drift{Address: r.Address, Kind: k, Detail: detail})
 	}
 	d := Diagnose(r, l, w)
+	if d.Reason == ReasonElsewhere && w.Shared {
+		return nil // it is for another machine to tell
+	}
 	diagnosed := func(k DriftKind) {
 		found = append(found, Drift{Address: r.Address, Kind: k, Detail: d.Detail, Remedy: d.Remedy})
 	}

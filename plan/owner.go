@@ -11,7 +11,15 @@ import (
 func elsewhere(r session.Record, w session.World) (d Diagnosis, ok bool) {
 	o, here := r.Owner, w.Here
 	d = Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonElsewhere}
-	switch o.Differs(here) {
+	differs := o.Differs(here)
+	if w.Shared && differs != session.SameOwner && differs != session.Restarted {
+		d.Detail = "on " + o.Host
+		if differs != session.OtherHost {
+			d.Detail += ":" + o.DataDir
+		}
+		return d, true
+	}
+	switch differs {
 	case session.OtherHost:
 		d.Detail = fmt.Sprintf("started on host %s, and this is %s", o.Host, here.Host)
 		d.Remedy = session.Remedy{Code: session.RemedyOtherHost, Address: r.Address, Host: o.Host}

@@ -142,6 +142,7 @@ type World struct {
 	At     time.Time
 	BootID string
 	Here   Owner // of what is started now; the zero value differs from none
+	Shared bool  // other machines change the state, too
 	// Runtimes has each engine (RuntimeSpec.Engine) that was asked: nil, or why it did
 	// not answer.
 	Runtimes  map[string]error

@@ -95,7 +95,13 @@ func (e *Engine) locked(ctx context.Context, act func(*state.Store, apply.Applie
 	if err := layout.MakeDataDir(e.Applier.DataDir); err != nil {
 		return apply.Tally{}, err
 	}
-	store, err := state.Open(ctx, e.StatePath, e.Project, e.Version, e.Who, e.LockWait, e.Applier.OutputsDir)
+	open := e.Open
+	if open == nil {
+		open = func(ctx context.Context) (*state.Store, error) {
+			return state.Open(ctx, e.StatePath, e.Project, e.Version, e.Who, e.LockWait, e.Applier.OutputsDir)
+		}
+	}
+	store, err := open(ctx)
 	if err != nil {
 		return apply.Tally{}, err
 	}

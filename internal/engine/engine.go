@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -24,6 +25,13 @@ type Engine struct {
 	LockWait  time.Duration // how long to wait for the lock
 	Keep      time.Duration // age limit of the sessions' histories; 0: none
 	Here      session.Owner // of new sessions; zero: not known
+
+	// Shared says that other machines change the state, too.
+	Shared bool
+	// Open locks and opens the state. Nil: the state file.
+	Open func(context.Context) (*state.Store, error)
+	// Restarts returns what another machine knows of a session's restarts. It may be nil.
+	Restarts func(session.Record) []health.Moment
 
 	// Check refuses a state that must not be used from here. A nil Check accepts all.
 	Check func(state.State) error
@@ -73,7 +81,7 @@ func (e *Engine) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 		}
 		w.Writer = e.writer(st)
 		p := e.decide(ctx, st, w, q, false)
-		e.restarts.annotate(&p, w, e.Applier.Folder)
+		e.annotate(&p, w)
 		addTexts(&p, e.Applier.Blobs)
 		serial, err := state.Serial(e.StatePath)
 		if err != nil {
@@ -161,7 +169,7 @@ func (e *Engine) world(ctx context.Context, st state.State, q Request) session.W
 // observer returns the Observer for a request. What was imported before is on record.
 func (e *Engine) observer(st state.State, q Request) Observer {
 	o := e.Observer
-	o.Runtime, o.Imports, o.here = e.runtimes(st.Lineage), map[string]session.RuntimeSpec{}, e.Here
+	o.Runtime, o.Imports, o.here, o.shared = e.runtimes(st.Lineage), map[string]session.RuntimeSpec{}, e.Here, e.Shared
 	for _, i := range q.Imports {
 		if slices.ContainsFunc(st.Sessions, func(rec session.Record) bool { return rec.Address == i.To }) {
 			continue

@@ -55,7 +55,7 @@ func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{})
 // planHub plans within the limits of the hub. It asks for the secrets of each start once:
 // a start that is held for a missing one can make room for another.
 func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan {
-	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder), map[session.Address]string{}
+	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder, e.Moments), map[session.Address]string{}
 	asked := map[session.Address]bool{}
 	x := e.input(st, w, recordedSpecs(st))
 	x.ByHand, x.Options.MaxRunning, x.Doing, x.Hub = true, in.MaxRunning, in.Doing, &in.Hub
@@ -96,6 +96,18 @@ type restartHistories struct {
 	all map[string]*restartHistory // by the session's folder
 }
 
+// Moments returns what counts for the restarts of a session: what its history here says, and
+// what another machine knows.
+func (e *Engine) Moments(r session.Record) []health.Moment {
+	all := e.restarts.moments(e.Applier.Folder(r))
+	if e.Restarts == nil {
+		return all
+	}
+	all = append(all, e.Restarts(r)...)
+	slices.SortStableFunc(all, func(a, b health.Moment) int { return a.At.Compare(b.At) })
+	return slices.CompactFunc(all, func(a, b health.Moment) bool { return a.At.Equal(b.At) && a.What == b.What })
+}
+
 type restartHistory struct {
 	tail    *history.Tail
 	moments []health.Moment
@@ -124,7 +136,7 @@ func (h *restartHistories) moments(folder string) []health.Moment {
 
 // counts returns how often the hub has started each session that it may have to act on.
 // It forgets the histories of sessions that are not on record.
-func (h *restartHistories) counts(records []session.Record, w session.World, in HubInput, folder func(session.Record) string) map[session.Address]health.Count {
+func (h *restartHistories) counts(records []session.Record, w session.World, in HubInput, folder func(session.Record) string, moments func(session.Record) []health.Moment) map[session.Address]health.Count {
 	lives := byRun(w)
 	counts, folders := map[session.Address]health.Count{}, make(map[string]bool, len(records))
 	for _, rec := range records {
@@ -135,7 +147,7 @@ func (h *restartHistories) counts(records []session.Record, w session.World, in 
 		if settled && !sick && (l != nil && l.Liveness == session.Alive || plan.Desired(rec) == session.Stopped) {
 			continue
 		}
-		counts[rec.Address] = countRestarts(rec, l, w, h.moments(folder(rec)))
+		counts[rec.Address] = countRestarts(rec, l, w, moments(rec))
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,14 +167,14 @@ func byRun(w session.World) map[string]*session.Live {
 }
 
 // annotate adds to a person's plan how often the hub has restarted sessions.
-func (h *restartHistories) annotate(p *plan.Plan, w session.World, folder func(session.Record) string) {
+func (e *Engine) annotate(p *plan.Plan, w session.World) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Action != plan.Restart || c.Before == nil || c.Live != nil && c.Live.Liveness == session.Alive {
 			continue
 		}
 		policy := c.Before.Spec.Restart
-		if n := countRestarts(*c.Before, c.Live, w, h.moments(folder(*c.Before))).Used(policy, w.At); n > 0 {
+		if n := countRestarts(*c.Before, c.Live, w, e.Moments(*c.Before)).Used(policy, w.At); n > 0 {
 			c.Detail += fmt.Sprintf("; the hub has restarted it %d of %d times", n, policy.Attempts)
 		}
 	}

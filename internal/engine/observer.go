@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -42,6 +43,7 @@ type Observer struct {
 	Now     func() time.Time
 
 	here    session.Owner     // of World.Here
+	shared  bool              // World.Shared
 	started map[string]answer // runtimes that were asked already, by engine
 }
 
@@ -49,9 +51,13 @@ type Observer struct {
 // with screens only on request. What could not be read has its error in World.Runtimes
 // or in a Checkout, of a workspace or of a repository's own path.
 func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []session.Record, screens bool) session.World {
+	if o.shared {
+		recorded = slices.DeleteFunc(slices.Clone(recorded), func(r session.Record) bool { return !sharedstate.Mine(r.Owner, o.here) })
+	}
 	w := session.World{
 		At:        o.Now(),
 		Here:      o.here,
+		Shared:    o.shared,
 		BootID:    o.BootID(),
 		Runtimes:  map[string]error{},
 		Worktrees: map[string][]session.Held{},

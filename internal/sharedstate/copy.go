@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,16 +26,24 @@ import (
 type Copy struct {
 	Path    string // of the state file
 	Backend backend.Backend
-	Name    string // of the backend, for people: without credentials
+	Name    string            // of the backend, for people: without credentials
+	Config  map[string]string // see Mark
 	Blobs   state.Blobs
 	Owner   session.Owner // of what this process starts
 	Project string
 	Version string // of agentform
 	Outputs string // directory of the sessions' directories; empty: in the data directory
 	Log     *slog.Logger
-	// Restarts returns what counts for the restarts of a session that this machine owns. It
-	// may be nil.
-	Restarts func(session.Record) []health.Moment
+
+	mu       sync.Mutex
+	restarts map[string][]health.Moment // as they were read last, by the session's id
+}
+
+// Restarts returns what counts for the restarts of a session, as it was read last.
+func (c *Copy) Restarts(r session.Record) []health.Moment {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.restarts[r.ID]
 }
 
 // Mine reports whether a session with that owner is for here to see and change.
@@ -90,6 +99,9 @@ func (c *Copy) check() (Mark, error) {
 	if err != nil {
 		return m, err
 	}
+	c.mu.Lock()
+	c.restarts = m.Restarts
+	c.mu.Unlock()
 	if m.Backend == "" {
 		serial, err := state.Serial(c.Path)
 		if err != nil {
@@ -125,7 +137,7 @@ func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) 
 			return m, err
 		}
 	}
-	next := Mark{Backend: c.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts}
+	next := Mark{Backend: c.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts, Config: c.Config}
 	if have.Serial != m.Serial && have.Serial > 0 { // this machine has changes that were not sent
 		d.Sessions = c.merge(d.Sessions, have.Sessions)
 		d.Serial = max(d.Serial, have.Serial) + 1
@@ -158,15 +170,25 @@ func (c *Copy) merge(read, here []session.Record) []session.Record {
 	return merged
 }
 
+// Opening says how a shared state is opened.
+type Opening struct {
+	Who  state.Holder
+	Wait time.Duration // for the locks
+	// Waiting is called while somebody else has the backend's lock. It may be nil.
+	Waiting func(backend.Info)
+	// Restarts returns what counts for the restarts of a session of this machine. It may be
+	// nil: as it was read.
+	Restarts func(session.Record) []health.Moment
+}
+
 // Open locks the shared state and the copy, brings the copy up to date, and opens it. What is
-// written to it is sent, and closing it unlocks the shared state. Open waits for both locks
-// until wait has passed, and calls waiting while somebody else has the first. The error is a
-// *LockedError or a *state.LockedError then.
-func (c *Copy) Open(ctx context.Context, who state.Holder, wait time.Duration, waiting func(backend.Info)) (*state.Store, error) {
+// written to it is sent, and closing it unlocks the shared state. The error is a *LockedError
+// or a *state.LockedError if somebody else has a lock.
+func (c *Copy) Open(ctx context.Context, o Opening) (*state.Store, error) {
 	if _, err := c.check(); err != nil {
 		return nil, err
 	}
-	hold, err := backend.Acquire(ctx, c.Backend, c.info(who), wait, waiting)
+	hold, err := backend.Acquire(ctx, c.Backend, c.info(o.Who), o.Wait, o.Waiting)
 	var held *backend.HeldError
 	if errors.As(err, &held) {
 		return nil, &LockedError{c.Name, held.Holder}
@@ -174,15 +196,15 @@ func (c *Copy) Open(ctx context.Context, who state.Holder, wait time.Duration, w
 	if err != nil {
 		return nil, &UnreachableError{c.Name, err}
 	}
-	store, err := c.opened(ctx, hold, who, wait)
+	store, err := c.opened(ctx, hold, o)
 	if err != nil {
 		return nil, errors.Join(err, release(hold))
 	}
 	return store, nil
 }
 
-func (c *Copy) opened(ctx context.Context, hold *backend.Hold, who state.Holder, wait time.Duration) (*state.Store, error) {
-	store, err := c.open(ctx, who, wait)
+func (c *Copy) opened(ctx context.Context, hold *backend.Hold, o Opening) (*state.Store, error) {
+	store, err := c.open(ctx, o.Who, o.Wait)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +215,7 @@ func (c *Copy) opened(ctx context.Context, hold *backend.Hold, who state.Holder,
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	store.Follow(&sender{copy: c, hold: hold, store: store, mark: m, prompts: map[string]string{}})
+	store.Follow(&sender{copy: c, hold: hold, restarts: o.Restarts, store: store, mark: m, prompts: map[string]string{}})
 	return store, nil
 }
 

@@ -20,6 +20,8 @@ type Mark struct {
 	// serial has changes that were not sent.
 	Serial   uint64                     `json:"serial"`
 	Restarts map[string][]health.Moment `json:"restarts,omitempty"` // by the session's id
+	// Config are the settings of the backend that init was given, besides the manifest's.
+	Config map[string]string `json:"config,omitempty"`
 }
 
 // MarkOf returns the path of the mark of the state file at path.

@@ -15,6 +15,8 @@ import (
 const (
 	sendEvery   = time.Second      // while a command writes
 	sendTimeout = 30 * time.Second // of one write
+	// mostMoments of one session are sent: more than any budget of restarts counts.
+	mostMoments = 256
 )
 
 // sender sends what is written to an open copy. It implements state.Follower.
@@ -22,6 +24,8 @@ type sender struct {
 	copy  *Copy
 	hold  *backend.Hold
 	store *state.Store
+	// restarts is that of Opening.
+	restarts func(session.Record) []health.Moment
 
 	mu    sync.Mutex
 	timer *time.Timer // of the next send; nil: none is due
@@ -95,7 +99,7 @@ func (s *sender) send(serial uint64, last bool) error {
 	if err != nil {
 		return err
 	}
-	s.mark = Mark{Backend: s.copy.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts}
+	s.mark = Mark{Backend: s.copy.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts, Config: s.copy.Config}
 	return writeMark(s.copy.Path, s.mark)
 }
 
@@ -127,8 +131,9 @@ func (s *sender) restartsOf(sessions []session.Record) map[string][]health.Momen
 	all := map[string][]health.Moment{}
 	for _, r := range sessions {
 		moments := s.mark.Restarts[r.ID]
-		if Mine(r.Owner, s.copy.Owner) && s.copy.Restarts != nil {
-			moments = s.copy.Restarts(r)
+		if Mine(r.Owner, s.copy.Owner) && s.restarts != nil {
+			moments = s.restarts(r)
+			moments = moments[max(0, len(moments)-mostMoments):]
 		}
 		if len(moments) > 0 {
 			all[r.ID] = moments

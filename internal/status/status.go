@@ -50,7 +50,11 @@ func Of(k Input) api.Session {
 		PR: detection.PR, Health: k.health(detection.Activity), Until: wire.UTCOrNil(detection.Until), Signal: detection.Source,
 	}
 	s.Transcripts.Screen = k.Transcript
-	if c := k.Changes; c != nil {
+	elsewhere := k.Record != nil && k.Diagnosis.Reason == plan.ReasonElsewhere
+	if elsewhere {
+		s.Host = k.Record.Owner.Host
+	}
+	if c := k.Changes; c != nil && !elsewhere {
 		s.Changes = &api.Changes{Added: c.Added, Removed: c.Removed, Untracked: c.Untracked, Ahead: c.Ahead, Base: c.Base, CountedAt: wire.UTC(c.At)}
 	}
 	if s.State == session.StateRunning {

@@ -71,6 +71,10 @@ func Text(x api.Session, now time.Time) string {
 		if x.Until != nil {
 			return word + " until " + clock(*x.Until, now)
 		}
+	case string(session.StateUnknown):
+		if x.Host != "" {
+			return word + " (on " + x.Host + ")"
+		}
 	case "queued":
 		return word + " " + ordinal(*x.Queue)
 	case "exited", "failed", "error":

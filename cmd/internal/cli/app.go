@@ -23,6 +23,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -77,6 +78,8 @@ type app struct {
 	opened   *project.Options // see options
 	project  *project.Project // see open
 	document bool             // the command's JSON reports the manifest's problems
+	ctx      context.Context  // of the command, for pull
+	pulled   *error           // see pull; nil: not yet
 }
 
 // withoutJSON are the commands that refuse --json.
@@ -100,7 +103,7 @@ type globals struct {
 
 func (a *app) setup(c *cobra.Command, _ []string) error {
 	g := &a.globals
-	a.command = c.CommandPath()
+	a.command, a.ctx = c.CommandPath(), c.Context()
 	if err := a.level.UnmarshalText([]byte(g.logLevel)); err != nil {
 		return usageError{c.CommandPath(), fmt.Errorf("--log-level %q: must be debug, info, warn or error", g.logLevel)}
 	}
@@ -202,6 +205,7 @@ func (a *app) options() project.Options {
 	a.opened = &project.Options{
 		Dir: a.env.Dir, Files: g.files, Vars: g.vars, StateFile: g.stateFile, Environ: a.env.Environ, Version: a.env.Version,
 		Command: a.command, Parallelism: g.parallelism, LockTimeout: g.lockTimeout, Log: a.log,
+		Waiting: a.waiting(),
 	}
 	return *a.opened
 }
@@ -228,6 +232,9 @@ func (a *app) openRecorded(typed []string) (*project.Project, state.State, error
 	o.SettingsOnly = true
 	p := project.Open(o)
 	s, err := state.ReadNamed(p.State, typed...)
+	if err == nil {
+		err = a.pull(p)
+	}
 	unknown := func(word string) bool {
 		return !slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return word == string(r.Address) || word == r.Address.Short() })
 	}
@@ -247,12 +254,15 @@ func (a *app) openManifest() (*project.Project, error) {
 	if session.HasErrors(p.Problems) {
 		return nil, outcome(exitError)
 	}
-	return p, nil
+	return p, a.pull(p)
 }
 
 // openState reads the state. Without one, the manifest's errors are the error.
 func (a *app) openState() (*project.Project, state.State, error) {
 	p := a.open()
+	if err := a.pull(p); err != nil {
+		return nil, state.State{}, err
+	}
 	s, err := state.Read(p.State)
 	if errors.Is(err, state.ErrNone) {
 		if _, err = a.openManifest(); err != nil {
@@ -272,6 +282,9 @@ func (a *app) openOptional() (*project.Project, state.State, error) {
 		if _, err := a.openManifest(); err != nil {
 			return nil, state.State{}, err
 		}
+	}
+	if err := a.pull(p); err != nil {
+		return nil, state.State{}, err
 	}
 	s, err := state.Read(p.State)
 	if err == nil || errors.Is(err, state.ErrNone) {
@@ -351,8 +364,9 @@ func report(a *app, err error) int {
 
 func codeOf(err error) int {
 	var locked *state.LockedError
+	var shared *sharedstate.LockedError
 	switch {
-	case errors.As(err, &locked):
+	case errors.As(err, &locked), errors.As(err, &shared):
 		return exitLocked
 	case errors.Is(err, apply.ErrInterrupted), errors.Is(err, context.Canceled):
 		return exitInterrupted

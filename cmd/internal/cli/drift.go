@@ -106,6 +106,9 @@ func openForDrift(a *app, offline bool) (*project.Project, state.State, error) {
 	} else if session.HasErrors(p.Problems) && len(p.Manifest.Files) > 0 {
 		a.warn(p.Problems)
 	}
+	if err := a.pull(p); err != nil {
+		return nil, state.State{}, err
+	}
 	s, err := state.Read(p.State)
 	if errors.Is(err, state.ErrNone) {
 		err = fmt.Errorf("no state to compare with: %s does not exist\nagentform apply creates it; run this in the project's directory (-C DIR), or give another state with --state FILE", p.State)
@@ -150,12 +153,17 @@ func recordedOrDeclared(p *project.Project, s state.State) []session.Spec {
 
 func driftOf(made plan.Plan) view.DriftReport {
 	report := view.DriftReport{Serial: made.Serial, At: made.At}
-	ambiguous := map[session.Address]bool{}
+	ambiguous, drifted := map[session.Address]bool{}, map[session.Address]bool{}
+	for _, d := range made.Drift {
+		drifted[d.Address] = true
+	}
 	var strays []view.DriftItem
 	for _, c := range made.Changes {
 		ambiguous[c.Address] = c.Reason == plan.ReasonAmbiguous
 		switch {
 		case c.Reason == plan.ReasonNotTargeted:
+		case c.Reason == plan.ReasonElsewhere && !drifted[c.Address]:
+			report.Elsewhere++
 		case c.Before != nil:
 			report.Sessions = append(report.Sessions, c.Address)
 		case c.Live != nil:

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/cmd/internal/backends"
 	"github.com/agentform/agentform/cmd/internal/secret"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/activity"
@@ -23,6 +24,10 @@ import (
 // Hub returns the configuration of the project's hub.
 func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 	looks, clones, reader := git.NewLookCache(), git.NewCloneLookCache(), p.Activity()
+	wakers := []hub.Waker{&hub.Processes{}, &hub.Files{}}
+	if p.Stored.Shared() {
+		wakers = append(wakers, puller{p.Stored, log})
+	}
 	return hub.Config{
 		Project: p.Manifest.Project, DataDir: p.Manifest.DataDir,
 		Open: func(by string) *engine.Engine {
@@ -42,7 +47,7 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 		MaxRunning: p.MaxRunning,
 		AtOnce:     min(hub.DefaultAtOnce, p.Parallelism),
 		Notify:     n.Send,
-		Wakers:     []hub.Waker{&hub.Processes{}, &hub.Files{}},
+		Wakers:     wakers,
 		Log:        log,
 	}
 }
@@ -108,4 +113,42 @@ func (p *Project) TryNotify(ctx context.Context, b config.Notify) error {
 	return n.Deliver(ctx, target(b), notify.Event{
 		Event: notify.Test, Time: time.Now(), Project: p.Manifest.Project, Detail: "This is a test of agentform doctor --notify.",
 	})
+}
+
+// pullEvery is how old a hub's copy of a shared state may be.
+const pullEvery = 15 * time.Second
+
+// puller brings the copy of a shared state up to date and wakes the hub when it has changed.
+type puller struct {
+	stored *backends.State
+	log    *slog.Logger
+}
+
+// Watch implements hub.Waker.
+func (puller) Watch(hub.Watched) {}
+
+// Run implements hub.Waker.
+func (x puller) Run(ctx context.Context, wake func()) error {
+	var failing error
+	for seen := uint64(0); ; {
+		err := x.stored.Pull(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && (failing == nil || failing.Error() != err.Error()):
+			x.log.Warn("the shared state is not up to date: sessions of this machine are supervised all the same, and nothing is started", "error", err)
+		case err == nil && failing != nil:
+			x.log.Info("the shared state is up to date again")
+		}
+		failing = err
+		if serial, err := state.Serial(x.stored.Path); err == nil && serial != seen {
+			seen = serial
+			wake()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pullEvery):
+		}
+	}
 }

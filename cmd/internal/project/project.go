@@ -21,16 +21,18 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/backends"
 	"github.com/agentform/agentform/cmd/internal/owner"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/secret"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/environ"
-	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/server"
+	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/plan"
@@ -52,6 +54,8 @@ type Options struct {
 	Log         *slog.Logger
 	// SettingsOnly reads no more of the manifest than where the state is.
 	SettingsOnly bool
+	// Waiting is called while somebody else has the lock of a shared state. It may be nil.
+	Waiting func(backend.Info)
 }
 
 // Project is an open project.
@@ -60,6 +64,7 @@ type Project struct {
 	Manifest *config.Manifest // without sessions where Problems has an error
 	Problems []session.Diagnostic
 	State    string // the path of the state
+	Stored   *backends.State
 	Secrets  *secret.Store
 	Scope    []string // the command that starts a tmux server; see service.Scope
 	Moving   bool     // accept a state whose project was moved: it is being repaired
@@ -94,6 +99,7 @@ func Open(o Options) *Project {
 		},
 	})
 	locate(m)
+	p.Stored = &backends.State{Path: p.State, Manifest: m, Environ: o.Environ, Owner: p.Owner, Version: o.Version, Log: o.Log, Waiting: o.Waiting}
 	p.Problems, p.Secrets = problems, secret.New(o.Environ, m.Root, m.Secrets)
 	p.Parallelism = cmp.Or(o.Parallelism, m.Parallelism)
 	if p.MaxRunning = m.MaxRunning; p.MaxRunning <= 0 {
@@ -108,6 +114,9 @@ func (p *Project) Owner() session.Owner { return p.owner() }
 
 // Check refuses a state that may not be used from here.
 func (p *Project) Check(s state.State) error {
+	if p.Stored.Shared() {
+		s.Sessions = slices.DeleteFunc(slices.Clone(s.Sessions), func(r session.Record) bool { return !sharedstate.Mine(r.Owner, p.Owner()) })
+	}
 	err := owner.Check(p.Owner(), p.Manifest.Project, s)
 	if p.Moving && owner.Moved(err, true) {
 		return nil
@@ -234,10 +243,7 @@ func (p *Project) Lock(ctx context.Context) (*state.Store, error) {
 	if err := p.Check(state.State{}); err != nil { // before anything is written
 		return nil, err
 	}
-	if err := layout.MakeDataDir(p.Manifest.DataDir); err != nil {
-		return nil, err
-	}
-	store, err := state.Open(ctx, p.State, p.Manifest.Project, p.Version, p.Who(), p.LockTimeout, p.Manifest.OutputsDir)
+	store, err := p.Stored.Open(ctx, p.Who(), p.LockTimeout, nil)
 	if err != nil {
 		return nil, err
 	}

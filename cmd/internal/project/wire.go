@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,7 +49,7 @@ func (p *Project) Reconciler(why Purpose) *engine.Engine {
 
 func (p *Project) reconciler(why Purpose) *engine.Engine {
 	m, who := p.Manifest, p.Who()
-	return &engine.Engine{
+	e := &engine.Engine{
 		Project: m.Project, StatePath: p.State, Version: p.Version,
 		Here: p.Owner(), Check: p.Check,
 		Who: who, LockWait: p.LockTimeout, Keep: m.HistoryKeep.D(),
@@ -83,6 +84,13 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 			By:          who.User,
 		},
 	}
+	e.Open = func(ctx context.Context) (*state.Store, error) {
+		return p.Stored.Open(ctx, who, p.LockTimeout, e.Moments)
+	}
+	if e.Shared = p.Stored.Shared(); e.Shared {
+		e.Restarts = p.Stored.Restarts
+	}
+	return e
 }
 
 // Runtime opens the runtime that a session names.

@@ -27,6 +27,7 @@ type DriftReport struct {
 	Sessions  []session.Address // what was compared, in the order of addresses
 	Offline   bool              // the state was compared with the manifest
 	Ignored   int               // sessions that were left out by name
+	Elsewhere int               // sessions of other machines, which were not compared
 	Complete  bool              // everything was inspected; never so offline
 	Items     []DriftItem       // in an order that is the same for the same drift
 	Problems  []session.Diagnostic
@@ -98,6 +99,9 @@ func (r DriftReport) Verdict() string {
 	missed, ignored := "", ""
 	if r.Ignored > 0 {
 		ignored = fmt.Sprintf(" %d ignored.", r.Ignored)
+	}
+	if r.Elsewhere > 0 {
+		ignored += fmt.Sprintf(" %d on other machines, not compared.", r.Elsewhere)
 	}
 	if !r.Complete {
 		missed = " Not everything could be inspected."

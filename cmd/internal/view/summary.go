@@ -60,10 +60,16 @@ func nothingToDo(p plan.Plan) string {
 	if p.Options.Destroy {
 		return "No changes. There is nothing to destroy."
 	}
-	n, unknown := 0, 0
+	n, unknown, elsewhere := 0, 0, 0
+	drifted := map[session.Address]bool{}
+	for _, d := range p.Drift {
+		drifted[d.Address] = true
+	}
 	for _, c := range p.Changes {
 		switch {
 		case c.After == nil || c.Reason == plan.ReasonNotTargeted:
+		case c.Reason == plan.ReasonElsewhere && !drifted[c.Address]:
+			elsewhere++
 		case c.State == session.StateUnknown:
 			unknown++
 		default:
@@ -81,7 +87,10 @@ func nothingToDo(p plan.Plan) string {
 		matches = "No changes. 1 session matches the manifest"
 	}
 	if unknown > 0 {
-		return fmt.Sprintf("%s, %d could not be inspected.", matches, unknown)
+		matches += fmt.Sprintf(", %d could not be inspected", unknown)
+	}
+	if elsewhere > 0 {
+		matches += fmt.Sprintf(", %d on other machines", elsewhere)
 	}
 	return matches + "."
 }

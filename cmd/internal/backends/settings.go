@@ -1,0 +1,84 @@
+package backends
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/backend/http"
+	"github.com/agentform/agentform/internal/environ"
+)
+
+// Backend returns the backend that a manifest declares, and its name for people. given are
+// the settings of --backend-config.
+func Backend(ctx context.Context, m *config.Manifest, given map[string]string, env environ.Vars) (backend.Backend, string, error) {
+	v := settings(values(m.Backend, given, env))
+	open := map[string]func() (backend.Backend, string, error){
+		"http": func() (backend.Backend, string, error) { return v.http(m.Backend.Headers) },
+	}[m.Backend.Kind]
+	b, name, err := open()
+	if err != nil {
+		r := m.Backend.Range
+		return nil, "", fmt.Errorf("%s:%d: backend %q: %w", r.Filename, r.Start.Line, m.Backend.Kind, err)
+	}
+	return b, name, nil
+}
+
+// settings are those of a backend, by name, as text.
+type settings map[string]string
+
+// require reports those of the settings that are not set.
+func (v settings) require(names ...string) error {
+	var errs []error
+	for _, name := range names {
+		if v[name] == "" {
+			errs = append(errs, fmt.Errorf("%s is not set: write it into the block, or give it with agentform init --backend-config=%[1]s=…", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (v settings) whole(name string, otherwise int) int {
+	n, err := strconv.Atoi(v[name])
+	if err != nil {
+		return otherwise
+	}
+	return n
+}
+
+func (v settings) http(headers map[string]string) (backend.Backend, string, error) {
+	if err := v.require("address"); err != nil {
+		return nil, "", err
+	}
+	d := http.Defaults()
+	b, err := http.New(http.Settings{
+		Address: v["address"], LockAddress: v["lock_address"], UnlockAddress: cmp.Or(v["unlock_address"], v["lock_address"]),
+		UpdateMethod: cmp.Or(v["update_method"], d.UpdateMethod), LockMethod: cmp.Or(v["lock_method"], d.LockMethod),
+		UnlockMethod: cmp.Or(v["unlock_method"], d.UnlockMethod),
+		Username:     v["username"], Password: v["password"], Headers: headers,
+		RetryMax:               v.whole("retry_max", d.RetryMax),
+		RetryWaitMin:           time.Duration(v.whole("retry_wait_min", int(d.RetryWaitMin/time.Second))) * time.Second,
+		RetryWaitMax:           time.Duration(v.whole("retry_wait_max", int(d.RetryWaitMax/time.Second))) * time.Second,
+		SkipCertVerification:   v["skip_cert_verification"] == "true",
+		ClientCertificatePEM:   v["client_certificate_pem"],
+		ClientPrivateKeyPEM:    v["client_private_key_pem"],
+		ClientCACertificatePEM: v["client_ca_certificate_pem"],
+	})
+	return b, withoutPassword(v["address"]), err
+}
+
+// withoutPassword returns a URL without user and password.
+func withoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "URL"
+	}
+	u.User = nil
+	return u.String()
+}

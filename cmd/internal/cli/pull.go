@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/sharedstate"
+	"github.com/agentform/agentform/session"
+)
+
+// deciding are the commands that need the shared state as it is now: others go on with the
+// copy if the backend is not reached. Those that change sessions lock it and read it then.
+var deciding = []string{"plan", "drift", "apply", "destroy", "state", "land", "prune"}
+
+// withCopy are the commands that act on sessions of this machine, and ask no backend.
+var withCopy = []string{"attach", "send", "answer", "capture", "path", "exec", "logs", "events", "diff", "services", "serve", "doctor", "next", "validate", "graph", "explain", "output"}
+
+// pull brings the copy of a shared state up to date, once.
+func (a *app) pull(p *project.Project) error {
+	if a.pulled != nil {
+		return *a.pulled
+	}
+	words := strings.Fields(a.command + " ?")
+	if p.Stored.Shared() && slices.Contains(withCopy, words[1]) {
+		return nil
+	}
+	err := p.Stored.Pull(a.ctx)
+	var unreachable *sharedstate.UnreachableError
+	if errors.As(err, &unreachable) && !slices.Contains(deciding, words[1]) {
+		a.warn([]session.Diagnostic{{Severity: session.Warning, Summary: "the shared state was not read",
+			Detail: err.Error() + "\nthis is what this machine knew last"}})
+		err = nil
+	}
+	a.pulled = &err
+	return err
+}
+
+// waiting returns what tells a person who has the lock of the shared state: at once, and
+// again every ten seconds.
+func (a *app) waiting() func(backend.Info) {
+	var told time.Time
+	return func(i backend.Info) {
+		if time.Since(told) < 10*time.Second {
+			return
+		}
+		told = time.Now()
+		fmt.Fprintf(a.env.Stderr, "Waiting for the state's lock.\n%s\n", sharedstate.Describe(i, told))
+	}
+}
