@@ -16,13 +16,6 @@ type Backend struct {
 	Range   session.Range
 }
 
-// Encryption is an encryption block.
-type Encryption struct {
-	Recipients   []string
-	IdentityFile string `json:",omitempty"` // absolute
-	Range        session.Range
-}
-
 func readBackend(l *loader, settings *expr.Block) *Backend {
 	if len(settings.Blocks["backend"]) == 0 {
 		return nil
@@ -59,28 +52,6 @@ func readBackend(l *loader, settings *expr.Block) *Backend {
 	return found
 }
 
-func readEncryption(l *loader, settings *expr.Block) *Encryption {
-	if len(settings.Blocks["encryption"]) == 0 {
-		return nil
-	}
-	b := settings.Blocks["encryption"][0]
-	l.checkAll(b, inProject)
-	d := l.reader(l.ctx)
-	found := &Encryption{Range: rangeOf(b.Def)}
-	if !d.Words(b, "recipients", &found.Recipients) {
-		d.Require(b, "recipients", `recipients = ["age1…"]`)
-	}
-	var path string
-	if d.Word(b, "identity_file", &path) {
-		full, err := d.l.Resolve(path, d.l.Root)
-		if err != nil {
-			d.Fail(b.Attr("identity_file"), "Invalid path", "%q: %s.", path, err)
-		}
-		found.IdentityFile = full
-	}
-	return found
-}
-
 // BackendAttributes returns the names of the attributes of a kind of backend; nil: there is
 // no such kind.
 func BackendAttributes(kind string) []string { return backendShape().kinds[kind].names() }
@@ -111,34 +82,6 @@ func backendShape() shape {
 					{Name: "client_ca_certificate_pem", Kind: aText, DefaultWords: "the system's", Doc: "The certificates that the server's must be signed by."},
 				},
 			},
-			"s3": {
-				doc: "An object in S3 or a store that speaks its protocol. Credentials come as AWS' tools find them. See [s3](backends/s3.md).",
-				attrs: []attribute{
-					{Name: "bucket", Kind: aText, Doc: "The bucket."},
-					{Name: "key", Kind: aText, Doc: "The object's name. The lock is beside it: `KEY.lock`."},
-					{Name: "region", Kind: aText, DefaultWords: "`AWS_REGION`", Doc: "The region."},
-					{Name: "endpoint", Kind: aText, DefaultWords: "AWS'", Doc: "The URL of another store."},
-					{Name: "profile", Kind: aText, DefaultWords: "`AWS_PROFILE`", Doc: "The profile in AWS' files of credentials."},
-					{Name: "use_path_style", Kind: aFlag, Default: "false", Doc: "Puts the bucket's name into the path of URLs."},
-				},
-			},
-			"pg": {
-				doc: "A PostgreSQL database. See [pg](backends/pg.md).",
-				attrs: []attribute{
-					{Name: "conn_str", Kind: aText, DefaultWords: "`AGENTFORM_PG_CONN_STR`, then libpq's variables", Doc: "The connection, as a URL or `name=value`. Leave the password to `PGPASSWORD` or a `.pgpass` file."},
-					{Name: "schema", Kind: aText, Default: `"agentform"`, Doc: "The schema of its tables, which it creates."},
-				},
-			},
-		},
-	}
-}
-
-func encryptionShape() shape {
-	return shape{
-		doc: "Encrypts the state in the backend with [age](https://age-encryption.org).",
-		attrs: []attribute{
-			{Name: "recipients", Kind: someTexts, Required: true, Doc: "The public keys that it is encrypted to: `age1…`."},
-			{Name: "identity_file", Kind: aPath, DefaultWords: "`AGENTFORM_AGE_IDENTITY`", Doc: "A file with a private key, to read it."},
 		},
 	}
 }

@@ -62,10 +62,10 @@ func nativeBlocks(all map[string]shape) []nativeBlock {
 	for _, typ := range slices.Sorted(maps.Keys(all)) {
 		s := all[typ]
 		b := nativeOf(typ, s)
-		b.Repeatable = s.many || len(s.labels) > 0 || s.free || slices.ContainsFunc(s.attrs, func(a attribute) bool { return a.Kind == anAddress })
+		b.Repeatable = s.many || len(s.labels) > 0 && !(len(s.labels) == 1 && s.kinds != nil) || s.free || slices.ContainsFunc(s.attrs, func(a attribute) bool { return a.Kind == anAddress })
 		for _, first := range slices.Sorted(maps.Keys(s.kinds)) {
 			k := nativeOf(typ, s.kinds[first])
-			k.Labels, k.FirstLabel, k.Repeatable = s.labels, first, true
+			k.Labels, k.FirstLabel, k.Repeatable = s.labels, first, len(s.labels) > 1
 			b.Kinds = append(b.Kinds, k)
 		}
 		list = append(list, b)
@@ -119,6 +119,11 @@ func (d definitions) block(path string, s shape) node {
 		for _, first := range slices.Sorted(maps.Keys(s.kinds)) {
 			k, name := s.kinds[first], path+"."+first
 			inner := d.several(name, d.object(name, k.attrs, k.blocks))
+			if len(s.labels) == 1 {
+				inner["description"] = plain(k.doc)
+				kinds[first] = inner
+				continue
+			}
 			kinds[first] = d.several(name+"-named", node{"type": "object", "additionalProperties": inner, "description": plain(k.doc)})
 		}
 		body = d.several(path, node{"type": "object", "properties": kinds, "additionalProperties": false})

@@ -66,9 +66,7 @@ var besides = map[string]map[string]string{
 	"output":              {"value": "1"},
 	"runtimedocker":       {"image": `"agents:1"`},
 	"runtimetmux":         {"socket": `"own"`},
-
-	"agentform.encryption": {"recipients": `["age1"]`},
-	"notify":               {"on": `["done"]`, "command": `["true"]`},
+	"notify":              {"on": `["done"]`, "command": `["true"]`},
 }
 
 // without is what cannot stand next to an attribute.
@@ -104,9 +102,6 @@ func (s seat) manifest(value string) string {
 		others(path)
 	}
 	for _, typ := range s.way {
-		if typ == "encryption" {
-			b.WriteString("backend \"pg\" {\n}\n") // else there is nothing to encrypt
-		}
 		path += "." + typ
 		if typ == "backend" {
 			typ += ` "` + s.first + `"`

@@ -89,7 +89,7 @@ func (b block) play(t *testing.T, w *world) {
 // TestCommandsExist finds the names of commands anywhere in the text.
 func TestCommandsExist(t *testing.T) {
 	bin := build(t)
-	mention := regexp.MustCompile("`agentform ((?:state )?[a-z]+)[^`]*`")
+	mention := regexp.MustCompile("`agentform ((?:state )?[a-z-]+)[^`]*`")
 	seen := map[string]bool{}
 	for _, path := range documents(t) {
 		text, err := os.ReadFile(path)

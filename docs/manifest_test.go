@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "write what is generated in the document
 // schemaBlock is a block of the manifest language, as `agentform schema` has it.
 type schemaBlock struct {
 	Type, Description, Forces string
+	Labels                    []string
 	FirstLabel                string        `json:"first_label"`
 	Kinds                     []schemaBlock `json:"by_first_label"`
 	Attributes                []struct {
@@ -54,9 +55,9 @@ func TestManifestReference(t *testing.T) {
 	tables := map[string]string{"functions": "`" + strings.Join(schema.Native.Functions, "`, `") + "`.\n"}
 	for _, b := range schema.Native.Blocks {
 		switch b.Type {
-		case "session":
+		case "session", "agentform":
 			for _, inner := range b.Blocks {
-				tables["session."+inner.Type] = inner.reference()
+				tables[b.Type+"."+inner.Type] = inner.reference()
 			}
 			b.Blocks = nil
 		case "agent":
@@ -108,7 +109,11 @@ func (b schemaBlock) reference() string {
 		out.WriteString("\n" + head + rows)
 	}
 	for _, k := range b.Kinds {
-		fmt.Fprintf(&out, "\n`%s \"%s\" \"NAME\"`: %s", k.Type, k.FirstLabel, k.reference())
+		header := fmt.Sprintf("%s %q", k.Type, k.FirstLabel)
+		if len(k.Labels) > 1 {
+			header += ` "NAME"`
+		}
+		fmt.Fprintf(&out, "\n`%s`: %s", header, k.reference())
 	}
 	return out.String()
 }

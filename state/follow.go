@@ -10,9 +10,10 @@ type Follower interface {
 	// Allow is asked before a write that says what is about to happen to a session. That
 	// is not written if Allow returns an error.
 	Allow() error
-	// Written is called after each write. If a session was added, Written returns when the
-	// other copy has it, or else an error, and the session is removed again.
-	Written(added bool) error
+	// Written is called after each write, with the serial of the state. If a session was
+	// added, Written returns when the other copy has it, or else an error, and the session is
+	// removed again.
+	Written(serial uint64, added bool) error
 	// Close is called before the state is unlocked.
 	Close() error
 }
@@ -20,18 +21,15 @@ type Follower interface {
 // Follow makes f follow the writes from now on.
 func (s *Store) Follow(f Follower) { s.follow = f }
 
-func (s *Store) written(added bool) error {
+// tell tells the Follower of a write.
+func tell(s *Store, added bool) error {
 	if s.follow == nil {
 		return nil
 	}
-	return s.follow.Written(added)
-}
-
-// Serial returns the serial of the current state.
-func (s *Store) Serial() uint64 {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.head.Serial
+	serial := s.head.Serial
+	s.mu.Unlock()
+	return s.follow.Written(serial, added)
 }
 
 // Reset replaces the state by st, with its serial. The Follower is not called, and no copy of

@@ -176,7 +176,7 @@ func (s *Store) put(r session.Record, leaves session.Address, besides ...change)
 	if err := s.commit(append(besides, change{kept.Address, &row{kept, raw}})...); err != nil {
 		return err
 	}
-	if err := s.written(!known && leaves == ""); err != nil {
+	if err := tell(s, !known && leaves == ""); err != nil {
 		return errors.Join(err, s.commit(change{kept.Address, nil}))
 	}
 	if known && before.ID != kept.ID {
@@ -192,7 +192,7 @@ func (s *Store) Delete(a session.Address) error {
 	if err := s.commit(change{a, nil}); err != nil {
 		return fmt.Errorf("remove %s from state: %w", a, err)
 	}
-	_ = s.written(false)
+	_ = tell(s, false)
 	if known {
 		s.reflect(a, gone)
 	}
@@ -201,30 +201,25 @@ func (s *Store) Delete(a session.Address) error {
 
 // Close waits for a write that is under way, merges a long journal, ends the Follower, and
 // releases the lock.
-func (s *Store) Close() error {
-	var unfollowed error
+func (s *Store) Close() (err error) {
 	if f := s.follow; f != nil {
 		s.follow = nil
-		unfollowed = f.Close()
+		err = f.Close()
 	}
-	return errors.Join(unfollowed, s.close())
-}
-
-func (s *Store) close() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	if s.closed {
-		return nil
+		return err
 	}
 	s.closed = true
 	if j := s.journal.size; j > 0 && (s.whole.Size < smallState || j > s.whole.Size/closingShare) {
 		_, _ = s.writeWhole(s.head, s.rows) // else the journal still has it
 	}
 	s.journal.close()
-	if err := unlock(s.lock); err != nil {
-		return fmt.Errorf("unlock state %s: %w", s.path, err)
+	if unlocked := unlock(s.lock); unlocked != nil {
+		err = errors.Join(err, fmt.Errorf("unlock state %s: %w", s.path, unlocked))
 	}
-	return nil
+	return err
 }
 
 // commit writes the changes durably, together with others that wait.

@@ -81,7 +81,7 @@ func (e *Engine) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 		}
 		w.Writer = e.writer(st)
 		p := e.decide(ctx, st, w, q, false)
-		e.annotate(&p, w)
+		annotate(e, &p, w)
 		addTexts(&p, e.Applier.Blobs)
 		serial, err := state.Serial(e.StatePath)
 		if err != nil {

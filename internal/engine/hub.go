@@ -55,7 +55,7 @@ func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{})
 // planHub plans within the limits of the hub. It asks for the secrets of each start once:
 // a start that is held for a missing one can make room for another.
 func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan {
-	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder, e.Moments), map[session.Address]string{}
+	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder, func(r session.Record) []health.Moment { return Moments(e, r) }), map[session.Address]string{}
 	asked := map[session.Address]bool{}
 	x := e.input(st, w, recordedSpecs(st))
 	x.ByHand, x.Options.MaxRunning, x.Doing, x.Hub = true, in.MaxRunning, in.Doing, &in.Hub
@@ -98,7 +98,7 @@ type restartHistories struct {
 
 // Moments returns what counts for the restarts of a session: what its history here says, and
 // what another machine knows.
-func (e *Engine) Moments(r session.Record) []health.Moment {
+func Moments(e *Engine, r session.Record) []health.Moment {
 	all := e.restarts.moments(e.Applier.Folder(r))
 	if e.Restarts == nil {
 		return all
@@ -167,14 +167,14 @@ func byRun(w session.World) map[string]*session.Live {
 }
 
 // annotate adds to a person's plan how often the hub has restarted sessions.
-func (e *Engine) annotate(p *plan.Plan, w session.World) {
+func annotate(e *Engine, p *plan.Plan, w session.World) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Action != plan.Restart || c.Before == nil || c.Live != nil && c.Live.Liveness == session.Alive {
 			continue
 		}
 		policy := c.Before.Spec.Restart
-		if n := countRestarts(*c.Before, c.Live, w, e.Moments(*c.Before)).Used(policy, w.At); n > 0 {
+		if n := countRestarts(*c.Before, c.Live, w, Moments(e, *c.Before)).Used(policy, w.At); n > 0 {
 			c.Detail += fmt.Sprintf("; the hub has restarted it %d of %d times", n, policy.Attempts)
 		}
 	}

@@ -26,8 +26,8 @@ import (
 type Copy struct {
 	Path    string // of the state file
 	Backend backend.Backend
-	Name    string            // of the backend, for people: without credentials
-	Config  map[string]string // see Mark
+	Name    string // of the backend, for people: without credentials
+	Place   Place  // of the backend
 	Blobs   state.Blobs
 	Owner   session.Owner // of what this process starts
 	Project string
@@ -137,7 +137,7 @@ func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) 
 			return m, err
 		}
 	}
-	next := Mark{Backend: c.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts, Config: c.Config}
+	next := Mark{Backend: c.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts, Place: c.Place}
 	if have.Serial != m.Serial && have.Serial > 0 { // this machine has changes that were not sent
 		d.Sessions = c.merge(d.Sessions, have.Sessions)
 		d.Serial = max(d.Serial, have.Serial) + 1
@@ -176,6 +176,8 @@ type Opening struct {
 	Wait time.Duration // for the locks
 	// Waiting is called while somebody else has the backend's lock. It may be nil.
 	Waiting func(backend.Info)
+	// Anew writes what is here if the backend has lost its state.
+	Anew bool
 	// Restarts returns what counts for the restarts of a session of this machine. It may be
 	// nil: as it was read.
 	Restarts func(session.Record) []health.Moment
@@ -188,13 +190,9 @@ func (c *Copy) Open(ctx context.Context, o Opening) (*state.Store, error) {
 	if _, err := c.check(); err != nil {
 		return nil, err
 	}
-	hold, err := backend.Acquire(ctx, c.Backend, c.info(o.Who), o.Wait, o.Waiting)
-	var held *backend.HeldError
-	if errors.As(err, &held) {
-		return nil, &LockedError{c.Name, held.Holder}
-	}
+	hold, err := c.acquire(ctx, o)
 	if err != nil {
-		return nil, &UnreachableError{c.Name, err}
+		return nil, err
 	}
 	store, err := c.opened(ctx, hold, o)
 	if err != nil {
@@ -209,6 +207,10 @@ func (c *Copy) opened(ctx context.Context, hold *backend.Hold, o Opening) (*stat
 		return nil, err
 	}
 	text, v, m, err := c.read(ctx)
+	var gone *GoneError
+	if o.Anew && errors.As(err, &gone) {
+		m, err = Mark{Backend: c.Name, Place: c.Place}, nil
+	}
 	if err == nil && v != m.Version {
 		m, err = c.take(store, text, v, m)
 	}
@@ -217,6 +219,19 @@ func (c *Copy) opened(ctx context.Context, hold *backend.Hold, o Opening) (*stat
 	}
 	store.Follow(&sender{copy: c, hold: hold, restarts: o.Restarts, store: store, mark: m, prompts: map[string]string{}})
 	return store, nil
+}
+
+// acquire takes the backend's lock.
+func (c *Copy) acquire(ctx context.Context, o Opening) (*backend.Hold, error) {
+	hold, err := backend.Acquire(ctx, c.Backend, c.info(o.Who), o.Wait, o.Waiting)
+	var held *backend.HeldError
+	if errors.As(err, &held) {
+		return nil, &LockedError{c.Name, held.Holder}
+	}
+	if err != nil {
+		return nil, &UnreachableError{c.Name, err}
+	}
+	return hold, nil
 }
 
 func (c *Copy) info(who state.Holder) backend.Info {
@@ -233,4 +248,26 @@ func release(h *backend.Hold) error {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
 	return h.Release(ctx)
+}
+
+// Begin notes the backend and brings the copy up to date.
+func (c *Copy) Begin(ctx context.Context) error {
+	m, err := ReadMark(c.Path)
+	if err != nil {
+		return err
+	}
+	m.Backend, m.Place = c.Name, c.Place
+	if err := writeMark(c.Path, m); err != nil {
+		return err
+	}
+	return c.Pull(ctx)
+}
+
+// Holder returns who has the backend's lock. The error is backend.ErrNone if nobody has.
+func (c *Copy) Holder(ctx context.Context) (backend.Info, error) {
+	i, err := c.Backend.Holder(ctx)
+	if err != nil && !errors.Is(err, backend.ErrNone) {
+		return i, &UnreachableError{c.Name, err}
+	}
+	return i, err
 }

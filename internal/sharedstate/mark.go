@@ -20,8 +20,14 @@ type Mark struct {
 	// serial has changes that were not sent.
 	Serial   uint64                     `json:"serial"`
 	Restarts map[string][]health.Moment `json:"restarts,omitempty"` // by the session's id
-	// Config are the settings of the backend that init was given, besides the manifest's.
-	Config map[string]string `json:"config,omitempty"`
+	Place    Place                      `json:"place"`
+}
+
+// Place is where a backend is, as far as that may be kept on disk: without credentials.
+type Place struct {
+	Kind   string            `json:"kind"`
+	Values map[string]string `json:"values,omitempty"`
+	Given  map[string]string `json:"given,omitempty"` // those of them that init was given
 }
 
 // MarkOf returns the path of the mark of the state file at path.

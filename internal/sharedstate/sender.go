@@ -40,9 +40,9 @@ func (s *sender) Allow() error { return context.Cause(s.hold.Lost()) }
 
 // Written implements state.Follower. Others must know of a new session before it is started:
 // they would start it, too.
-func (s *sender) Written(added bool) error {
+func (s *sender) Written(serial uint64, added bool) error {
 	if added {
-		return s.send(s.store.Serial(), false)
+		return s.send(serial, false)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -51,7 +51,7 @@ func (s *sender) Written(added bool) error {
 			s.mu.Lock()
 			s.timer = nil
 			s.mu.Unlock()
-			_ = s.send(s.store.Serial(), false) // Close sends it otherwise, and reports
+			_ = s.send(s.store.State().Serial, false) // Close sends it otherwise, and reports
 		})
 	}
 	return nil
@@ -64,7 +64,7 @@ func (s *sender) Close() error {
 		s.timer.Stop()
 	}
 	s.mu.Unlock()
-	err := s.send(s.store.Serial(), true)
+	err := s.send(s.store.State().Serial, true)
 	if err != nil {
 		err = &UnsentError{s.copy.Name, s.copy.Path, err}
 	}
@@ -99,7 +99,7 @@ func (s *sender) send(serial uint64, last bool) error {
 	if err != nil {
 		return err
 	}
-	s.mark = Mark{Backend: s.copy.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts, Config: s.copy.Config}
+	s.mark = Mark{Backend: s.copy.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts, Place: s.copy.Place}
 	return writeMark(s.copy.Path, s.mark)
 }
 

@@ -3,6 +3,7 @@
 package backends
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/health"
@@ -54,14 +54,46 @@ func (s *State) newCopy() (*sharedstate.Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, name, err := Backend(context.Background(), s.Manifest, m.Config, s.Environ)
+	return s.CopyIn(m.Place.Given)
+}
+
+// CopyIn returns the copy of the shared state that the manifest and these settings, of
+// --backend-config, declare.
+func (s *State) CopyIn(given map[string]string) (*sharedstate.Copy, error) {
+	b := s.Manifest.Backend
+	all := values(b, given, s.Environ)
+	opened, name, err := open(b.Kind, all, b.Headers, s.Manifest)
 	if err != nil {
+		return nil, fmt.Errorf("%s:%d: backend %q: %w", b.Range.Filename, b.Range.Start.Line, b.Kind, err)
+	}
+	maps.DeleteFunc(all, func(name, _ string) bool { return secretSettings[name] != "" })
+	c := s.copyOf(opened, name)
+	c.Place = sharedstate.Place{Kind: b.Kind, Values: all, Given: given}
+	return c, nil
+}
+
+// Previous returns the copy of the shared state as the mark beside the state file says; nil:
+// the state is on this machine alone.
+func (s *State) Previous() (*sharedstate.Copy, error) {
+	m, err := sharedstate.ReadMark(s.Path)
+	if err != nil || m.Backend == "" {
 		return nil, err
 	}
+	b := &config.Backend{Kind: m.Place.Kind, Values: m.Place.Values}
+	opened, name, err := open(b.Kind, values(b, nil, s.Environ), nil, s.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("backend %q of before: %w", b.Kind, err)
+	}
+	c := s.copyOf(opened, cmp.Or(m.Backend, name))
+	c.Place = m.Place
+	return c, nil
+}
+
+func (s *State) copyOf(b backend.Backend, name string) *sharedstate.Copy {
 	return &sharedstate.Copy{
-		Path: s.Path, Backend: b, Name: name, Config: m.Config, Blobs: state.Blobs{Dir: filepath.Join(s.Manifest.DataDir, "blobs")},
+		Path: s.Path, Backend: b, Name: name, Blobs: state.Blobs{Dir: filepath.Join(s.Manifest.DataDir, "blobs")},
 		Owner: s.Owner(), Project: s.Manifest.Project, Version: s.Version, Outputs: s.Manifest.OutputsDir, Log: s.Log,
-	}, nil
+	}
 }
 
 // Pull brings the copy of a shared state up to date.
@@ -88,9 +120,8 @@ func (s *State) local() error {
 	return err
 }
 
-// Open locks and opens the state. restarts returns what counts for the restarts of a session
-// of this machine; it may be nil.
-func (s *State) Open(ctx context.Context, who state.Holder, wait time.Duration, restarts func(session.Record) []health.Moment) (*state.Store, error) {
+// Open locks and opens the state.
+func (s *State) Open(ctx context.Context, o sharedstate.Opening) (*state.Store, error) {
 	if err := layout.MakeDataDir(s.Manifest.DataDir); err != nil {
 		return nil, err
 	}
@@ -98,13 +129,19 @@ func (s *State) Open(ctx context.Context, who state.Holder, wait time.Duration, 
 		if err := s.local(); err != nil {
 			return nil, err
 		}
-		return state.Open(ctx, s.Path, s.Manifest.Project, s.Version, who, wait, s.Manifest.OutputsDir)
+		return s.OpenFile(ctx, o)
 	}
 	c, err := s.Copy()
 	if err != nil {
 		return nil, err
 	}
-	return c.Open(ctx, sharedstate.Opening{Who: who, Wait: wait, Waiting: s.Waiting, Restarts: restarts})
+	o.Waiting = s.Waiting
+	return c.Open(ctx, o)
+}
+
+// OpenFile locks and opens the state file, whatever it is a copy of.
+func (s *State) OpenFile(ctx context.Context, o sharedstate.Opening) (*state.Store, error) {
+	return state.Open(ctx, s.Path, s.Manifest.Project, s.Version, o.Who, o.Wait, s.Manifest.OutputsDir)
 }
 
 // Restarts returns what counts for the restarts of a session, as it was read from the backend.
@@ -155,4 +192,13 @@ func values(b *config.Backend, given map[string]string, env environ.Vars) map[st
 	maps.Copy(all, b.Values)
 	maps.Copy(all, given)
 	return all
+}
+
+// Sessions returns how many sessions are in the state file.
+func (s *State) Sessions() (int, error) {
+	st, err := state.Read(s.Path)
+	if errors.Is(err, state.ErrNone) {
+		return 0, nil
+	}
+	return len(st.Sessions), err
 }

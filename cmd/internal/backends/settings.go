@@ -2,7 +2,6 @@ package backends
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,22 +11,17 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/backend/http"
-	"github.com/agentform/agentform/internal/environ"
 )
 
-// Backend returns the backend that a manifest declares, and its name for people. given are
-// the settings of --backend-config.
-func Backend(ctx context.Context, m *config.Manifest, given map[string]string, env environ.Vars) (backend.Backend, string, error) {
-	v := settings(values(m.Backend, given, env))
-	open := map[string]func() (backend.Backend, string, error){
-		"http": func() (backend.Backend, string, error) { return v.http(m.Backend.Headers) },
-	}[m.Backend.Kind]
-	b, name, err := open()
-	if err != nil {
-		r := m.Backend.Range
-		return nil, "", fmt.Errorf("%s:%d: backend %q: %w", r.Filename, r.Start.Line, m.Backend.Kind, err)
+// open returns a backend of a kind with these settings, and its name for people, which tells
+// it from others.
+func open(kind string, values map[string]string, headers map[string]string, m *config.Manifest) (backend.Backend, string, error) {
+	v := settings(values)
+	switch kind {
+	case "http":
+		return v.http(headers)
 	}
-	return b, name, nil
+	return nil, "", errors.New("this agentform has no such backend")
 }
 
 // settings are those of a backend, by name, as text.

@@ -27,10 +27,11 @@ const manifestFile = "agentform.hcl"
 
 func initCommand(a *app) *cobra.Command {
 	var o initOptions
+	var b backendOptions
 	fromTmux := false
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Create a starter manifest",
+		Short: "Create a starter manifest, or connect the manifest's backend",
 		Long: `Writes ` + manifestFile + ` for this repository and the agents that are installed, and adds the
 data directory to .gitignore. An existing manifest is never overwritten.
 
@@ -38,17 +39,27 @@ At a terminal it asks which agent to use, whether to trust the folder, and wheth
 starts the hub. Flags answer a question beforehand; --yes takes the defaults. Without a
 terminal it never asks. Nothing is written before the last answer.
 
+With a manifest that has a backend block it connects the project with that: it reads what is
+there, or moves the state when the block has changed (--migrate-state, --reconfigure).
+
 With --from-tmux the manifest declares the sessions of your own tmux servers in which an
 agent runs, as agentform adopt lists them, each with an import block. Nothing is adopted
 before apply, which leaves what runs as it is.`,
 		Example: `  agentform init
   agentform init --from-tmux
   agentform init --yes
-  agentform init --agent codex --trust`,
+  agentform init --agent codex --trust
+  agentform init --migrate-state`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.given = func(flag string) bool { return c.Flags().Changed(flag) }
 			if !slices.Contains(append(agent.Names(), ""), o.Agent) {
 				return usageError{c.CommandPath(), fmt.Errorf("--agent %s: must be %s", o.Agent, plaintext.List(agent.Names(), "or"))}
+			}
+			if done, err := initBackend(c.Context(), a, b); done || err != nil {
+				return err
+			}
+			if b.set() {
+				return usageError{c.CommandPath(), errors.New("there is no manifest with a backend block here")}
 			}
 			if !fromTmux {
 				return runInit(c.Context(), a, o)
@@ -65,6 +76,7 @@ before apply, which leaves what runs as it is.`,
 	flags.BoolVar(&o.Trust, "trust", false, "trust the folder: the agent starts without asking whether it may")
 	flags.BoolVar(&o.Hub, "hub", false, "apply starts the hub, which restarts agents that exit")
 	flags.BoolVar(&fromTmux, "from-tmux", false, "declare the agents that run in your tmux servers")
+	b.register(c)
 	completeFlag(c, "agent", words(agent.Names()...))
 	return c
 }

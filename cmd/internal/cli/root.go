@@ -55,7 +55,7 @@ makes the changes.`,
 	add("session", attachCommand(a), sendCommand(a), answerCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
 		runCommand(a), adoptCommand(a), fetchCommand(a), landCommand(a), diffCommand(a), pathCommand(a), execCommand(a))
 	add("session", overrideCommands(a)...)
-	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), doctorCommand(a), schemaCommand(a), explainCommand(a), optionsCommand(a), versionCommand(a))
+	add("project", serveCommand(a), pruneCommand(a), stateCommand(a), forceUnlockCommand(a), doctorCommand(a), schemaCommand(a), explainCommand(a), optionsCommand(a), versionCommand(a))
 	c.AddCommand(shimCommand(a), lifecycleTopic())
 	helpCommand(a, c)
 	completionCommand(c)

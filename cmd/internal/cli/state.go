@@ -34,7 +34,7 @@ before every change.`,
 		Args: subcommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(stateListCommand(a), stateShowCommand(a), stateMvCommand(a), stateRmCommand(a), statePullCommand(a), statePushCommand(a), stateRebuildCommand(a))
+	c.AddCommand(stateListCommand(a), stateShowCommand(a), stateMvCommand(a), stateRmCommand(a), statePullCommand(a), statePushCommand(a), stateRebuildCommand(a), stateLockCommand(a))
 	return c
 }
 
@@ -256,6 +256,9 @@ func statePullCommand(a *app) *cobra.Command {
 
 func runStatePull(a *app) error {
 	p := a.open()
+	if err := a.pull(p); err != nil {
+		return err
+	}
 	st, err := state.Read(p.State)
 	if err != nil {
 		return err
@@ -303,6 +306,7 @@ func runStatePush(ctx context.Context, a *app, file string, force bool) error {
 	if err := p.Check(given); err != nil {
 		return fmt.Errorf("%s cannot be pushed: %w", file, err)
 	}
+	p.Anew = force
 	return changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
 		err := store.Push(given, force)
 		if handleStale := (*state.StaleError)(nil); errors.As(err, &handleStale) {

@@ -16,11 +16,11 @@ func (t Topic) Example() string {
 	case last.Free:
 		return "locals {\n  team = \"shop\"\n}\n"
 	case len(last.Kinds) > 0:
-		blocks = []Block{last.Kinds[0]}
+		blocks = append(slices.Clone(blocks[:len(blocks)-1]), last.Kinds[0])
 	case len(last.Attributes) == 0 && len(last.Blocks) > 0:
 		blocks = append(slices.Clone(blocks), last.Blocks[0])
 	case len(blocks) > 1 && last.FirstLabel != "":
-		blocks = blocks[1:]
+		blocks = slices.Delete(slices.Clone(blocks), len(blocks)-2, len(blocks)-1)
 	}
 	var b strings.Builder
 	path := blocks[0].Type
@@ -54,8 +54,8 @@ func writeHeader(b *strings.Builder, block Block) {
 	if block.FirstLabel != "" {
 		fmt.Fprintf(b, " %q", block.FirstLabel)
 	}
-	if len(block.Labels) > 0 {
-		fmt.Fprintf(b, " %q", names()[block.Type])
+	if name := names()[block.Type]; len(block.Labels) > 0 && name != "" {
+		fmt.Fprintf(b, " %q", name)
 	}
 	b.WriteString(" {\n")
 }
@@ -132,6 +132,7 @@ func useful() map[string][]string {
 		"agent.patterns":           {"done", "blocked"},
 		"agentform":                {"project", "max_running", "hub"},
 		"variable":                 {"type", "default", "description"},
+		"agentform.backend.http":   {"address", "lock_address"},
 		"secret":                   {"command"},
 		"runtime.docker":           {"cpus", "memory"},
 		"import":                   {}, "moved": {}, "removed": {}, "notify": {}, "output": {},
@@ -190,6 +191,12 @@ func samples() map[string]string {
 		"runtime.docker.user": `"1000:1000"`, "runtime.docker.env": `{ LOG = "debug" }`,
 		"runtime.docker.mounts": `[{ source = "~/.cache", target = "/cache" }]`, "runtime.docker.read_only": "true",
 		"runtime.tmux.socket": `"own"`,
+
+		"agentform.backend.http.address":        `"https://states.example.com/shop"`,
+		"agentform.backend.http.lock_address":   `"https://states.example.com/shop/lock"`,
+		"agentform.backend.http.unlock_address": `"https://states.example.com/shop/lock"`,
+		"agentform.backend.http.headers":        `{ X-Team = "shop" }`,
+		"agentform.backend.http.username":       `"shop"`,
 	}
 }
 

@@ -67,6 +67,7 @@ type Project struct {
 	Stored   *backends.State
 	Secrets  *secret.Store
 	Scope    []string // the command that starts a tmux server; see service.Scope
+	Anew     bool     // write a state where the backend has lost it
 	Moving   bool     // accept a state whose project was moved: it is being repaired
 	// MaxRunning is how many agents may run at once.
 	MaxRunning int
@@ -243,7 +244,7 @@ func (p *Project) Lock(ctx context.Context) (*state.Store, error) {
 	if err := p.Check(state.State{}); err != nil { // before anything is written
 		return nil, err
 	}
-	store, err := p.Stored.Open(ctx, p.Who(), p.LockTimeout, nil)
+	store, err := p.Stored.Open(ctx, sharedstate.Opening{Who: p.Who(), Wait: p.LockTimeout, Anew: p.Anew})
 	if err != nil {
 		return nil, err
 	}

@@ -15,11 +15,13 @@ import (
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/cmd/internal/owner"
 	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/socketdir"
@@ -85,7 +87,8 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 		},
 	}
 	e.Open = func(ctx context.Context) (*state.Store, error) {
-		return p.Stored.Open(ctx, who, p.LockTimeout, e.Moments)
+		return p.Stored.Open(ctx, sharedstate.Opening{Who: who, Wait: p.LockTimeout,
+			Restarts: func(r session.Record) []health.Moment { return engine.Moments(e, r) }})
 	}
 	if e.Shared = p.Stored.Shared(); e.Shared {
 		e.Restarts = p.Stored.Restarts

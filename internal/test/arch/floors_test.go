@@ -58,6 +58,8 @@ var floors = map[string]int{
 	"cmd/internal/projectdir": 2,
 	"cmd/internal/discover":   3,
 	"internal/changes":        2,
+	"internal/sharedstate":    2,
+	"cmd/internal/backends":   3,
 	"internal/activity":       2,
 	"internal/launch":         3,
 	"apply":                   4,
