@@ -82,6 +82,17 @@ func backendShape() shape {
 					{Name: "client_ca_certificate_pem", Kind: aText, DefaultWords: "the system's", Doc: "The certificates that the server's must be signed by."},
 				},
 			},
+			"s3": {
+				doc: "An object in S3 or a store that speaks its protocol. Credentials come as AWS' tools find them. See [s3](backends/s3.md).",
+				attrs: []attribute{
+					{Name: "bucket", Kind: aText, Doc: "The bucket."},
+					{Name: "key", Kind: aText, Doc: "The object's name. Its lock is the object `KEY.lock`."},
+					{Name: "region", Kind: aText, DefaultWords: "`AWS_REGION`", Doc: "The region."},
+					{Name: "endpoint", Kind: aText, DefaultWords: "AWS'", Doc: "The URL of another store."},
+					{Name: "profile", Kind: aText, DefaultWords: "`AWS_PROFILE`", Doc: "The profile in AWS' files of credentials."},
+					{Name: "use_path_style", Kind: aFlag, Default: "false", Doc: "Puts the bucket's name into the path of URLs."},
+				},
+			},
 		},
 	}
 }

@@ -110,7 +110,7 @@ func (c *Copy) check() (Mark, error) {
 		if serial > 0 {
 			return m, &MovedError{To: c.Name}
 		}
-		return Mark{Backend: c.Name}, nil
+		return Mark{Backend: c.Name, Place: c.Place}, nil
 	}
 	if m.Backend != c.Name {
 		return m, &MovedError{m.Backend, c.Name}
@@ -213,6 +213,8 @@ func (c *Copy) opened(ctx context.Context, hold *backend.Hold, o Opening) (*stat
 	}
 	if err == nil && v != m.Version {
 		m, err = c.take(store, text, v, m)
+	} else if err == nil && v == "" {
+		err = writeMark(c.Path, m) // before the first write, which may not be sent
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -2,6 +2,7 @@ package backends
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/backend/http"
+	"github.com/agentform/agentform/internal/backend/s3"
 )
 
 // open returns a backend of a kind with these settings, and its name for people, which tells
@@ -20,6 +22,8 @@ func open(kind string, values map[string]string, headers map[string]string, m *c
 	switch kind {
 	case "http":
 		return v.http(headers)
+	case "s3":
+		return v.s3()
 	}
 	return nil, "", errors.New("this agentform has no such backend")
 }
@@ -65,6 +69,22 @@ func (v settings) http(headers map[string]string) (backend.Backend, string, erro
 		ClientCACertificatePEM: v["client_ca_certificate_pem"],
 	})
 	return b, withoutPassword(v["address"]), err
+}
+
+func (v settings) s3() (backend.Backend, string, error) {
+	if err := v.require("bucket", "key"); err != nil {
+		return nil, "", err
+	}
+	// The credentials are asked for when something is sent.
+	b, err := s3.New(context.Background(), s3.Settings{
+		Bucket: v["bucket"], Key: v["key"], Region: v["region"], Endpoint: v["endpoint"], Profile: v["profile"],
+		UsePathStyle: v["use_path_style"] == "true",
+	})
+	name := "s3://" + v["bucket"] + "/" + v["key"]
+	if v["endpoint"] != "" {
+		name += " at " + withoutPassword(v["endpoint"])
+	}
+	return b, name, err
 }
 
 // withoutPassword returns a URL without user and password.

@@ -133,6 +133,7 @@ func useful() map[string][]string {
 		"agentform":                {"project", "max_running", "hub"},
 		"variable":                 {"type", "default", "description"},
 		"agentform.backend.http":   {"address", "lock_address"},
+		"agentform.backend.s3":     {"bucket", "key", "region"},
 		"secret":                   {"command"},
 		"runtime.docker":           {"cpus", "memory"},
 		"import":                   {}, "moved": {}, "removed": {}, "notify": {}, "output": {},
@@ -197,6 +198,10 @@ func samples() map[string]string {
 		"agentform.backend.http.unlock_address": `"https://states.example.com/shop/lock"`,
 		"agentform.backend.http.headers":        `{ X-Team = "shop" }`,
 		"agentform.backend.http.username":       `"shop"`,
+		"agentform.backend.s3.bucket":           `"team-state"`,
+		"agentform.backend.s3.key":              `"shop/agentform.json"`,
+		"agentform.backend.s3.region":           `"eu-central-1"`,
+		"agentform.backend.s3.endpoint":         `"https://store.example.com"`,
 	}
 }
 
