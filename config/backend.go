@@ -93,6 +93,13 @@ func backendShape() shape {
 					{Name: "use_path_style", Kind: aFlag, Default: "false", Doc: "Puts the bucket's name into the path of URLs."},
 				},
 			},
+			"pg": {
+				doc: "A PostgreSQL database. See [pg](backends/pg.md).",
+				attrs: []attribute{
+					{Name: "conn_str", Kind: aText, DefaultWords: "`AGENTFORM_PG_CONN_STR`, then libpq's variables", Doc: "The connection, as a URL or `name=value`. Leave the password to `PGPASSWORD` or a `.pgpass` file."},
+					{Name: "schema", Kind: aText, Default: `"agentform"`, Doc: "The schema of its tables, which it creates."},
+				},
+			},
 		},
 	}
 }

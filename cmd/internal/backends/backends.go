@@ -67,6 +67,11 @@ func (s *State) CopyIn(given map[string]string) (*sharedstate.Copy, error) {
 		return nil, fmt.Errorf("%s:%d: backend %q: %w", b.Range.Filename, b.Range.Start.Line, b.Kind, err)
 	}
 	maps.DeleteFunc(all, func(name, _ string) bool { return secretSettings[name] != "" })
+	for name, value := range all {
+		if strings.Contains(value, "://") {
+			all[name] = withoutPassword(value)
+		}
+	}
 	c := s.copyOf(opened, name)
 	c.Place = sharedstate.Place{Kind: b.Kind, Values: all, Given: given}
 	return c, nil

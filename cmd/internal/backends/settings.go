@@ -12,6 +12,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/backend/http"
+	"github.com/agentform/agentform/internal/backend/pg"
 	"github.com/agentform/agentform/internal/backend/s3"
 )
 
@@ -24,6 +25,12 @@ func open(kind string, values map[string]string, headers map[string]string, m *c
 		return v.http(headers)
 	case "s3":
 		return v.s3()
+	case "pg":
+		b, err := pg.New(pg.Settings{ConnStr: v["conn_str"], Schema: v["schema"], Name: m.Project})
+		if err != nil {
+			return nil, "", err
+		}
+		return b, b.Name(), nil
 	}
 	return nil, "", errors.New("this agentform has no such backend")
 }

@@ -56,6 +56,12 @@ func New(s Settings) (*Backend, error) {
 	}, nil
 }
 
+// Name returns where the state is, without user and password.
+func (b *Backend) Name() string {
+	c := b.config
+	return fmt.Sprintf("postgres://%s:%d/%s (%s, %s)", c.Host, c.Port, c.Database, b.settings.Schema, b.settings.Name)
+}
+
 func (b *Backend) Read(ctx context.Context) (text []byte, v backend.Version, err error) {
 	err = b.query(ctx, []any{&text, &v},
 		"SELECT text, version::text FROM "+b.states+" WHERE name = $1", b.settings.Name)
