@@ -38,9 +38,15 @@ func (e *TakenError) Error() string {
 	return words
 }
 
-// Claim makes this process the project's hub until it calls free or ends. The error is a
-// *TakenError if there is a hub.
-func Claim(dataDir string, who state.Holder) (free func(), err error) {
+// claim is what the lock file says of the hub.
+type claim struct {
+	state.Holder
+	Settings string `json:"settings,omitempty"` // those of Config
+}
+
+// Claim makes this process, with these settings, the project's hub until it calls free or
+// ends. The error is a *TakenError if there is a hub.
+func Claim(dataDir string, who state.Holder, settings string) (free func(), err error) {
 	fail := func(err error) (func(), error) { return nil, fmt.Errorf("claim the project for the hub: %w", err) }
 	path := filepath.Join(dataDir, LockFile)
 	if err := layout.MakeDataDir(dataDir); err != nil {
@@ -55,12 +61,12 @@ func Claim(dataDir string, who state.Holder) (free func(), err error) {
 		if taken {
 			break
 		}
-		if h := readHolder(path); !ended(h, who) || time.Now().After(until) {
+		if h := readClaim(path).Holder; !ended(h, who) || time.Now().After(until) {
 			return nil, &TakenError{h}
 		}
 	}
 	who.Since = time.Now().Truncate(time.Second)
-	b, err := json.Marshal(who)
+	b, err := json.Marshal(claim{who, settings})
 	if err == nil {
 		err = os.WriteFile(path, append(b, '\n'), 0o600)
 	}
@@ -110,18 +116,21 @@ func Running(dataDir string) (state.Holder, bool) {
 	if err != nil || free {
 		return state.Holder{}, false
 	}
-	return readHolder(path), true
+	return readClaim(path).Holder, true
 }
 
-// readHolder returns who holds a claim, whose name is written after it.
-func readHolder(path string) (h state.Holder) {
+// Settings returns the settings of the hub that runs in a data folder.
+func Settings(dataDir string) string { return readClaim(filepath.Join(dataDir, LockFile)).Settings }
+
+// readClaim reads a claim, which is written after the lock was taken.
+func readClaim(path string) (c claim) {
 	for range 2 {
-		if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &h) == nil {
-			return h
+		if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &c) == nil {
+			return c
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	return state.Holder{}
+	return claim{}
 }
 
 // notified is the last event that a hub has notified of.

@@ -26,6 +26,8 @@ import (
 type Config struct {
 	Project string // the name of the project in notifications
 	DataDir string // has the hub's lock and the folders of runs
+	// Settings identifies the settings of the manifest that the hub was started with.
+	Settings string
 	// Open returns an engine of the project for an author. The hub keeps one for itself,
 	// and opens another for each action of a person.
 	Open     func(by string) *engine.Engine
@@ -113,7 +115,7 @@ const (
 // Run supervises until ctx ends, and finishes a repair in progress. The error is a
 // *TakenError if there is another hub, or says that the data folder was removed.
 func (h *Hub) Run(ctx context.Context) error {
-	free, err := Claim(h.cfg.DataDir, h.engine.Who)
+	free, err := Claim(h.cfg.DataDir, h.engine.Who, h.cfg.Settings)
 	if err != nil {
 		return err
 	}

@@ -147,7 +147,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	if !made.Acts() && !hasNewHolds(made) && !(o.wait && hasHolds(made)) {
 		if !o.destroy {
 			autoHub(ctx, a, p)
-			defer reportNoHub(a, p, hasHolds(made))
+			defer reportHub(a, p, hasHolds(made))
 		}
 		return finishUnchanged(a, t, made)
 	}
@@ -189,7 +189,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	interrupted := ctx.Err() != nil || errors.Is(err, apply.ErrInterrupted)
 	err = t.end(tally, made.Problems, err)
 	if !o.destroy {
-		reportNoHub(a, p, tally.Held > 0)
+		reportHub(a, p, tally.Held > 0)
 	}
 	if !o.wait && !interrupted {
 		done() // from here on Ctrl-C only ends the wait

@@ -191,16 +191,24 @@ func newAddress(typed string) (session.Address, error) {
 	return address, err
 }
 
-func reportNoHub(a *app, p *project.Project, waits bool) {
+// reportHub says what keeps the hub from doing what the manifest declares, or what waits
+// needs: it does not run, it is suspended, or it was started with other settings.
+func reportHub(a *app, p *project.Project, waits bool) {
 	needs := slices.Clone(p.Manifest.NeedsHub)
 	if waits {
 		needs = append(needs, "held sessions")
 	}
-	if a.globals.json || len(needs) == 0 {
+	if a.globals.json {
 		return
 	}
 	h, runs := hub.Running(p.Manifest.DataDir)
 	if runs && !hub.Suspended(h) {
+		if !p.SettingsOnly && !session.HasErrors(p.Problems) && hub.Settings(p.Manifest.DataDir) != project.HubSettings(p.Manifest) {
+			a.say("\nThe hub was started with other settings (notify, max_running). Restart it: agentform serve --stop && agentform serve --detach")
+		}
+		return
+	}
+	if len(needs) == 0 {
 		return
 	}
 	list, verb := plaintext.List(needs, "and"), "needs"

@@ -362,6 +362,9 @@ func listenFlags(a *app, o serveOptions) (args []string) {
 
 func runDetach(ctx context.Context, a *app, o serveOptions) error {
 	p, _, err := a.openState()
+	if err == nil {
+		p, _, err = a.openOptional()
+	}
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	if err := view.Status(a.env.Stdout, a.out(), sessions, o.wide, time.Now()); err != nil {
 		return err
 	}
-	reportNoHub(a, s.project, recordedHolds(s.State.Sessions))
+	reportHub(a, s.project, recordedHolds(s.State.Sessions))
 	return nil
 }
 

@@ -2,6 +2,9 @@ package project
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -29,7 +32,7 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 		wakers = append(wakers, puller{p.Stored, log})
 	}
 	return hub.Config{
-		Project: p.Manifest.Project, DataDir: p.Manifest.DataDir,
+		Project: p.Manifest.Project, DataDir: p.Manifest.DataDir, Settings: HubSettings(p.Manifest),
 		Open: func(by string) *engine.Engine {
 			r := p.reconciler(ToAct)
 			r.Observer.Look, r.Observer.LookClone = looks.Look, clones.Look
@@ -50,6 +53,23 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 		Wakers:     wakers,
 		Log:        log,
 	}
+}
+
+// HubSettings returns a digest of the settings of a manifest that a hub reads when it starts.
+func HubSettings(m *config.Manifest) string {
+	notifies := slices.Clone(m.Notifies)
+	for i := range notifies {
+		notifies[i].Range = session.Range{}
+	}
+	b, err := json.Marshal(struct {
+		Notifies   []config.Notify
+		MaxRunning int
+	}{notifies, m.MaxRunning})
+	if err != nil {
+		panic(err) // plain strings always marshal
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:12])
 }
 
 // lastEnviron serves a hub that systemd starts with hardly any environment.
