@@ -16,6 +16,13 @@ type Backend struct {
 	Range   session.Range
 }
 
+// Encryption is an encryption block.
+type Encryption struct {
+	Recipients   []string
+	IdentityFile string `json:",omitempty"` // absolute
+	Range        session.Range
+}
+
 func readBackend(l *loader, settings *expr.Block) *Backend {
 	if len(settings.Blocks["backend"]) == 0 {
 		return nil
@@ -48,6 +55,28 @@ func readBackend(l *loader, settings *expr.Block) *Backend {
 			d.Word(b, a.Name, &text)
 		}
 		found.Values[a.Name] = text
+	}
+	return found
+}
+
+func readEncryption(l *loader, settings *expr.Block) *Encryption {
+	if len(settings.Blocks["encryption"]) == 0 {
+		return nil
+	}
+	b := settings.Blocks["encryption"][0]
+	l.checkAll(b, inProject)
+	d := l.reader(l.ctx)
+	found := &Encryption{Range: rangeOf(b.Def)}
+	if !d.Words(b, "recipients", &found.Recipients) {
+		d.Require(b, "recipients", `recipients = ["age1…"]`)
+	}
+	var path string
+	if d.Word(b, "identity_file", &path) {
+		full, err := d.l.Resolve(path, d.l.Root)
+		if err != nil {
+			d.Fail(b.Attr("identity_file"), "Invalid path", "%q: %s.", path, err)
+		}
+		found.IdentityFile = full
 	}
 	return found
 }
@@ -100,6 +129,16 @@ func backendShape() shape {
 					{Name: "schema", Kind: aText, Default: `"agentform"`, Doc: "The schema of its tables, which it creates."},
 				},
 			},
+		},
+	}
+}
+
+func encryptionShape() shape {
+	return shape{
+		doc: "Encrypts the state in the backend with [age](https://age-encryption.org).",
+		attrs: []attribute{
+			{Name: "recipients", Kind: someTexts, Required: true, Doc: "The public keys that it is encrypted to: `age1…`."},
+			{Name: "identity_file", Kind: aPath, DefaultWords: "`AGENTFORM_AGE_IDENTITY`", Doc: "A file with a private key, to read it."},
 		},
 	}
 }

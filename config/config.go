@@ -56,6 +56,7 @@ type Manifest struct {
 	InheritEnv  []string       `json:",omitempty"` // as session.Spec.InheritEnv, for all sessions on this machine
 	HubAuto     bool           `json:",omitempty"` // an apply starts the hub
 	Backend     *Backend       `json:",omitempty"` // nil: the state is on this machine alone
+	Encryption  *Encryption    `json:",omitempty"` // of the state in the backend; nil: none
 	Sessions    []session.Spec // the enabled ones, sorted by address
 	Ranges      map[session.Address]session.Range
 

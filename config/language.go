@@ -82,7 +82,7 @@ func language() map[string]shape {
 	all := map[string]shape{
 		"agentform": {
 			doc: "Settings of the project; at most once.", attrs: settingsAttrs(),
-			blocks: map[string]shape{"backend": backendShape()},
+			blocks: map[string]shape{"backend": backendShape(), "encryption": encryptionShape()},
 		},
 		"variable": {
 			labels: named, doc: "A value given from [outside](#files).",

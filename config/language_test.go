@@ -66,7 +66,9 @@ var besides = map[string]map[string]string{
 	"output":              {"value": "1"},
 	"runtimedocker":       {"image": `"agents:1"`},
 	"runtimetmux":         {"socket": `"own"`},
-	"notify":              {"on": `["done"]`, "command": `["true"]`},
+
+	"agentform.encryption": {"recipients": `["age1"]`},
+	"notify":               {"on": `["done"]`, "command": `["true"]`},
 }
 
 // without is what cannot stand next to an attribute.
@@ -102,6 +104,9 @@ func (s seat) manifest(value string) string {
 		others(path)
 	}
 	for _, typ := range s.way {
+		if typ == "encryption" {
+			b.WriteString("backend \"http\" {\n}\n") // else there is nothing to encrypt
+		}
 		path += "." + typ
 		if typ == "backend" {
 			typ += ` "` + s.first + `"`

@@ -9,6 +9,7 @@ package sharedstate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/backend/sealed"
 	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -87,8 +89,13 @@ func (c *Copy) read(ctx context.Context) (text []byte, v backend.Version, m Mark
 		return nil, "", m, &GoneError{c.Name, c.Path}
 	case errors.Is(err, backend.ErrNone):
 		return nil, "", m, nil
+	case errors.Is(err, sealed.ErrPlain):
+		return nil, "", m, &UnreachableError{c.Name, fmt.Errorf("%w; to encrypt it: agentform state reencrypt", err)}
 	case err != nil:
 		return nil, "", m, &UnreachableError{c.Name, err}
+	}
+	if sealed.Is(text) { // else the next write would not encrypt it
+		return nil, "", m, &UnreachableError{c.Name, errEncrypted}
 	}
 	return text, v, m, nil
 }
@@ -272,4 +279,33 @@ func (c *Copy) Holder(ctx context.Context) (backend.Info, error) {
 		return i, &UnreachableError{c.Name, err}
 	}
 	return i, err
+}
+
+// Rewrite writes the shared state again as it is, encrypted as is declared now.
+func (c *Copy) Rewrite(ctx context.Context, o Opening) (err error) {
+	hold, err := c.acquire(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release(hold)) }()
+	store, err := c.open(ctx, o.Who, o.Wait)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	text, v, m, err := c.read(ctx)
+	switch {
+	case err != nil:
+		return err
+	case v == "":
+		return fmt.Errorf("there is no state in %s yet: nothing to do", c.Name)
+	case v != m.Version:
+		if m, err = c.take(store, text, v, m); err != nil {
+			return err
+		}
+	}
+	if m.Version, err = hold.Write(ctx, text, v); err != nil {
+		return fmt.Errorf("write the state in %s: %w", c.Name, err)
+	}
+	return writeMark(c.Path, m)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/internal/backend/sealed"
 	"github.com/agentform/agentform/state"
 )
 
@@ -22,6 +23,8 @@ type extras struct {
 	Prompts  map[string]string          `json:"prompts,omitempty"`
 	Restarts map[string][]health.Moment `json:"restarts,omitempty"`
 }
+
+var errEncrypted = errors.New("it is encrypted, and the manifest has no encryption block")
 
 func (d document) encode() ([]byte, error) {
 	text, err := d.State.Encode()
@@ -43,6 +46,9 @@ func (d document) encode() ([]byte, error) {
 }
 
 func decode(text []byte) (d document, err error) {
+	if sealed.Is(text) {
+		return d, errEncrypted
+	}
 	if d.State, err = state.Decode(text); err != nil {
 		return d, err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/backend/sealed"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/sharedstate"
@@ -34,6 +36,9 @@ type State struct {
 	Log      *slog.Logger
 	// Waiting is called while somebody else has the lock. It may be nil.
 	Waiting func(backend.Info)
+
+	// AllowPlain reads a state that is not encrypted although encryption is declared.
+	AllowPlain bool
 
 	once sync.Once
 	copy *sharedstate.Copy
@@ -66,6 +71,9 @@ func (s *State) CopyIn(given map[string]string) (*sharedstate.Copy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: backend %q: %w", b.Range.Filename, b.Range.Start.Line, b.Kind, err)
 	}
+	if opened, err = s.encrypted(opened); err != nil {
+		return nil, err
+	}
 	maps.DeleteFunc(all, func(name, _ string) bool { return secretSettings[name] != "" })
 	for name, value := range all {
 		if strings.Contains(value, "://") {
@@ -75,6 +83,27 @@ func (s *State) CopyIn(given map[string]string) (*sharedstate.Copy, error) {
 	c := s.copyOf(opened, name)
 	c.Place = sharedstate.Place{Kind: b.Kind, Values: all, Given: given}
 	return c, nil
+}
+
+// encrypted returns a backend that encrypts what it writes to b, if the manifest says so.
+func (s *State) encrypted(b backend.Backend) (backend.Backend, error) {
+	e := s.Manifest.Encryption
+	if e == nil {
+		return b, nil
+	}
+	identities := s.Environ.Get("AGENTFORM_AGE_IDENTITY")
+	if identities == "" && e.IdentityFile != "" {
+		text, err := os.ReadFile(e.IdentityFile)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: encryption: %w; or set AGENTFORM_AGE_IDENTITY", e.Range.Filename, e.Range.Start.Line, err)
+		}
+		identities = string(text)
+	}
+	b, err := sealed.New(b, sealed.Settings{Recipients: e.Recipients, Identities: identities, AllowPlain: s.AllowPlain})
+	if err != nil {
+		return nil, fmt.Errorf("%s:%d: encryption: %w", e.Range.Filename, e.Range.Start.Line, err)
+	}
+	return b, nil
 }
 
 // Previous returns the copy of the shared state as the mark beside the state file says; nil:
@@ -88,6 +117,9 @@ func (s *State) Previous() (*sharedstate.Copy, error) {
 	opened, name, err := open(b.Kind, values(b, nil, s.Environ), nil, s.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("backend %q of before: %w", b.Kind, err)
+	}
+	if opened, err = s.encrypted(opened); err != nil {
+		return nil, err
 	}
 	c := s.copyOf(opened, cmp.Or(m.Backend, name))
 	c.Place = m.Place

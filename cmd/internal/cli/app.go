@@ -84,7 +84,7 @@ type app struct {
 
 // withoutJSON are the commands that refuse --json.
 var withoutJSON = []string{
-	"agentform", "init", "fmt", "attach", "path", "exec", "serve", "state", "mv", "rm", "push", "rebuild", "shim",
+	"agentform", "init", "fmt", "attach", "path", "exec", "serve", "state", "mv", "rm", "push", "rebuild", "reencrypt", "force-unlock", "shim",
 	"help", "options", "completion", "bash", "fish", "powershell", "zsh", "ui",
 }
 

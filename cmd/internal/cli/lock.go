@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/state"
 )
@@ -104,5 +105,34 @@ func runForceUnlock(ctx context.Context, a *app, id string, force bool) error {
 		return fmt.Errorf("release the lock in %s: %w", c.Name, err)
 	}
 	fmt.Fprintln(a.env.Stdout, "The state is unlocked.")
+	return nil
+}
+
+func stateReencryptCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reencrypt",
+		Short: "Encrypt the shared state anew",
+		Long: `Writes the state in the backend again, encrypted to the recipients that the manifest has now.
+It reads a state that is not encrypted, too.`,
+		Example: "  agentform state reencrypt",
+		RunE:    func(c *cobra.Command, _ []string) error { return runStateReencrypt(c.Context(), a) },
+	}
+}
+
+func runStateReencrypt(ctx context.Context, a *app) error {
+	p := a.open()
+	if p.Manifest.Encryption == nil {
+		return errors.New("the manifest has no encryption block")
+	}
+	p.Stored.AllowPlain = true
+	c, err := p.Stored.Copy()
+	if err != nil {
+		return err
+	}
+	if err := c.Rewrite(ctx, sharedstate.Opening{Who: p.Who(), Wait: p.LockTimeout, Waiting: p.Waiting}); err != nil {
+		return err
+	}
+	n := len(p.Manifest.Encryption.Recipients)
+	fmt.Fprintf(a.env.Stdout, "The state in %s is encrypted to %s.\n", c.Name, plaintext.Count(n, "recipient"))
 	return nil
 }

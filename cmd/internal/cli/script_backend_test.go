@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 
+	"filippo.io/age"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/agentform/agentform/internal/test/stateserver"
@@ -27,4 +28,12 @@ func startStateServer(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(s.Close)
 	ts.Setenv(args[0], s.URL)
+}
+
+// agekey PUBLIC SECRET: sets two variables to a key pair of age.
+func ageKey(ts *testscript.TestScript, neg bool, args []string) {
+	key, err := age.GenerateX25519Identity()
+	ts.Check(err)
+	ts.Setenv(args[0], key.Recipient().String())
+	ts.Setenv(args[1], key.String())
 }

@@ -46,6 +46,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"foreign":     foreign,
 	"webhook":     webhook,
 	"stateserver": startStateServer,
+	"agekey":      ageKey,
 }
 
 // exits CODE COMMAND...: the command ends with exactly that exit code.

@@ -31,6 +31,7 @@ func (t Topic) Example() string {
 		if i > 0 && !strings.HasSuffix(b.String(), "{\n") {
 			b.WriteByte('\n')
 		}
+		b.WriteString(before()[path])
 		writeHeader(&b, block)
 		writeAttributes(&b, path+kindOf(block), block, t, i == len(blocks)-1)
 	}
@@ -113,6 +114,11 @@ func names() map[string]string {
 	}
 }
 
+// before returns the blocks that the example of a block needs in front of it.
+func before() map[string]string {
+	return map[string]string{"agentform.encryption": "backend \"pg\" {\n}\n"}
+}
+
 // needed returns the attributes that an example of a block has in any case, besides the
 // required ones.
 func needed() map[string][]string {
@@ -135,6 +141,7 @@ func useful() map[string][]string {
 		"agentform.backend.http":   {"address", "lock_address"},
 		"agentform.backend.s3":     {"bucket", "key", "region"},
 		"agentform.backend.pg":     {"schema"},
+		"agentform.encryption":     {"recipients"},
 		"secret":                   {"command"},
 		"runtime.docker":           {"cpus", "memory"},
 		"import":                   {}, "moved": {}, "removed": {}, "notify": {}, "output": {},
@@ -199,6 +206,8 @@ func samples() map[string]string {
 		"agentform.backend.http.unlock_address": `"https://states.example.com/shop/lock"`,
 		"agentform.backend.http.headers":        `{ X-Team = "shop" }`,
 		"agentform.backend.http.username":       `"shop"`,
+		"agentform.encryption.recipients":       `["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"]`,
+		"agentform.encryption.identity_file":    `"~/.config/agentform/key.txt"`,
 		"agentform.backend.pg.conn_str":         `"postgres://db.example.com/states"`,
 		"agentform.backend.s3.bucket":           `"team-state"`,
 		"agentform.backend.s3.key":              `"shop/agentform.json"`,
