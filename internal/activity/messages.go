@@ -86,6 +86,17 @@ func (s *seen) last(run session.Run, all []session.Message) (sent typed, taken t
 	return sent, taken
 }
 
+// unprompted reports whether the run was started with a message that the agent has not
+// taken up, by the messages that it has.
+func (r *Reader) unprompted(rec session.Record, all []session.Message) bool {
+	r.given(rec)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.run(rec.Run.ID)
+	sent, taken := s.last(rec.Run, all)
+	return !s.message.Message && sent.Message && taken.IsZero()
+}
+
 // lastAnswer returns what is known of the answer to the last message that the run was sent.
 func (r *Reader) lastAnswer(a session.Agent, rec session.Record, n *session.Transcript, signals []session.Signal) turn.Answer {
 	r.given(rec)

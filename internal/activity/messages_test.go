@@ -88,6 +88,43 @@ func TestAnswerToThePrompt(t *testing.T) {
 	}
 }
 
+// TestUnprompted checks that a run which was just started with a prompt is known not to have
+// taken that up, until it tells it.
+func TestUnprompted(t *testing.T) {
+	now := time.Now()
+	taken := session.Message{At: now, Text: "Build it."}
+	for name, c := range map[string]struct {
+		agent, prompt    string
+		started, given   time.Time
+		told             []session.Message
+		sent, unprompted bool
+	}{
+		"it boots":              {agent: "claude", prompt: "Build it.", started: now, given: now, unprompted: true},
+		"it has taken it up":    {agent: "claude", prompt: "Build it.", started: now, given: now, told: []session.Message{taken}},
+		"it tells another":      {agent: "claude", prompt: "Build it.", started: now, given: now, told: []session.Message{{At: now, Text: "Stop."}}, unprompted: true},
+		"it was sent more":      {agent: "claude", prompt: "Build it.", started: now, given: now, sent: true},
+		"long ago":              {agent: "claude", prompt: "Build it.", started: now.Add(-time.Hour), given: now.Add(-time.Hour)},
+		"given to another run":  {agent: "claude", prompt: "Build it.", started: now, given: now.Add(-time.Hour)},
+		"there is none":         {agent: "claude", started: now},
+		"an agent of one's own": {prompt: "Build it.", started: now, given: now},
+	} {
+		dir := t.TempDir()
+		r := New(dir, "/none", agent.For)
+		if c.sent {
+			if err := note(filepath.Join(dir, "runs", "run1"), "more", typed{At: now, Message: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rec := session.Record{
+			Run:  session.Run{ID: "run1", StartedAt: c.started, DeliveredAt: c.given},
+			Spec: session.Spec{Agent: agent.Complete(session.AgentSpec{Name: "x", Base: c.agent, Command: []string{"x"}}), Prompt: session.Prompt{Text: c.prompt}},
+		}
+		if got := r.Snapshot(rec, &session.Live{}, Look{Transcript: &session.Transcript{Messages: c.told}}).Unprompted; got != c.unprompted {
+			t.Errorf("%s: %v, want %v", name, got, c.unprompted)
+		}
+	}
+}
+
 // TestSendingTheSameAgain checks that a message is told from an equal one that still waits.
 func TestSendingTheSameAgain(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()

@@ -20,6 +20,9 @@ type Snapshot struct {
 	// its session file or its hooks tell the text.
 	Messages []session.Message
 	Tells    bool
+	// Unprompted says that the agent was just started with a prompt and has not taken that
+	// up. It submits it from its composer, in place of what was typed there.
+	Unprompted bool
 }
 
 func (s Snapshot) working() bool { return s.Detection.Activity == session.Working }
@@ -253,8 +256,8 @@ func (s Sender) Press(ctx context.Context, in session.Input) (Outcome, error) {
 	return outcome, s.Runtime.Send(ctx, s.Location, in)
 }
 
-// awaitReady waits for an agent that is booting or drawing, since that would lose what is
-// typed, and checks that it does not ask a question.
+// awaitReady waits for an agent that is booting, drawing or about to submit its own prompt,
+// since that would lose what is typed, and checks that it does not ask a question.
 func (s Sender) awaitReady(ctx context.Context) (Snapshot, error) {
 	began, screen := time.Now(), ""
 	for {
@@ -265,7 +268,7 @@ func (s Sender) awaitReady(ctx context.Context) (Snapshot, error) {
 			return now, err
 		case now.asks():
 			return now, &DialogError{Question: now.Detection.Detail, Screen: now.Screen}
-		case now.working(), !booting && (late || s.editable(now) && now.Screen == screen):
+		case now.working(), !booting && (late || s.editable(now) && now.Screen == screen && !now.Unprompted):
 			return now, nil
 		case late:
 			return now, fmt.Errorf("the agent is still booting after %s; the screen ends:\n%s", s.BootTimeout, now.end())

@@ -248,19 +248,32 @@ func atSecond(d *desk, n int, more string) {
 	}
 }
 
-// TestSendToOneThatBoots checks that Send waits for an agent that is booting, up to a limit.
+// TestSendToOneThatBoots checks that Send waits for an agent that is booting, up to a limit,
+// and for one that has not taken up its prompt.
 func TestSendToOneThatBoots(t *testing.T) {
-	for _, up := range []int{8, 1000} {
+	for name, c := range map[string]struct {
+		before Snapshot
+		up     int
+		typed  bool
+	}{
+		"booting":                {Snapshot{Detection: session.Detection{Activity: session.Booting}}, 8, true},
+		"booting for too long":   {Snapshot{Detection: session.Detection{Activity: session.Booting}}, 1000, false},
+		"before its prompt":      {Snapshot{Detection: session.Detection{Activity: session.Idle}, Unprompted: true}, 8, true},
+		"its prompt is not told": {Snapshot{Detection: session.Detection{Activity: session.Idle}, Unprompted: true}, 1000, true},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := &desk{enter: takes, now: Snapshot{Screen: "…\n", Detection: session.Detection{Activity: session.Booting}}}
+			d := &desk{enter: takes, now: c.before}
+			early := false
 			d.onLook = func(d *desk) {
-				if d.looks == up {
-					d.now.Detection.Activity = session.Idle
+				if d.looks < c.up && d.looks < 50 { // of ten seconds
+					early = early || len(d.keys) > 0
+				} else if d.looks == c.up {
+					d.now.Detection.Activity, d.now.Unprompted = session.Idle, false
 				}
 			}
 			_, err := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: 10 * time.Second}.Send(t.Context(), "do it", false)
-			if up == 8 && err != nil || up == 1000 && (err == nil || len(d.keys) > 0) {
-				t.Errorf("ready at look %d: %v, typed %q", up, err, d.keys)
+			if early || (err == nil) != c.typed || len(d.keys) > 0 != c.typed {
+				t.Errorf("%s: %v, typed %q, too early: %v", name, err, d.keys, early)
 			}
 		})
 	}
