@@ -86,14 +86,10 @@ func (s *seen) last(run session.Run, all []session.Message) (sent typed, taken t
 	return sent, taken
 }
 
-// unprompted reports whether the run was started with a message that the agent has not
-// taken up, by the messages that it has.
-func (r *Reader) unprompted(rec session.Record, all []session.Message) bool {
-	r.given(rec)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := r.run(rec.Run.ID)
-	sent, taken := s.last(rec.Run, all)
+// unprompted reports whether a run was started with a message that the agent has not taken
+// up, by the messages that it has.
+func (s *seen) unprompted(run session.Run, all []session.Message) bool {
+	sent, taken := s.last(run, all)
 	return !s.message.Message && sent.Message && taken.IsZero()
 }
 

@@ -202,6 +202,11 @@ func (r *Reader) sender(rt session.Runtime, rec session.Record, live session.Liv
 func (r *Reader) Snapshot(rec session.Record, l *session.Live, read Look) input.Snapshot {
 	s := input.Snapshot{Screen: l.Screen, Detection: read.Detection, Transcript: read.Transcript, HookEvents: r.Heard([]string{rec.Run.ID})}
 	s.Messages, s.Tells = messages(r.Agent(rec), read.Transcript, r.signals(rec))
-	s.Unprompted = rec.Spec.Agent.Base != "" && young(rec, time.Now()) && r.unprompted(rec, s.Messages)
+	if rec.Spec.Agent.Base != "" && young(rec, time.Now()) {
+		r.given(rec)
+		r.mu.Lock()
+		s.Unprompted = r.run(rec.Run.ID).unprompted(rec.Run, s.Messages)
+		r.mu.Unlock()
+	}
 	return s
 }
