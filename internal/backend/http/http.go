@@ -251,11 +251,7 @@ func (b *Backend) Holder(ctx context.Context) (backend.Info, error) {
 	// Also after an error: the server may have locked.
 	after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	released := b.release(after, try)
-	if lost, ok := errors.AsType[*backend.LostError](released); ok {
-		return lost.Holder, nil
-	}
-	return backend.Info{}, cmp.Or(err, released, backend.ErrNone)
+	return backend.Info{}, cmp.Or(err, b.release(after, try), backend.ErrNone)
 }
 
 // sendInfo sends the description of a lock, in the fields that Terraform has.

@@ -111,6 +111,83 @@ func TestTables(t *testing.T) {
 	})
 }
 
+// TestTakenMeanwhile writes while another takes the lock: the write waits, and is refused.
+func TestTakenMeanwhile(t *testing.T) {
+	address := postgres.Start(t)
+	b, err := New(Settings{ConnStr: postgres.ConnStr(address), Name: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := backend.Info{ID: "1"}
+	if _, err := b.Lock(t.Context(), i); err != nil {
+		t.Fatal(err)
+	}
+	v, err := b.Write(t.Context(), []byte("{}"), "", i.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := pgx.Connect(t.Context(), postgres.ConnStr(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(context.Background())
+	for _, seen := range []backend.Version{v, ""} {
+		tx, err := admin.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(t.Context(), `UPDATE agentform.locks SET id = id || '2', info = '{"ID": "2"}'`); err != nil {
+			t.Fatal(err)
+		}
+		wrote := make(chan error)
+		go func() {
+			_, err := b.Write(t.Context(), []byte("[]"), seen, i.ID)
+			wrote <- err
+		}()
+		select {
+		case err := <-wrote:
+			t.Fatal("it does not wait:", err)
+		case <-time.After(300 * time.Millisecond):
+		}
+		if seen == "" { // the state is new too
+			if _, err := tx.Exec(t.Context(), `DELETE FROM agentform.states`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if lost, ok := errors.AsType[*backend.LostError](<-wrote); !ok || lost.Holder.ID != "2" {
+			t.Error(lost)
+		}
+		i.ID += "2"
+	}
+}
+
+// TestRestart ends the connection that was kept for the next statement.
+func TestRestart(t *testing.T) {
+	address := postgres.Start(t)
+	b, err := New(Settings{ConnStr: postgres.ConnStr(address), Name: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := pgx.Connect(t.Context(), postgres.ConnStr(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(context.Background())
+	for range 2 {
+		if _, _, err := b.Read(t.Context()); !errors.Is(err, backend.ErrNone) {
+			t.Fatal(err)
+		}
+		var ended int
+		if err := admin.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
+			WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`).Scan(&ended); err != nil || ended != 1 {
+			t.Fatal(ended, err)
+		}
+	}
+}
+
 // TestSecrets looks for the password in errors.
 func TestSecrets(t *testing.T) {
 	address := postgres.Start(t)

@@ -119,10 +119,8 @@ func (b *Backend) Lock(ctx context.Context, i backend.Info) (time.Duration, erro
 			if l.held() {
 				return 0, &backend.HeldError{Holder: l.holder()}
 			}
-			l.Number = 0
 		}
 		next := lock{Info: i, Lease: b.settings.Lease.Seconds(), Number: l.Number + 1}
-		next.Renewed = time.Time{}
 		err = b.writeLock(ctx, next, l.etag)
 		if errors.Is(err, errCondition) {
 			continue // another was faster, or the answer to an attempt was lost

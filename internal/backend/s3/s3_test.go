@@ -2,6 +2,7 @@ package s3
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -145,7 +146,7 @@ func TestErrors(t *testing.T) {
 		t.Error(err)
 	}
 	status = http.StatusNotFound // but for what
-	if _, _, err := b.Read(t.Context()); err == nil || err == backend.ErrNone {
+	if _, _, err := b.Read(t.Context()); err == nil || errors.Is(err, backend.ErrNone) {
 		t.Error(err)
 	}
 	other := start(t, gofakes3.New(s3mem.New()).Server())
@@ -160,6 +161,35 @@ func TestErrors(t *testing.T) {
 	t.Setenv("AWS_REGION", "")
 	if _, err := New(t.Context(), Settings{Bucket: bucket, Key: "key"}); err == nil || !strings.Contains(err.Error(), "AWS_REGION") {
 		t.Error(err)
+	}
+}
+
+// TestRenewal: each renewal changes the ETag, by which another would take over a lock that it
+// saw expire.
+func TestRenewal(t *testing.T) {
+	b := open(t, start(t, store(t))).(*Backend)
+	seen := map[string]bool{}
+	for range 3 {
+		if _, err := b.Lock(t.Context(), backend.Info{ID: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		l, err := b.readLock(t.Context())
+		if err != nil || seen[l.etag] {
+			t.Error(l.etag, err)
+		}
+		seen[l.etag] = true
+	}
+}
+
+// TestHeld: the times of the lock and of the answer are whole seconds, so that a lock may
+// look a second older than it is.
+func TestHeld(t *testing.T) {
+	l := lock{Info: backend.Info{ID: "1"}, Lease: 60}
+	for age, want := range map[time.Duration]bool{0: true, 60 * time.Second: true, 61 * time.Second: false} {
+		l.age = age
+		if l.held() != want || (l.holder().ID == "1") != want {
+			t.Errorf("held after %v: %v", age, l.held())
+		}
 	}
 }
 

@@ -54,6 +54,7 @@ func (s Suite) Run(t *testing.T) {
 		{"Lock", lock},
 		{"Forced", forced},
 		{"Expired", expired},
+		{"Untaken", untaken},
 		{"Big", big},
 		{"Projects", projects},
 		{"Writers", writers},
@@ -362,6 +363,22 @@ func expired(t *testing.T, s store) {
 	}
 	_, err := dead.Write(t.Context(), document{}.with("late").text(), "", ann.ID)
 	wantLost(t, err, backend.Info{})
+}
+
+// untaken keeps a lock for longer than its lease, and nobody takes it meanwhile.
+func untaken(t *testing.T, s store) {
+	if !s.Expires {
+		return
+	}
+	b, i := s.openFor(t, short), info("ann")
+	mustLock(t, b, i)
+	time.Sleep(short + 1500*time.Millisecond)
+	wantNoHolder(t, b)
+	mustUnlock(t, s.open(t), info("bob"))
+	v := mustWrite(t, b, document{}.with("one").text(), "", i.ID)
+	mustLock(t, b, i)
+	wantHolder(t, s.open(t), i)
+	wantState(t, b, document{}.with("one").text(), v)
 }
 
 func big(t *testing.T, s store) {
