@@ -168,6 +168,8 @@ func TestChanged(t *testing.T) {
 		in.text, _ = json.Marshal(d)
 		if text, _, err := b.Read(t.Context()); err == nil || text != nil || errors.Is(err, backend.ErrNone) {
 			t.Errorf("%s: %q, %v", name, text, err)
+		} else if newer := strings.Contains(err.Error(), "newer agentform"); newer != (name == "format" || name == "method") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	var indented bytes.Buffer // as a server that stores JSON may return it
