@@ -32,6 +32,16 @@ func tell(s *Store, added bool) error {
 	return s.follow.Written(serial, added)
 }
 
+// Encoded returns the text of an open state and its serial. It is cheaper than State and
+// Encode.
+func Encoded(s *Store) (text []byte, serial uint64, err error) {
+	s.mu.Lock()
+	head, rows := s.head, s.rows
+	s.mu.Unlock()
+	text, err = encode(head, rows)
+	return text, head.Serial, err
+}
+
 // Reset replaces the state by st, with its serial. The Follower is not called, and no copy of
 // a record is written to its session's directory.
 func (s *Store) Reset(st State) error {

@@ -109,18 +109,16 @@ func (c *Copy) check() (Mark, error) {
 	c.mu.Lock()
 	c.restarts = m.Restarts
 	c.mu.Unlock()
-	if m.Backend == "" {
-		serial, err := state.Serial(c.Path)
-		if err != nil {
-			return m, err
-		}
-		if serial > 0 {
-			return m, &MovedError{To: c.Name}
-		}
-		return Mark{Backend: c.Name, Place: c.Place}, nil
-	}
-	if m.Backend != c.Name {
+	serial, err := state.Serial(c.Path)
+	switch {
+	case err != nil:
+		return m, err
+	case m.Backend == "" && serial > 0:
+		return m, &MovedError{To: c.Name}
+	case m.Backend != "" && m.Backend != c.Name:
 		return m, &MovedError{m.Backend, c.Name}
+	case serial == 0: // there is no copy, or not any more
+		return Mark{Backend: c.Name, Place: c.Place}, nil
 	}
 	return m, nil
 }
@@ -226,7 +224,7 @@ func (c *Copy) opened(ctx context.Context, hold *backend.Hold, o Opening) (*stat
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	store.Follow(&sender{copy: c, hold: hold, restarts: o.Restarts, store: store, mark: m, prompts: map[string]string{}})
+	store.Follow(&sender{copy: c, hold: hold, restarts: o.Restarts, store: store, mark: m, noted: true, prompts: map[string]string{}})
 	return store, nil
 }
 

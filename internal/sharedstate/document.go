@@ -14,24 +14,20 @@ import (
 // document is what a backend stores: the text of a state, with what else a decision needs.
 type document struct {
 	state.State
-	Prompts  map[string]string          // by digest
-	Restarts map[string][]health.Moment // by the session's id
+	extras
 }
 
 // extras are the members of the JSON object besides those of the state.
 type extras struct {
-	Prompts  map[string]string          `json:"prompts,omitempty"`
-	Restarts map[string][]health.Moment `json:"restarts,omitempty"`
+	Prompts  map[string]string          `json:"prompts,omitempty"`  // by digest
+	Restarts map[string][]health.Moment `json:"restarts,omitempty"` // by the session's id
 }
 
 var errEncrypted = errors.New("it is encrypted, and the manifest has no encryption block")
 
-func (d document) encode() ([]byte, error) {
-	text, err := d.State.Encode()
-	if err != nil {
-		return nil, fmt.Errorf("share state: %w", err)
-	}
-	more, err := json.Marshal(extras{d.Prompts, d.Restarts})
+// appendTo returns the text of a state with these members, too.
+func (x extras) appendTo(text []byte) ([]byte, error) {
+	more, err := json.Marshal(x)
 	if err != nil {
 		return nil, fmt.Errorf("share state: %w", err)
 	}
@@ -52,10 +48,5 @@ func decode(text []byte) (d document, err error) {
 	if d.State, err = state.Decode(text); err != nil {
 		return d, err
 	}
-	var more extras
-	if err := json.Unmarshal(text, &more); err != nil {
-		return d, err
-	}
-	d.Prompts, d.Restarts = more.Prompts, more.Restarts
-	return d, nil
+	return d, json.Unmarshal(text, &d.extras)
 }

@@ -3,6 +3,7 @@ package sharedstate
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type sender struct {
 
 	sending sync.Mutex // guards the following; held while sending
 	mark    Mark
+	noted   bool              // mark is beside the copy
 	prompts map[string]string // by digest, as far as they were read
 }
 
@@ -77,29 +79,40 @@ func (s *sender) Close() error {
 }
 
 // send sends the state unless its serial was sent already: those who wait share one write.
-// The last one of a command has the restarts, too.
+// The last one of a command has the restarts, too, and is noted beside the copy. Killed
+// before that, the copy counts as not sent, and is merged with what was.
 func (s *sender) send(serial uint64, last bool) error {
 	s.sending.Lock()
 	defer s.sending.Unlock()
-	if s.mark.Serial >= serial {
+	sent := s.mark.Serial >= serial
+	if sent && (!last || s.noted) {
 		return nil
 	}
-	d := document{State: s.store.State(), Restarts: s.mark.Restarts}
-	d.Prompts = s.promptsOf(d.Sessions)
+	st := s.store.State()
+	more := extras{Restarts: s.mark.Restarts}
 	if last {
-		d.Restarts = s.restartsOf(d.Sessions)
+		more.Restarts = s.restartsOf(st.Sessions)
 	}
-	text, err := d.encode()
-	if err != nil {
-		return err
+	if !sent || !reflect.DeepEqual(more.Restarts, s.mark.Restarts) {
+		more.Prompts = s.promptsOf(st.Sessions)
+		text, serial, err := state.Encoded(s.store)
+		if err == nil {
+			text, err = more.appendTo(text)
+		}
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
+		defer cancel()
+		v, err := s.hold.Write(ctx, text, s.mark.Version)
+		if err != nil {
+			return err
+		}
+		s.mark = Mark{Backend: s.copy.Name, Version: v, Serial: serial, Restarts: more.Restarts, Place: s.copy.Place}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), sendTimeout)
-	defer cancel()
-	v, err := s.hold.Write(ctx, text, s.mark.Version)
-	if err != nil {
-		return err
+	if s.noted = last; !last {
+		return nil
 	}
-	s.mark = Mark{Backend: s.copy.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts, Place: s.copy.Place}
 	return writeMark(s.copy.Path, s.mark)
 }
 

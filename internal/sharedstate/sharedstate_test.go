@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -433,4 +434,16 @@ func TestWritesAreGrouped(t *testing.T) {
 	if !strings.Contains(string(m.text), "the last one") {
 		t.Error("the last change was not sent")
 	}
+}
+
+// TestCopyRemoved: a copy that was removed is read again.
+func TestCopyRemoved(t *testing.T) {
+	m := &memory{}
+	near := newHost(t, "near", m)
+	near.put("session.a", "a")
+	if err := os.Remove(near.Path); err != nil {
+		t.Fatal(err)
+	}
+	_ = os.Remove(state.JournalOf(near.Path))
+	want(t, "near", near.ids(), "a@near")
 }

@@ -379,6 +379,15 @@ func runStateRebuild(ctx context.Context, a *app, approved bool) error {
 	if err != nil {
 		return err
 	}
+	if p.Stored.Shared() {
+		store, err := p.Lock(ctx) // closing it sends what was rebuilt
+		if err != nil {
+			return err
+		}
+		if err := store.Close(); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(a.env.Stdout, "Rebuilt the state: %s. Running sessions were not touched. Check it with: agentform plan\n", sessions)
 	return nil
 }

@@ -34,8 +34,10 @@ var ErrIdentity = errors.New("the state is encrypted")
 
 // Is reports whether a text is an encrypted state.
 func Is(text []byte) bool {
-	var h header
-	return json.Unmarshal(text, &h) == nil && h.Sealed != ""
+	d := json.NewDecoder(bytes.NewReader(text))
+	_, err := d.Token() // the brace
+	first, err2 := d.Token()
+	return err == nil && err2 == nil && first == "agentform_state"
 }
 
 // New returns a backend that writes to b only what is encrypted. The lock is not.
