@@ -31,7 +31,14 @@ func Acquire(ctx context.Context, b Backend, i Info, wait time.Duration, waiting
 		}
 		var held *HeldError
 		left := time.Until(until)
-		if !errors.As(err, &held) || left <= 0 {
+		if !errors.As(err, &held) {
+			// The answer may have been lost, and not every lock expires.
+			after, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTime)
+			defer cancel()
+			_ = b.Unlock(after, i)
+			return nil, err
+		}
+		if left <= 0 {
 			return nil, err
 		}
 		if waiting != nil {
@@ -44,6 +51,9 @@ func Acquire(ctx context.Context, b Backend, i Info, wait time.Duration, waiting
 		}
 	}
 }
+
+// unlockTime is how long a release may take that nobody waits for.
+const unlockTime = 5 * time.Second
 
 func hold(b Backend, i Info, lease time.Duration) *Hold {
 	h := &Hold{info: i, backend: b, done: make(chan struct{})}
