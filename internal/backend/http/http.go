@@ -29,7 +29,7 @@ import (
 	"github.com/agentform/agentform/internal/backend"
 )
 
-// Settings are those of Terraform's http backend.
+// Settings are those of Terraform's http backend, on top of Defaults.
 type Settings struct {
 	Address string
 	// LockAddress and UnlockAddress are where the state is locked. Without LockAddress there is
@@ -176,7 +176,7 @@ func (b *Backend) Write(ctx context.Context, text []byte, seen backend.Version, 
 	if found != seen && found != v { // v: written by an attempt whose answer was lost
 		return "", &backend.ChangedError{Seen: seen, Found: found}
 	}
-	a, err := b.send(ctx, cmp.Or(b.settings.UpdateMethod, http.MethodPost), &to, text)
+	a, err := b.send(ctx, b.settings.UpdateMethod, &to, text)
 	switch {
 	case err != nil:
 		return "", err
@@ -193,7 +193,7 @@ func (b *Backend) Lock(ctx context.Context, i backend.Info) (time.Duration, erro
 	if b.lock == nil {
 		return 0, nil
 	}
-	a, err := b.sendInfo(ctx, cmp.Or(b.settings.LockMethod, "LOCK"), b.lock, i)
+	a, err := b.sendInfo(ctx, b.settings.LockMethod, b.lock, i)
 	if err != nil {
 		return 0, err
 	}
@@ -222,7 +222,7 @@ func (b *Backend) Unlock(ctx context.Context, i backend.Info) error {
 }
 
 func (b *Backend) release(ctx context.Context, i backend.Info) error {
-	a, err := b.sendInfo(ctx, cmp.Or(b.settings.UnlockMethod, "UNLOCK"), b.unlock, i)
+	a, err := b.sendInfo(ctx, b.settings.UnlockMethod, b.unlock, i)
 	switch {
 	case err != nil:
 		return err
@@ -241,7 +241,7 @@ func (b *Backend) Holder(ctx context.Context) (backend.Info, error) {
 		return backend.Info{}, backend.ErrNone
 	}
 	try := backend.Info{ID: uuid.NewString(), Operation: "see who has the lock", Who: "agentform", Created: time.Now().UTC()}
-	a, err := b.sendInfo(ctx, cmp.Or(b.settings.LockMethod, "LOCK"), b.lock, try)
+	a, err := b.sendInfo(ctx, b.settings.LockMethod, b.lock, try)
 	if err == nil && a.held() && a.holder().ID != try.ID {
 		return a.holder(), nil
 	}

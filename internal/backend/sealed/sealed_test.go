@@ -46,7 +46,8 @@ var suite = backendtest.Suite{
 		if err != nil {
 			return nil, err
 		}
-		s := http.Settings{Address: "http://" + address + "/" + project, RetryMax: 1}
+		s := http.Defaults()
+		s.Address, s.RetryMax, s.RetryWaitMin, s.RetryWaitMax = "http://"+address+"/"+project, 1, time.Millisecond, time.Millisecond
 		s.LockAddress = s.Address
 		b, err := http.New(s)
 		if err != nil {
