@@ -41,8 +41,9 @@ func drawnLines(screen string) []drawn {
 var (
 	border    = lazily(`^\s*[─━▔╭╰┌└][─━▔]{7}`)
 	nestedBox = lazily(`^\s*[│┃]\s*[│┃]`)
-	// numbered is an answer in a list: its cursor, number and label.
-	numbered = lazily(`^(?:([❯›●▶▸>])\s*)?(\d{1,2})[.)]\s+(\S.*)$`)
+	// numbered is an answer in a list: its cursor, number and label. Claude Code 2.1.197
+	// draws no blank before a label that is wrapped.
+	numbered = lazily(`^(?:([❯›●▶▸>])\s*)?(\d{1,2})[.)](\s+\S.*|[^\s\d].*)$`)
 	// keyHint ends a label that has a key of its own.
 	keyHint = lazily(`\s*\(([a-z]|esc|enter|shift\+tab)\)$`)
 	// checkbox begins an answer of which several can be chosen.
@@ -117,7 +118,7 @@ func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []d
 	q := &session.Question{Options: []session.Option{}}
 	for n, i := range at {
 		m := numbered().FindStringSubmatch(lines[i].text)
-		o := session.Option{Number: n + 1, Label: m[3], Key: m[2]}
+		o := session.Option{Number: n + 1, Label: strings.TrimSpace(m[3]), Key: m[2]}
 		if label, about, two := strings.Cut(o.Label, "  "); two { // two columns
 			o.Label, o.About = label, strings.TrimSpace(about)
 		}
@@ -324,7 +325,7 @@ func decided(told string) string {
 			if first < 0 {
 				first = i
 			}
-			options = append(options, session.Option{Label: m[3]})
+			options = append(options, session.Option{Label: strings.TrimSpace(m[3])})
 		}
 	}
 	if !halfDrawn(options) {

@@ -29,6 +29,8 @@ func TestQuestion(t *testing.T) {
 		"always no is not always":               {builtin("codex"), codex("› 1. Yes", "  2. Always deny", "  3. No"), `run "touch made rm x"? [yes] [2 Always deny] [no]`, ""},
 		"its no is not drawn yet":               {builtin("codex"), codex("› 1. Yes, proceed (y)", "  2. Yes, and don't ask again (p)"), "", ""},
 		"its beginning is out of sight":         {builtin("codex"), "  2. Yes, and don't ask again (p)\n› 3. No (esc)\n\n  Press enter to confirm or esc to cancel", "", ""},
+		"a number that begins a line":           {builtin("codex"), codex("› 1. Yes", "  2.Yes, and always touch", "    3.5 files", "  3. No"), `run "touch made rm x"? [yes] [always] [no]`, ""},
+		"labels that are numbers":               {builtin("claude"), "────────────────\nHow many?\n\n❯ 1. 10\n  2. 20\n", "How many? [1 10] [2 20]", ""},
 		"no cursor":                             {builtin("codex"), codex("  1. Yes, proceed (y)", "  2. No (esc)"), "", ""},
 		"a dialog in the text above a composer": {builtin("codex"), codex("› 1. Yes, proceed (y)", "  2. No (esc)") + "\n\n› Ask Codex to do anything\n\n  gpt-5 default · /work", "", ""},
 		"a server of a project":                 {builtin("claude"), "────────────────\nNew MCP server found in .mcp.json: x\n\n❯ 1. Use this and all future MCP servers in this project\n  2. Use this MCP server\n  3. Continue without using this MCP server\n\nEnter to confirm · Esc to reject", "New MCP server found in .mcp.json: x [always] [yes] [no]", ""},

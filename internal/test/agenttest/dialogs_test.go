@@ -26,6 +26,9 @@ func init() {
 		agenttest.Situation{Name: "plan-dialog", Want: session.Blocked, Seen: both(shows("Exit plan mode?"), asked), Prompt: `plan [[tool ExitPlanMode {"plan":"1. Do this"}]]`,
 			Input: func(in *session.StartInput) { in.Spec.Args = []string{"--permission-mode", "plan"} }},
 		agenttest.Situation{Name: "approval-80", Before: func(l *agenttest.Lab) { l.Columns = 80 }, Want: session.Blocked, Prompt: approvalOf, Seen: both(told("PermissionRequest"), asked)},
+		// A label that is wrapped has no blank after its number.
+		agenttest.Situation{Name: "approval-wrapped", Before: func(l *agenttest.Lab) { l.Columns = 80 }, Want: session.Blocked, Seen: both(shows("Do you want to proceed?"), told("PermissionRequest")),
+			Prompt: "go [[tool ask: echo note > note.txt && git add . && git commit -qm note]]"},
 		// It draws its No over the second line of the answer before it: that is no question
 		// with answers, since nothing in it refuses.
 		agenttest.Situation{Name: "approval-60", Before: narrow, Want: session.Blocked, Prompt: approvalOf, Seen: both(shows("Do you want to proceed?"), told("PermissionRequest"))})
