@@ -70,6 +70,9 @@ const (
 	dialogLines = 40  // a dialog has at most so many lines above its answers
 	hintLines   = 8   // and below them
 	textLength  = 300 // of what a question says in one line
+	// labelLength is how much of a label tells questions apart. Claude Code 2.1.197 draws
+	// the first line of a wrapped label without its last character once the cursor was there.
+	labelLength = 32
 )
 
 // question returns the dialog that the screen shows, if it can be answered. told is what
@@ -452,12 +455,12 @@ func says(body []drawn) string {
 }
 
 // identity returns the ID of a question: of all it says, but for the cursor, the boxes
-// that are ticked, and what was typed.
+// that are ticked, what was typed, and the ends of long labels.
 func identity(q *session.Question) string {
 	h := sha256.New()
 	h.Write([]byte(q.Says))
 	for _, o := range q.Options {
-		label := denseText(o.Label + o.About)
+		label := cut(denseText(o.Label), labelLength) + denseText(o.About)
 		if o.Text {
 			label = "text"
 		}

@@ -85,6 +85,10 @@ func TestQuestionID(t *testing.T) {
 	if moved := id(claude, "● more\n"+dialog("ls", "  ", " ❯")); moved != was {
 		t.Error("it has another ID when its cursor is elsewhere")
 	}
+	wrapped := load(t, "testdata/claude/approval-wrapped").evidence.Screen
+	if moved := load(t, "testdata/claude/approval-wrapped-moved").evidence.Screen; id(claude, wrapped) != id(claude, moved) {
+		t.Error("it has another ID when its cursor is at an answer of two lines")
+	}
 	if other := id(claude, dialog("rm -r x", " ❯", "  ")); other == was {
 		t.Error("another command has the same ID")
 	}

@@ -122,7 +122,7 @@ func (l layout) turnStart(rows []row, typed []session.Span, composer int) int {
 
 // option is an answer in an agent's dialog. agentLine begins a line of an agent.
 var (
-	option    = regexp.MustCompile(`^([❯›●▶▸>] ?)?\d+[.)] `)
+	option    = regexp.MustCompile(`^([❯›●▶▸>] ?)?\d+[.)](?: |\pL)`)
 	agentLine = regexp.MustCompile(`^[●⎿✢✽✻✶·•◦■✦✕ℹ⚠✓⊷]`)
 )
 

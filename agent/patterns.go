@@ -44,7 +44,7 @@ var (
 	// dialogs are what programs show that want an answer, whatever they ask: one
 	// of several answers marked, or a word for keys.
 	dialogs = []string{
-		`^[❯›●▶▸>] ?\d+[.)] `,
+		`^[❯›●▶▸>] ?\d+[.)](?: |\pL)`,
 		`[\[(]y(es)?/no?[\])]`,
 		`(press|hit) (enter|return|any key) to (continue|confirm|proceed)`,
 		`enter to (confirm|select|continue)`,

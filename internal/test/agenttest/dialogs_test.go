@@ -18,6 +18,11 @@ const approvalOf = `go [[tool ask: printf '%s\n' one two three four five six sev
 func init() {
 	options := `"options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]`
 	narrow := func(l *agenttest.Lab) { l.Columns = 60 }
+	wrapped := func(l *agenttest.Lab) { l.Columns = 80 }
+	const wrappedOf = "go [[tool ask: echo note > note.txt && git add . && git commit -qm note]]"
+	marked := func(n int) func(agenttest.Look) bool {
+		return func(l agenttest.Look) bool { return asked(l) && l.Detection.Question.Marked == n }
+	}
 	situations["claude"] = append(situations["claude"],
 		agenttest.Situation{Name: "question-two", Want: session.Blocked, Seen: both(shows("Which color?"), asked),
 			Prompt: `ask [[tool AskUserQuestion {"questions":[{"question":"Which color?","header":"Color","multiSelect":false,` + options + `},{"question":"Which one?","header":"One","multiSelect":false,` + options + `}]}]]`},
@@ -26,9 +31,14 @@ func init() {
 		agenttest.Situation{Name: "plan-dialog", Want: session.Blocked, Seen: both(shows("Exit plan mode?"), asked), Prompt: `plan [[tool ExitPlanMode {"plan":"1. Do this"}]]`,
 			Input: func(in *session.StartInput) { in.Spec.Args = []string{"--permission-mode", "plan"} }},
 		agenttest.Situation{Name: "approval-80", Before: func(l *agenttest.Lab) { l.Columns = 80 }, Want: session.Blocked, Prompt: approvalOf, Seen: both(told("PermissionRequest"), asked)},
-		// A label that is wrapped has no blank after its number.
-		agenttest.Situation{Name: "approval-wrapped", Before: func(l *agenttest.Lab) { l.Columns = 80 }, Want: session.Blocked, Seen: both(shows("Do you want to proceed?"), told("PermissionRequest")),
-			Prompt: "go [[tool ask: echo note > note.txt && git add . && git commit -qm note]]"},
+		// A label that is wrapped has no blank after its number, and loses the end of its first
+		// line when the cursor comes to it.
+		agenttest.Situation{Name: "approval-wrapped", Before: wrapped, Want: session.Blocked, Prompt: wrappedOf, Seen: both(told("PermissionRequest"), asked)},
+		agenttest.Situation{Name: "approval-wrapped-moved", Before: wrapped, Want: session.Blocked, Prompt: wrappedOf, Seen: both(marked(2), shows("commands i\n")),
+			Steps: func(r *agenttest.Run) {
+				r.Until("it asks", asked)
+				r.Press("Down", marked(2))
+			}},
 		// It draws its No over the second line of the answer before it: that is no question
 		// with answers, since nothing in it refuses.
 		agenttest.Situation{Name: "approval-60", Before: narrow, Want: session.Blocked, Prompt: approvalOf, Seen: both(shows("Do you want to proceed?"), told("PermissionRequest"))})
