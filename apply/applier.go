@@ -134,8 +134,9 @@ func (a *Applier) Run(ctx context.Context, p plan.Plan, drain <-chan struct{}) (
 }
 
 // Await waits until every session that was started is ready, and emits that. It writes no
-// state and needs no lock. The error joins those that did not become ready.
-func (a *Applier) Await(ctx context.Context, t Tally) error {
+// state and needs no lock. Those that did not become ready are failed in the tally, and the
+// error joins them.
+func (a *Applier) Await(ctx context.Context, t *Tally) error {
 	r := newRun(a, plan.Plan{})
 	var wg sync.WaitGroup
 	errs := make([]error, len(t.Results))
@@ -155,6 +156,13 @@ func (a *Applier) Await(ctx context.Context, t Tally) error {
 		})
 	}
 	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			t.Results[i].Outcome, t.Results[i].Err = Failed, err
+			t.Done--
+			t.Failed++
+		}
+	}
 	return multierror.Append(nil, errs...).ErrorOrNil()
 }
 

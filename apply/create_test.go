@@ -134,7 +134,7 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 			t.Fatalf("error: %v", err)
 		}
 		rec := r.record("api")
-		if want := `not ready after 5s: it asks a question first (agentform attach shows it, send --key answers)`; rec.LastError != want {
+		if want := `not ready after 5s: it asks a question first (agentform attach api shows it, agentform send api --key KEY answers it)`; rec.LastError != want {
 			t.Errorf("last error %q, want %q", rec.LastError, want)
 		}
 		if rec.Intent != session.Creating || rec.Location.Name == "" || !rec.Run.DeliveredAt.IsZero() {

@@ -67,7 +67,7 @@ func TestReadyIsReportedOnce(t *testing.T) {
 				t.Errorf("%s is on record as ready at %s", name, at)
 			}
 		}
-		if err := r.applier.Await(t.Context(), tally); err != nil {
+		if err := r.applier.Await(t.Context(), &tally); err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"db", "app", "plain"} {

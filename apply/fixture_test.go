@@ -228,6 +228,10 @@ func (a robot) Detect(e session.Evidence) session.Detection {
 	if strings.HasSuffix(e.Screen, "?") {
 		return session.Detection{Activity: session.Blocked, Detail: e.Screen, Source: "screen"}
 	}
+	if strings.HasSuffix(e.Screen, "? (y/n)") {
+		q := &session.Question{Text: e.Screen, Options: []session.Option{{Number: 1, Word: session.Yes}, {Number: 2, Word: session.No}}}
+		return session.Detection{Activity: session.Blocked, Detail: e.Screen, Question: q, Source: "screen"}
+	}
 	return session.Detection{}
 }
 func (a robot) Ready(screen string) bool {

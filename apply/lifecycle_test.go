@@ -304,7 +304,7 @@ func TestAwait(t *testing.T) {
 		r.rt.Script(r.place("slow"), sessiontest.Step{After: 9 * time.Second, Screen: ">"})
 		tally := r.must(r.create(slow, never, r.spec("plain")))
 		began := time.Now()
-		err := r.applier.Await(t.Context(), tally)
+		err := r.applier.Await(t.Context(), &tally)
 		if err == nil || !strings.Contains(err.Error(), "session.never: not ready after 30s") || strings.Contains(err.Error(), "slow") {
 			t.Errorf("error: %v", err)
 		}
@@ -320,17 +320,23 @@ func TestAwait(t *testing.T) {
 func TestAwaitTellsWhatItAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture(t)
-		wizard, folder := r.spec("wizard"), r.spec("folder")
-		wizard.Agent.Ready, folder.Agent.Ready, folder.Agent.Base = ">", ">", "claude"
+		wizard, folder, choice := r.spec("wizard"), r.spec("folder"), r.spec("choice")
+		wizard.Agent.Ready, folder.Agent.Ready, folder.Agent.Base, choice.Agent.Ready = ">", ">", "claude", ">"
+		r.rt.Script(r.place("choice"), sessiontest.Step{Screen: "May I go on? (y/n)"})
 		r.rt.Script(r.place("wizard"), sessiontest.Step{Screen: "which colour?"})
 		r.rt.Script(r.place("folder"), sessiontest.Step{Screen: "Do you trust this folder?"})
-		err := r.applier.Await(t.Context(), r.must(r.create(wizard, folder)))
+		tally := r.must(r.create(wizard, folder, choice))
+		err := r.applier.Await(t.Context(), &tally)
 		if err == nil {
 			t.Fatal("they are taken for ready")
 		}
+		if tally.Done != 0 || tally.Failed != 3 {
+			t.Errorf("%d done, %d failed, want 3 failed", tally.Done, tally.Failed)
+		}
 		for _, want := range []string{
-			"session.wizard: not ready after 30s: it asks a question first (agentform attach shows it",
-			"session.folder: not ready after 30s: it asks whether to trust the directory (agentform attach shows it, send --key answers; trust = true in its agent block answers in advance)",
+			"session.wizard: not ready after 30s: it asks a question first (agentform attach wizard shows it, agentform send wizard --key KEY answers it)",
+			"session.choice: not ready after 30s: it asks a question first (answer yes or no: agentform answer choice ANSWER)",
+			"session.folder: not ready after 30s: it asks whether to trust the directory (agentform attach folder shows it, agentform send folder --key KEY answers it; trust = true in its agent block answers in advance)",
 		} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("not said: %s\nin: %v", want, err)
@@ -389,7 +395,7 @@ func TestAwaitOneThatHasBegun(t *testing.T) {
 				if c.resumed {
 					tally.Results[0].Record.Run.DeliveredAt = time.Now().Add(-time.Hour)
 				}
-				if err := r.applier.Await(t.Context(), tally); c.begun != (err == nil) {
+				if err := r.applier.Await(t.Context(), &tally); c.begun != (err == nil) {
 					t.Errorf("begun %v: %v", c.begun, err)
 				}
 			})

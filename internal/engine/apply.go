@@ -50,7 +50,8 @@ func (e *Engine) Apply(ctx context.Context, q Request, approved plan.Plan, drain
 		tally.Warnings = append(tally.Warnings, warnings...)
 		return tally, err
 	})
-	return tally, e.await(ctx, q.Wait, tally, err)
+	err = e.await(ctx, q.Wait, &tally, err)
+	return tally, err
 }
 
 func notObserved(p plan.Plan) error {
@@ -135,7 +136,7 @@ func (e *Engine) locked(ctx context.Context, act func(*state.Store, apply.Applie
 }
 
 // await waits, without the lock, until the sessions that were started are ready.
-func (e *Engine) await(ctx context.Context, wait bool, t apply.Tally, err error) error {
+func (e *Engine) await(ctx context.Context, wait bool, t *apply.Tally, err error) error {
 	if !wait || ctx.Err() != nil || errors.Is(err, apply.ErrInterrupted) {
 		return err
 	}

@@ -84,7 +84,8 @@ func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}
 		errs = append(errs, err, x.revert(store, a, tally))
 		return tally, errors.Join(errs...)
 	})
-	return p, tally, e.await(ctx, o.Wait, tally, err)
+	err = e.await(ctx, o.Wait, &tally, err)
+	return p, tally, err
 }
 
 type overridden struct{ before, after []session.Record }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -33,6 +34,7 @@ type NotReadyError struct {
 	Ready  string        // the pattern that its screen did not show; empty: none was expected
 	Screen string
 	Asks   string // the question that it shows; empty: none
+	Answer string // how a person answers it
 	Trust  bool   // trust = true in its agent block would have answered it
 }
 
@@ -48,9 +50,9 @@ func (e *NotReadyError) Error() string {
 func (e *NotReadyError) Summary() string {
 	switch {
 	case e.Asks != "" && e.Trust:
-		return e.Why + ": it asks whether to trust the directory (agentform attach shows it, send --key answers; trust = true in its agent block answers in advance)"
+		return e.Why + ": it asks whether to trust the directory (" + e.Answer + "; trust = true in its agent block answers in advance)"
 	case e.Asks != "":
-		return e.Why + ": it asks a question first (agentform attach shows it, send --key answers)"
+		return e.Why + ": it asks a question first (" + e.Answer + ")"
 	case e.Ready == "":
 		return e.Why
 	}
@@ -65,7 +67,14 @@ func (r *Run) timedOut(limit time.Duration, screen string) *NotReadyError {
 	spec := r.Record.Spec.Agent
 	err := &NotReadyError{Why: fmt.Sprintf("not ready after %s", limit), After: limit, Ready: spec.Ready, Screen: screen}
 	if seen := r.Agent.Detect(session.Evidence{Liveness: session.Alive, Screen: screen}); seen.Activity == session.Blocked {
-		err.Asks = seen.Detail
+		name := plaintext.ShellWord(r.Record.Address.Short())
+		err.Asks, err.Answer = seen.Detail, fmt.Sprintf("agentform attach %[1]s shows it, agentform send %[1]s --key KEY answers it", name)
+		if q := seen.Question; q != nil {
+			err.Answer = fmt.Sprintf("agentform answer %s TEXT answers it", name)
+			if len(q.Options) > 0 {
+				err.Answer = fmt.Sprintf("answer %s: agentform answer %s ANSWER", plaintext.OneLine(plaintext.List(q.Names(), "or")), name)
+			}
+		}
 		err.Trust = !spec.Trust && spec.Base != "" && strings.Contains(strings.ToLower(seen.Detail), "trust")
 	}
 	return err
