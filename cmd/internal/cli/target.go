@@ -10,6 +10,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
@@ -147,6 +148,12 @@ func (t *target) checkRunning() error {
 		return fmt.Errorf("%s is stopped (%s)\nagentform start %s, or agentform restart %s, starts it again", t.Record.Address, t.Diagnosis.Detail, name, name)
 	case t.Diagnosis.State == session.StateUnknown:
 		return fmt.Errorf("%s: its state is unknown: %s", t.Record.Address, t.Diagnosis.Detail)
+	case t.Record.Intent == session.Queued:
+		how := "the hub starts it in its turn"
+		if _, runs := hub.Running(t.project.Manifest.DataDir); !runs {
+			how = "the hub starts it in its turn, and is not running: agentform serve --detach"
+		}
+		return fmt.Errorf("%s has not started: its start waits\n%s\nagentform start %s starts it now", t.Record.Address, how, name)
 	}
 	return fmt.Errorf("%s: %s\nagentform restart %s restarts it", t.Record.Address, t.Diagnosis.Detail, name)
 }
