@@ -67,7 +67,7 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 		e.changes.Refresh(ctx, true, w)
 		k.Changes = e.changes.Known(w.Checkout)
 	}
-	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
+	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: inOrder(k.Events)[max(0, len(k.Events)-lastEvents):]}
 	if k.Live != nil {
 		x.Screen = k.Live.Screen
 	} else if k.Record != nil {
