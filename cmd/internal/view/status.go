@@ -102,8 +102,12 @@ func writeNotes(p *page, sessions []api.Session, now time.Time) {
 	}
 	for _, why := range reasons {
 		x, name := of[why][0], few(of[why])+": "
-		p.line(p.paint(wordInk(x), strings.TrimSpace(name)), " ", p.paint(noInk, p.note(x, name, why)))
+		note := p.note(x, name, why)
+		p.line(p.paint(wordInk(x), strings.TrimSpace(name)), " ", p.paint(noInk, note))
 		if how := howToAnswer(of[why]...); how != "" {
+			if q := x.Question; len(q.Options) > 0 && !strings.Contains(note, plaintext.OneLine(q.String())) {
+				how = "answer " + plaintext.OneLine(plaintext.List(q.Names(), "or")) + ": " + how
+			}
 			p.prose(4, "  ", p.paint(noInk, how))
 		}
 	}

@@ -219,6 +219,24 @@ w[6], w[7] and w[8]: agent exited
 	}
 }
 
+// The answers that a line has no room for are named with the command.
+func TestAnswersBesideTheCommand(t *testing.T) {
+	q := &session.Question{Text: "run \"go test ./...\" in the whole repository?", Options: []session.Option{{Number: 1, Word: session.Yes}, {Number: 2, Word: session.Always}, {Number: 3, Word: session.No}}}
+	x := api.Session{Address: "session.w", Name: "w", ID: "x", State: session.StateRunning, Activity: session.Blocked, Detail: q.String(), Question: q}
+	var b strings.Builder
+	if err := Status(&b, Style{Width: 60}, []api.Session{x}, false, at); err != nil {
+		t.Fatal(err)
+	}
+	_, notes, _ := strings.Cut(b.String(), "\n\n")
+	if d := cmp.Diff(`w: asks: run "go test ./..." in the whole repository?
+  answer yes, always or no: agentform answer w ANSWER
+
+1 asks
+`, notes); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestShow(t *testing.T) {
 	styles(t, "show", false, func(w io.Writer, s Style) error { return Show(w, s, sampleShown(), at) })
 }
