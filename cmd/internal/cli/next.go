@@ -91,7 +91,7 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 			return true, printNeeds(a, needs, g)
 		case !follower.Hope():
 			return true, errNothingToWaitFor(o.role, g)
-		case !told:
+		case !told && g.at.Sub(first) >= turn.Calm: // one that asks may be drawing its question
 			told = true
 			fmt.Fprintf(a.env.Stderr, "No session needs attention (%s). Waiting: Ctrl-C ends it.\n", g.words())
 		}
