@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -56,16 +58,26 @@ type past struct {
 	events []history.Event
 }
 
-// openObserver warns of a faulty manifest: recorded sessions are shown without it.
+// openObserver prints the first error of a faulty manifest: recorded sessions are shown
+// without it.
 func openObserver(a *app) (*observer, error) {
 	p, _, err := a.openState()
 	if err != nil {
 		return nil, err
 	}
-	if session.HasErrors(p.Problems) && (len(p.Manifest.Files) > 0 || len(a.globals.files) > 0) {
-		a.warn(p.Problems)
+	if broken(p) {
+		first := slices.IndexFunc(p.Problems, func(d session.Diagnostic) bool { return d.Severity == session.Error })
+		a.warn(p.Problems[first : first+1])
+		if more := len(p.Problems) - 1; more > 0 {
+			a.say(fmt.Sprintf("\nThe manifest has %s: agentform validate", plaintext.Count(more, "more problem")))
+		}
 	}
 	return newObserver(a, p), nil
+}
+
+// broken reports whether there is a manifest, and it has errors.
+func broken(p *project.Project) bool {
+	return session.HasErrors(p.Problems) && (len(p.Manifest.Files) > 0 || len(p.Files) > 0)
 }
 
 func newObserver(a *app, p *project.Project) *observer {
