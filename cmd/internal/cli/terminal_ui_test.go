@@ -244,6 +244,31 @@ session "api" {
 	x.await(`left with 0`)
 }
 
+// TestUIWithoutManifest starts a session in a repository that has neither a manifest nor a
+// state.
+func TestUIWithoutManifest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, uiManifest)
+	if err := os.Remove(filepath.Join(w.dir, "agentform.hcl")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "claude"), []byte("#!/bin/sh\nread line\n"), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	x := newWindow(t, w, `PATH=$PWD:$PATH agentform ui; echo "left with $?"; sleep 600`)
+	x.await(`(?s)no sessions.*:run -a AGENT -p 'PROMPT'`)
+	x.keys(":")
+	x.keys("run -a claude one")
+	x.keys("Enter")
+	x.await(`Press Enter to return`)
+	x.keys("Enter")
+	if shown := x.await(`> one +starting`); strings.Contains(shown, "errors") {
+		t.Errorf("there is no manifest:\n%s", shown)
+	}
+	x.keys("q")
+	x.await(`left with 0`)
+}
+
 // TestUIKilled leaves the terminal in order.
 func TestUIKilled(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,7 @@ import (
 	"github.com/agentform/agentform/internal/stamp"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 func uiCommand(a *app) *cobra.Command {
@@ -61,7 +62,7 @@ func runUI(ctx context.Context, a *app) error {
 	if t := a.env.Environ.Get("TERM"); t == "" || t == "dumb" {
 		return fmt.Errorf("ui needs a terminal that can move its cursor, and TERM is %q\nagentform status shows all sessions", t)
 	}
-	e, err := openObserver(a)
+	e, err := openFleet(a)
 	if err != nil {
 		return err
 	}
@@ -82,6 +83,16 @@ func runUI(ctx context.Context, a *app) error {
 	return err
 }
 
+// openFleet is openObserver, also of a directory with neither a manifest nor a state, where
+// run starts a session.
+func openFleet(a *app) (*observer, error) {
+	p := a.open()
+	if _, err := state.Read(p.State); errors.Is(err, state.ErrNone) && len(p.Manifest.Files) == 0 && len(p.Files) == 0 {
+		return newObserver(a, p), nil
+	}
+	return openObserver(a)
+}
+
 // uiBackend observes the project and runs commands for ui.
 type uiBackend struct {
 	app      *app
@@ -94,7 +105,7 @@ type uiBackend struct {
 // look observes all sessions. It reads the manifest again when that has changed.
 func (b *uiBackend) look(ctx context.Context) (ui.Fleet, error) {
 	if now := b.manifest(); !maps.Equal(now, b.read) {
-		e, err := openObserver(b.quiet())
+		e, err := openFleet(b.quiet())
 		if err != nil {
 			return ui.Fleet{}, err
 		}
@@ -157,7 +168,7 @@ func recordedFleet(e *observer) (ui.Fleet, error) {
 // fleetOf lists sessions as status does: those that need somebody first.
 func fleetOf(s *snapshot, now time.Time) ui.Fleet {
 	fleet := ui.Fleet{At: s.World.At, Project: s.project.Manifest.Project, Hub: "hub " + string(s.supervisor())}
-	if session.HasErrors(s.project.Problems) {
+	if broken(s.project) {
 		fleet.Hub = "the manifest has errors: agentform validate"
 	}
 	live := make(map[session.Address]*session.Live, len(s.sessions))
@@ -203,7 +214,7 @@ func (b *uiBackend) load(ctx context.Context, l ui.Load) (string, error) {
 		return b.run(ctx, style, "logs", "--tail", fmt.Sprint(uiLines), address)
 	case ui.Events:
 		var text strings.Builder
-		events := b.last.Load().of(l.Address).Events
+		events := inOrder(b.last.Load().of(l.Address).Events)
 		err := view.SessionEvents(&text, *style, events[max(0, len(events)-uiLines):], time.Now())
 		return text.String(), err
 	default:

@@ -227,6 +227,8 @@ func pageLines(m Model) []string {
 	switch {
 	case m.problem != "" && !m.observed:
 		c = content{text: m.problem, bad: true}
+	case !selected && m.tab != Plan && m.observed && len(m.fleet.Rows) == 0:
+		return []string{"No sessions. To start one:", "  :run -a AGENT -p 'PROMPT'"}
 	case !selected && m.tab != Plan:
 		return nil
 	case m.tab == Screen && !known && m.observed:
@@ -239,6 +241,9 @@ func pageLines(m Model) []string {
 		return []string{paint(m, Dim, "nothing to show")}
 	}
 	lines := strings.Split(text, "\n")
+	if m.tab == Screen { // an agent may write at the top, and have its composer at the bottom
+		lines = withoutGaps(lines)
+	}
 	for i, l := range lines {
 		lines[i] = lineOf(m, p.tab, l, c.bad)
 	}
@@ -250,6 +255,17 @@ func pageLines(m Model) []string {
 		wrapped = append(wrapped, wrap(l, max(paneWidth(m), 1))...)
 	}
 	return wrapped
+}
+
+// withoutGaps leaves out all but two of the blank lines that follow each other.
+func withoutGaps(lines []string) []string {
+	blank := 0
+	return slices.DeleteFunc(lines, func(l string) bool {
+		if blank++; strings.TrimSpace(l) != "" {
+			blank = 0
+		}
+		return blank > 2
+	})
 }
 
 // lineOf colors a line of a diff, and of an error. Other texts come with their colors.

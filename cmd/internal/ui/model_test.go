@@ -138,7 +138,7 @@ func TestSelection(t *testing.T) {
 	p.selects("c")
 	p.give(ui.Observed{Fleet: fleet()})
 	p.selects("")
-	p.see("no sessions")
+	p.see("no sessions", ":run -a AGENT -p 'PROMPT'")
 	p.press("enter", "a", "s", "r", "d", "x")
 	p.give(ui.Observed{Err: errors.New("the state is damaged")})
 	p.see("the state is damaged")
@@ -205,6 +205,15 @@ func TestTabs(t *testing.T) {
 		p.press(x[0])
 		p.see(x[1])
 	}
+}
+
+// TestGaps shows the text of an agent that writes at the top of a tall screen and has its
+// composer at the bottom.
+func TestGaps(t *testing.T) {
+	tall := row("a", "works")
+	tall.Screen = "written at the top" + strings.Repeat("\n", 60) + "> the composer"
+	p := open(t, 80, 24, tall)
+	p.see("written at the top", "> the composer")
 }
 
 // TestReload loads a page again when its session has changed, and not more often than its
