@@ -255,3 +255,19 @@ func TestTOMLString(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestShared(t *testing.T) {
+	for line, want := range map[string]bool{
+		"/home/x/.codex/packages/app-server-daemon/releases/0.169.0/bin/codex app-server --listen unix:// --managed-daemon": true,
+		"codex app-server daemon pid-update-loop": true,
+		"codex":                  false,
+		"codex -- app-server":    false,
+		"node /bin/codex resume": false,
+		"claude app-server":      false,
+		"":                       false,
+	} {
+		if got := Shared(strings.Fields(line)); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}

@@ -319,6 +319,34 @@ func TestStopAndRestartAdopted(t *testing.T) {
 	}
 }
 
+// TestStopAdoptedLeavesSharedDaemon checks that stop does not end what agents of other
+// terminals use too, though this one has started it.
+func TestStopAdoptedLeavesSharedDaemon(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pid := filepath.Join(dir, "pid")
+	if err := os.WriteFile(filepath.Join(dir, "app-server"), []byte("echo $$ >pid; while :; do sleep 0.1; done"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := newOther(t, "work", "bash", "-c", `cd "$0"; (exec -a codex setsid bash -c 'exec -a codex bash app-server') & wait`, dir)
+	until(t, "it runs", func() bool { return strings.HasSuffix(read(pid), "\n") })
+	daemon, err := strconv.Atoi(strings.TrimSpace(read(pid)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(daemon, syscall.SIGKILL) })
+	p, m := o.adopt(t, "work")
+	if err := o.runtime.Stop(t.Context(), p, m.Run, session.Stop{Signal: "SIGTERM", Grace: session.Duration(2 * time.Second)}); err != nil {
+		t.Fatal(err)
+	}
+	if start, runs := proc.StartTime(daemon); !runs || !(proc.Process{PID: daemon, Start: start}).Alive() {
+		t.Error("the daemon was ended")
+	}
+	if l, ok := o.see(t, p); !ok || l.Liveness != session.Dead || l.Exit == nil || l.Exit.Signal != "SIGTERM" {
+		t.Errorf("after the stop: %+v %+v", l, l.Exit)
+	}
+}
+
 func TestPanes(t *testing.T) {
 	o := newOther(t, "work", "sleep", "1000")
 	o.tmux(t, o.socket, "new-window", "-d", "-t", "=work:", "-c", o.dir, "--", "sleep", "1000")

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -137,13 +138,13 @@ func (r *runs) stop(ctx context.Context, run string, f rundir.Facts, how session
 }
 
 // stopAdopted ends the processes of a run without a shim and writes its exit. A process
-// of an earlier boot does not belong to the run.
+// of an earlier boot does not belong to the run, nor does one that other agents use too.
 func (r *runs) stopAdopted(ctx context.Context, run string, f rundir.Facts, how session.Stop) error {
 	if f.BootID != proc.BootID() || f.Exit != nil {
 		return nil
 	}
 	alive := f.Agent.Alive()
-	killed, err := proc.EndTree(ctx, f.Agent, how.Signal, how.Grace.D())
+	killed, err := proc.EndTree(ctx, f.Agent, how.Signal, how.Grace.D(), agent.Shared)
 	if err != nil || !alive {
 		return err
 	}

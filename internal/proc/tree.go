@@ -17,7 +17,7 @@ import (
 //
 // An interactive shell ignores SIGTERM: once nothing is left below it, a process
 // that does is hung up on, as when its terminal closes.
-func EndTree(ctx context.Context, root Process, signal string, grace time.Duration) (killed bool, err error) {
+func EndTree(ctx context.Context, root Process, signal string, grace time.Duration, shared func(argv []string) bool) (killed bool, err error) {
 	sig, err := ParseSignal(signal)
 	if err != nil {
 		return false, fmt.Errorf("end process %d: %w", root.PID, err)
@@ -28,7 +28,7 @@ func EndTree(ctx context.Context, root Process, signal string, grace time.Durati
 	deadline := time.Now().Add(grace)
 	for wait := time.Millisecond; ; wait = min(2*wait, MaxWait) {
 		var left []Process
-		known, left = tree(known)
+		known, left = tree(known, shared)
 		if len(left) == 0 {
 			return killed, nil
 		}
@@ -52,8 +52,8 @@ func EndTree(ctx context.Context, root Process, signal string, grace time.Durati
 }
 
 // tree adds to the known processes what is below those that live, and tells
-// which live.
-func tree(known []Process) (all, living []Process) {
+// which live. It leaves out those that are shared.
+func tree(known []Process, shared func(argv []string) bool) (all, living []Process) {
 	self := os.Getpid()
 	seen := make(map[Process]bool, len(known))
 	for _, p := range known {
@@ -65,11 +65,17 @@ func tree(known []Process) (all, living []Process) {
 			continue
 		}
 		living = append(living, p)
-		for _, s := range Descendants(p.PID) {
-			if d := s.Process; !seen[d] {
-				seen[d] = true
-				known = append(known, d)
+		left := map[int]bool{}
+		for _, s := range Descendants(p.PID) { // parents first
+			if seen[s.Process] {
+				continue
 			}
+			if left[s.Parent] || shared != nil && shared(Argv(s.PID)) {
+				left[s.PID] = true
+				continue
+			}
+			seen[s.Process] = true
+			known = append(known, s.Process)
 		}
 	}
 	return known, living

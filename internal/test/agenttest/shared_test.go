@@ -1,0 +1,61 @@
+//go:build agents
+
+package agenttest_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/test/agenttest"
+)
+
+// TestStopOneOfTwoAdoptedCodex checks that stop leaves the daemon of Codex alone, which is
+// below the one that was started first and serves the others too.
+func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
+	lab := agenttest.New(t, "codex")
+	p := lab.Project("")
+	socket := filepath.Join(lab.Home, "people")
+	tmux := func(args ...string) string {
+		out, err := exec.Command("tmux", append([]string{"-S", socket, "-f", "/dev/null"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("tmux %v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	t.Cleanup(func() { _ = exec.Command("tmux", "-S", socket, "kill-server").Run() })
+	for _, name := range []string{"one", "two"} {
+		command := []string{"new-session", "-d", "-s", name, "-c", lab.Dir, "env", "-i"}
+		for name, value := range lab.Env {
+			command = append(command, name+"="+value)
+		}
+		tmux(append(command, lab.Spec.Command...)...)
+		for end := time.Now().Add(time.Minute); !strings.Contains(tmux("capture-pane", "-p", "-t", name), "gpt-5 default"); time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s does not start:\n%s", name, tmux("capture-pane", "-p", "-t", name))
+			}
+		}
+		p.Do("adopt", name, "tmux:"+socket+"/"+name)
+	}
+	daemon := func() string {
+		out, _ := exec.Command("pgrep", "-f", lab.Home+".*app-server").Output()
+		return string(out)
+	}
+	before := daemon()
+	if before == "" {
+		lab.Moved("a Codex that a person starts has a daemon", "no process of that name")
+	}
+	p.Do("stop", "one")
+	if now := daemon(); now != before {
+		t.Errorf("the daemon was %q, and is %q", before, now)
+	}
+	p.Do("send", "two", "go on [[text Gone on.]]")
+	for end := time.Now().Add(time.Minute); !strings.Contains(tmux("capture-pane", "-p", "-t", "two"), "• Gone on."); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the other one does not answer:\n%s", tmux("capture-pane", "-p", "-t", "two"))
+		}
+	}
+	p.Do("stop", "two")
+}
