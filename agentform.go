@@ -443,6 +443,19 @@ func (s *Session) SendInput(ctx context.Context, in session.Input) error {
 	return nil
 }
 
+// Answer answers a question of an Observation: with yes, always or no, with the number or
+// the label of an option, or with a text where the question takes one. It returns once the
+// question is gone. The error is an *UnknownAnswerError, a *NoQuestionError or an
+// *OtherQuestionError if nothing was answered.
+func (s *Session) Answer(ctx context.Context, q session.Question, answer string) error {
+	given := s.launcher.now()
+	if err := s.run.Answer(ctx, input.Reply{Text: answer, Question: q.ID}); err != nil {
+		return fmt.Errorf("answer session %q: %w", s.rec.ID, err)
+	}
+	s.tracker.sent(given, false)
+	return nil
+}
+
 // Status returns the status of the last observation. Before any it is StatusRunning.
 func (s *Session) Status() session.Status { return s.tracker.lastStatus() }
 
@@ -503,6 +516,8 @@ type Observation struct {
 	Status   session.Status
 	Activity session.Activity
 	Detail   string // for people: the question, the limit, the failure
+	// Question is what the agent asks, with its answers; nil: nothing, or they are not known.
+	Question *session.Question
 	// Changed says that the screen without its status bar differs from the last one.
 	Changed bool
 	PR      string        // URL of a pull request on the screen; empty: none
@@ -732,6 +747,7 @@ func (t *tracker) seen(o *Observation, r *launch.Run, l *session.Live) {
 		}
 	}
 	o.Status, o.Activity, o.Detail, o.PR = session.StatusOf(state, does), does, look.Detection.Detail, look.Detection.PR
+	o.Question = look.Detection.Question
 	t.turn.See(turn.Look{
 		At: o.At, Run: r.Record.Run.ID, Is: string(state) + " " + string(does), Alive: l.Liveness == session.Alive,
 		Working: does == session.Working || does == session.Blocked || does == session.BlockedAPI,
@@ -767,8 +783,18 @@ func lastCharacters(text string, n int) string {
 }
 
 // DialogError says that nothing was typed because the agent shows a question. Answer it
-// with a key (Input.Key).
+// with Session.Answer, or with a key (Input.Key).
 type DialogError = input.DialogError
+
+// NoQuestionError says that nothing was answered because the agent asks nothing that can be
+// answered.
+type NoQuestionError = input.NoQuestionError
+
+// OtherQuestionError says that nothing was answered because the agent asks something else.
+type OtherQuestionError = input.OtherQuestionError
+
+// UnknownAnswerError says that nothing was answered because the question has no such answer.
+type UnknownAnswerError = input.UnknownAnswerError
 
 // NotTakenError says that nothing shows whether the agent took what was typed.
 type NotTakenError = input.NotTakenError

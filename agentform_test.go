@@ -120,6 +120,45 @@ func TestWatchUntilItLeaves(t *testing.T) {
 	}
 }
 
+// TestAnswerInTmux answers a question by a word, and only the one that was observed.
+func TestAnswerInTmux(t *testing.T) {
+	l := open(t)
+	spec := shell(t, `echo 'May I go on? (y/n)'; stty -icanon; a=$(dd bs=1 count=1 2>/dev/null); clear; echo "got $a"; exec sleep 600`)
+	spec.Agent.Ready, spec.Agent.Patterns.Blocked = "", []string{"May I go on"}
+	err := l.With(t.Context(), "asks", spec, func(ctx context.Context, s *agentform.Session) error {
+		for o, err := range s.Watch(ctx, 50*time.Millisecond) {
+			if err != nil {
+				return err
+			}
+			if o.Question == nil {
+				continue
+			}
+			other := *o.Question
+			other.ID = "another"
+			var wrong *agentform.OtherQuestionError
+			if err := s.Answer(ctx, other, session.Yes); !errors.As(err, &wrong) {
+				t.Errorf("another question was answered: %v", err)
+			}
+			var unknown *agentform.UnknownAnswerError
+			if err := s.Answer(ctx, *o.Question, "maybe"); !errors.As(err, &unknown) {
+				t.Errorf("an answer that is none was given: %v", err)
+			}
+			if err := s.Answer(ctx, *o.Question, session.Yes); err != nil {
+				return err
+			}
+			screen, err := s.Capture(ctx, 0)
+			if !strings.Contains(screen, "got y") {
+				t.Errorf("the screen shows %q", screen)
+			}
+			return err
+		}
+		return errors.New("it asked nothing")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestWaitTurnInTmux checks that the end of a turn is seen of an agent that only its
 // screen tells of, also if it prints meanwhile that it has failed, and that a lost tmux
 // socket ends nothing.

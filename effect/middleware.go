@@ -65,7 +65,7 @@ func Journal(h Handler, dir string) Handler {
 			if old == o.Status {
 				return v, nil
 			}
-			event = history.Event{Kind: history.StatusChanged, Old: string(old), New: string(o.Status), Detail: o.Detail, Excerpt: o.Snippet}
+			event = history.Event{Kind: history.StatusChanged, Old: string(old), New: string(o.Status), Detail: o.Detail, Excerpt: o.Snippet, Question: o.Question}
 		case Stop:
 			of = e.Session
 			event = history.Event{Kind: history.RunEnded, Reason: "requested"}

@@ -215,6 +215,16 @@ func (r *Run) Press(ctx context.Context, in session.Input) (input.Outcome, error
 	return r.sender(new(bool)).Press(ctx, in)
 }
 
+// Answer answers the question that the agent asks.
+func (r *Run) Answer(ctx context.Context, a input.Reply) error {
+	left := false
+	_, err := r.sender(&left).Answer(ctx, a)
+	if left && errors.Is(err, session.ErrGone) {
+		return nil
+	}
+	return err
+}
+
 // sender returns what sends input to the agent. It sets left when the agent is seen to have
 // exited by itself with 0.
 func (r *Run) sender(left *bool) input.Sender {
