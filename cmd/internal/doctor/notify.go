@@ -57,7 +57,7 @@ func missingForNotify(in Input, n config.Notify) (problem, remedy string) {
 	}
 	if n.Preset == notify.Desktop && runtime.GOOS == "linux" && in.Environ.Get("DBUS_SESSION_BUS_ADDRESS") == "" &&
 		!exists(filepath.Join(cmp.Or(in.Environ.Get("XDG_RUNTIME_DIR"), "/nonexistent"), "bus")) {
-		return "there is no desktop here (DBUS_SESSION_BUS_ADDRESS is not set)", "use a chat, ntfy or a command on this machine"
+		return "notify-send may find no desktop: DBUS_SESSION_BUS_ADDRESS is not set", "agentform doctor --notify tries it; else use a chat, ntfy or a command on this machine"
 	}
 	if n.Secret != "" {
 		if err := in.Secrets.Missing(n.Secret); err != nil {

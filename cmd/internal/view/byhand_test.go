@@ -14,6 +14,22 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
+// An instance of a block is not removed with the block.
+func TestCleanedInstance(t *testing.T) {
+	for address, want := range map[session.Address]string{
+		"session.api":              "remove it there,",
+		session.Keyed("w", "docs"): "take it out of the block's for_each or count there,",
+	} {
+		var b strings.Builder
+		if err := Cleaned(&b, Style{}, land.Landed{Address: address}, Cleanup{Removed: true, File: "/agentform.hcl", Line: 6}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s: %q, want %q", address, b.String(), want)
+		}
+	}
+}
+
 func TestByHand(t *testing.T) {
 	sessions := sampleSessions()
 	web := Finished{Session: sessions[len(sessions)-1], Elapsed: 125 * time.Second}

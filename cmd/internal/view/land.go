@@ -92,7 +92,11 @@ func Cleaned(w io.Writer, s Style, d land.Landed, c Cleanup) error {
 	p.line()
 	where := p.paint(noInk, fmt.Sprintf("%s:%d", c.File, c.Line))
 	if c.Source == "" {
-		p.prose(0, p.paint(noInk, string(d.Address)), " is still declared at ", where, ": remove it there, or the next apply creates it again.")
+		how := "remove it there"
+		if _, instance := d.Address.Key(); instance {
+			how = "take it out of the block's for_each or count there"
+		}
+		p.prose(0, p.paint(noInk, string(d.Address)), " is still declared at ", where, ": ", how, ", or the next apply creates it again.")
 		return p.flush(w)
 	}
 	p.prose(0, "The manifest still declares it. Delete this block (", where, "), or the next apply creates it again:")
