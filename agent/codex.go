@@ -50,6 +50,8 @@ func codex() kind {
 				`^■ We['’]re currently experiencing high demand`,
 				`^■ stream disconnected`,
 			},
+			reconnecting: []string{`^[•◦] Reconnecting to server… \(`}, // the mark blinks
+			disconnected: []string{`^[•◦] Reconnect failed — `},
 			working: []string{
 				`^[•◦] .*\(\d+.* • esc to interrupt\)`,
 				`Reconnecting\.\.\. \d+/\d+`,

@@ -50,6 +50,10 @@ const (
 
   ? for shortcuts
 `
+	codexLost = `■ Automatic reconnect timed out while connecting to the server.
+◦ Reconnect failed — check the endpoint, then relaunch (2m 56s)
+
+` + codexIdle
 	codexWorking = `• Working (3s • esc to interrupt)
 
 › Ask Codex to do anything
@@ -108,17 +112,21 @@ func TestReadALiveAgent(t *testing.T) {
 		"claude left to a shell":  {builtin("claude"), "", "Resume this session with:\nclaude --resume 7f3e\nme@host:~/work$ \n", session.Detection{Activity: session.Exited, Detail: "a shell has the terminal: me@host:~/work$"}},
 		"claude writes of limits": {builtin("claude"), "⠐ Fix", "rate limit exceeded is what the API then says\nfatal error: too\nall tasks completed\n" + claudeWorking, session.Detection{Activity: session.Working}},
 
-		"codex idle by title":    {builtin("codex"), "Ready | work", "", session.Detection{Activity: session.Idle}},
-		"codex without a folder": {builtin("codex"), "Ready", "", session.Detection{Activity: session.Idle}},
-		"codex works by title":   {builtin("codex"), "⠋ Thinking | work", "", session.Detection{Activity: session.Working}},
-		"codex asks by title":    {builtin("codex"), "[ ! ] Action Required | work", "", session.Detection{Activity: session.Blocked}},
-		"codex asks, blinking":   {builtin("codex"), "[ . ] Action Required | work", codexApproval, session.Detection{Activity: session.Blocked, Detail: "Would you like to run the following command?\n$ rm -r build\n› 1. Yes, proceed (y)\n2. No\nPress enter to confirm or esc to cancel"}},
-		"codex boots":            {builtin("codex"), "", codexBooting, session.Detection{Activity: session.NoActivity}},
-		"codex idle by screen":   {builtin("codex"), "", codexIdle, session.Detection{Activity: session.Idle}},
-		"codex works by screen":  {builtin("codex"), "", codexWorking, session.Detection{Activity: session.Working}},
-		"codex asks by screen":   {builtin("codex"), "", codexApproval, session.Detection{Activity: session.Blocked, Detail: "Would you like to run the following command?\n$ rm -r build\n› 1. Yes, proceed (y)\n2. No\nPress enter to confirm or esc to cancel"}},
-		"codex waits for a 429":  {builtin("codex"), "⠋ Working | work", "Server is busy, reconnecting 2/5\n" + codexWorking, session.Detection{Activity: session.BlockedAPI, Detail: "Server is busy, reconnecting 2/5"}},
-		"codex gave up on a 429": {builtin("codex"), "Ready | work", "■ exceeded retry limit, last status: 429\n" + codexIdle, session.Detection{Activity: session.BlockedAPI, Detail: "■ exceeded retry limit, last status: 429"}},
+		"codex idle by title":        {builtin("codex"), "Ready | work", "", session.Detection{Activity: session.Idle}},
+		"codex without a folder":     {builtin("codex"), "Ready", "", session.Detection{Activity: session.Idle}},
+		"codex works by title":       {builtin("codex"), "⠋ Thinking | work", "", session.Detection{Activity: session.Working}},
+		"codex asks by title":        {builtin("codex"), "[ ! ] Action Required | work", "", session.Detection{Activity: session.Blocked}},
+		"codex asks, blinking":       {builtin("codex"), "[ . ] Action Required | work", codexApproval, session.Detection{Activity: session.Blocked, Detail: "Would you like to run the following command?\n$ rm -r build\n› 1. Yes, proceed (y)\n2. No\nPress enter to confirm or esc to cancel"}},
+		"codex boots":                {builtin("codex"), "", codexBooting, session.Detection{Activity: session.NoActivity}},
+		"codex idle by screen":       {builtin("codex"), "", codexIdle, session.Detection{Activity: session.Idle}},
+		"codex works by screen":      {builtin("codex"), "", codexWorking, session.Detection{Activity: session.Working}},
+		"codex asks by screen":       {builtin("codex"), "", codexApproval, session.Detection{Activity: session.Blocked, Detail: "Would you like to run the following command?\n$ rm -r build\n› 1. Yes, proceed (y)\n2. No\nPress enter to confirm or esc to cancel"}},
+		"codex waits for a 429":      {builtin("codex"), "⠋ Working | work", "Server is busy, reconnecting 2/5\n" + codexWorking, session.Detection{Activity: session.BlockedAPI, Detail: "Server is busy, reconnecting 2/5"}},
+		"codex has lost its server":  {builtin("codex"), "two", codexLost, session.Detection{Activity: session.Failed, Detail: "◦ Reconnect failed — check the endpoint, then relaunch (2m 56s)"}},
+		"codex looks for its server": {builtin("codex"), "Ready | two", "◦ Reconnecting to server… (1m 51s)\n" + codexIdle, session.Detection{Activity: session.Working, Detail: "◦ Reconnecting to server… (1m 51s)"}},
+		"codex works without it":     {builtin("codex"), "⠋ Working | two", codexLost, session.Detection{Activity: session.Working}},
+		"codex writes of that":       {builtin("codex"), "two", "• Reconnect failed — says the log.\n\n  So be it.\n  It may work again.\n\n" + codexIdle, session.Detection{Activity: session.Idle}},
+		"codex gave up on a 429":     {builtin("codex"), "Ready | work", "■ exceeded retry limit, last status: 429\n" + codexIdle, session.Detection{Activity: session.BlockedAPI, Detail: "■ exceeded retry limit, last status: 429"}},
 		"codex works after a 429": {builtin("codex"), "⠋ Working | work", "■ exceeded retry limit, last status: 429\n" + codexWorking,
 			session.Detection{Activity: session.Working}},
 		"codex, a bad key": {builtin("codex"), "Ready | work", "■ unexpected status 401 Unauthorized\n" + codexIdle, session.Detection{Activity: session.Failed, Detail: "■ unexpected status 401 Unauthorized"}},

@@ -17,6 +17,9 @@ type marks struct {
 	retrying                             []string // a limit, while it works
 	ui                                   []string // its program has the screen
 	ended                                []string // the last line of a turn
+	// reconnecting and disconnected are right above the composer of an agent that has
+	// lost its own server: it tries to reach that, or has given up.
+	reconnecting, disconnected []string
 	// composer is a line of the composer, its group what stands in it, and hint what
 	// stands there when nothing was typed. Empty: not known.
 	composer, hint string

@@ -19,6 +19,7 @@ type screenPatterns struct {
 
 type signs struct {
 	done, limit, retrying, failed, blocked, working, ended patterns
+	reconnecting, disconnected                             patterns
 }
 
 func newScreenPatterns(m marks, s session.AgentSpec) screenPatterns {
@@ -28,6 +29,7 @@ func newScreenPatterns(m marks, s session.AgentSpec) screenPatterns {
 		own: signs{
 			limit: wrapping(exact, m.blockedAPI), retrying: wrapping(exact, m.retrying), failed: wrapping(exact, m.failed),
 			blocked: wrapping(exact, m.blocked), working: compile(exact, m.working), ended: compile(exact, m.ended),
+			reconnecting: compile(exact, m.reconnecting), disconnected: compile(exact, m.disconnected),
 		},
 		manifest: signs{
 			done: wrapping(fold, p.Done), limit: wrapping(fold, p.BlockedAPI), failed: wrapping(fold, p.Failed),
@@ -70,6 +72,9 @@ func (p screenPatterns) detect(s screen, e session.Evidence) session.Detection {
 		if seen := p.verdictOfManifest(s); seen.Activity != "" {
 			return seen
 		}
+		if seen := p.connection(s); seen.Activity != "" {
+			return seen
+		}
 		if seen := p.verdict(s, e); seen.Activity != "" {
 			return seen
 		}
@@ -90,6 +95,22 @@ func (p screenPatterns) detect(s screen, e session.Evidence) session.Detection {
 	}
 	return session.Detection{Activity: session.NoActivity}
 }
+
+// connection returns what an agent does that has lost its own server; the zero value: it
+// has not. Its composer and all other signals are those of an agent at rest.
+func (p screenPatterns) connection(s screen) session.Detection {
+	above := last(s.all[:max(0, s.composer-1)], connectionLines)
+	if line := p.own.disconnected.line(above); line != "" {
+		return session.Detection{Activity: session.Failed, Detail: line}
+	}
+	if line := p.own.reconnecting.line(above); line != "" {
+		return session.Detection{Activity: session.Working, Detail: line}
+	}
+	return session.Detection{}
+}
+
+// connectionLines is how many lines of a narrow terminal such a message takes.
+const connectionLines = 2
 
 // verdictOfManifest returns the end, the limit or the failure that the manifest's
 // patterns find in the present turn.

@@ -13,7 +13,8 @@ import (
 )
 
 // TestStopOneOfTwoAdoptedCodex checks that stop leaves the daemon of Codex alone, which is
-// below the one that was started first and serves the others too.
+// below the one that was started first and serves the others too: without it they are not
+// idle.
 func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
 	lab := agenttest.New(t, "codex")
 	p := lab.Project("")
@@ -55,6 +56,19 @@ func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
 	for end := time.Now().Add(time.Minute); !strings.Contains(tmux("capture-pane", "-p", "-t", "two"), "• Gone on."); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the other one does not answer:\n%s", tmux("capture-pane", "-p", "-t", "two"))
+		}
+	}
+
+	for pid := range strings.FieldsSeq(daemon()) {
+		_ = exec.Command("kill", pid).Run()
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		out := p.Do("status", "two", "--json")
+		if strings.Contains(out, "Reconnecting to server") && strings.Contains(out, `"activity": "working"`) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("without the daemon:\n%s\n%s", out, tmux("capture-pane", "-p", "-t", "two"))
 		}
 	}
 	p.Do("stop", "two")
