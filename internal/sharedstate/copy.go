@@ -147,10 +147,20 @@ func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) 
 		d.Sessions = c.merge(d.Sessions, have.Sessions)
 		d.Serial = max(d.Serial, have.Serial) + 1
 	}
+	if m.Version == "" { // else the copy of a killed command looks like a state that is not shared
+		if err := c.begin(); err != nil {
+			return m, err
+		}
+	}
 	if err := store.Reset(d.State); err != nil {
 		return m, err
 	}
 	return next, writeMark(c.Path, next)
+}
+
+// begin notes the backend, of which nothing was read yet.
+func (c *Copy) begin() error {
+	return writeMark(c.Path, Mark{Backend: c.Name, Place: c.Place})
 }
 
 // merge returns the records of others as they were read, and those of this machine as they

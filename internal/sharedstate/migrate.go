@@ -106,7 +106,7 @@ func (m Migration) to(ctx context.Context, hold *backend.Hold, store *state.Stor
 		return moved, m.use(store, text, v)
 	}
 	if from.Serial == 0 && len(from.Sessions) == 0 {
-		return moved, writeMark(m.Path, Mark{Backend: m.To.Name, Place: m.To.Place})
+		return moved, m.To.begin()
 	}
 	if err := m.Agree(from, there.State); err != nil {
 		return moved, err
@@ -167,7 +167,7 @@ func (m Migration) Reconfigure(ctx context.Context) (moved Moved, err error) {
 		if err := store.Reset(state.State{Version: state.Version, Lineage: state.NewLineage()}); err != nil {
 			return moved, err
 		}
-		if err := writeMark(m.Path, Mark{Backend: m.To.Name, Place: m.To.Place}); err != nil {
+		if err := m.To.begin(); err != nil {
 			return moved, err
 		}
 	}

@@ -447,3 +447,29 @@ func TestCopyRemoved(t *testing.T) {
 	_ = os.Remove(state.JournalOf(near.Path))
 	want(t, "near", near.ids(), "a@near")
 }
+
+// TestFirstReadInterrupted: what was read first was written and not noted.
+func TestFirstReadInterrupted(t *testing.T) {
+	m := &memory{}
+	newHost(t, "near", m).put("session.a", "a")
+	far := newHost(t, "far", m)
+	obstacle := far.Path + ".lineage" // is written between the copy and the note
+	m.fail = func(call string) error {
+		if call == "read" {
+			return errors.Join(os.Remove(obstacle), os.MkdirAll(filepath.Join(obstacle, "full"), 0o700))
+		}
+		return nil
+	}
+	if _, err := far.Open(t.Context(), sharedstate.Opening{}); err == nil {
+		t.Fatal("nothing was interrupted")
+	}
+	m.fail = nil
+	if serial, err := state.Serial(far.Path); err != nil || serial == 0 {
+		t.Fatalf("serial %d, %v: nothing was written", serial, err)
+	}
+	if err := os.RemoveAll(obstacle); err != nil {
+		t.Fatal(err)
+	}
+	far.put("session.b", "b")
+	want(t, "the state", far.ids(), "a@near b@far")
+}
