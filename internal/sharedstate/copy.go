@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -134,7 +135,7 @@ func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) 
 		return m, &UnreachableError{c.Name, err}
 	}
 	have := store.State()
-	if len(have.Sessions) > 0 && have.Lineage != d.Lineage {
+	if have.Lineage != d.Lineage && slices.ContainsFunc(have.Sessions, m.started) {
 		return m, &StrangerError{c.Name, d.Lineage, have.Lineage}
 	}
 	for _, prompt := range d.Prompts {

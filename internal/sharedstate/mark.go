@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/session"
 )
 
 // Mark says what the copy of a state is a copy of. It lies beside the copy.
@@ -28,6 +29,12 @@ type Place struct {
 	Kind   string            `json:"kind"`
 	Values map[string]string `json:"values,omitempty"`
 	Given  map[string]string `json:"given,omitempty"` // those of them that init was given
+}
+
+// started reports whether a session of the copy can have been started. Before the first write
+// to the backend none is.
+func (m Mark) started(r session.Record) bool {
+	return m.Version != "" || r.Intent != session.Creating
 }
 
 // MarkOf returns the path of the mark of the state file at path.

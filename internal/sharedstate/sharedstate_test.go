@@ -473,3 +473,26 @@ func TestFirstReadInterrupted(t *testing.T) {
 	far.put("session.b", "b")
 	want(t, "the state", far.ids(), "a@near b@far")
 }
+
+// TestFirstSendInterrupted: two machines begin the state, and one was killed before it sent
+// its first session.
+func TestFirstSendInterrupted(t *testing.T) {
+	m := &memory{}
+	near, far := newHost(t, "near", m), newHost(t, "far", m)
+	if err := far.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	store, err := state.Open(t.Context(), far.Path, far.Project, far.Version, state.Holder{}, 0, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.OwnedBy(far.Owner)
+	unsent := record("session.a", "a")
+	unsent.Intent = session.Creating
+	if err := errors.Join(store.Put(unsent), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	near.put("session.b", "b")
+	far.put("session.c", "c")
+	want(t, "the state", near.ids(), "a@far b@near c@far")
+}
