@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/backends"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/session"
@@ -58,6 +59,9 @@ func initBackend(ctx context.Context, a *app, o backendOptions) (done bool, err 
 		return p.Stored.OpenFile(ctx, sharedstate.Opening{Who: m.Who, Wait: m.Wait})
 	}
 	if err := p.Check(state.State{}); err != nil {
+		return true, err
+	}
+	if err := layout.MakeDataDir(p.Manifest.DataDir); err != nil {
 		return true, err
 	}
 	if p.Stored.Shared() {
