@@ -3,7 +3,6 @@
 package backends
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,10 +117,13 @@ func (s *State) Previous() (*sharedstate.Copy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("backend %q of before: %w", b.Kind, err)
 	}
+	if name != m.Backend {
+		return nil, fmt.Errorf("the state is in %s, whose conn_str is not kept, and not in %s: set AGENTFORM_PG_CONN_STR to the conn_str of before; a new one belongs in the backend block", m.Backend, name)
+	}
 	if opened, err = s.encrypted(opened); err != nil {
 		return nil, err
 	}
-	c := s.copyOf(opened, cmp.Or(m.Backend, name))
+	c := s.copyOf(opened, name)
 	c.Place = m.Place
 	return c, nil
 }

@@ -82,6 +82,15 @@ func TestKinds(t *testing.T) {
 			if err != nil || strings.Contains(m.Place.Values["address"]+m.Place.Values["conn_str"]+m.Backend, "hush") {
 				t.Errorf("%+v, %v", m, err)
 			}
+			if c.kind == "pg" { // its settings are not kept, and another database must not be taken for it
+				if _, err := near.Previous(); err == nil || !strings.Contains(err.Error(), "AGENTFORM_PG_CONN_STR") {
+					t.Errorf("without conn_str: %v", err)
+				}
+				near.Environ = append(near.Environ, "AGENTFORM_PG_CONN_STR="+c.values["conn_str"])
+			}
+			if previous, err := near.Previous(); err != nil || previous.Name != m.Backend {
+				t.Errorf("previous: %+v, %v", previous, err)
+			}
 		})
 	}
 }
