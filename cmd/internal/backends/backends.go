@@ -70,7 +70,7 @@ func (s *State) CopyIn(given map[string]string) (*sharedstate.Copy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: backend %q: %w", b.Range.Filename, b.Range.Start.Line, b.Kind, err)
 	}
-	if opened, err = s.encrypted(opened); err != nil {
+	if opened, err = s.encrypted(opened, s.AllowPlain); err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(all, func(name, _ string) bool { return secretSettings[name] != "" })
@@ -85,7 +85,7 @@ func (s *State) CopyIn(given map[string]string) (*sharedstate.Copy, error) {
 }
 
 // encrypted returns a backend that encrypts what it writes to b, if the manifest says so.
-func (s *State) encrypted(b backend.Backend) (backend.Backend, error) {
+func (s *State) encrypted(b backend.Backend, allowPlain bool) (backend.Backend, error) {
 	e := s.Manifest.Encryption
 	if e == nil {
 		return b, nil
@@ -98,7 +98,7 @@ func (s *State) encrypted(b backend.Backend) (backend.Backend, error) {
 		}
 		identities = string(text)
 	}
-	b, err := sealed.New(b, sealed.Settings{Recipients: e.Recipients, Identities: identities, AllowPlain: s.AllowPlain})
+	b, err := sealed.New(b, sealed.Settings{Recipients: e.Recipients, Identities: identities, AllowPlain: allowPlain})
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: encryption: %w", e.Range.Filename, e.Range.Start.Line, err)
 	}
@@ -120,7 +120,7 @@ func (s *State) Previous() (*sharedstate.Copy, error) {
 	if name != m.Backend {
 		return nil, fmt.Errorf("the state is in %s, whose conn_str is not kept, and not in %s: set AGENTFORM_PG_CONN_STR to the conn_str of before; a new one belongs in the backend block", m.Backend, name)
 	}
-	if opened, err = s.encrypted(opened); err != nil {
+	if opened, err = s.encrypted(opened, true); err != nil { // encryption may be what is new
 		return nil, err
 	}
 	c := s.copyOf(opened, name)
