@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/cmd/internal/preflight"
+	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -163,7 +164,7 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	}
 	reportInit(a, installed, first, ignored)
 	if has, err := git.HasCommits(ctx, root); err == nil && !has {
-		fmt.Fprintf(a.env.Stdout, "\nThe repository has no commit yet. Create one with: %s\n", preflight.FirstCommit)
+		_ = view.Prose(a.env.Stdout, a.out(), "\nThe repository has no commit yet. Create one with: "+preflight.FirstCommit) // as fmt.Fprint
 	}
 	fmt.Fprintln(a.env.Stdout, "\nNext: agentform plan")
 	return nil

@@ -18,7 +18,6 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -123,7 +122,7 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 		return err
 	}
 	if other := plan.Neighbor(spec, s.Sessions); other != "" {
-		fmt.Fprintf(a.env.Stderr, "Warning: %s works in %s too; --branch gives the new session a worktree of its own.\n", other, plaintext.Safe(spec.Workspace.Path))
+		a.say(fmt.Sprintf("Warning: %s works in %s too; --branch gives the new session a worktree of its own.", other, spec.Workspace.Path))
 	}
 	t, err := newReporter(a, "Run")
 	if err != nil {
@@ -139,8 +138,9 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 	}
 	if !a.globals.json {
 		name := quoted(spec.Address)
-		fmt.Fprintf(a.env.Stderr, "\n%s works in %s.\nAttach: agentform attach %s. Remove: agentform destroy --target %s.\n",
-			spec.Address, plaintext.Safe(spec.Workspace.Path), name, name)
+		a.say(fmt.Sprintf("\n%s works in %s.", spec.Address, spec.Workspace.Path))
+		a.say("Attach: agentform attach " + name)
+		a.say("Remove: agentform destroy --target " + name)
 	}
 	return nil
 }

@@ -18,10 +18,10 @@ func Show(w io.Writer, s Style, x status.Detail, now time.Time) error {
 	p := &page{Style: s}
 	p.line(p.paint(bold, string(x.Address)), "  ", p.paint(wordInk(x.Session), status.Text(x.Session, now)))
 	if why := why(x.Session, now); why != "" {
-		p.line(p.paint(noInk, why))
+		p.prose(2, p.paint(noInk, why))
 	}
 	if how := howToAnswer(x.Session); how != "" {
-		p.line(p.paint(noInk, how))
+		p.prose(2, unbrokenCommand(p.paint(noInk, how)))
 	}
 	p.line()
 	p.aligned("  ", facts(x, now))
