@@ -10,7 +10,7 @@ TORTURE      ?= 1000
 MOST         ?= 1000
 
 # Where goroutines share something: the tests of these run under the race detector.
-RACE := ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./internal/launch .
+RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./internal/launch .
 # What takes minutes, or measures time: make check runs it.
 SLOW := ./internal/test/bench ./internal/test/torture
 # How many packages, and how many tests of a package, run at the same time. Most wait

@@ -18,7 +18,7 @@ import (
 const (
 	requestLost     = "request lost"
 	requestCut      = "request cut"
-	requestLate     = "request late" // its sender has given up when it arrives
+	requestLate     = "request late" // its sender gives up, and it arrives
 	requestRepeated = "request repeated"
 	answerLost      = "answer lost"
 	answerCut       = "answer cut"
@@ -28,12 +28,13 @@ const (
 // proxy forwards connections to a server, and does one thing wrong.
 type proxy struct {
 	address, server string
-	late            sync.WaitGroup // pieces that were held back
 
-	mu    sync.Mutex
-	fault string
-	at    int // the piece that meets the fault, counted from 1 in its direction
-	met   bool
+	mu      sync.Mutex
+	fault   string
+	at      int // the piece that meets the fault, counted from 1 in its direction
+	met     bool
+	giveUp  func()        // ends the wait for the answer to a late piece
+	arrived chan struct{} // closed when the late piece has been sent on
 }
 
 // startProxy returns a proxy before the server that ends with the test.
@@ -64,10 +65,10 @@ func startProxy(t *testing.T, server string) *proxy {
 }
 
 // set arms the proxy.
-func (p *proxy) set(fault string, at int) {
+func (p *proxy) set(fault string, at int, giveUp func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fault, p.at, p.met = fault, at, false
+	p.fault, p.at, p.met, p.giveUp, p.arrived = fault, at, false, giveUp, make(chan struct{})
 }
 
 // done disarms the proxy, and reports whether the fault was met.
@@ -115,14 +116,13 @@ func (p *proxy) forward(ctx context.Context, client net.Conn) {
 	group.Go(func() { pass(client, server, "request") })
 	group.Go(func() { pass(server, client, "answer") })
 	<-ctx.Done()
-	p.late.Wait()
 	client.Close()
 	server.Close()
 	group.Wait()
 }
 
-// lateness is how long a late request takes. Its sender waits for half of it.
-const lateness = 400 * time.Millisecond
+// lateness is how long a late request takes after its sender gave up.
+const lateness = 300 * time.Millisecond
 
 // pass sends a piece on with a fault, and reports whether the connection lasts.
 func (p *proxy) pass(to net.Conn, piece []byte, fault string) bool {
@@ -133,11 +133,11 @@ func (p *proxy) pass(to net.Conn, piece []byte, fault string) bool {
 		_, _ = to.Write(piece[:len(piece)/2])
 		return false
 	case requestLate:
-		p.late.Add(1)
-		defer p.late.Done()
+		defer close(p.arrived)
+		p.giveUp()
 		time.Sleep(lateness)
 	case answerSlow:
-		time.Sleep(lateness / 4)
+		time.Sleep(lateness / 3)
 	case requestRepeated:
 		if again, err := net.Dial("tcp", p.server); err == nil {
 			defer again.Close()
@@ -287,12 +287,9 @@ func (s store) meets(t *testing.T, a attempt, kind string, at int) bool {
 	b, i := s.open(t), info("ann")
 	v := a.prepare(t, b, i)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	if kind == requestLate {
-		ctx, cancel = context.WithTimeout(t.Context(), lateness/2)
-	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	p.set(kind, at)
+	p.set(kind, at, cancel)
 	err := a.do(ctx, b, i, v)
 	met := p.done()
 	if err != nil && (known(err) || !met) {
@@ -308,7 +305,10 @@ func (s store) meets(t *testing.T, a attempt, kind string, at int) bool {
 	if err := a.do(t.Context(), b, i, v); err != nil {
 		t.Fatalf("piece %d: the next attempt: %v", at, err)
 	}
-	p.late.Wait()
+	if met && kind == requestLate {
+		<-p.arrived
+		time.Sleep(lateness / 3) // the server does what it says
+	}
 	if text, _, err := direct.Read(t.Context()); err != nil && !errors.Is(err, backend.ErrNone) || !bytes.Equal(text, a.after) {
 		t.Fatalf("piece %d: the state is %q after the next attempt, %v", at, text, err)
 	}
@@ -331,7 +331,7 @@ func torn(t *testing.T, s store) {
 		s.address = p.address
 		b, i := s.open(t), info("ann")
 		v := prepareOne(t, b, i)
-		p.set(requestCut, at)
+		p.set(requestCut, at, nil)
 		_, err := b.Write(t.Context(), long, v, i.ID)
 		if !p.done() {
 			t.Fatal("the write was not cut")
