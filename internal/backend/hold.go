@@ -46,7 +46,7 @@ func Acquire(ctx context.Context, b Backend, i Info, wait time.Duration, waiting
 		}
 		select {
 		case <-ctx.Done():
-			return nil, err
+			return nil, errors.Join(err, context.Cause(ctx))
 		case <-time.After(min(pause, left)):
 		}
 	}

@@ -31,7 +31,7 @@ func (e *ChangedError) Error() string {
 // *ChangedError; a *state.LockedError, if another process has the lock. What was not
 // approved is left as it is, with a warning in the tally.
 func (e *Engine) Apply(ctx context.Context, q Request, approved plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
-	tally, err := e.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
+	tally, err := e.locked(ctx, drain, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()
 		w := e.resolve(ctx, st, q)
 		p := e.decide(ctx, st, w, q, false)
@@ -88,8 +88,9 @@ func reportMismatches(a apply.Applier, p plan.Plan, w session.World) {
 	}
 }
 
-// locked calls act with the state under its lock.
-func (e *Engine) locked(ctx context.Context, act func(*state.Store, apply.Applier) (apply.Tally, error)) (tally apply.Tally, err error) {
+// locked calls act with the state under its lock. It does not wait for the lock when drain is
+// closed.
+func (e *Engine) locked(ctx context.Context, drain <-chan struct{}, act func(*state.Store, apply.Applier) (apply.Tally, error)) (tally apply.Tally, err error) {
 	if err := e.check(state.State{}); err != nil { // before anything is written
 		return apply.Tally{}, err
 	}
@@ -102,7 +103,16 @@ func (e *Engine) locked(ctx context.Context, act func(*state.Store, apply.Applie
 			return state.Open(ctx, e.StatePath, e.Project, e.Version, e.Who, e.LockWait, e.Applier.OutputsDir)
 		}
 	}
-	store, err := open(ctx)
+	waiting, stop := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-drain:
+			stop()
+		case <-waiting.Done():
+		}
+	}()
+	store, err := open(waiting)
+	stop()
 	if err != nil {
 		return apply.Tally{}, err
 	}

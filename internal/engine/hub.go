@@ -43,7 +43,7 @@ func (e *Engine) Replan(o Observation, in HubInput) Observation {
 // returns. The error is a *state.LockedError if another process has the lock.
 func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{}) (plan.Plan, apply.Tally, error) {
 	var p plan.Plan
-	tally, err := e.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
+	tally, err := e.locked(ctx, drain, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()
 		p = e.planHub(st, e.world(ctx, st, Request{Wanted: recordedSpecs(st)}), in)
 		a.By, a.EachAlone = history.ByHub, true

@@ -53,7 +53,7 @@ func (e *UnknownError) Error() string {
 // state is unknown, is left as it is and is among the errors; the others are changed.
 func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}) (plan.Plan, apply.Tally, error) {
 	var p plan.Plan
-	tally, err := e.locked(ctx, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
+	tally, err := e.locked(ctx, drain, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()
 		x, err := o.records(&st, session.Override{Desired: o.Desired, By: a.By, At: e.Observer.Now()})
 		if err != nil {

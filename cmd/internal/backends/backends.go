@@ -98,6 +98,9 @@ func (s *State) encrypted(b backend.Backend, allowPlain bool) (backend.Backend, 
 		}
 		identities = string(text)
 	}
+	if strings.TrimSpace(identities) == "" { // it could write what it cannot read
+		return nil, fmt.Errorf("%s:%d: encryption: no identity is set: set AGENTFORM_AGE_IDENTITY or identity_file to the private key of a recipient", e.Range.Filename, e.Range.Start.Line)
+	}
 	b, err := sealed.New(b, sealed.Settings{Recipients: e.Recipients, Identities: identities, AllowPlain: allowPlain})
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: encryption: %w", e.Range.Filename, e.Range.Start.Line, err)

@@ -366,10 +366,10 @@ func codeOf(err error) int {
 	var locked *state.LockedError
 	var shared *sharedstate.LockedError
 	switch {
-	case errors.As(err, &locked), errors.As(err, &shared):
-		return exitLocked
 	case errors.Is(err, apply.ErrInterrupted), errors.Is(err, context.Canceled):
 		return exitInterrupted
+	case errors.As(err, &locked), errors.As(err, &shared):
+		return exitLocked
 	}
 	return exitError
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -110,17 +111,33 @@ func runStateShow(a *app, typed string, hcl bool) error {
 }
 
 func stateRmCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	force := false
+	c := &cobra.Command{
 		Use:   "rm ADDR...",
 		Short: "Remove sessions from the state without stopping them",
 		Long: `Removes sessions from the state. Running sessions keep running: a later apply adopts those
-that are in the manifest, and doctor lists the others as orphans.`,
+that are in the manifest, and doctor lists the others as orphans. A session of another machine
+takes --force: an apply would start it here, too, while it may still run there.`,
 		Example: "  agentform state rm api",
-		RunE:    func(c *cobra.Command, args []string) error { return runStateRm(c.Context(), a, args) },
+		RunE:    func(c *cobra.Command, args []string) error { return runStateRm(c.Context(), a, args, force) },
 	}
+	c.Flags().BoolVar(&force, "force", false, "also sessions of other machines, which must be gone")
+	return c
 }
 
-func runStateRm(ctx context.Context, a *app, typed []string) error {
+// notElsewhere refuses to change the record of a session that another machine has.
+func notElsewhere(p *project.Project, records []session.Record, named []session.Address, remedy string) error {
+	var errs []error
+	for _, address := range named {
+		r := project.Find(records, address)
+		if p.Stored.Shared() && !sharedstate.Mine(r.Owner, p.Owner()) {
+			errs = append(errs, fmt.Errorf("%s is on %s: %s", address, r.Owner.Host, remedy))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func runStateRm(ctx context.Context, a *app, typed []string, force bool) error {
 	p, s, err := a.openState()
 	if err != nil {
 		return err
@@ -132,6 +149,11 @@ func runStateRm(ctx context.Context, a *app, typed []string) error {
 		named, err := resolveAll(addresses(nil, store.State().Sessions), typed)
 		if err != nil {
 			return err
+		}
+		if !force {
+			if err := notElsewhere(p, store.State().Sessions, named, "remove it there, or, if that machine is gone, with --force"); err != nil {
+				return err
+			}
 		}
 		for _, address := range named {
 			if err := store.Delete(address); err != nil {
@@ -209,6 +231,9 @@ func runStateMv(ctx context.Context, a *app, from, to string) error {
 		}
 		moves, err := renamed(known, named, target)
 		if err != nil {
+			return err
+		}
+		if err := notElsewhere(p, records, named, "move it there"); err != nil {
 			return err
 		}
 		for _, old := range named {
