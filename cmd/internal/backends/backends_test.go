@@ -39,7 +39,7 @@ func TestKinds(t *testing.T) {
 		environ environ.Vars
 		name    string
 	}{
-		{"http", map[string]string{"address": strings.Replace(server.URL, "//", "//shop:hush@", 1) + "/a", "lock_address": server.URL + "/a"},
+		{"http", map[string]string{"address": strings.Replace(server.URL, "//", "//shop:hush@", 1) + "/a?token=hush", "lock_address": server.URL + "/a"},
 			environ.Vars{"AGENTFORM_HTTP_USERNAME=shop", "AGENTFORM_HTTP_PASSWORD=hush"}, server.URL + "/a"},
 		{"s3", map[string]string{"bucket": "team", "key": "shop.json", "endpoint": store.URL, "use_path_style": "true"}, nil, "s3://team/shop.json at " + store.URL},
 		{"pg", map[string]string{"conn_str": postgres.ConnStr(postgres.Start(t))}, environ.Vars{"AGENTFORM_PG_SCHEMA=fleet"}, "(fleet, shop)"},

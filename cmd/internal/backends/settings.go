@@ -94,12 +94,12 @@ func (v settings) s3() (backend.Backend, string, error) {
 	return b, name, err
 }
 
-// withoutPassword returns a URL without user and password.
+// withoutPassword returns a URL without user, password and query, which can have a token.
 func withoutPassword(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "URL"
 	}
-	u.User = nil
+	u.User, u.RawQuery = nil, ""
 	return u.String()
 }
