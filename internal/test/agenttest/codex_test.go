@@ -166,7 +166,9 @@ func TestCodexUsesNoDaemon(t *testing.T) {
 	run := lab.Start("go [[delay 90s]]")
 	run.Until("it works, and has its file", func(l agenttest.Look) bool { return shows("esc to interrupt")(l) && len(run.Files()) == 1 })
 	file := run.Files()
-	if holders := lab.Holding(file[0]); len(holders) != 1 || !run.Below(holders[0]) {
+	// A process that Codex has forked has the file, too, until it executes something else.
+	holders := lab.Holding(file[0])
+	if len(holders) == 0 || slices.ContainsFunc(holders, func(pid int) bool { return !run.Below(pid) }) {
 		lab.Moved("the session is in a process below the terminal", "its file is open in %v of %q", holders, lab.Alive())
 	}
 }

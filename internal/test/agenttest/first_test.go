@@ -65,8 +65,9 @@ func TestApplySaysThatTrustIsAsked(t *testing.T) {
 				t.Errorf("the plan does not say that it asks:\n%s", out)
 			}
 			out, code := p.AtTerminal("apply", "--auto-approve")
-			asks := strings.Contains(out, "1 session waits for you: api asks whether to trust the folder → agentform ")
-			slow := strings.Contains(out, "1 session is still starting: api → agentform wait api --for=ready")
+			text := strings.Join(strings.Fields(out), " ") // lines break at words
+			asks := strings.Contains(text, "1 session waits for you: api asks whether to trust the folder → agentform ")
+			slow := strings.Contains(text, "1 session is still starting: api → agentform wait api --for=ready")
 			if code != 0 || !asks && !slow {
 				t.Errorf("exit %d:\n%s", code, out)
 			}
