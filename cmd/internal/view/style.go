@@ -113,10 +113,10 @@ func unbroken(painted string) string { return strings.ReplaceAll(painted, " ", "
 // leave room for a margin. A word that is wider has a line of its own, unless that gains
 // nothing.
 func (s Style) fold(painted string, margin int) (lines []string) {
-	words := []string{painted}
-	if s.Width > 0 {
-		words = strings.Split(painted, " ")
+	if s.Width == 0 {
+		return []string{strings.TrimRight(strings.ReplaceAll(painted, "\x00", " "), " ")}
 	}
+	words := strings.Split(painted, " ")
 	g := glyphs()
 	row, used, text := "", 0, false
 	for i, word := range words {
