@@ -2,6 +2,7 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,4 +83,18 @@ func (e *LostError) Error() string {
 		return "the state's lock was lost: someone released it, or it expired"
 	}
 	return fmt.Sprintf("the state's lock was lost to %s: %s, lock %s", e.Holder.Who, e.Holder.Operation, e.Holder.ID)
+}
+
+// Refused returns the result of a write of text that the backend refused, since the state has
+// another version than seen. It is no error if that is text: then an earlier attempt wrote it,
+// whose answer was lost.
+func Refused(ctx context.Context, b Backend, text []byte, seen Version) (Version, error) {
+	found, v, err := b.Read(ctx)
+	switch {
+	case err != nil && !errors.Is(err, ErrNone):
+		return "", err
+	case err == nil && bytes.Equal(found, text):
+		return v, nil
+	}
+	return "", &ChangedError{Seen: seen, Found: v}
 }

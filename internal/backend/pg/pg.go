@@ -2,7 +2,6 @@
 package pg
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -92,14 +91,7 @@ func (b *Backend) Write(ctx context.Context, text []byte, seen backend.Version, 
 	if l.ID != id {
 		return "", &backend.LostError{Holder: l.live()}
 	}
-	found, v, err := b.Read(ctx)
-	if err != nil && !errors.Is(err, backend.ErrNone) {
-		return "", err
-	}
-	if err == nil && bytes.Equal(found, text) { // by an attempt whose answer was lost
-		return v, nil
-	}
-	return "", &backend.ChangedError{Seen: seen, Found: v}
+	return backend.Refused(ctx, b, text, seen)
 }
 
 func (b *Backend) Lock(ctx context.Context, i backend.Info) (time.Duration, error) {

@@ -95,14 +95,7 @@ func (b *Backend) Write(ctx context.Context, text []byte, seen backend.Version, 
 	if !errors.Is(err, errCondition) {
 		return backend.Version(etag), err
 	}
-	found, v, err := b.Read(ctx)
-	if err != nil && !errors.Is(err, backend.ErrNone) {
-		return "", err
-	}
-	if err == nil && bytes.Equal(found, text) { // by an attempt whose answer was lost
-		return v, nil
-	}
-	return "", &backend.ChangedError{Seen: seen, Found: v}
+	return backend.Refused(ctx, b, text, seen)
 }
 
 func (b *Backend) Lock(ctx context.Context, i backend.Info) (time.Duration, error) {
