@@ -77,15 +77,15 @@ func codex() kind {
 	}
 }
 
-// The sandbox of the first two needs user namespaces, which a container does not
-// have unless it is told to: there every command fails or has to be approved. It
-// is not widened unasked.
 // Shared reports whether a command line is of a process that serves the agents of several
 // terminals: Codex's daemon, which is below the Codex that was started first.
 func Shared(argv []string) bool {
 	return len(argv) > 1 && path.Base(argv[0]) == "codex" && argv[1] == "app-server"
 }
 
+// The sandbox of the first two needs user namespaces, which a container does not
+// have unless it is told to: there every command fails or has to be approved. It
+// is not widened unasked.
 var codexPermissions = map[string][]string{
 	"ask":   {"-a", "on-request", "-s", "read-only"},
 	"edits": {"-a", "on-request", "-s", "workspace-write"},

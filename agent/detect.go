@@ -109,8 +109,9 @@ func (d *detector) alive(e session.Evidence) session.Detection {
 }
 
 // override returns what the screen shows that counts more than the best of the
-// other signals: a declared sign, a dialog, a limit while it works, a lost connection while it rests, and, next to a
-// title alone, an end or a failure. What an agent prints while it works is its work.
+// other signals: a declared sign, a dialog, a limit while it works, a lost connection while
+// it rests, and, next to a title alone, an end or a failure. What an agent prints while it
+// works is its work.
 func (d *detector) override(s screen, best statement, e session.Evidence) (session.Detection, bool) {
 	p := d.screen
 	if seen := p.verdictOfManifest(s); seen.Activity != "" && !e.Replayed {

@@ -188,8 +188,7 @@ func (s *starter) await(ctx context.Context, r *launch.Run) error {
 }
 
 // deliver types the prompt into an agent once it is ready, and settles the record. A prompt
-// of which nobody knows whether the agent has it counts as delivered: it is never typed
-// twice.
+// that the agent may have received counts as delivered, so that it is not typed twice.
 func (s *starter) deliver(ctx context.Context, e *entry, r *launch.Run) error {
 	if err := s.await(ctx, r); err != nil {
 		return err
