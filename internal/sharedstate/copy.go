@@ -190,7 +190,8 @@ func (c *Copy) merge(read, here []session.Record) []session.Record {
 type Opening struct {
 	Who  state.Holder
 	Wait time.Duration // for the locks
-	// Waiting is called while somebody else has the backend's lock. It may be nil.
+	// Waiting is called with the holder of the backend's lock, before each new try. It may be
+	// nil.
 	Waiting func(backend.Info)
 	// Anew writes what is here if the backend has lost its state.
 	Anew bool
@@ -272,8 +273,8 @@ func release(h *backend.Hold) error {
 	return h.Release(ctx)
 }
 
-// Begin notes the backend and brings the copy up to date.
-func (c *Copy) Begin(ctx context.Context) error {
+// Connect notes the backend and brings the copy up to date.
+func (c *Copy) Connect(ctx context.Context) error {
 	m, err := ReadMark(c.Path)
 	if err != nil {
 		return err

@@ -479,7 +479,7 @@ func TestFirstReadInterrupted(t *testing.T) {
 func TestFirstSendInterrupted(t *testing.T) {
 	m := &memory{}
 	near, far := newHost(t, "near", m), newHost(t, "far", m)
-	if err := far.Begin(t.Context()); err != nil {
+	if err := far.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	store, err := state.Open(t.Context(), far.Path, far.Project, far.Version, state.Holder{}, 0, "")

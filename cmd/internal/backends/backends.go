@@ -33,7 +33,7 @@ type State struct {
 	Owner    func() session.Owner
 	Version  string // of agentform
 	Log      *slog.Logger
-	// Waiting is called while somebody else has the lock. It may be nil.
+	// Waiting is called with the holder of the lock, before each new try. It may be nil.
 	Waiting func(backend.Info)
 
 	// AllowPlain reads a state that is not encrypted although encryption is declared.

@@ -97,7 +97,7 @@ func useBackend(ctx context.Context, a *app, p *project.Project, m sharedstate.M
 		if m.To == nil {
 			return errors.New("the state is on this machine alone, as the manifest says: nothing to do")
 		}
-		if err := m.To.Begin(ctx); err != nil {
+		if err := m.To.Connect(ctx); err != nil {
 			return err
 		}
 		sessions, err := p.Stored.Sessions()

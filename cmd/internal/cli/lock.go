@@ -43,7 +43,7 @@ func runStateLock(ctx context.Context, a *app) error {
 	return nil
 }
 
-// lockInfo returns who has the lock. The error is backend.ErrNone if nobody has.
+// lockInfo returns the holder of the lock. The error is backend.ErrNone if it is free.
 func lockInfo(ctx context.Context, a *app) (backend.Info, error) {
 	p := a.open()
 	if p.Stored.Shared() {
@@ -111,7 +111,7 @@ func runForceUnlock(ctx context.Context, a *app, id string, force bool) error {
 func stateReencryptCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "reencrypt",
-		Short: "Encrypt the shared state anew",
+		Short: "Re-encrypt the shared state",
 		Long: `Writes the state in the backend again, encrypted to the recipients that the manifest has now.
 It reads a state that is not encrypted, too.`,
 		Example: "  agentform state reencrypt",

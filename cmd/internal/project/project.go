@@ -54,7 +54,8 @@ type Options struct {
 	Log         *slog.Logger
 	// SettingsOnly reads no more of the manifest than where the state is.
 	SettingsOnly bool
-	// Waiting is called while somebody else has the lock of a shared state. It may be nil.
+	// Waiting is called with the holder of a shared state's lock, before each new try. It may
+	// be nil.
 	Waiting func(backend.Info)
 }
 

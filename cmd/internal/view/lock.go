@@ -6,7 +6,7 @@ import (
 	"github.com/agentform/agentform/internal/backend"
 )
 
-// LockJSON writes who has the lock of the state; nil: nobody.
+// LockJSON writes the holder of the state's lock; nil: it is free.
 func LockJSON(w io.Writer, i *backend.Info) error {
 	return document(w, "lock", i)
 }
