@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/layout"
@@ -99,7 +100,7 @@ func (e *Engine) locked(ctx context.Context, drain <-chan struct{}, act func(*st
 	}
 	open := e.Open
 	if open == nil {
-		open = func(ctx context.Context) (*state.Store, error) {
+		open = func(ctx context.Context, _ func(session.Record) []health.Moment) (*state.Store, error) {
 			return state.Open(ctx, e.StatePath, e.Project, e.Version, e.Who, e.LockWait, e.Applier.OutputsDir)
 		}
 	}
@@ -111,7 +112,7 @@ func (e *Engine) locked(ctx context.Context, drain <-chan struct{}, act func(*st
 		case <-waiting.Done():
 		}
 	}()
-	store, err := open(waiting)
+	store, err := open(waiting, e.restarts.merged(e.Applier.Folder, e.Restarts))
 	stop()
 	if err != nil {
 		return apply.Tally{}, err

@@ -28,8 +28,9 @@ type Engine struct {
 
 	// Shared says that other machines change the state, too.
 	Shared bool
-	// Open locks and opens the state. Nil: the state file.
-	Open func(context.Context) (*state.Store, error)
+	// Open locks and opens the state. restarts returns what counts for the restarts of a
+	// session of this machine. Nil: the state file.
+	Open func(ctx context.Context, restarts func(session.Record) []health.Moment) (*state.Store, error)
 	// Restarts returns what another machine knows of a session's restarts. It may be nil.
 	Restarts func(session.Record) []health.Moment
 
@@ -81,7 +82,7 @@ func (e *Engine) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 		}
 		w.Writer = e.writer(st)
 		p := e.decide(ctx, st, w, q, false)
-		annotate(e, &p, w)
+		annotate(&p, w, e.restarts.merged(e.Applier.Folder, e.Restarts))
 		addTexts(&p, e.Applier.Blobs)
 		serial, err := state.Serial(e.StatePath)
 		if err != nil {

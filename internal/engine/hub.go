@@ -55,7 +55,7 @@ func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{})
 // planHub plans within the limits of the hub. It asks for the secrets of each start once:
 // a start that is held for a missing one can make room for another.
 func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan {
-	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder, func(r session.Record) []health.Moment { return Moments(e, r) }), map[session.Address]string{}
+	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder, e.restarts.merged(e.Applier.Folder, e.Restarts)), map[session.Address]string{}
 	asked := map[session.Address]bool{}
 	x := e.input(st, w, recordedSpecs(st))
 	x.ByHand, x.Options.MaxRunning, x.Doing, x.Hub = true, in.MaxRunning, in.Doing, &in.Hub
@@ -96,16 +96,18 @@ type restartHistories struct {
 	all map[string]*restartHistory // by the session's folder
 }
 
-// Moments returns what counts for the restarts of a session: what its history here says, and
-// what another machine knows.
-func Moments(e *Engine, r session.Record) []health.Moment {
-	all := e.restarts.moments(e.Applier.Folder(r))
-	if e.Restarts == nil {
-		return all
+// merged returns a function for what counts for the restarts of a session: what its history
+// says, and what elsewhere knows, which may be nil.
+func (h *restartHistories) merged(folder func(session.Record) string, elsewhere func(session.Record) []health.Moment) func(session.Record) []health.Moment {
+	return func(r session.Record) []health.Moment {
+		all := h.moments(folder(r))
+		if elsewhere == nil {
+			return all
+		}
+		all = append(all, elsewhere(r)...)
+		slices.SortStableFunc(all, func(a, b health.Moment) int { return a.At.Compare(b.At) })
+		return slices.CompactFunc(all, func(a, b health.Moment) bool { return a.At.Equal(b.At) && a.What == b.What })
 	}
-	all = append(all, e.Restarts(r)...)
-	slices.SortStableFunc(all, func(a, b health.Moment) int { return a.At.Compare(b.At) })
-	return slices.CompactFunc(all, func(a, b health.Moment) bool { return a.At.Equal(b.At) && a.What == b.What })
 }
 
 type restartHistory struct {
@@ -167,14 +169,14 @@ func byRun(w session.World) map[string]*session.Live {
 }
 
 // annotate adds to a person's plan how often the hub has restarted sessions.
-func annotate(e *Engine, p *plan.Plan, w session.World) {
+func annotate(p *plan.Plan, w session.World, moments func(session.Record) []health.Moment) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Action != plan.Restart || c.Before == nil || c.Live != nil && c.Live.Liveness == session.Alive {
 			continue
 		}
 		policy := c.Before.Spec.Restart
-		if n := countRestarts(*c.Before, c.Live, w, Moments(e, *c.Before)).Used(policy, w.At); n > 0 {
+		if n := countRestarts(*c.Before, c.Live, w, moments(*c.Before)).Used(policy, w.At); n > 0 {
 			c.Detail += fmt.Sprintf("; the hub has restarted it %d of %d times", n, policy.Attempts)
 		}
 	}

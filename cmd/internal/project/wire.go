@@ -86,9 +86,8 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 			By:          who.User,
 		},
 	}
-	e.Open = func(ctx context.Context) (*state.Store, error) {
-		return p.Stored.Open(ctx, sharedstate.Opening{Who: who, Wait: p.LockTimeout,
-			Restarts: func(r session.Record) []health.Moment { return engine.Moments(e, r) }})
+	e.Open = func(ctx context.Context, restarts func(session.Record) []health.Moment) (*state.Store, error) {
+		return p.Stored.Open(ctx, sharedstate.Opening{Who: who, Wait: p.LockTimeout, Restarts: restarts})
 	}
 	if e.Shared = p.Stored.Shared(); e.Shared {
 		e.Restarts = p.Stored.Restarts
