@@ -299,6 +299,39 @@ func TestSameAddress(t *testing.T) {
 	want(t, "near", near.ids(), "far@far")
 }
 
+// TestTakenOver: what could not be sent of a session does not come back at an address that
+// another machine has meanwhile.
+func TestTakenOver(t *testing.T) {
+	m := &memory{}
+	near, far := newHost(t, "near", m), newHost(t, "far", m)
+	near.put("session.a", "near")
+	store := near.open()
+	m.fail = func(call string) error {
+		if call == "write" {
+			return errors.New("the line is cut")
+		}
+		return nil
+	}
+	r := record("session.a", "near")
+	r.LastError = "it was changed"
+	if err := store.Put(r); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err == nil {
+		t.Fatal("it was sent")
+	}
+	m.fail = nil
+	there := far.open()
+	if err := there.Delete("session.a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := there.Close(); err != nil {
+		t.Fatal(err)
+	}
+	far.put("session.a", "far")
+	want(t, "near", near.ids(), "far@far")
+}
+
 // TestLost: a holder that lost its lock begins nothing more, sends nothing, and keeps what it
 // has done.
 func TestLost(t *testing.T) {
