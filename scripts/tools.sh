@@ -14,6 +14,9 @@ package() {
 	case $1 in
 	dockerd) echo docker.io ;;
 	docker) echo docker-cli ;; # where docker.io has the engine alone
+	etcd) echo etcd-server ;;
+	ip) echo iproute2 ;;
+	/usr/lib/cni/bridge) echo containernetworking-plugins ;;
 	*) echo "$1" ;;
 	esac
 }

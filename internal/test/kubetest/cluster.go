@@ -1,0 +1,190 @@
+package kubetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Cluster is a running cluster. Its nodes are node-1 and node-2, its storage class is local:
+// a node has 40 volumes of 20Gi with the access mode ReadWriteOncePod. The class never has
+// none.
+type Cluster struct {
+	dir string
+}
+
+// Nodes are the names of the nodes.
+var Nodes = []string{"node-1", "node-2"}
+
+// Open returns the cluster that the tests run with. It fails the test without one.
+func Open(t testing.TB) Cluster {
+	t.Helper()
+	dir := os.Getenv("AGENTFORM_KUBE")
+	if dir == "" {
+		t.Fatal("no cluster: run this with make test-kubernetes, or below go run ./internal/test/kubetest/cluster")
+	}
+	return Cluster{dir}
+}
+
+// Kubeconfig returns the path of an administrator's settings.
+func (c Cluster) Kubeconfig() string { return filepath.Join(c.dir, "kubeconfig") }
+
+// Kubeconfig returns the path of an administrator's settings, for a process of a test.
+func Kubeconfig() string { return Cluster{os.Getenv("AGENTFORM_KUBE")}.Kubeconfig() }
+
+// Dir returns the value of AGENTFORM_KUBE.
+func (c Cluster) Dir() string { return c.dir }
+
+// Etcd returns the directory with all that the cluster stores.
+func (c Cluster) Etcd() string { return filepath.Join(c.dir, "etcd") }
+
+// Namespace makes a namespace that is removed after the test.
+func (c Cluster) Namespace(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("t-%s", strconv.FormatInt(time.Now().UnixNano(), 36))
+	c.Kubectl(t, "create", "namespace", name)
+	t.Cleanup(func() {
+		if t.Failed() {
+			out, _ := c.TryKubectl("", "get", "events,pods,pvc", "-n", name)
+			t.Logf("namespace %s:\n%s", name, out)
+		}
+		if _, err := c.TryKubectl("", "delete", "namespace", name, "--wait=false"); err != nil {
+			t.Error(err)
+		}
+	})
+	return name
+}
+
+// Kubectl runs kubectl as an administrator and returns what it prints.
+func (c Cluster) Kubectl(t testing.TB, args ...string) string {
+	t.Helper()
+	out, err := c.TryKubectl("", args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Apply creates or changes the objects of a manifest.
+func (c Cluster) Apply(t testing.TB, manifest string, args ...string) {
+	t.Helper()
+	if _, err := c.TryKubectl(manifest, append([]string{"apply", "-f", "-"}, args...)...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TryKubectl is Kubectl with an input, for commands that may fail.
+func (c Cluster) TryKubectl(input string, args ...string) (string, error) {
+	path, err := os.Readlink(filepath.Join(c.dir, "kube"))
+	if err != nil {
+		return "", err
+	}
+	k := exec.Command(path, append([]string{"kubectl", "--kubeconfig", c.Kubeconfig()}, args...)...)
+	k.Stdin = strings.NewReader(input)
+	out, err := k.CombinedOutput()
+	if err != nil {
+		return string(out), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+// Import gives an image, as docker save writes it, to both nodes.
+func (c Cluster) Import(t testing.TB, archive []byte) {
+	t.Helper()
+	for _, node := range Nodes {
+		if err := Import(filepath.Join(c.dir, node), archive); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Kill ends a program with SIGKILL, and keeps it from running until Start or the end of the
+// test: apiserver, controller-manager, scheduler, node-1 (its kubelet), node-1-containerd.
+func (c Cluster) Kill(t testing.TB, program string) {
+	t.Helper()
+	base := filepath.Join(c.dir, program)
+	if err := os.WriteFile(base+".hold", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Start(t, program) })
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		text, err := os.ReadFile(base + ".pid")
+		if os.IsNotExist(err) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s does not end", program)
+		}
+		_ = exec.Command("kill", "-KILL", string(text)).Run() // it may have just exited
+	}
+}
+
+// Start lets a program that was killed run again. It waits for the API server.
+func (c Cluster) Start(t testing.TB, program string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(c.dir, program+".hold")); err != nil {
+		return // it runs
+	}
+	if program == "apiserver" {
+		c.wait(t, "the API server answers", func() bool {
+			_, err := c.TryKubectl("", "get", "--raw", "/readyz")
+			return err == nil
+		})
+	}
+}
+
+// KillContainer ends the first process of a pod's first container with SIGKILL.
+func (c Cluster) KillContainer(t testing.TB, namespace, pod string) {
+	t.Helper()
+	node, id, _ := strings.Cut(c.Kubectl(t, "get", "pod", pod, "-n", namespace, "-o", "jsonpath={.spec.nodeName} {.status.containerStatuses[0].containerID}"), " ")
+	kill := exec.Command("ctr", "--address", filepath.Join(c.dir, node, "c.sock"), "-n", "k8s.io", "tasks", "kill", "--signal", "SIGKILL", strings.TrimPrefix(id, "containerd://"))
+	if out, err := kill.CombinedOutput(); err != nil {
+		t.Fatalf("kill the container of %s: %v: %s", pod, err, out)
+	}
+}
+
+// Cut cuts a node off the network, until Heal or the end of the test. What runs on it goes on.
+func (c Cluster) Cut(t testing.TB, node string) {
+	t.Helper()
+	c.link(t, node, "down")
+	t.Cleanup(func() { c.Heal(t, node) })
+}
+
+// Heal connects a node that was cut off, and waits until it is ready.
+func (c Cluster) Heal(t testing.TB, node string) {
+	t.Helper()
+	c.link(t, node, "up")
+	c.wait(t, node+" is ready", func() bool {
+		out, err := c.TryKubectl("", "get", "node", node, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
+		return err == nil && out == "True"
+	})
+}
+
+func (c Cluster) link(t testing.TB, node, state string) {
+	t.Helper()
+	veth, err := os.ReadFile(filepath.Join(c.dir, node, "veth"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("ip", "link", "set", string(veth), state).CombinedOutput(); err != nil {
+		t.Fatalf("ip link set %s %s: %v: %s", veth, state, err, out)
+	}
+}
+
+func (c Cluster) wait(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // a cleanup's t.Context has ended
+	defer cancel()
+	for !is() {
+		if ctx.Err() != nil {
+			t.Fatalf("waited for: %s", what)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
