@@ -9,7 +9,7 @@ import (
 
 // Backend is a backend block: where the state is stored for several machines.
 type Backend struct {
-	Kind string // http, s3, pg
+	Kind string // http, s3, pg, kubernetes
 	// Values are the attributes that are set, by name, as text. They may be secret.
 	Values  map[string]string `json:"-"`
 	Headers map[string]string `json:"-"` // of http
@@ -127,6 +127,14 @@ func backendShape() shape {
 				attrs: []attribute{
 					{Name: "conn_str", Kind: aText, DefaultWords: "`AGENTFORM_PG_CONN_STR`, then libpq's variables", Doc: "The connection, as a URL or `name=value`. Leave the password to `PGPASSWORD` or a `.pgpass` file."},
 					{Name: "schema", Kind: aText, Default: `"agentform"`, Doc: "The schema of its tables, which it creates."},
+				},
+			},
+			"kubernetes": {
+				doc: "Secrets of a Kubernetes cluster, found as kubectl finds it. See [kubernetes](backends/kubernetes.md).",
+				attrs: []attribute{
+					{Name: "context", Kind: aText, DefaultWords: "the kubeconfig's current one", Doc: "The context of the kubeconfig."},
+					{Name: "namespace", Kind: aText, DefaultWords: "the context's", Doc: "The namespace, which must exist."},
+					{Name: "secret_suffix", Kind: aText, DefaultWords: "the project's name", Doc: "The end of the Secret's and the Lease's name, `agentform-state-SUFFIX`."},
 				},
 			},
 		},

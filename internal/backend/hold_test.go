@@ -3,6 +3,7 @@ package backend_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -166,4 +167,42 @@ func TestAcquireUndoes(t *testing.T) {
 	if _, err := backend.Acquire(ctx, s, backend.Info{ID: "1"}, time.Hour, nil); !errors.Is(err, errUnreachable) || s.unlocked.Load() != 1 {
 		t.Error(err, s.unlocked.Load())
 	}
+}
+
+// TestLead waits for a lead through errors and changes of the holder.
+func TestLead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		eve := backend.Info{ID: "3", Who: "eve@host"}
+		answers := []error{&backend.HeldError{Holder: bob}, &backend.HeldError{Holder: bob}, errUnreachable, &backend.HeldError{Holder: eve}}
+		s := &scripted{lock: func(_ context.Context, before int) error {
+			if before < len(answers) {
+				return answers[before]
+			}
+			return nil
+		}}
+		var told []string
+		began := time.Now()
+		h, err := backend.Lead(t.Context(), s, backend.Info{ID: "1"},
+			func(holder backend.Info) { told = append(told, holder.Who) }, func(err error) { told = append(told, err.Error()) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took != time.Duration(len(answers))*time.Second {
+			t.Errorf("took %v", took)
+		}
+		if want := []string{bob.Who, errUnreachable.Error(), eve.Who}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+		if err := h.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("interrupted", func(t *testing.T) {
+		s := &scripted{lock: func(context.Context, int) error { return &backend.HeldError{Holder: bob} }}
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := backend.Lead(ctx, s, backend.Info{ID: "1"}, func(backend.Info) { cancel() }, nil)
+		if !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
 }

@@ -49,12 +49,13 @@ func (c *Copy) Restarts(r session.Record) []health.Moment {
 	return c.restarts[r.ID]
 }
 
-// Mine reports whether a session with that owner is for here to see and change.
-func Mine(o, here session.Owner) bool {
-	switch o.Differs(here) {
+// Mine reports whether a session is for here to see and change.
+func Mine(r session.Record, here session.Owner) bool {
+	switch r.Differs(here) {
 	case session.SameOwner, session.Restarted:
 		return true
 	case session.OtherDataDir:
+		o := r.Owner
 		return o.DataDirID != "" && o.DataDirID == fileid.Of(here.DataDir) // it was renamed
 	}
 	return false
@@ -165,18 +166,27 @@ func (c *Copy) begin() error {
 }
 
 // merge returns the records of others as they were read, and those of this machine as they
-// are here.
+// are here. Of a session that each machine changes, the record that was written last counts;
+// one that was not read was removed by another machine, since a new one is sent before it is
+// started.
 func (c *Copy) merge(read, here []session.Record) []session.Record {
 	var merged []session.Record
 	taken := map[session.Address]bool{}
 	for _, r := range read {
-		if !Mine(r.Owner, c.Owner) {
+		if r.Spec.Runtime.Traits().Everywhere {
+			i := slices.IndexFunc(here, func(h session.Record) bool { return h.ID == r.ID && h.UpdatedAt.After(r.UpdatedAt) })
+			if i >= 0 {
+				r = here[i]
+			}
+			merged, taken[r.Address] = append(merged, r), true
+		} else if !Mine(r, c.Owner) {
 			merged, taken[r.Address] = append(merged, r), true
 		}
 	}
 	for _, r := range here {
 		switch {
-		case !Mine(r.Owner, c.Owner):
+		case r.Spec.Runtime.Traits().Everywhere:
+		case !Mine(r, c.Owner):
 		case taken[r.Address]:
 			c.Log.Warn("another machine has this session meanwhile: agentform doctor lists what still runs of it here", "session", r.Address)
 		default:

@@ -145,7 +145,7 @@ func (s *sender) restartsOf(sessions []session.Record) map[string][]health.Momen
 	all := map[string][]health.Moment{}
 	for _, r := range sessions {
 		moments := s.mark.Restarts[r.ID]
-		if Mine(r.Owner, s.copy.Owner) && s.restarts != nil {
+		if Mine(r, s.copy.Owner) && s.restarts != nil {
 			moments = s.restarts(r)
 			moments = moments[max(0, len(moments)-mostMoments):]
 		}

@@ -529,3 +529,72 @@ func TestFirstSendInterrupted(t *testing.T) {
 	far.put("session.c", "c")
 	want(t, "the state", near.ids(), "a@far b@near c@far")
 }
+
+// TestEverywhere: two machines change the same sessions, whose runtime both reach.
+func TestEverywhere(t *testing.T) {
+	m := &memory{}
+	near, far := newHost(t, "near", m), newHost(t, "far", m)
+	far.Owner.DataDir = near.Owner.DataDir
+	at := time.Now().UTC()
+	put := func(h host, id, what string, minute int) error {
+		store := h.open()
+		r := record(session.Address("session."+id), id)
+		r.Spec.Runtime.Kind, r.LastError, r.UpdatedAt = "kubernetes", what, at.Add(time.Duration(minute)*time.Minute)
+		if err := store.Put(r); err != nil {
+			t.Fatal(err)
+		}
+		return store.Close()
+	}
+	cut := func(do func()) {
+		m.fail = func(call string) error {
+			if call == "write" {
+				return errors.New("the line is cut")
+			}
+			return nil
+		}
+		do()
+		m.fail = nil
+	}
+	said := func(h host) string {
+		t.Helper()
+		h.ids()
+		st, err := state.Read(h.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, r := range st.Sessions {
+			all = append(all, r.ID+" "+r.LastError)
+		}
+		return strings.Join(all, ", ")
+	}
+	for i, id := range []string{"a", "b", "c"} {
+		if err := put(near, id, "near", i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, "far", said(far), "a near, b near, c near")
+
+	// What near could not send is older for a, newer for b, and c is gone meanwhile.
+	cut(func() {
+		store := near.open()
+		for id, minute := range map[string]int{"a": 10, "b": 30, "c": 30} {
+			r := record(session.Address("session."+id), id)
+			r.Spec.Runtime.Kind, r.LastError, r.UpdatedAt = "kubernetes", "unsent", at.Add(time.Duration(minute)*time.Minute)
+			if err := store.Put(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = store.Close() // it says that nothing was sent
+	})
+	for _, id := range []string{"a", "b"} {
+		if err := put(far, id, "far", 20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := far.open()
+	if err := errors.Join(store.Delete("session.c"), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "near", said(near), "a far, b unsent")
+}

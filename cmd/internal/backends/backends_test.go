@@ -33,12 +33,7 @@ func TestKinds(t *testing.T) {
 	}
 	store := httptest.NewServer(gofakes3.New(memory).Server())
 	defer store.Close()
-	for _, c := range []struct {
-		kind    string
-		values  map[string]string
-		environ environ.Vars
-		name    string
-	}{
+	for _, c := range []kind{
 		{"http", map[string]string{"address": strings.Replace(server.URL, "//", "//shop:hush@", 1) + "/a?token=hush", "lock_address": server.URL + "/a"},
 			environ.Vars{"AGENTFORM_HTTP_USERNAME=shop", "AGENTFORM_HTTP_PASSWORD=hush"}, server.URL + "/a"},
 		{"s3", map[string]string{"bucket": "team", "key": "shop.json", "endpoint": store.URL, "use_path_style": "true"}, nil, "s3://team/shop.json at " + store.URL},
@@ -47,50 +42,62 @@ func TestKinds(t *testing.T) {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Setenv("AWS_ACCESS_KEY_ID", "key")
 			t.Setenv("AWS_SECRET_ACCESS_KEY", "hush")
-			open := func(host string) *backends.State {
-				dir := t.TempDir()
-				m := &config.Manifest{Project: "shop", DataDir: dir, Backend: &config.Backend{Kind: c.kind, Values: c.values}}
-				return &backends.State{
-					Path: filepath.Join(dir, "state.json"), Manifest: m, Environ: c.environ, Version: "0.1.0",
-					Owner: func() session.Owner { return session.Owner{Host: host, Machine: host, BootID: host} },
-					Log:   slog.New(slog.NewTextHandler(io.Discard, nil)),
-				}
-			}
-			near, far := open("near"), open("far")
-			file, err := near.Open(t.Context(), sharedstate.Opening{Who: state.Holder{User: "u", Host: "near", Command: "agentform apply"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := session.Record{ID: "a", Address: "session.a", Spec: session.Spec{Address: "session.a"}}
-			if err := file.Put(r); err != nil {
-				t.Fatal(err)
-			}
-			_, err = far.Open(t.Context(), sharedstate.Opening{Who: state.Holder{User: "u", Host: "far", Command: "agentform apply"}})
-			if err == nil || !strings.Contains(err.Error(), "u@near") || !strings.Contains(err.Error(), c.name) || strings.Contains(err.Error(), "hush") {
-				t.Errorf("locked: %v", err)
-			}
-			if err := file.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if err := far.Pull(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if st, err := state.Read(far.Path); err != nil || len(st.Sessions) != 1 {
-				t.Errorf("%+v, %v", st, err)
-			}
-			m, err := sharedstate.ReadMark(near.Path)
-			if err != nil || strings.Contains(m.Place.Values["address"]+m.Place.Values["conn_str"]+m.Backend, "hush") {
-				t.Errorf("%+v, %v", m, err)
-			}
-			if c.kind == "pg" { // its settings are not kept, and another database must not be taken for it
-				if _, err := near.Previous(); err == nil || !strings.Contains(err.Error(), "AGENTFORM_PG_CONN_STR") {
-					t.Errorf("without conn_str: %v", err)
-				}
-				near.Environ = append(near.Environ, "AGENTFORM_PG_CONN_STR="+c.values["conn_str"])
-			}
-			if previous, err := near.Previous(); err != nil || previous.Name != m.Backend {
-				t.Errorf("previous: %+v, %v", previous, err)
-			}
+			c.test(t)
 		})
+	}
+}
+
+// kind is a kind of backend: its settings, and what its name has for people.
+type kind struct {
+	kind    string
+	values  map[string]string
+	environ environ.Vars
+	name    string
+}
+
+func (c kind) test(t *testing.T) {
+	open := func(host string) *backends.State {
+		dir := t.TempDir()
+		m := &config.Manifest{Project: "shop", DataDir: dir, Backend: &config.Backend{Kind: c.kind, Values: c.values}}
+		return &backends.State{
+			Path: filepath.Join(dir, "state.json"), Manifest: m, Environ: c.environ, Version: "0.1.0",
+			Owner: func() session.Owner { return session.Owner{Host: host, Machine: host, BootID: host} },
+			Log:   slog.New(slog.NewTextHandler(io.Discard, nil)),
+		}
+	}
+	near, far := open("near"), open("far")
+	file, err := near.Open(t.Context(), sharedstate.Opening{Who: state.Holder{User: "u", Host: "near", Command: "agentform apply"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := session.Record{ID: "a", Address: "session.a", Spec: session.Spec{Address: "session.a"}}
+	if err := file.Put(r); err != nil {
+		t.Fatal(err)
+	}
+	_, err = far.Open(t.Context(), sharedstate.Opening{Who: state.Holder{User: "u", Host: "far", Command: "agentform apply"}})
+	if err == nil || !strings.Contains(err.Error(), "u@near") || !strings.Contains(err.Error(), c.name) || strings.Contains(err.Error(), "hush") {
+		t.Errorf("locked: %v", err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := far.Pull(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := state.Read(far.Path); err != nil || len(st.Sessions) != 1 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	m, err := sharedstate.ReadMark(near.Path)
+	if err != nil || strings.Contains(m.Place.Values["address"]+m.Place.Values["conn_str"]+m.Backend, "hush") {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if c.kind == "pg" { // its settings are not kept, and another database must not be taken for it
+		if _, err := near.Previous(); err == nil || !strings.Contains(err.Error(), "AGENTFORM_PG_CONN_STR") {
+			t.Errorf("without conn_str: %v", err)
+		}
+		near.Environ = append(near.Environ, "AGENTFORM_PG_CONN_STR="+c.values["conn_str"])
+	}
+	if previous, err := near.Previous(); err != nil || previous.Name != m.Backend {
+		t.Errorf("previous: %+v, %v", previous, err)
 	}
 }

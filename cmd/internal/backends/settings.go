@@ -12,8 +12,10 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/backend/http"
+	"github.com/agentform/agentform/internal/backend/kubernetes"
 	"github.com/agentform/agentform/internal/backend/pg"
 	"github.com/agentform/agentform/internal/backend/s3"
+	"github.com/agentform/agentform/internal/kubeclient"
 )
 
 // open returns a backend of a kind with these settings, and its name for people, which tells
@@ -24,15 +26,50 @@ func open(kind string, values map[string]string, headers map[string]string, m *c
 	case "http":
 		return v.http(headers)
 	case "s3":
-		return v.s3()
+		return v.s3("", 0)
 	case "pg":
-		b, err := pg.New(pg.Settings{ConnStr: v["conn_str"], Schema: v["schema"], Name: m.Project})
-		if err != nil {
-			return nil, "", err
-		}
-		return b, b.Name(), nil
+		return v.pg(m.Project, 0)
+	case "kubernetes":
+		return v.kubernetes(m.Project, "", 0)
 	}
 	return nil, "", errors.New("this agentform has no such backend")
+}
+
+// hubLease is how long a hub leads without a renewal. Another one leads 2 seconds later at
+// most.
+const hubLease = 10 * time.Second
+
+// HubLock returns the lock beside the shared state that the one of several hubs has which
+// acts.
+func (s *State) HubLock() (backend.Backend, error) {
+	if !s.Shared() {
+		return nil, errors.New("several hubs need a state that all of them reach: declare a backend (agentform explain agentform.backend)")
+	}
+	c, err := s.Copy()
+	if err != nil {
+		return nil, err
+	}
+	v := settings(values(s.Manifest.Backend, c.Place.Given, s.Environ))
+	var b backend.Backend
+	switch kind := s.Manifest.Backend.Kind; kind {
+	case "s3":
+		b, _, err = v.s3(".hub", hubLease)
+	case "pg":
+		b, _, err = v.pg(s.Manifest.Project+"/hub", hubLease)
+	case "kubernetes":
+		b, _, err = v.kubernetes(s.Manifest.Project, "-hub", hubLease)
+	default:
+		err = fmt.Errorf("the locks of backend %q do not expire, so that no other hub could act after one that was killed: use s3, pg or kubernetes", kind)
+	}
+	return b, err
+}
+
+func (v settings) pg(name string, lease time.Duration) (backend.Backend, string, error) {
+	b, err := pg.New(pg.Settings{ConnStr: v["conn_str"], Schema: v["schema"], Name: name, Lease: lease})
+	if err != nil {
+		return nil, "", err
+	}
+	return b, b.Name(), nil
 }
 
 // settings are those of a backend, by name, as text.
@@ -78,13 +115,13 @@ func (v settings) http(headers map[string]string) (backend.Backend, string, erro
 	return b, withoutPassword(v["address"]), err
 }
 
-func (v settings) s3() (backend.Backend, string, error) {
+func (v settings) s3(suffix string, lease time.Duration) (backend.Backend, string, error) {
 	if err := v.require("bucket", "key"); err != nil {
 		return nil, "", err
 	}
 	// The credentials are asked for when something is sent.
 	b, err := s3.New(context.Background(), s3.Settings{
-		Bucket: v["bucket"], Key: v["key"], Region: v["region"], Endpoint: v["endpoint"], Profile: v["profile"],
+		Bucket: v["bucket"], Key: v["key"] + suffix, Lease: lease, Region: v["region"], Endpoint: v["endpoint"], Profile: v["profile"],
 		UsePathStyle: v["use_path_style"] == "true",
 	})
 	name := "s3://" + v["bucket"] + "/" + v["key"]
@@ -92,6 +129,20 @@ func (v settings) s3() (backend.Backend, string, error) {
 		name += " at " + withoutPassword(v["endpoint"])
 	}
 	return b, name, err
+}
+
+func (v settings) kubernetes(project, suffix string, lease time.Duration) (backend.Backend, string, error) {
+	c, namespace, err := kubeclient.Config(kubeclient.Settings{Context: v["context"]})
+	if err != nil {
+		return nil, "", err
+	}
+	b, err := kubernetes.New(kubernetes.Settings{
+		Config: c, Namespace: cmp.Or(v["namespace"], namespace), Suffix: cmp.Or(v["secret_suffix"], project) + suffix, Lease: lease,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return b, b.Name(), nil
 }
 
 // withoutPassword returns a URL without user, password and query, which can have a token.

@@ -1,11 +1,15 @@
 package cli_test
 
 import (
+	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
 
 	"filippo.io/age"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/agentform/agentform/internal/test/stateserver"
@@ -28,6 +32,28 @@ func startStateServer(ts *testscript.TestScript, neg bool, args []string) {
 	}))
 	ts.Defer(s.Close)
 	ts.Setenv(args[0], s.URL)
+}
+
+// s3server VARIABLE: a store with the bucket team, whose address is in a variable.
+func startS3(ts *testscript.TestScript, neg bool, args []string) {
+	memory := s3mem.New()
+	ts.Check(memory.CreateBucket("team"))
+	s := httptest.NewServer(gofakes3.New(memory).Server())
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL)
+	ts.Setenv("AWS_ACCESS_KEY_ID", "key")
+	ts.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+}
+
+// freeport VARIABLE…: sets variables to ports that nobody listens at.
+func freePort(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		ts.Check(err)
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		ts.Check(errors.Join(err, l.Close()))
+		ts.Setenv(name, port)
+	}
 }
 
 // agekey PUBLIC SECRET: sets two variables to a key pair of age.
