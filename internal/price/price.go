@@ -1,0 +1,178 @@
+// Package price computes what a model's tokens cost by a list of prices.
+//
+// The list of list.json has the list prices that the providers published, with their
+// date. What a provider bills can differ: by discounts, subscriptions, regions and tiers.
+package price
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/agentform/agentform/session"
+)
+
+// Rates are prices in USD of a million tokens.
+type Rates struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+	// CacheRead, CacheWrite and CacheWrite1h are those of Input, if they are nil.
+	CacheRead    *float64 `json:"cache_read,omitempty"`
+	CacheWrite   *float64 `json:"cache_write,omitempty"`
+	CacheWrite1h *float64 `json:"cache_write_1h,omitempty"`
+}
+
+func (r Rates) cost(t session.Tokens) float64 {
+	or := func(rate *float64) float64 {
+		if rate == nil {
+			return r.Input
+		}
+		return *rate
+	}
+	write := or(r.CacheWrite)
+	long := write
+	if r.CacheWrite1h != nil {
+		long = *r.CacheWrite1h
+	}
+	return (float64(t.Input)*r.Input + float64(t.Output)*r.Output + float64(t.CacheRead)*or(r.CacheRead) +
+		float64(t.CacheWrite)*write + float64(t.CacheWrite1h)*long) / 1e6
+}
+
+func (r Rates) check() error {
+	for name, rate := range map[string]*float64{"input": &r.Input, "output": &r.Output, "cache_read": r.CacheRead, "cache_write": r.CacheWrite, "cache_write_1h": r.CacheWrite1h} {
+		if rate != nil && (*rate < 0 || *rate > Most || math.IsNaN(*rate)) {
+			return fmt.Errorf("%s must be from 0 to %g USD per million tokens, not %g", name, float64(Most), *rate)
+		}
+	}
+	return nil
+}
+
+// Most is the highest price of a million tokens that is taken for one, in USD.
+const Most = 1e6
+
+// Price is what tokens of a model cost.
+type Price struct {
+	Rates
+	// Long are the rates of an answer for which the model read more than Above tokens.
+	Long *Long `json:"long,omitempty"`
+}
+
+// Long are the rates of long prompts.
+type Long struct {
+	Above int64 `json:"above"`
+	Rates
+}
+
+// Cost returns the price in USD of tokens of one answer, for which the model read prompt
+// tokens.
+func (p Price) Cost(t session.Tokens, prompt int64) float64 {
+	if p.Long != nil && prompt > p.Long.Above {
+		return p.Long.cost(t)
+	}
+	return p.cost(t)
+}
+
+// List has the prices of models by name.
+type List struct {
+	Date   string // of the list that is built in: YYYY-MM-DD
+	Models map[string]Price
+}
+
+//go:embed list.json
+var builtIn []byte
+
+// BuiltIn returns the list of prices that agentform has.
+var BuiltIn = sync.OnceValue(func() List {
+	l, err := Parse(builtIn)
+	if err != nil {
+		panic(fmt.Sprintf("list.json: %v", err)) // a test reads it
+	}
+	return l
+})
+
+// Parse reads a list of prices as JSON: {"date": "YYYY-MM-DD", "models": [{"model": NAME,
+// "input": 1.25, "output": 10, …}]}. The error names the model.
+func Parse(text []byte) (List, error) {
+	var in struct {
+		Date     string   `json:"date"`
+		Currency string   `json:"currency"`
+		Sources  []string `json:"sources"`
+		Models   []struct {
+			Model string `json:"model"`
+			Price
+		} `json:"models"`
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil {
+		return List{}, err
+	}
+	if in.Currency != "" && in.Currency != "USD" {
+		return List{}, fmt.Errorf("the currency must be USD, not %q", in.Currency)
+	}
+	l := List{Date: in.Date, Models: map[string]Price{}}
+	for i, m := range in.Models {
+		if m.Model == "" {
+			return List{}, fmt.Errorf("entry %d of models names no model", i+1)
+		}
+		if _, twice := l.Models[m.Model]; twice {
+			return List{}, fmt.Errorf("%s has two prices", m.Model)
+		}
+		err := m.check()
+		if m.Long != nil && err == nil {
+			err = m.Long.check()
+		}
+		if err != nil {
+			return List{}, fmt.Errorf("the price of %s: %w", m.Model, err)
+		}
+		l.Models[m.Model] = m.Price
+	}
+	return l, nil
+}
+
+// With returns the list with other prices put over its own.
+func (l List) With(over map[string]Price) List {
+	l.Models = maps.Clone(l.Models)
+	maps.Copy(l.Models, over)
+	return l
+}
+
+// What agents and gateways put around the name of a model: its date, the size of its
+// context, its provider.
+var (
+	dated    = regexp.MustCompile(`[-@]20\d\d-?\d\d-?\d\d$`)
+	contexts = regexp.MustCompile(`\[\w+\]$`)
+)
+
+// Of returns the price of a model. A name with a date, a size of its context or a provider
+// that has no price of its own has that of the plain name. It returns false for a model
+// without a price.
+func (l List) Of(model string) (Price, bool) {
+	for _, shorten := range []func(string) string{
+		func(s string) string { return s },
+		func(s string) string { return contexts.ReplaceAllString(s, "") },
+		func(s string) string { return dated.ReplaceAllString(s, "") },
+		func(s string) string { return s[strings.LastIndex(s, "/")+1:] },
+	} {
+		model = shorten(model)
+		if p, has := l.Models[model]; has {
+			return p, true
+		}
+	}
+	return Price{}, false
+}
+
+// Cost is a usage.Pricer.
+func (l List) Cost(model string, t session.Tokens, prompt int64) (float64, bool) {
+	p, has := l.Of(model)
+	if !has {
+		return 0, false
+	}
+	return p.Cost(t, prompt), true
+}

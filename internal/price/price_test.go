@@ -1,0 +1,90 @@
+package price_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/price"
+	"github.com/agentform/agentform/session"
+)
+
+func TestBuiltIn(t *testing.T) {
+	l := price.BuiltIn()
+	if _, err := time.Parse(time.DateOnly, l.Date); err != nil {
+		t.Errorf("the list has no date: %v", err)
+	}
+	for model, p := range l.Models {
+		if p.Input <= 0 || p.Output < p.Input {
+			t.Errorf("%s: %+v", model, p)
+		}
+		if p.CacheRead != nil && *p.CacheRead >= p.Input {
+			t.Errorf("%s: what a cache has costs %v, and input %v", model, *p.CacheRead, p.Input)
+		}
+		if p.Long != nil && (p.Long.Above < 100_000 || p.Long.Input <= p.Input || p.Long.Output <= p.Output) {
+			t.Errorf("%s: a long prompt costs %+v", model, p.Long)
+		}
+	}
+}
+
+func TestCost(t *testing.T) {
+	l := price.BuiltIn()
+	million := session.Tokens{Input: 1e6, CacheRead: 1e6, CacheWrite: 1e6, CacheWrite1h: 1e6, Output: 1e6, Reasoning: 1e6}
+	for _, c := range []struct {
+		model  string
+		tokens session.Tokens
+		prompt int64
+		want   float64
+	}{
+		// https://platform.claude.com/docs/en/about-claude/pricing
+		{"claude-opus-4-8", million, 1000, 5 + 0.5 + 6.25 + 10 + 25},
+		{"claude-opus-4-5-20251101", million, 1000, 5 + 0.5 + 6.25 + 10 + 25},
+		{"claude-opus-4-20250514", session.Tokens{Input: 1e6}, 1000, 15},
+		{"claude-haiku-5-5[1m]", million, 100_000, 0.1 + 0.01 + 0.125 + 0.2 + 0.5},
+		{"anthropic/claude-haiku-5-5", million, 100_001, 0.5 + 0.05 + 0.625 + 1 + 2.5},
+		// https://developers.openai.com/api/docs/pricing
+		{"gpt-5", session.Tokens{Input: 2e6, CacheRead: 1e6, Output: 1e6}, 1000, 2.5 + 0.125 + 10},
+		{"gpt-5-2025-08-07", session.Tokens{Output: 1e5}, 1000, 1},
+		// Without a price of its own, what a cache has costs as much as input.
+		{"gpt-5-pro", session.Tokens{CacheRead: 1e6}, 1000, 15},
+		// https://ai.google.dev/gemini-api/docs/pricing
+		{"gemini-2.5-pro", session.Tokens{Input: 1e6, Output: 1e6}, 200_000, 11.25},
+		{"gemini-2.5-pro", session.Tokens{Input: 1e6, Output: 1e6}, 200_001, 17.5},
+	} {
+		got, has := l.Cost(c.model, c.tokens, c.prompt)
+		if !has || math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %v, %v, want %v", c.model, got, has, c.want)
+		}
+	}
+	for _, model := range []string{"", "gpt", "claude-opus-4-8-turbo", "my-model"} {
+		if cost, has := l.Cost(model, million, 1); has || cost != 0 {
+			t.Errorf("%q costs %v", model, cost)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	l, err := price.Parse([]byte(`{"date":"2026-01-01","currency":"USD","models":[{"model":"mine","input":1,"output":2,"cache_write":3}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The price of an hour is that of five minutes, unless it is said.
+	if got, _ := price.BuiltIn().With(l.Models).Cost("mine", session.Tokens{CacheWrite1h: 1e6, CacheRead: 1e6}, 1); got != 4 {
+		t.Errorf("it costs %v", got)
+	}
+	for text, want := range map[string]string{
+		`{`:                                    "unexpected EOF",
+		`{"models":[{"model":"m","inptu":1}]}`: `unknown field "inptu"`,
+		`{"models":[{"input":1}]}`:             "entry 1 of models names no model",
+		`{"models":[{"model":"m"},{"model":"m"}]}`:                                "m has two prices",
+		`{"models":[{"model":"m","input":-1}]}`:                                   "the price of m: input must be from 0 to 1e+06 USD per million tokens, not -1",
+		`{"models":[{"model":"m","long":{"above":1,"cache_read":9e9}}]}`:          "the price of m: cache_read must be",
+		`{"currency":"EUR","models":[]}`:                                          `the currency must be USD, not "EUR"`,
+		`{"models":[{"model":"m","input":1,"output":2,"long":{"above":"much"}}]}`: "cannot unmarshal string",
+	} {
+		if _, err := price.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

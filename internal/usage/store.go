@@ -1,0 +1,448 @@
+package usage
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/agentform/agentform/internal/fileid"
+	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/session"
+)
+
+// Folder is the name of the folder in the data directory.
+const Folder = "usage"
+
+// Store has the usage of a project's sessions. It is safe for concurrent use.
+type Store struct {
+	dataDir string
+	price   Pricer
+
+	mu       sync.Mutex
+	sessions map[string]*account // by id
+	roots    map[string]string   // conversations that the files of sub-agents belong to, by path
+	folders  map[string]folder   // by path
+
+	known sync.Map // sums by id, as of the last update
+}
+
+// New returns the Store of a data directory. It reads nothing yet.
+func New(dataDir string, price Pricer) *Store {
+	return &Store{dataDir: dataDir, price: price,
+		sessions: map[string]*account{}, roots: map[string]string{}, folders: map[string]folder{}}
+}
+
+// account is a session's file, as far as it was read.
+type account struct {
+	sum   Session
+	path  string
+	read  int64 // of the file
+	files map[string]*cursor
+	keys  keys
+}
+
+// cursor is how far a file of an agent was read.
+type cursor struct {
+	id      string
+	read    int64
+	context session.UsageContext
+	info    fs.FileInfo // when everything in it was read; nil: not in this process
+}
+
+// Subject is a session whose usage is read.
+type Subject struct {
+	ID      string
+	Address session.Address
+	Agent   string // its name
+	Run     string
+	// Since is when the session was created or adopted: what its conversation took before
+	// is not its own.
+	Since time.Time
+}
+
+// Of returns the subject of a session on record.
+func Of(r session.Record) Subject {
+	return Subject{r.ID, r.Address, r.Spec.Agent.Name, r.Run.ID, r.CreatedAt}
+}
+
+// early is how much earlier than its session an answer may be: files have their own clocks.
+const early = 2 * time.Second
+
+// Update records what was added to the session file at path and to those of its
+// sub-agents since the last call. An agent whose files do not say what its models took has
+// no usage. The error says what could not be read or recorded; it will be tried again.
+func (s *Store) Update(a session.Agent, of Subject, path, conversation string, now time.Time) error {
+	reader, can := a.(session.UsageReader)
+	if !can || of.ID == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, err := s.account(of.ID)
+	if err != nil {
+		return err
+	}
+	if _, is := s.known.Load(of.ID); !is {
+		s.known.Store(of.ID, x.sum.Total())
+	}
+	grown := s.grown(reader, x, path, conversation, now)
+	if len(grown) == 0 {
+		return nil
+	}
+	defer func() { s.known.Store(of.ID, x.sum.Total()) }()
+	err = s.locked(x, func(f *os.File) error {
+		var errs []error
+		for _, path := range grown {
+			errs = append(errs, s.follow(reader, x, of, path, f))
+		}
+		return errors.Join(errs...)
+	})
+	if err != nil {
+		delete(s.sessions, of.ID) // what is on disk counts
+	}
+	return err
+}
+
+// account returns what the session's file says, with what others added to it.
+func (s *Store) account(id string) (*account, error) {
+	x := s.sessions[id]
+	if x == nil {
+		x = &account{path: filepath.Join(s.dataDir, Folder, id+".jsonl"), files: map[string]*cursor{},
+			sum: Session{ID: id, Slices: map[Slice]Sum{}}}
+	}
+	info, err := os.Lstat(x.path)
+	if errors.Is(err, fs.ErrNotExist) && x.read == 0 || err == nil && info.Mode().IsRegular() && info.Size() == x.read {
+		s.sessions[id] = x
+		return x, nil
+	}
+	f, err := layout.OpenRegular(x.path, syscall.O_NOFOLLOW)
+	if errors.Is(err, fs.ErrNotExist) { // somebody has removed it
+		delete(s.sessions, id)
+		return s.account(id)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the usage of %s: %w", id, err)
+	}
+	defer f.Close()
+	if err := x.load(f, s.price); err != nil {
+		return nil, fmt.Errorf("read the usage of %s: %w", id, err)
+	}
+	s.sessions[id] = x
+	return x, nil
+}
+
+// load reads the lines that were added. A line that a kill has torn says nothing.
+func (x *account) load(f *os.File, price Pricer) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == x.read {
+		return err
+	}
+	if info.Size() < x.read { // somebody has cut it
+		*x = account{path: x.path, files: map[string]*cursor{}, sum: Session{ID: x.sum.ID, Slices: map[Slice]Sum{}}}
+	}
+	read, err := lines(f, x.read, func(text []byte, _ int64) error {
+		if l, ok := parse(text); ok {
+			x.take(l, price)
+		}
+		return nil
+	})
+	x.read = read
+	return err
+}
+
+func (x *account) take(l Line, price Pricer) {
+	x.sum.add(l, price)
+	for _, a := range l.Answers {
+		for _, k := range a.Keys {
+			x.keys.add(k) // known, unless another process has recorded it
+		}
+	}
+	c := x.files[l.File]
+	if c == nil {
+		c = &cursor{}
+		x.files[l.File] = c
+	}
+	c.id, c.read, c.context = l.FileID, l.Read, l.Context
+}
+
+// grown returns the files that may have something new, the session's own first.
+func (s *Store) grown(reader session.UsageReader, x *account, path, conversation string, now time.Time) []string {
+	var all []string
+	add := func(path string) {
+		info, err := os.Lstat(path)
+		if err == nil && !slices.Contains(all, path) && !x.files[path].same(info) {
+			all = append(all, path)
+		}
+	}
+	if strings.HasSuffix(path, ".jsonl") {
+		add(path)
+		for _, pattern := range reader.UsageFiles(path, conversation, now) {
+			for _, file := range s.glob(pattern) {
+				if file == path || x.files[file] != nil || s.belongs(reader, file, conversation) {
+					add(file)
+				}
+			}
+		}
+	}
+	for _, file := range slices.Sorted(maps.Keys(x.files)) {
+		add(file)
+	}
+	return all
+}
+
+// same reports whether the file was read as it is.
+func (c *cursor) same(info fs.FileInfo) bool {
+	return c != nil && c.info != nil && os.SameFile(c.info, info) && c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime())
+}
+
+// folder is what was in a directory.
+type folder struct {
+	at    time.Time // when it was last changed
+	names []string
+}
+
+// glob returns the files that match a pattern. It remembers folders that have not changed.
+func (s *Store) glob(pattern string) []string {
+	dir, name := filepath.Split(pattern)
+	dir = filepath.Clean(dir)
+	if strings.ContainsAny(dir, `*?[\`) {
+		base := dir
+		for strings.ContainsAny(base, `*?[\`) {
+			base = filepath.Dir(base)
+		}
+		if _, err := os.Lstat(base); err != nil {
+			return nil
+		}
+		all, _ := filepath.Glob(pattern) // the pattern is an adapter's: it has no fault
+		return all
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil
+	}
+	d, known := s.folders[dir]
+	if !known || !d.at.Equal(info.ModTime()) || time.Since(d.at) < early {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil
+		}
+		d = folder{at: info.ModTime()}
+		for _, e := range entries {
+			d.names = append(d.names, e.Name())
+		}
+		s.folders[dir] = d
+	}
+	var all []string
+	for _, n := range d.names {
+		if ok, _ := filepath.Match(name, n); ok {
+			all = append(all, filepath.Join(dir, n))
+		}
+	}
+	return all
+}
+
+// headLimit is the longest first line that says whom a file belongs to: Codex 0.169
+// begins its files with all instructions.
+const headLimit = 1 << 20
+
+func (s *Store) belongs(reader session.UsageReader, path, conversation string) bool {
+	root, known := s.roots[path]
+	if !known {
+		f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		first, err := bufio.NewReader(io.LimitReader(f, headLimit)).ReadBytes('\n')
+		if err != nil { // it is not whole yet
+			return false
+		}
+		root = reader.UsageOwner(first)
+		s.roots[path] = root
+	}
+	return root == "" || root == conversation
+}
+
+// locked calls do while no other process records for the session. The file is open for
+// appending, and read to its end.
+func (s *Store) locked(x *account, do func(f *os.File) error) (err error) {
+	if err := layout.MakeDataDir(s.dataDir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(filepath.Dir(x.path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("record usage: %w", err)
+	}
+	f, err := os.OpenFile(x.path, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return fmt.Errorf("record usage: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }() // which also unlocks it
+	for {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err == nil {
+		err = x.load(f, s.price)
+	}
+	if err == nil {
+		err = f.Truncate(x.read) // what a killed process has left of a line
+	}
+	if err != nil {
+		return fmt.Errorf("record usage: %w", err)
+	}
+	return do(f)
+}
+
+// atOnce is how many answers a line has at most.
+const atOnce = 1000
+
+// follow records what was added to one file of the agent.
+func (s *Store) follow(reader session.UsageReader, x *account, of Subject, path string, to *os.File) error {
+	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the usage in %s: %w", path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("read the usage in %s: %w", path, err)
+	}
+	l := Line{Session: of.Address, Agent: of.Agent, Run: of.Run, File: path, FileID: fileid.Of(path)}
+	if c := x.files[path]; c != nil && c.id == l.FileID && c.read <= info.Size() {
+		l.Read, l.Context = c.read, c.context
+	}
+	counted := func(name string) bool { return name != "" && x.keys.has(hash(name)) }
+	record := func() error {
+		if len(l.Answers) == 0 {
+			return nil
+		}
+		if err := s.put(to, x, l); err != nil {
+			return err
+		}
+		l.Answers = l.Answers[:0]
+		return nil
+	}
+	from := l.Read
+	_, err = lines(f, from, func(text []byte, end int64) error {
+		for _, u := range reader.Usage(text, &l.Context, counted) {
+			if !u.At.IsZero() && u.At.Before(of.Since.Add(-early)) {
+				continue
+			}
+			if u.At.IsZero() {
+				u.At = info.ModTime()
+			}
+			l.Answers = append(l.Answers, answer(u))
+			for _, k := range l.Answers[len(l.Answers)-1].Keys {
+				x.keys.add(k)
+			}
+		}
+		l.Read = end
+		if len(l.Answers) >= atOnce {
+			return record()
+		}
+		return nil
+	})
+	if err = errors.Join(err, record()); err != nil {
+		return fmt.Errorf("read the usage in %s: %w", path, err)
+	}
+	c := x.files[path]
+	if c == nil {
+		c = &cursor{id: l.FileID}
+		x.files[path] = c
+	}
+	c.id, c.read, c.context, c.info = l.FileID, l.Read, l.Context, info
+	return nil
+}
+
+// put appends a line and takes it up.
+func (s *Store) put(to *os.File, x *account, l Line) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	if _, err := to.Write(append(text, '\n')); err != nil {
+		return err
+	}
+	x.read += int64(len(text)) + 1
+	x.take(l, s.price)
+	return nil
+}
+
+// Look is Update with the session file that was found of a session; nil: none was.
+func (s *Store) Look(a session.Agent, rec session.Record, n *session.Transcript, now time.Time) error {
+	if n == nil {
+		return nil
+	}
+	return s.Update(a, Of(rec), n.Path, n.Conversation, now)
+}
+
+// Known returns all that a session used, as of the last update of it by this Store. It
+// does not wait for another update.
+func (s *Store) Known(id string) (Sum, bool) {
+	sum, is := s.known.Load(id)
+	if !is {
+		return Sum{}, false
+	}
+	return sum.(Sum), true
+}
+
+// Get returns what a session used, as far as it is recorded.
+func (s *Store) Get(id string) (Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, err := s.account(id)
+	if err != nil {
+		return Session{}, err
+	}
+	return x.copy(), nil
+}
+
+// All returns what all sessions used, also those that were removed, by id.
+func (s *Store) All() ([]Session, error) {
+	entries, err := os.ReadDir(filepath.Join(s.dataDir, Folder))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the usage of sessions: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Session
+	var errs []error
+	for _, e := range entries {
+		id, is := strings.CutSuffix(e.Name(), ".jsonl")
+		if !is {
+			continue
+		}
+		x, err := s.account(id)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if len(x.sum.Slices) > 0 {
+			all = append(all, x.copy())
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+func (x *account) copy() Session {
+	y := x.sum
+	y.Slices = maps.Clone(x.sum.Slices)
+	return y
+}
