@@ -38,7 +38,7 @@ func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 	e.rec.Spec = spec
 	e.rec.Intent, e.rec.LastError = session.Creating, ""
 	e.rec.Location = session.Location{}
-	e.rec.Tree = j.run.workspaces.planned(e.rec)
+	e.rec.Tree = j.run.workspaces.planned(ctx, e.rec)
 	e.newRun(j.run.newID(16), d)
 	if err := e.save(); err != nil {
 		return err
@@ -173,7 +173,7 @@ func (j *job) syncRun() {
 func (j *job) want(s session.Spec) {
 	rec := &j.entry.rec
 	rec.Spec = s
-	if t := &rec.Tree; t.Branch != s.Branch && j.run.workspaces.checkout(*t).Branch == s.Branch {
+	if t := &rec.Tree; t.Branch != s.Branch && j.run.workspaces.checkoutOf(context.Background(), *rec, *t).Branch == s.Branch {
 		t.Branch = s.Branch
 	}
 }

@@ -74,6 +74,9 @@ type Applier struct {
 	// AfterTurn bounds the wait for the end of a turn before an agent is ended; nil: as
 	// the stop block says.
 	AfterTurn func(session.Spec) time.Duration
+	// Ended is called when a session's agent has been ended, before its record changes. It
+	// may be nil.
+	Ended func(session.Record)
 	// Emit is called with every event, one at a time. It may be nil.
 	Emit func(history.Event)
 	// Now is the clock; nil: time.Now.

@@ -81,6 +81,9 @@ func (s *stopper) reportEnd(e *entry, run string, lived bool) {
 	}
 	if recorded {
 		e.rec.Run.EndedAt = s.journal.now()
+		if s.config.Ended != nil {
+			s.config.Ended(e.rec)
+		}
 	}
 	e.emit(x)
 }

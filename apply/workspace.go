@@ -34,10 +34,10 @@ func (w *workspaces) checkout(t session.WorkspaceState) session.Checkout {
 // planned returns the workspace that is about to be created. That agentform creates it is
 // said before, for the case of a kill right after. One below the data directory was created
 // by agentform before.
-func (w *workspaces) planned(rec session.Record) session.WorkspaceState {
+func (w *workspaces) planned(ctx context.Context, rec session.Record) session.WorkspaceState {
 	s := rec.Spec
 	t := session.WorkspaceState{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
-	exists := w.checkout(t).Exists
+	exists := w.checkoutOf(ctx, rec, t).Exists
 	if old := rec.Tree; old.Path == t.Path && old.Mode == t.Mode && old.Branch == t.Branch && exists {
 		t.Created, t.Made, t.Ready = old.Created, old.Made, old.Ready
 		return t
@@ -50,7 +50,7 @@ func (w *workspaces) planned(rec session.Record) session.WorkspaceState {
 // checks out a branch in a workspace that exists.
 func (w *workspaces) prepare(ctx context.Context, e *entry) error {
 	t := &e.rec.Tree
-	if err := w.create(ctx, e.rec.Spec, t); err != nil {
+	if err := w.create(ctx, e.rec, t); err != nil {
 		return err
 	}
 	setup := e.rec.Spec.Workspace.Setup
@@ -71,10 +71,23 @@ func (w *workspaces) prepare(ctx context.Context, e *entry) error {
 
 // create creates a workspace, or accepts one that exists and is on its branch: it was
 // kept, or created by an apply that was interrupted.
-func (w *workspaces) create(ctx context.Context, s session.Spec, t *session.WorkspaceState) error {
+func (w *workspaces) create(ctx context.Context, rec session.Record, t *session.WorkspaceState) error {
+	s := rec.Spec
+	h, err := w.holder(s)
+	if err != nil {
+		return err
+	}
 	var created bool
-	var err error
-	switch seen := w.checkout(*t); {
+	switch seen := w.checkoutOf(ctx, rec, *t); {
+	case h != nil && seen.Err != nil:
+		return seen.Err
+	case h != nil && (!seen.Exists || seen.Empty || t.Mode == session.Plain):
+		if created, err = createElsewhere(ctx, h, rec); err != nil && ctx.Err() == nil && t.Mode == session.Clone {
+			// What a killed apply had started there may have made it meanwhile.
+			if onBranch(w.checkoutOf(ctx, rec, *t), t.Branch) == nil {
+				err = nil
+			}
+		}
 	case t.Mode == session.Plain:
 		return createPlain(s, t.Path)
 	case t.Mode == session.InPlace, (t.Mode == session.Worktree || t.Mode == session.Clone) && seen.Exists && !seen.Empty && (t.Mode == session.Clone || !seen.Partial):
@@ -141,7 +154,13 @@ func (w *workspaces) remove(ctx context.Context, e *entry) {
 	if !t.Created {
 		return
 	}
-	if seen := w.checkout(t); !seen.Exists {
+	seen := w.checkoutOf(ctx, e.rec, t)
+	h, err := w.holder(e.rec.Spec)
+	if h != nil && (seen.Exists || seen.Err != nil || err != nil) {
+		w.removeFrom(ctx, h, e)
+		return
+	}
+	if !seen.Exists {
 		if t.Mode == session.Worktree && seen.Err == nil {
 			w.reportGone(ctx, e)
 		}
@@ -158,6 +177,18 @@ func (w *workspaces) remove(ctx context.Context, e *entry) {
 	// The session's directory of workspaces, if this was its last one.
 	if parent := filepath.Dir(t.Path); madeIn(w.config.DataDir, parent) {
 		_ = os.Remove(parent) // fails if it is not empty
+	}
+}
+
+// removeFrom is remove for a workspace that a runtime holds.
+func (w *workspaces) removeFrom(ctx context.Context, h session.WorkspaceHolder, e *entry) {
+	t := e.rec.Tree
+	why := "on_destroy = keep"
+	if e.rec.Spec.Workspace.OnDestroy == session.RemoveClean || w.removeAll {
+		why = removeElsewhere(ctx, h, e.rec)
+	}
+	if why != "" {
+		e.emit(history.Event{Kind: history.WorkKept, Detail: fmt.Sprintf("%s (%s) is kept: %s", t.Path, h.WorkspaceName(t.Path), why)})
 	}
 }
 

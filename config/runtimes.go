@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"math"
+	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -37,6 +38,8 @@ func readRuntimes(l *loader) map[string]session.RuntimeSpec {
 		switch spec.Kind {
 		case "docker":
 			spec.Docker = readDocker(d, b)
+		case "kubernetes":
+			spec.Kubernetes = readKubernetes(d, b)
 		case "tmux":
 			spec.Socket = readSocket(d, b)
 		}
@@ -71,7 +74,7 @@ func readDocker(d reader, b *expr.Block) *session.DockerConfig {
 	} else if strings.HasPrefix(c.Image, "-") || strings.ContainsFunc(c.Image, unicode.IsSpace) {
 		d.Fail(b.Attr("image"), "Invalid image", "%q is not a valid image name.", expr.Cut(c.Image))
 	}
-	d.Word(b, "host", &c.Host)
+	readHost(d, b, c)
 	d.Decimal(b, "cpus", 0.01, math.Inf(1), &c.CPUs)
 	d.Size(b, "memory", leastMemory, &c.Memory)
 	pids := 0
@@ -85,6 +88,29 @@ func readDocker(d reader, b *expr.Block) *session.DockerConfig {
 	readMounts(d, b, "mounts", &c.Mounts)
 	d.Flag(b, "read_only", &c.ReadOnly)
 	return c
+}
+
+// readHost reads which engine has the containers.
+func readHost(d reader, b *expr.Block, c *session.DockerConfig) {
+	if d.Word(b, "host", &c.Host) && strings.HasPrefix(c.Host, "ssh://") {
+		if u, err := url.Parse(c.Host); err != nil || u.Hostname() == "" {
+			d.Fail(b.Attr("host"), "Invalid host", `%q is not a URL like "ssh://user@host".`, expr.Cut(c.Host))
+		}
+	}
+	if strings.HasPrefix(c.Host, "tcp://") {
+		if u, err := url.Parse(c.Host); err != nil || u.Hostname() == "" || strings.Trim(u.Path, "/") != "" {
+			d.Fail(b.Attr("host"), "Invalid host", `%q is not a URL like "tcp://host:2376".`, expr.Cut(c.Host))
+		}
+	}
+	var given string
+	if !d.Word(b, "cert_path", &given) {
+		return
+	}
+	if !strings.HasPrefix(c.Host, "tcp://") {
+		d.Fail(b.Attr("cert_path"), "Certificates without TLS", `"cert_path" is for a host like "tcp://host:2376".`)
+		return
+	}
+	c.CertPath = readPath(d, b, "cert_path", given, "")
 }
 
 var mountType = cty.ObjectWithOptionalAttrs(map[string]cty.Type{"source": cty.String, "target": cty.String, "read_only": cty.Bool}, []string{"read_only"})
@@ -180,6 +206,8 @@ func runtimeOf(d reader, b *expr.Block, runtimes map[string]session.RuntimeSpec,
 			s.Runtime = spec
 		}
 	case v.Type() == cty.String && v.AsString() == "tmux":
+	case v.Type() == cty.String && v.AsString() == "kubernetes":
+		d.Fail(a, "Missing runtime block", `Kubernetes needs a block with an image: runtime "kubernetes" "team" { image = … }, and in the session runtime = runtime.kubernetes.team.`)
 	case v.Type() == cty.String && v.AsString() == "docker":
 		d.Fail(a, "Missing runtime block", `Docker needs a block with an image: runtime "docker" "sandbox" { image = … }, and in the session runtime = runtime.docker.sandbox.`)
 	default:

@@ -17,7 +17,7 @@ func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	w := b.Block("workspace")
 	s.Workspace = session.Workspace{Mode: session.Worktree, OnDestroy: session.Keep}
 	ws := &s.Workspace
-	if s.Runtime.Kind == "docker" {
+	if s.Runtime.Traits().OwnHome {
 		ws.Mode = session.Clone
 	}
 	d.OneOf(w, "mode", &ws.Mode)
@@ -26,6 +26,9 @@ func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	d.Command(w, "setup", &ws.Setup)
 	if d.Word(w, "base", &ws.Base) && strings.HasPrefix(ws.Base, "-") {
 		d.Fail(w.Attr("base"), "Invalid base", "%q starts with a dash, as no branch, tag or commit can.", ws.Base)
+	}
+	if elsewhere(d, w, s) {
+		return
 	}
 	if s.Runtime.Kind == "docker" && !ws.TrustGit && (ws.Mode == session.Worktree || ws.Mode == session.InPlace) {
 		d.FailAt(w.At("mode"), "Shared git in a container", "A workspace of mode %q shares the repository's .git with the container, and programs that an agent configures there run on this machine at the next git command. Omit the mode for a clone, or allow it with trust_git = true.", ws.Mode)
@@ -36,6 +39,24 @@ func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 		gitWorkspace(d, b, w, s)
 	}
 	workspacePath(d, m, w, s)
+}
+
+// elsewhere reports a workspace that cannot be in the place of its session, which does not
+// see this machine's files, and whether there is anything to report.
+func elsewhere(d reader, w *expr.Block, s *session.Spec) bool {
+	if s.Runtime.Traits().HostFiles {
+		return false
+	}
+	ws := &s.Workspace
+	switch {
+	case ws.Mode == session.Worktree || ws.Mode == session.InPlace:
+		d.FailAt(w.At("mode"), "Workspace on another machine", "A workspace of mode %q needs the files of this machine, and the engine is elsewhere. Omit the mode for a clone.", ws.Mode)
+	case w.Attr("path") != nil:
+		d.Fail(w.Attr("path"), "Workspace on another machine", "The engine is elsewhere, and keeps the workspace on a volume. Omit the path.")
+	default:
+		return false
+	}
+	return true
 }
 
 func plainWorkspace(d reader, b, w *expr.Block, s *session.Spec) {

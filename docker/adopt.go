@@ -31,6 +31,9 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	if !ok || name == "" {
 		return fail(fmt.Errorf("invalid id %.100q: expected %s", id, IDForm))
 	}
+	if r.config.elsewhere() {
+		return fail(fmt.Errorf("a container of the engine %s, which is on another machine, cannot be adopted", r.config.Host))
+	}
 	c, err := r.engine()
 	if err != nil {
 		return fail(err)

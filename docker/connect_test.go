@@ -49,8 +49,7 @@ func TestContexts(t *testing.T) {
 		{"by ssh", "", "run agentform on the engine's machine"},
 		{"empty", "", "names no engine"},
 		{"no such", "", "docker context ls"},
-		{"tcp://192.0.2.1:2375", "", "run agentform on the engine's machine"},
-		{"ssh://nobody@192.0.2.1", "", "run agentform on the engine's machine"},
+		{"tcp://192.0.2.1:2375", "", "set cert_path, or DOCKER_CERT_PATH"},
 		{"npipe:////./pipe/engine", "", `engine "npipe:////./pipe/engine"`},
 	} {
 		t.Setenv("DOCKER_CONTEXT", c.context)

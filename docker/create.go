@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
@@ -38,7 +40,10 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	if err != nil {
 		return at, err
 	}
-	f := r.files.session(l.Mark.ID)
+	f := r.session(l.Mark.ID, l.Name, r.config.Shim[0])
+	if f.dial != nil {
+		return createElsewhere(ctx, r, c, l, of, f)
+	}
 	_, existed := os.Lstat(f.sockets)
 	if err := f.make(of); err != nil {
 		return at, err
@@ -63,7 +68,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	}
 	p := session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: l.Name, Container: made.ID}
 	if err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{})); err == nil {
-		err = start{c, f, l, r.config.Shim}.run(ctx, p, of)
+		err = start{c, f, l, r.config.Shim, r.config}.run(ctx, p, of)
 	}
 	if err != nil {
 		undo, cancel := detached(ctx)
@@ -71,6 +76,59 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 		return at, errors.Join(err, r.Remove(undo, p))
 	}
 	return p, nil
+}
+
+// createElsewhere is create on an engine of another machine.
+func createElsewhere(ctx context.Context, r *Runtime, c engine, l session.Launch, of git.Owner, f dirs) (at session.Location, err error) {
+	if err := errors.Join(r.config.checkElsewhere(l.Dir), r.config.checkShim()); err != nil {
+		return at, err
+	}
+	if l.RunDir, err = r.files.newRun(l); err != nil {
+		return at, err
+	}
+	if err := f.make(of); err != nil {
+		return at, err
+	}
+	making, cancel := detached(ctx)
+	defer cancel()
+	rec := session.Record{ID: l.Mark.ID, Address: l.Mark.Address, Tree: session.WorkspaceState{Path: l.Dir, Branch: l.Spec.Branch}}
+	if err := r.config.ensureVolume(making, c, rec); err != nil {
+		return at, err
+	}
+	config, host := r.config.sessionSettings(l, f, of)
+	config.Labels[labelProgram] = r.config.Shim[0]
+	made, err := c.ContainerCreate(making, config, host, nil, nil, l.Name)
+	if errdefs.IsConflict(err) {
+		return at, fmt.Errorf("container %s %w", l.Name, session.ErrExists)
+	}
+	if err != nil {
+		return at, explain(err)
+	}
+	f.dial = r.dial(made.ID, r.config.Shim[0])
+	p := session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: l.Name, Container: made.ID}
+	err = r.config.equip(ctx, c, made.ID, of, "", "")
+	if err == nil {
+		err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{}))
+	}
+	if err == nil {
+		err = start{c, f, l, r.config.Shim, r.config}.run(ctx, p, of)
+	}
+	if err != nil {
+		undo, cancel := detached(ctx)
+		defer cancel()
+		return at, errors.Join(err, r.Remove(undo, p))
+	}
+	return p, nil
+}
+
+// newRun makes the directory of a run on this machine, which has a copy of the run's
+// files.
+func (f files) newRun(l session.Launch) (string, error) {
+	if !proc.ValidRun(l.Mark.Run) {
+		return "", fmt.Errorf("invalid run id %.80q", l.Mark.Run)
+	}
+	dir := f.run(l.Mark.Run)
+	return dir, os.MkdirAll(dir, 0o700)
 }
 
 // Restart starts a new run in the session's container. A container that can never start is
@@ -89,7 +147,9 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	}
 	// An engine that was killed while it started a container may never start it, and a
 	// container from before the project was moved has mounts that do not exist.
-	if k, err := t.load(); t.container.State.Status == container.StateCreated || err == nil && k.Runs != "" {
+	k, err := t.load()
+	moved := err == nil && (k.Runs != "" || k.Elsewhere && !strings.HasPrefix(k.Program, r.config.DataDir+string(filepath.Separator)))
+	if t.container.State.Status == container.StateCreated || moved {
 		if t.container.State.Running {
 			if err := t.vacant(ctx); err != nil {
 				return at, err
@@ -117,7 +177,16 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 		return at, err
 	}
 	p = session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: strings.TrimPrefix(t.container.Name, "/"), Container: t.container.ID}
-	if err := (start{t.engine, t.dirs, l, r.config.programIn(t.container)}).run(ctx, p, of); err != nil {
+	if t.dial != nil {
+		if l.RunDir, err = r.files.newRun(l); err != nil {
+			return at, err
+		}
+		if err := r.config.equip(ctx, t.engine, t.container.ID, of, "", ""); err != nil {
+			return at, err
+		}
+		t.dial = r.dial(t.container.ID, r.config.Shim[0])
+	}
+	if err := (start{t.engine, t.dirs, l, r.config.programIn(t.container), r.config}).run(ctx, p, of); err != nil {
 		// The container stays, without the run.
 		undo, cancel := detached(ctx)
 		defer cancel()

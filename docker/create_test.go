@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -29,16 +28,5 @@ func TestUnstuck(t *testing.T) {
 	cut := &url.Error{Op: "Post", URL: "http://%2Fvar%2Frun%2Fdocker.sock/v1.41/containers/x/start", Err: context.Canceled}
 	if err := unstuck(cut, a); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "%2F") {
 		t.Errorf("interrupted: %v", err)
-	}
-}
-
-// What a container says of an exit is one line, and not long.
-func TestExitOf(t *testing.T) {
-	e := exitOf(&rundir.Exit{Cause: "self", Signal: "SIGKILL", Detail: "killed\n\n\tPlan: 0 to destroy " + strings.Repeat("ü", 9999)})
-	if want := "killed Plan: 0 to destroy üü"; !strings.HasPrefix(e.Detail, want) || len([]rune(e.Detail)) != detailLimit+1 {
-		t.Errorf("%.80q…, %d runes", e.Detail, len([]rune(e.Detail)))
-	}
-	if exitOf(nil) != nil {
-		t.Error("an exit of nothing")
 	}
 }

@@ -31,9 +31,13 @@ type engine = *client.Client
 func explain(err error) error {
 	var dialing *net.OpError
 	var asking *url.Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
+	}
+	if far := explainElsewhere(err); far != nil {
+		return far
+	}
+	switch {
 	case errors.As(err, &dialing) && errors.Is(dialing, fs.ErrPermission):
 		return fmt.Errorf("docker: no permission to use the engine: %w (add yourself to the group docker: sudo usermod -aG docker $USER, and log in again)", dialing)
 	case client.IsErrConnectionFailed(err):
@@ -98,7 +102,11 @@ const removeTries = 20
 
 // connect connects to the engine of a URL or a context; without one to the engine that
 // the docker command would use.
-func connect(host string) (engine, error) {
+func connect(of Config) (engine, error) {
+	if of.elsewhere() {
+		return connectElsewhere(of)
+	}
+	host := of.Host
 	config := cmp.Or(os.Getenv("DOCKER_CONFIG"), filepath.Join(os.Getenv("HOME"), ".docker"))
 	if host == "" && os.Getenv("DOCKER_HOST") == "" {
 		host = currentContext(config)
@@ -119,7 +127,7 @@ func connect(host string) (engine, error) {
 		return nil, fmt.Errorf("docker: engine %q: %w", cmp.Or(host, os.Getenv("DOCKER_HOST")), err)
 	}
 	if !strings.HasPrefix(c.DaemonHost(), "unix://") {
-		return nil, errors.Join(fmt.Errorf("docker: the engine %s has no socket on this machine, so its containers could not mount the workspaces, which are here: run agentform on the engine's machine (a context or DOCKER_HOST that starts with unix://)", c.DaemonHost()), c.Close())
+		return nil, errors.Join(fmt.Errorf("docker: the engine %s has no socket on this machine, so its containers could not mount the workspaces, which are here: write host = \"%[1]s\" in the runtime block, or run agentform on the engine's machine (a context or DOCKER_HOST that starts with unix://)", c.DaemonHost()), c.Close())
 	}
 	return c, nil
 }

@@ -54,6 +54,9 @@ type dirs struct {
 	own     string // not seen in the container
 	runs    string // of its runs; in the container this is DATA_DIR/runs
 	sockets string // of its init and its shim; at the same path in the container
+	// dial connects to a socket in a container of an engine elsewhere: own is then a copy
+	// of what is in there. It is nil for an engine of this machine.
+	dial func(ctx context.Context, socket string) (shim.Conn, error)
 }
 
 func (f files) session(id string) dirs {
@@ -65,9 +68,46 @@ func (f files) session(id string) dirs {
 
 func (f dirs) shimSocket() string { return filepath.Join(f.sockets, "g") }
 
-func (f dirs) init() shim.Init { return shim.Init{Dir: f.sockets} }
+func (f dirs) init() initClient { return initClient{shim.Init{Dir: f.sockets, Dial: f.dial}, f} }
+
+// initClient asks the init of a container.
+type initClient struct {
+	shim.Init
+	dirs dirs
+}
+
+// Look asks how a run stands. Of one elsewhere the files are copied to this machine.
+func (k initClient) Look(ctx context.Context, runDir, target, format string, screen bool) (shim.ContainerRun, error) {
+	if k.Dial == nil {
+		return k.Init.Look(ctx, runDir, target, format, screen)
+	}
+	in, _, err := k.lookAndCopy(ctx, runDir, target, format, screen, "")
+	return in, err
+}
+
+// lookAndCopy is Look elsewhere. It also returns what HEAD of the checkout at path has.
+func (k initClient) lookAndCopy(ctx context.Context, runDir, target, format string, screen bool, path string) (in shim.ContainerRun, head string, err error) {
+	mirror := filepath.Join(k.dirs.runs, filepath.Base(runDir))
+	in, files, err := k.Init.LookAndRead(ctx, shim.InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen,
+		Signals: rundir.SignalsSize(mirror), Workspace: path})
+	if err == nil && proc.ValidRun(filepath.Base(runDir)) {
+		err = k.dirs.copied(mirror, files)
+	}
+	return in, files.Head, err
+}
+
+// copied writes the copy of a run's files, if the run has a directory here.
+func (f dirs) copied(mirror string, files rundir.Files) error {
+	if _, err := os.Lstat(mirror); err != nil {
+		return nil // it was pruned
+	}
+	return rundir.WriteFiles(mirror, files)
+}
 
 func (f dirs) make(of git.Owner) error {
+	if f.dial != nil {
+		return os.MkdirAll(f.runs, 0o700)
+	}
 	for _, dir := range []string{f.runs, f.sockets} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
@@ -90,8 +130,10 @@ func take(of git.Owner, path string) error {
 // then on nothing outside writes to it.
 func (f dirs) moveIn(l session.Launch, of git.Owner) error {
 	to := filepath.Join(f.runs, l.Mark.Run)
-	if err := take(of, l.RunDir); err != nil {
-		return err
+	if f.dial == nil {
+		if err := take(of, l.RunDir); err != nil {
+			return err
+		}
 	}
 	if err := os.Rename(l.RunDir, to); err != nil {
 		return err
@@ -115,6 +157,9 @@ func (f dirs) remove() error {
 			return err
 		}
 	}
+	if f.dial != nil {
+		return os.RemoveAll(f.own)
+	}
 	return errors.Join(os.RemoveAll(f.sockets), os.RemoveAll(f.own))
 }
 
@@ -128,6 +173,10 @@ type record struct {
 	Pane      string        `json:"pane,omitempty"`    // of an adopted session: tmux's id
 	Program   string        `json:"program,omitempty"` // the shim's, which the container has mounted
 	Runs      string        `json:"runs,omitempty"`    // in the container, if the project was moved since; see Moved
+	// Of a container on an engine elsewhere:
+	Elsewhere bool   `json:"elsewhere,omitempty"`
+	Dir       string `json:"dir,omitempty"`  // the workspace
+	Gone      bool   `json:"gone,omitempty"` // the engine has it no more, so that no process of it lives
 }
 
 func (f dirs) save(k record) error {
@@ -180,7 +229,7 @@ func (f dirs) facts(run string) rundir.Facts {
 // askShim calls do with a connection to the shim of a run. Anything in the container may
 // listen on the socket, so it is asked for its run first.
 func (f dirs) askShim(ctx context.Context, run string, do func(*shim.Client, context.Context) error) error {
-	c, err := shim.Dial(f.shimSocket())
+	c, err := f.dialShim(ctx)
 	if err != nil {
 		return err
 	}
@@ -195,6 +244,17 @@ func (f dirs) askShim(ctx context.Context, run string, do func(*shim.Client, con
 	return do(c, ctx)
 }
 
+func (f dirs) dialShim(ctx context.Context) (*shim.Client, error) {
+	if f.dial == nil {
+		return shim.Dial(f.shimSocket())
+	}
+	conn, err := f.dial(ctx, f.shimSocket())
+	if err != nil {
+		return nil, err
+	}
+	return shim.NewClient(conn), nil
+}
+
 // Facts returns what the directory of a run in a container says, and whether the run's
 // shim answers, so that its agent is alive. ok is false for other runs.
 func Facts(dataDir, socketDir, run string) (facts rundir.Facts, alive, ok bool) {
@@ -206,7 +266,11 @@ func Facts(dataDir, socketDir, run string) (facts rundir.Facts, alive, ok bool) 
 	}
 	id, _, _ := strings.Cut(within, string(filepath.Separator))
 	of := f.session(id)
-	if facts = of.facts(run); facts.Exit == nil && facts.Agent.PID != 0 {
+	facts = of.facts(run)
+	if k, err := of.load(); err == nil && k.Elsewhere {
+		return facts, !k.Gone && facts.Exit == nil && facts.Agent.PID != 0, true // as it was last seen
+	}
+	if facts.Exit == nil && facts.Agent.PID != 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		alive = of.askShim(ctx, run, func(*shim.Client, context.Context) error { return nil }) == nil
@@ -232,6 +296,7 @@ func Programs(dataDir string) ([]string, error) {
 		case err != nil:
 			return nil, fmt.Errorf("read what container %s has mounted: %w", e.Name(), err)
 		case k.Pane != "": // adopted: nothing of agentform is mounted
+		case k.Elsewhere: // it has a copy
 		case k.Program == "":
 			return nil, fmt.Errorf("what container %s has mounted is not recorded", e.Name())
 		default:
@@ -274,4 +339,17 @@ func Moved(dataDir string) error {
 		}
 	}
 	return nil
+}
+
+// noteGone records which containers of an engine elsewhere do not exist any more.
+func (f files) noteGone(exists map[string]bool) {
+	all, _ := os.ReadDir(f.containers()) // without it nothing is known of any
+	for _, e := range all {
+		of := f.session(e.Name())
+		k, err := of.load()
+		if err == nil && k.Elsewhere && !k.Gone && !exists[k.Container] {
+			k.Gone = true
+			_ = of.save(k) // else the next observation does it
+		}
+	}
 }

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/mount"
 
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
-	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -36,13 +38,16 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.ContainerList(ctx, container.ListOptions{All: true})
+	all, err := r.list(ctx, c)
 	if err != nil {
 		return nil, fmt.Errorf("list containers: %w", explain(err))
 	}
-	o := observation{engine: c, files: r.files, exec: r.exec, exists: make(map[string]bool, len(all)), screens: screens}
+	o := observation{engine: c, runtime: r, exec: r.exec, exists: make(map[string]bool, len(all)), programs: map[string]string{}, screens: screens}
 	for _, x := range all {
-		o.exists[x.ID] = true
+		o.exists[x.ID], o.programs[x.ID] = true, x.Labels[labelProgram]
+	}
+	if r.config.elsewhere() {
+		r.files.noteGone(o.exists)
 	}
 	adopted := map[string]string{}
 	links, _ := os.ReadDir(r.files.adoptions())
@@ -72,6 +77,41 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	return lives, nil
 }
 
+// list lists the containers of the engine.
+func (r *far) list(ctx context.Context, c engine) ([]container.Summary, error) {
+	if r.config.elsewhere() {
+		limited, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		all, err := c.ContainerList(limited, container.ListOptions{All: true})
+		if err != nil && limited.Err() != nil && ctx.Err() == nil {
+			err = fmt.Errorf("the engine %s does not answer for %s", r.config.Host, dialTimeout)
+		}
+		return all, err
+	}
+	return c.ContainerList(ctx, container.ListOptions{All: true})
+}
+
+// withHead is an init elsewhere that also tells the branch of the workspace.
+type withHead struct {
+	initClient
+	dir  string
+	live *session.Live
+}
+
+// Look asks how a run stands.
+func (w withHead) Look(ctx context.Context, runDir, target, format string, screen bool) (shim.ContainerRun, error) {
+	in, head, err := w.lookAndCopy(ctx, runDir, target, format, screen, w.dir)
+	if err == nil && head != "" {
+		co := session.Checkout{Path: w.dir, Exists: true, Git: true, GitDir: filepath.Join(w.dir, ".git"), Head: head}
+		co.Repo = co.GitDir
+		if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
+			co.Branch, co.Head = branch, ""
+		}
+		w.live.Checkout = &co
+	}
+	return in, err
+}
+
 // listed returns what the list of containers says of one. adopted is the session that
 // the container was adopted as, or empty.
 func listed(x container.Summary, lineage, adopted string) session.Live {
@@ -83,7 +123,7 @@ func listed(x container.Summary, lineage, adopted string) session.Live {
 	own := string(filepath.Separator) + filepath.Join("containers", mark.ID, "runs") // also of a project that was moved
 	return session.Live{
 		Mark: mark,
-		Copied: adopted == "" && mark.ID != "" && !slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
+		Copied: adopted == "" && mark.ID != "" && !onVolume(x) && !slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
 			return strings.HasSuffix(m.Source, own)
 		}),
 		Location: session.Location{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: shim.TmuxSocket},
@@ -94,17 +134,26 @@ func listed(x container.Summary, lineage, adopted string) session.Live {
 	}
 }
 
+// onVolume reports whether a container has the volume of a session.
+func onVolume(x container.Summary) bool {
+	return slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
+		return m.Type == mount.TypeVolume && strings.HasPrefix(m.Name, "agentform-")
+	})
+}
+
 // observation is what one call of Observe needs for each container.
 type observation struct {
 	engine  engine
-	files   files
+	runtime *Runtime
 	exec    *executor
 	exists  map[string]bool // every container, by its id
-	screens bool
+	// programs are the shim's in containers elsewhere, by their ids.
+	programs map[string]string
+	screens  bool
 }
 
 func (o *observation) assess(ctx context.Context, l *session.Live, created time.Time) {
-	f := o.files.session(l.Mark.ID)
+	f := o.runtime.session(l.Mark.ID, l.Location.Container, o.programs[l.Location.Container])
 	k, err := f.load()
 	if l.Copied = l.Copied || k.Container != l.Location.Container && o.exists[k.Container]; l.Copied {
 		l.UnknownReason = "it has the labels of another container"
@@ -114,6 +163,9 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 		l.Mark, l.Spec = k.Mark, k.Spec
 	}
 	var in inside = f.init()
+	if f.dial != nil {
+		in = withHead{f.init(), k.Dir, l}
+	}
 	at := pane
 	if k.Pane != "" {
 		l.Location.Socket, l.Location.Pane = "", k.Pane
@@ -123,7 +175,7 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 		o.recheck(ctx, l)
 	}
 	if !l.PlaceUp || l.Frozen { // nobody can be asked
-		o.fromDisk(ctx, l, f.facts(l.Mark.Run))
+		o.fromDisk(ctx, l, f)
 		return
 	}
 	deadline := time.Now().Add(exitDelay)
@@ -132,11 +184,11 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 		if err != nil {
 			l.Liveness, l.UnknownReason = session.Unknown, err.Error()
 			if o.recheck(ctx, l); !l.PlaceUp {
-				o.fromDisk(ctx, l, f.facts(l.Mark.Run))
+				o.fromDisk(ctx, l, f)
 			}
 			return
 		}
-		l.Liveness, l.Exit, l.UnknownReason = judge(seen, time.Since(created) < young)
+		l.Liveness, l.Exit, l.UnknownReason = reported.Liveness(seen, time.Since(created) < young)
 		l.BootID, l.Started = seen.BootID, seen.StartedAt
 		l.Agent = session.Process{PID: seen.Process.PID, Start: seen.Process.Start}
 		if p, err := tmuxwire.ParsePane(seen.Row); err == nil {
@@ -168,9 +220,15 @@ func (o *observation) recheck(ctx context.Context, l *session.Live) {
 
 // fromDisk adds what a run's directory says of a container that is paused or does not
 // run.
-func (o *observation) fromDisk(ctx context.Context, l *session.Live, f rundir.Facts) {
+func (o *observation) fromDisk(ctx context.Context, l *session.Live, at dirs) {
+	if at.dial != nil && proc.ValidRun(l.Mark.Run) {
+		if files, err := copyFiles(ctx, o.engine, l.Location.Container, at.runInside(l.Mark.Run)); err == nil {
+			_ = at.copied(filepath.Join(at.runs, l.Mark.Run), files) // else the copy is what is known
+		}
+	}
+	f := at.facts(l.Mark.Run)
 	l.BootID, l.Started, l.Agent = f.BootID, f.StartedAt, session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
-	l.Exit = exitOf(f.Exit)
+	l.Exit = reported.Exit(f.Exit)
 	if l.PlaceUp {
 		l.Liveness, l.InputOff = session.Alive, true
 		if l.Exit != nil {
@@ -191,42 +249,10 @@ func (o *observation) fromDisk(ctx context.Context, l *session.Live, f rundir.Fa
 	}
 }
 
-// judge decides whether a run's agent is alive by its processes, as the init sees them,
-// and by its directory. reason says why that is unknown. created reports whether the
-// container was created just now.
-func judge(in shim.ContainerRun, created bool) (v session.Liveness, exit *session.Exit, reason string) {
-	switch {
-	case in.Agent && in.Exit != nil:
-		return session.Unknown, nil, "an exit is recorded, and the agent's process runs"
-	case in.Agent:
-		return session.Alive, nil, ""
-	case in.Exit != nil:
-		return session.Dead, exitOf(in.Exit), ""
-	case in.Shim && in.Process.PID == 0:
-		return session.Alive, nil, "" // about to start it
-	case in.Shim:
-		return session.Unknown, nil, "its agent has exited, and its leftover processes are being stopped"
-	case !in.Claimed && created:
-		return session.Unknown, nil, "its container was just created, and nothing was started in it yet"
-	}
-	return session.Dead, nil, ""
-}
-
 func show(l *session.Live, p tmuxwire.Pane, watching bool) {
 	l.InputOff = p.InputOff
 	l.Size, l.MovedAt, l.Title = p.Size, p.ActiveAt, p.Title
 	if l.Attached = p.Attached; watching {
 		l.Attached = max(0, p.Attached-1)
 	}
-}
-
-const detailLimit = 500
-
-// exitOf returns an exit that a container reported, with a detail of one line.
-func exitOf(e *rundir.Exit) *session.Exit {
-	if e == nil {
-		return nil
-	}
-	detail := shim.OneLine(e.Detail, detailLimit)
-	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: detail}
 }

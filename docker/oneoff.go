@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 
@@ -30,13 +31,16 @@ func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) erro
 	}
 	var errs []error
 	for _, m := range d.Mounts {
+		if r.config.elsewhere() {
+			break // they are paths of the engine's machine, which tells
+		}
 		if _, err := os.Stat(m.Source); err != nil {
 			errs = append(errs, fmt.Errorf("mount %s: %w", m.Target, err))
 		}
 	}
 	if of, err := git.OwnerOf(d); err != nil {
 		errs = append(errs, err)
-	} else if os.Geteuid() != 0 && of.UID != os.Geteuid() {
+	} else if !r.config.elsewhere() && os.Geteuid() != 0 && of.UID != os.Geteuid() {
 		errs = append(errs, fmt.Errorf("docker: user %s of the container is not you (%d), and only root can give it the workspace: omit user", d.User, os.Geteuid()))
 	}
 	c, err := r.engine()
@@ -101,6 +105,10 @@ func (m *images) check(ctx context.Context, c engine, of Config, s session.Spec,
 	if len(argv) > 0 && !strings.Contains(argv[0], "/") {
 		needs = append(needs, argv[0])
 	}
+	if of.elsewhere() && (server.Os != "linux" || server.Arch != runtime.GOARCH || runtime.GOOS != "linux") {
+		return fmt.Errorf("docker: the engine %s is %s/%s, and this agentform-shim, which runs in its containers, is for %s/%s",
+			of.Host, server.Os, server.Arch, runtime.GOOS, runtime.GOARCH)
+	}
 	return m.find(ctx, c, of, s, i.ID, needs)
 }
 
@@ -138,13 +146,14 @@ func (m *images) find(ctx context.Context, c engine, of Config, s session.Spec, 
 // Run runs a command as the session's agent would be run, in a container of its own that
 // is removed before Run returns. It returns the end of the command's output.
 func (r *Runtime) Run(ctx context.Context, s session.Spec, dir string, argv, env []string) (string, error) {
-	// The home of a user that the image does not know is /.
-	homed := append([]string{"sh", "-c", `[ "$HOME" != / ] || export HOME=/tmp; exec "$@"`, "sh"}, argv...)
+	if r.config.elsewhere() {
+		argv = append([]string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", dir}, argv...)
+	}
 	c, err := r.engine()
 	if err != nil {
 		return "", err
 	}
-	return r.config.runOneOff(ctx, c, s, dir, homed, env)
+	return r.config.runOneOff(ctx, c, s, dir, homed(argv), env)
 }
 
 // runOneOff runs a command in a container of its own. Without a dir nothing is mounted

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,7 @@ type Config struct {
 	Shim      []string // the shim's program, of install.Install
 	Attach    []string // the shim's program, for the method Attach; empty: Shim
 	Host      string   // a docker context, or a URL as in DOCKER_HOST; empty: the environment's
+	CertPath  string   // a directory as in DOCKER_CERT_PATH, for tcp://; empty: the environment's
 }
 
 // Runtime is a session.Runtime that keeps sessions in containers. It connects to the
@@ -40,17 +42,33 @@ type Runtime struct {
 	exec   *executor
 	images images
 	turns  input.Turns
+	*far
+}
+
+// far is what an engine needs in addition whose containers do not see this machine's files.
+type far struct {
+	config Config
+	files  files
+	engine func() (engine, error)
+	relays chan struct{} // slots for connections into containers
 }
 
 var (
 	_ session.Runtime  = (*Runtime)(nil)
 	_ session.Executor = (*Runtime)(nil)
+
+	_ session.WorkspaceHolder = (*Runtime)(nil)
 )
 
 // New returns a runtime.
 func New(c Config) *Runtime {
-	engine := sync.OnceValues(func() (engine, error) { return connect(c.Host) })
-	return &Runtime{config: c, files: files{dataDir: c.DataDir, socketDir: c.SocketDir}, engine: engine,
+	engine := sync.OnceValues(func() (engine, error) { return connect(c) })
+	slots := farExecs
+	if strings.HasPrefix(c.Host, "ssh://") {
+		slots = sshExecs
+	}
+	files := files{dataDir: c.DataDir, socketDir: c.SocketDir}
+	return &Runtime{config: c, files: files, engine: engine, far: &far{c, files, engine, make(chan struct{}, slots)},
 		images: images{tried: map[string]error{}},
 		exec:   &executor{engine: engine, slots: make(chan struct{}, execs)}}
 }
@@ -63,7 +81,19 @@ func (r *Runtime) Close() {
 }
 
 // Traits returns those of containers.
-func (r *Runtime) Traits() session.Traits { return session.TraitsOf("docker") }
+func (r *Runtime) Traits() session.Traits {
+	return session.RuntimeSpec{Kind: "docker", Docker: &session.DockerConfig{Host: r.config.Host}}.Traits()
+}
+
+// session returns the directories of a session that is in a container. program is the
+// shim's in there, of its label.
+func (r *far) session(id, container, program string) dirs {
+	d := r.files.session(id)
+	if r.config.elsewhere() {
+		d.sockets, d.dial = shim.InitFolder, r.dial(container, program)
+	}
+	return d
+}
 
 // The labels of a container.
 const (
@@ -73,6 +103,8 @@ const (
 	labelRun     = "agentform.run" // the first one
 	labelHash    = "agentform.hash"
 	labelOneOff  = "agentform.once" // a command, not a session
+	// labelProgram is the shim's program, of a container elsewhere.
+	labelProgram = "agentform.program"
 )
 
 // Attach returns the command that attaches a terminal to the session. The terminal is
@@ -89,7 +121,7 @@ func (r *Runtime) Attach(p session.Location) []string {
 	if len(program) == 0 {
 		program = r.config.Shim
 	}
-	if _, err := exec.LookPath("docker"); err == nil && len(program) > 0 {
+	if _, err := exec.LookPath("docker"); err == nil && len(program) > 0 && !r.config.elsewhere() {
 		sockets := r.files.session(r.files.sessionIn(p.Container)).sockets
 		argv = slices.Concat(program, []string{shim.AttachMode, sockets}, argv, []string{"-e", shim.ClientVariable})
 	}
@@ -99,6 +131,12 @@ func (r *Runtime) Attach(p session.Location) []string {
 // client returns the command line of the engine's client.
 func (c Config) client() []string {
 	switch {
+	case strings.HasPrefix(c.Host, "tcp://"):
+		argv := []string{"docker", "--tlsverify"}
+		for i, flag := range [...]string{"--tlscacert", "--tlscert", "--tlskey"} {
+			argv = append(argv, flag, filepath.Join(c.certificates(), certificateFiles[i]))
+		}
+		return append(argv, "-H", c.Host)
 	case strings.Contains(c.Host, "://"):
 		return []string{"docker", "-H", c.Host}
 	case c.Host != "":

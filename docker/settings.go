@@ -31,7 +31,9 @@ func (c Config) sessionSettings(l session.Launch, f dirs, of git.Owner) (*contai
 	config.StopSignal = "SIGTERM" // an image's own is for its own program
 	timeout := int(math.Ceil((l.Stop.Grace.D() + stopReserve).Seconds()))
 	config.StopTimeout = &timeout
-	host.Mounts = append(host.Mounts, bind(f.runs, f.run(""), false), bind(f.sockets, f.sockets, false))
+	if !c.elsewhere() {
+		host.Mounts = append(host.Mounts, bind(f.runs, f.run(""), false), bind(f.sockets, f.sockets, false))
+	}
 	private := "rw,nosuid,nodev,noexec,size=4m,mode=0700,uid=" + strconv.Itoa(of.UID)
 	if of.GID >= 0 {
 		private += ",gid=" + strconv.Itoa(of.GID)
@@ -67,10 +69,15 @@ func (c Config) settings(s session.Spec, dir string, of git.Owner) (*container.C
 	if d.ReadOnly {
 		host.Tmpfs["/tmp"] = "exec,mode=1777"
 	}
-	if dir != "" {
+	switch {
+	case c.elsewhere() && dir != "":
+		config.WorkingDir = "" // the engine would make it, as root
+		host.Mounts = append(host.Mounts, c.volumeMount(dir))
+	case c.elsewhere():
+	case dir != "":
 		host.Mounts = append(host.Mounts, bind(dir, dir, false))
 	}
-	if len(c.Shim) > 0 {
+	if len(c.Shim) > 0 && !c.elsewhere() {
 		host.Mounts = append(host.Mounts, bind(c.Shim[0], c.Shim[0], true))
 	}
 	host.NanoCPUs = int64(d.CPUs * 1e9)

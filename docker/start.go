@@ -12,6 +12,7 @@ import (
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
@@ -31,6 +32,7 @@ type start struct {
 	dirs    dirs
 	launch  session.Launch
 	program []string // the shim's, as the container has it
+	config  Config
 }
 
 func (s start) run(ctx context.Context, p session.Location, of git.Owner) error {
@@ -43,7 +45,14 @@ func (s start) run(ctx context.Context, p session.Location, of git.Owner) error 
 	if err := s.prepare(of); err != nil {
 		return err
 	}
-	if err := s.dirs.save(record{Mark: l.Mark, Container: p.Container, Spec: &l.Spec, Program: s.program[0]}); err != nil {
+	k := record{Mark: l.Mark, Container: p.Container, Spec: &l.Spec, Program: s.program[0]}
+	if s.dirs.dial != nil {
+		k.Elsewhere, k.Dir = true, l.Dir
+		if err := s.config.equip(ctx, s.engine, p.Container, of, filepath.Join(s.dirs.runs, l.Mark.Run), l.Mark.Run); err != nil {
+			return err
+		}
+	}
+	if err := s.dirs.save(k); err != nil {
 		return err
 	}
 	var held []string // secrets that only an earlier run was given
@@ -60,7 +69,7 @@ func (s start) run(ctx context.Context, p session.Location, of git.Owner) error 
 	return s.awaitAgent(ctx, init)
 }
 
-func (s start) awaitInit(ctx context.Context, init shim.Init, p session.Location) error {
+func (s start) awaitInit(ctx context.Context, init initClient, p session.Location) error {
 	var silent error
 	err := await(ctx, func() (bool, error) {
 		version, err := init.Hello(ctx)
@@ -102,11 +111,16 @@ func (s start) prepare(of git.Owner) error {
 	return s.dirs.moveIn(l, of)
 }
 
-func (s start) awaitAgent(ctx context.Context, init shim.Init) error {
+func (s start) awaitAgent(ctx context.Context, init initClient) error {
 	err := await(ctx, func() (bool, error) {
+		if init.Dial != nil { // it copies the files
+			if _, err := init.Look(ctx, s.launch.RunDir, "", "", false); err != nil {
+				return false, nil // until the start has taken too long
+			}
+		}
 		f := s.dirs.facts(s.launch.Mark.Run)
 		if f.Exit != nil && f.Exit.Cause == rundir.CauseFailedStart {
-			return false, errors.New(exitOf(f.Exit).String())
+			return false, errors.New(reported.Exit(f.Exit).String())
 		}
 		return f.Agent.PID != 0 || f.Exit != nil, nil // an exit is reported by the next Observe
 	}, func() error {

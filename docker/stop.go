@@ -35,6 +35,9 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 		return err
 	}
 	err = t.End(ctx, run, t.runInside(run), s.Signal, s.Grace.D())
+	if err == nil && t.dial != nil {
+		_, _ = t.Look(ctx, t.runInside(run), "", "", false) // it copies the exit; the next Observe does, too
+	}
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

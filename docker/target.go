@@ -23,7 +23,7 @@ type inside interface {
 }
 
 var (
-	_ inside = shim.Init{}
+	_ inside = initClient{}
 	_ inside = byExec{}
 )
 
@@ -64,7 +64,7 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 	case r.config.Lineage != "" && labels[labelProject] != r.config.Lineage:
 		return t, fmt.Errorf("container %s belongs to another project", p.Name)
 	default:
-		t.dirs = r.files.session(labels[labelID])
+		t.dirs = r.session(labels[labelID], t.container.ID, labels[labelProgram])
 		t.inside = t.init()
 	}
 	return t, nil

@@ -178,6 +178,8 @@ func concluded(a session.AgentSpec, e *session.Exit) (d Diagnosis, ok bool) {
 // that agentform runs in, or "".
 func rebooted(r session.Record, w session.World) string {
 	switch {
+	case r.Spec.Runtime.Traits().Everywhere:
+		return ""
 	case r.Owner.Differs(w.Here) == session.Restarted:
 		return "container restarted"
 	case r.Run.BootID != "" && w.BootID != "" && r.Run.BootID != w.BootID:

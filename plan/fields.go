@@ -64,6 +64,7 @@ var fields = []field{
 	{"runtime.socket", ForcesReplace, func(s *session.Spec) any { return &s.Runtime.Socket }},
 	{dockerFields + "image", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).Image }},
 	{dockerFields + "host", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).Host }},
+	{dockerFields + "cert_path", ForcesNothing, func(s *session.Spec) any { return &dockerOf(s).CertPath }},
 	{dockerFields + "cpus", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).CPUs }},
 	{dockerFields + "memory", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).Memory }},
 	{dockerFields + "pids", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).PIDs }},
@@ -72,6 +73,29 @@ var fields = []field{
 	{dockerFields + "env", ForcesRestart, func(s *session.Spec) any { return &dockerOf(s).Env }},
 	{dockerFields + "mounts", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).Mounts }},
 	{dockerFields + "read_only", ForcesReplace, func(s *session.Spec) any { return &dockerOf(s).ReadOnly }},
+	{kubernetesFields + "context", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Context }},
+	{kubernetesFields + "namespace", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Namespace }},
+	{kubernetesFields + "image", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Image }},
+	{kubernetesFields + "image_pull_secrets", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).ImagePullSecrets }},
+	{kubernetesFields + "cpus", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).CPUs }},
+	{kubernetesFields + "memory", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Memory }},
+	{kubernetesFields + "resources.requests", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Resources.Requests }},
+	{kubernetesFields + "resources.limits", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Resources.Limits }},
+	{kubernetesFields + "storage.class", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Storage.Class }},
+	{kubernetesFields + "storage.size", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Storage.Size }},
+	{kubernetesFields + "node_selector", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).NodeSelector }},
+	{kubernetesFields + "tolerations", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Tolerations }},
+	{kubernetesFields + "affinity", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Affinity }},
+	{kubernetesFields + "runtime_class", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).RuntimeClass }},
+	{kubernetesFields + "service_account", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).ServiceAccount }},
+	{kubernetesFields + "labels", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Labels }},
+	{kubernetesFields + "annotations", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Annotations }},
+	{kubernetesFields + "env", ForcesRestart, func(s *session.Spec) any { return &kubernetesOf(s).Env }},
+	{kubernetesFields + "user", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).User }},
+	{kubernetesFields + "read_only", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).ReadOnly }},
+	{kubernetesFields + "network", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Network }},
+	{kubernetesFields + "volumes", ForcesReplace, func(s *session.Spec) any { return &kubernetesOf(s).Volumes }},
+	{kubernetesFields + "schedule_timeout", ForcesNothing, func(s *session.Spec) any { return &kubernetesOf(s).ScheduleTimeout }},
 
 	{"restart.policy", ForcesNothing, func(s *session.Spec) any { return &s.Restart.Policy }},
 	{"restart.attempts", ForcesNothing, func(s *session.Spec) any { return &s.Restart.Attempts }},
@@ -106,6 +130,15 @@ func dockerOf(s *session.Spec) *session.DockerConfig {
 	return s.Runtime.Docker
 }
 
+const kubernetesFields = "runtime.kubernetes."
+
+func kubernetesOf(s *session.Spec) *session.KubernetesConfig {
+	if s.Runtime.Kubernetes == nil {
+		return &session.KubernetesConfig{}
+	}
+	return s.Runtime.Kubernetes
+}
+
 // Fields returns every compared field, as ignore_changes and JSON name it, and how
 // far a change reaches. The first value of replace_triggered_by only has to be
 // recorded.
@@ -126,8 +159,9 @@ const replaceTrigger = "lifecycle.replace_triggered_by"
 func compare(before, after *session.Spec, noted ...string) (changed []Field, reach Forces) {
 	reach = ForcesNothing
 	docker := before.Runtime.Docker != nil || after.Runtime.Docker != nil
+	kubernetes := before.Runtime.Kubernetes != nil || after.Runtime.Kubernetes != nil
 	for _, f := range fields {
-		if !docker && strings.HasPrefix(f.path, dockerFields) {
+		if !docker && strings.HasPrefix(f.path, dockerFields) || !kubernetes && strings.HasPrefix(f.path, kubernetesFields) {
 			continue
 		}
 		if equal(f.value(before), f.value(after)) {
@@ -193,6 +227,10 @@ func keepIgnored(before, after *session.Spec) *session.Spec {
 	if kept.Runtime.Docker != nil { // it is every session's that names the block
 		docker := *kept.Runtime.Docker
 		kept.Runtime.Docker = &docker
+	}
+	if kept.Runtime.Kubernetes != nil {
+		kubernetes := *kept.Runtime.Kubernetes
+		kept.Runtime.Kubernetes = &kubernetes
 	}
 	for _, f := range fields {
 		if ignored(f.path, after.Lifecycle.IgnoreChanges) {

@@ -12,6 +12,9 @@ func elsewhere(r session.Record, w session.World) (d Diagnosis, ok bool) {
 	o, here := r.Owner, w.Here
 	d = Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonElsewhere}
 	differs := o.Differs(here)
+	if w.Shared { // else a copy of the state file would act, too
+		differs = r.Differs(here)
+	}
 	if w.Shared && differs != session.SameOwner && differs != session.Restarted {
 		d.Detail = "on " + o.Host
 		if differs != session.OtherHost {

@@ -39,14 +39,16 @@ type Live struct {
 	InputOff      bool
 	Attached      int // clients
 	Dir           string
-	Title         string
-	Screen        string    // only when asked for
-	Blank         bool      `json:",omitempty"` // the screen was captured and is empty
-	MovedAt       time.Time // last output
-	Size          [2]int    // columns, rows
-	BootID        string
-	Started       time.Time // of the run
-	Command       []string  `json:",omitempty"` // what runs in it; only of what is imported
+	// Checkout is the workspace as the runtime sees it, where this machine does not.
+	Checkout *Checkout `json:",omitempty"`
+	Title    string
+	Screen   string    // only when asked for
+	Blank    bool      `json:",omitempty"` // the screen was captured and is empty
+	MovedAt  time.Time // last output
+	Size     [2]int    // columns, rows
+	BootID   string
+	Started  time.Time // of the run
+	Command  []string  `json:",omitempty"` // what runs in it; only of what is imported
 }
 
 // Show sets the screen to a captured one, which may be empty.

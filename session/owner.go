@@ -53,6 +53,16 @@ func (o Owner) Differs(here Owner) OwnerDifference {
 	return d
 }
 
+// Differs compares the owner of a session with the current process, as Owner.Differs does.
+// For one whose runtime is reached from everywhere only the path of the data directory
+// counts, which its workspace is below.
+func (r Record) Differs(here Owner) OwnerDifference {
+	if r.Spec.Runtime.Traits().Everywhere && r.Owner.DataDir == here.DataDir {
+		return SameOwner
+	}
+	return r.Owner.Differs(here)
+}
+
 // elsewhere compares the hosts. They are the same if the boot, whose id is unique, and the
 // pid namespace are. A machine's first pid namespace lasts as long as its boot. Any other
 // belongs to a container, which gets a new one when it is restarted.

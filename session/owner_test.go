@@ -42,3 +42,22 @@ func TestOwnerDiffers(t *testing.T) {
 		}
 	}
 }
+
+func TestRecordDiffers(t *testing.T) {
+	here := Owner{Host: "vm", Machine: "m1", BootID: "b1", DataDir: "/p/.agentform"}
+	for _, c := range []struct {
+		kind string
+		o    Owner
+		want OwnerDifference
+	}{
+		{"kubernetes", Owner{Host: "ci", Machine: "m2", BootID: "b2", UID: 7, DataDir: "/p/.agentform"}, SameOwner},
+		{"kubernetes", Owner{Host: "ci", Machine: "m2", BootID: "b2", DataDir: "/q"}, OtherHost},
+		{"kubernetes", Owner{Host: "vm", Machine: "m1", BootID: "b1", DataDir: "/q"}, OtherDataDir},
+		{"tmux", Owner{Host: "ci", Machine: "m2", BootID: "b2", DataDir: "/p/.agentform"}, OtherHost},
+	} {
+		r := Record{Owner: c.o, Spec: Spec{Runtime: RuntimeSpec{Kind: c.kind}}}
+		if got := r.Differs(here); got != c.want {
+			t.Errorf("%s, %+v: %q, want %q", c.kind, c.o, got, c.want)
+		}
+	}
+}

@@ -141,25 +141,35 @@ type Workspace struct {
 
 // RuntimeSpec names the runtime and says how it is set.
 type RuntimeSpec struct {
-	Kind   string        `json:"kind"` // tmux, docker
+	Kind   string        `json:"kind"` // tmux, docker, kubernetes
 	Name   string        `json:"name,omitempty"`
 	Socket string        `json:"socket,omitempty"` // of a tmux server of a person's own: a name as of tmux -L, or an absolute path
 	Docker *DockerConfig `json:"docker,omitempty"`
+
+	Kubernetes *KubernetesConfig `json:"kubernetes,omitempty"`
 }
 
 // DockerConfig is a manifest's runtime "docker" block.
 type DockerConfig struct {
-	Image   string            `json:"image"`
-	Host    string            `json:"host,omitempty"`
-	CPUs    float64           `json:"cpus,omitempty"`
-	Memory  int64             `json:"memory,omitempty"` // bytes
-	PIDs    int64             `json:"pids,omitempty"`
-	Network string            `json:"network,omitempty"`
-	User    string            `json:"user,omitempty"` // UID or UID:GID; empty: whoever runs agentform
-	Env     map[string]string `json:"env,omitempty"`
-	Mounts  []Mount           `json:"mounts,omitempty"`
+	Image string `json:"image"`
+	Host  string `json:"host,omitempty"`
+	// CertPath is a directory with ca.pem, cert.pem and key.pem, for a Host tcp://.
+	CertPath string            `json:"cert_path,omitempty"`
+	CPUs     float64           `json:"cpus,omitempty"`
+	Memory   int64             `json:"memory,omitempty"` // bytes
+	PIDs     int64             `json:"pids,omitempty"`
+	Network  string            `json:"network,omitempty"`
+	User     string            `json:"user,omitempty"` // UID or UID:GID; empty: whoever runs agentform
+	Env      map[string]string `json:"env,omitempty"`
+	Mounts   []Mount           `json:"mounts,omitempty"`
 	// ReadOnly is about all but /tmp, the workspace and mounts.
 	ReadOnly bool `json:"read_only,omitempty"`
+}
+
+// Elsewhere reports whether the engine is on another machine, by its URL: its containers
+// see no files of this one.
+func (d *DockerConfig) Elsewhere() bool {
+	return d != nil && (strings.HasPrefix(d.Host, "ssh://") || strings.HasPrefix(d.Host, "tcp://"))
 }
 
 // Mount is a host path seen inside a container.
@@ -174,6 +184,70 @@ type Conversation struct {
 	Resume bool   `json:"resume,omitempty"`
 	ID     string `json:"id,omitempty"`
 }
+
+// KubernetesConfig is a manifest's runtime "kubernetes" block.
+type KubernetesConfig struct {
+	Context          string            `json:"context,omitempty"`   // of the kubeconfig; empty: its current one
+	Namespace        string            `json:"namespace,omitempty"` // empty: the context's
+	Image            string            `json:"image"`
+	ImagePullSecrets []string          `json:"image_pull_secrets,omitempty"`
+	CPUs             float64           `json:"cpus,omitempty"`
+	Memory           int64             `json:"memory,omitempty"` // bytes
+	Resources        PodResources      `json:"resources,omitzero"`
+	Storage          PodStorage        `json:"storage"`
+	NodeSelector     map[string]string `json:"node_selector,omitempty"`
+	Tolerations      []Toleration      `json:"tolerations,omitempty"`
+	Affinity         string            `json:"affinity,omitempty"` // JSON, as in a pod's spec
+	RuntimeClass     string            `json:"runtime_class,omitempty"`
+	ServiceAccount   string            `json:"service_account,omitempty"`
+	Labels           map[string]string `json:"labels,omitempty"`
+	Annotations      map[string]string `json:"annotations,omitempty"`
+	Env              map[string]string `json:"env,omitempty"`
+	User             string            `json:"user"` // UID or UID:GID
+	// ReadOnly is about all but /tmp, the session's volume and other volumes.
+	ReadOnly        bool        `json:"read_only"`
+	Network         string      `json:"network"` // none, restricted, open
+	Volumes         []PodVolume `json:"volumes,omitempty"`
+	ScheduleTimeout Duration    `json:"schedule_timeout"` // how long the cluster may look for a node and a volume
+}
+
+// PodResources are a container's requests and limits by resource, such as memory. A value
+// is a quantity in Kubernetes' notation. What is not given is CPUs and Memory.
+type PodResources struct {
+	Requests map[string]string `json:"requests,omitempty"`
+	Limits   map[string]string `json:"limits,omitempty"`
+}
+
+// PodStorage is the volume of a session's home and workspace.
+type PodStorage struct {
+	Class string `json:"class,omitempty"` // empty: the cluster's default
+	Size  int64  `json:"size"`            // bytes
+}
+
+// Toleration is a taint that a pod tolerates, as in its spec.
+type Toleration struct {
+	Key      string `json:"key,omitempty"`
+	Operator string `json:"operator,omitempty"` // Equal, Exists
+	Value    string `json:"value,omitempty"`
+	Effect   string `json:"effect,omitempty"`
+}
+
+// PodVolume is a claim, secret or config map of the namespace, mounted into a pod. One of
+// the three is set.
+type PodVolume struct {
+	Target    string `json:"target"`
+	Claim     string `json:"claim,omitempty"`
+	Secret    string `json:"secret,omitempty"`
+	ConfigMap string `json:"config_map,omitempty"`
+	ReadOnly  bool   `json:"read_only,omitempty"` // of a claim; others are read-only
+}
+
+// The values of KubernetesConfig.Network.
+const (
+	NetworkNone       = "none"       // a policy without any traffic
+	NetworkRestricted = "restricted" // a policy: out to DNS and to public addresses
+	NetworkOpen       = "open"       // no policy of ours
+)
 
 // Restart is the restart policy of the hub.
 type Restart struct {
@@ -272,11 +346,15 @@ func (r RuntimeSpec) Key() string {
 }
 
 // Engine names what holds the runtime's sessions: the project's tmux servers, a user's own
-// tmux server, or a Docker engine. Runtimes of one engine see the same sessions.
+// tmux server, a Docker engine, or a cluster's namespace. Runtimes of one engine see the
+// same sessions.
 func (r RuntimeSpec) Engine() string {
 	at := r.Socket
 	if r.Docker != nil {
 		at = cmp.Or(at, r.Docker.Host)
+	}
+	if k := r.Kubernetes; k != nil {
+		at = strings.TrimSuffix(k.Context+"/"+k.Namespace, "/")
 	}
 	return strings.TrimSuffix(r.Kind+" "+at, " ")
 }

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"io"
+	"strings"
 	"time"
 )
 
@@ -14,6 +16,11 @@ type Traits struct {
 	OwnHome       bool // sessions have a home, programs and variables of their own, such as an image's
 	Sandbox       bool // what an agent may do without asking is confined; StartInput.Sandbox
 	Freeze        bool // Pause takes the mode Freeze
+	Everywhere    bool // each machine reaches the same sessions; Record.Differs
+
+	// Enter and End are command lines for people, that run another one in a place and that
+	// remove a place: {name}, {container}, {namespace} and {pod} stand for those of the place.
+	Enter, End string
 
 	Noun   string // what holds one session, for people: container
 	Server string // what holds many places, for people: tmux server; empty: each place stands alone
@@ -24,7 +31,11 @@ type Traits struct {
 func TraitsOf(kind string) Traits {
 	switch kind {
 	case "docker":
-		return Traits{HostFiles: true, OwnHome: true, Sandbox: true, Freeze: true, Noun: "container"}
+		return Traits{HostFiles: true, OwnHome: true, Sandbox: true, Freeze: true, Noun: "container",
+			Enter: "docker exec -it {container}", End: "docker rm -f {name}"}
+	case "kubernetes":
+		return Traits{OwnHome: true, Sandbox: true, Freeze: true, Everywhere: true, Noun: "pod",
+			Enter: "kubectl exec -it -n {namespace} {pod} --", End: "kubectl delete statefulset -n {namespace} {name}"}
 	case "tmux":
 		return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Noun: "tmux session", Server: "tmux server"}
 	}
@@ -32,10 +43,22 @@ func TraitsOf(kind string) Traits {
 }
 
 // Traits returns the traits of the runtime that the spec names.
-func (r RuntimeSpec) Traits() Traits { return TraitsOf(r.Kind) }
+func (r RuntimeSpec) Traits() Traits {
+	t := TraitsOf(r.Kind)
+	if r.Docker.Elsewhere() {
+		t.HostFiles = false
+	}
+	return t
+}
 
 // Traits returns the traits of the runtime that the place is in.
 func (p Location) Traits() Traits { return TraitsOf(p.Runtime) }
+
+// CommandLine fills in a command line of the place's Traits, with words quoted by quote.
+func (p Location) CommandLine(of string, quote func(string) string) string {
+	namespace, pod, _ := strings.Cut(p.Container, "/")
+	return strings.NewReplacer("{name}", quote(p.Name), "{container}", quote(p.Container), "{namespace}", quote(namespace), "{pod}", quote(pod)).Replace(of)
+}
 
 // The interfaces below are optional: a Runtime implements those that it can.
 
@@ -71,6 +94,24 @@ type Command struct {
 	Argv     []string // Argv[0] is looked up in the place's PATH
 	Env      []string // names of variables to pass on from the environment of the command line
 	Terminal bool     // standard input and output are a terminal
+}
+
+// WorkspaceHolder is a Runtime that holds the workspaces of its sessions where its
+// sessions do not see this machine's files (Traits.HostFiles).
+type WorkspaceHolder interface {
+	// Workspaces returns the workspaces that exist, as far as is known without running
+	// anything in them: Branch may be the one that a workspace was made for.
+	Workspaces(ctx context.Context) ([]Checkout, error)
+	// RunIn runs a command line where the workspace of a session is or is to be, as its
+	// agent's user, with that standard input (nil: none). The error of a command that
+	// fails has its standard error. What holds the workspace is made if it does not exist.
+	RunIn(ctx context.Context, r Record, stdin io.Reader, stdout io.Writer, argv ...string) error
+	// WorkspaceName names what holds the workspace with that path, for people: volume x on
+	// an engine.
+	WorkspaceName(path string) string
+	// RemoveWorkspace removes what holds the workspace with that path, and all in it.
+	// One that is gone is no error.
+	RemoveWorkspace(ctx context.Context, path string) error
 }
 
 // Prober is a Runtime that can ask whether an agent responds. Its methods return

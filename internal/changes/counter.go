@@ -20,11 +20,13 @@ import (
 // Workspace is a workspace whose changes are counted.
 type Workspace struct {
 	Checkout session.Checkout
-	Repo     string    // the repository that it was made from
-	Clone    bool      // it has a repository of its own
-	Branch   string    // of the session
-	Declared string    // the base in the manifest; empty: none
-	MovedAt  time.Time // last output of the session; zero: not known
+	Repo     string // the repository that it was made from
+	Clone    bool   // it has a repository of its own
+	Branch   string // of the session
+	Declared string // the base in the manifest; empty: none
+	// Elsewhere says that this machine does not see the files of the workspace.
+	Elsewhere bool
+	MovedAt   time.Time // last output of the session; zero: not known
 	// Git runs git in the workspace. If it is nil, or fails, the last count stays.
 	Git git.Runner
 }
@@ -62,12 +64,13 @@ const (
 // entry is what is kept of a workspace.
 type entry struct {
 	Count
-	Commit string        `json:"commit"`          // of the base, as it was compared
-	Took   time.Duration `json:"took_ns"`         // by the count
-	Refs   uint64        `json:"refs"`            // digest of the stamps of HEAD and the base
-	Tree   uint64        `json:"tree"`            // digest of the stamps of the index and of Watch
-	Watch  []string      `json:"watch,omitempty"` // files and directories, relative to the workspace
-	Racy   bool          `json:"racy,omitempty"`  // something may have changed after the count without another stamp
+	Commit string        `json:"commit"`              // of the base, as it was compared
+	Took   time.Duration `json:"took_ns"`             // by the count
+	Refs   uint64        `json:"refs"`                // digest of the stamps of HEAD and the base
+	Tree   uint64        `json:"tree"`                // digest of the stamps of the index and of Watch
+	Watch  []string      `json:"watch,omitempty"`     // files and directories, relative to the workspace
+	Away   bool          `json:"elsewhere,omitempty"` // the workspace is not on this machine
+	Racy   bool          `json:"racy,omitempty"`      // something may have changed after the count without another stamp
 	own    bool          // counted by this Counter
 }
 
@@ -152,8 +155,8 @@ func (c *Counter) save() {
 			c.known[path] = e
 		}
 	}
-	for path := range c.known {
-		if _, err := os.Lstat(path); err != nil {
+	for path, e := range c.known {
+		if _, err := os.Lstat(path); err != nil && !e.Away {
 			delete(c.known, path)
 		}
 	}
@@ -222,8 +225,14 @@ func (c *Counter) one(ctx context.Context, w Workspace, base git.Base, s stamps,
 	began := c.now()
 	e := entry{Commit: base.Commit, Refs: s.refs, own: true}
 	var ahead *int
-	if old != nil && old.Refs == s.refs && !old.Racy && old.Base == base.Name {
+	if old != nil && old.Refs == s.refs && !old.Racy && old.Base == base.Name && !w.Elsewhere {
 		ahead, e.Commit = &old.Ahead, old.Commit
+	} else if w.Elsewhere {
+		start, err := git.StartOf(ctx, w.Git, w.Branch)
+		if err != nil {
+			return e, err
+		}
+		e.Commit = base.From(ctx, w.Repo, start).Commit
 	} else if w.Clone {
 		in, err := base.InClone(ctx, w.Repo, w.Checkout.Path, w.Branch)
 		if err != nil {
@@ -237,6 +246,10 @@ func (c *Counter) one(ctx context.Context, w Workspace, base git.Base, s stamps,
 		return e, err
 	}
 	e.Count = Count{n, base.Name, began}
+	if e.Away = w.Elsewhere; e.Away { // of its files there are no stamps
+		e.Took = c.now().Sub(began)
+		return e, nil
+	}
 	e.Took, e.Watch = c.now().Sub(began), watched(w.Checkout.Path, files)
 	// Stamps from after the count: what changed during it is counted again, because it
 	// is not settled.

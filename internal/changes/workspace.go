@@ -24,6 +24,22 @@ func Of(r session.Record, co session.Checkout, live *session.Live, open func(ses
 	case r.Tree.Mode == session.Plain: // what is there is not agentform's, and may be anything
 	case HostGit(r):
 		w.Git = git.Here(co.Path)
+	case !r.Spec.Runtime.Traits().HostFiles:
+		w.Elsewhere = true
+		if live == nil || !live.PlaceUp {
+			break
+		}
+		w.Git = func(ctx context.Context, args ...string) (string, error) {
+			rt, err := open(r.Spec.Runtime)
+			if err != nil {
+				return "", err
+			}
+			h, ok := rt.(session.WorkspaceHolder)
+			if !ok {
+				return "", errors.New("its runtime cannot run git in it")
+			}
+			return git.VolumeOf(h, r).Git()(ctx, args...)
+		}
 	case live != nil && live.PlaceUp:
 		w.Git = func(ctx context.Context, args ...string) (string, error) {
 			rt, err := open(r.Spec.Runtime)

@@ -52,7 +52,7 @@ type Observer struct {
 // or in a Checkout, of a workspace or of a repository's own path.
 func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []session.Record, screens bool) session.World {
 	if o.shared {
-		recorded = slices.DeleteFunc(slices.Clone(recorded), func(r session.Record) bool { return !sharedstate.Mine(r.Owner, o.here) })
+		recorded = slices.DeleteFunc(slices.Clone(recorded), func(r session.Record) bool { return !sharedstate.Mine(r, o.here) })
 	}
 	w := session.World{
 		At:        o.Now(),
@@ -64,9 +64,12 @@ func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []s
 	}
 	all := slices.Concat(wanted, o.Also)
 	var wg sync.WaitGroup
+	held := &held{}
 	wg.Go(func() { o.lives(ctx, &w, runtimes(all, recorded), screens) })
+	wg.Go(func() { held.find(ctx, o.Runtime, all, recorded) })
 	wg.Go(func() { w.Found = o.found(ctx) })
 	paths, withoutGit := workspaces(all, recorded)
+	paths = slices.DeleteFunc(paths, heldPaths(all, recorded))
 	w.Checkouts = inParallel(paths, batch, func(path string) session.Checkout {
 		if withoutGit[path] {
 			return o.LookClone(path)
@@ -75,6 +78,7 @@ func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []s
 	})
 	o.worktrees(ctx, &w, wanted, recorded)
 	wg.Wait()
+	held.add(&w)
 	o.addLaunched(w.Lives, recorded)
 	w.Runs = inParallel(unseenRuns(w.Lives, recorded), batch, o.Facts)
 	o.awaitExits(ctx, &w)

@@ -52,12 +52,17 @@ func Fetch(ctx context.Context, repo, from, branch, ref string) (f Fetched, err 
 		return f, err
 	}
 	f.Moved = f.Commit != before
+	f.Ahead, err = aheadOf(ctx, repo, ref)
+	return f, err
+}
+
+// aheadOf returns how many commits below a ref no other ref of the repository holds.
+func aheadOf(ctx context.Context, repo, ref string) (int, error) {
 	out, err := run(ctx, repo, "rev-list", "--count", ref, "--not", "--exclude="+ref, "--glob=refs/*")
 	if err != nil {
-		return f, err
+		return 0, err
 	}
-	f.Ahead, err = count(out)
-	return f, err
+	return count(out)
 }
 
 // borrowed is the only ref of a repository that borrows.

@@ -93,12 +93,18 @@ func (b Base) InClone(ctx context.Context, repo, path, branch string) (Base, err
 	if err != nil || !isCommit(start) {
 		return b, errors.Join(fmt.Errorf("clone %s does not record the commit that it was made from", path), err)
 	}
+	return b.From(ctx, repo, start), nil
+}
+
+// From returns the base of a clone of the repository that was made from the commit start:
+// the commit from which the clone's branch left the base.
+func (b Base) From(ctx context.Context, repo, start string) Base {
 	out, err := run(ctx, repo, "merge-base", "--end-of-options", b.Commit, start)
 	b.Commit = start // if the base is gone, or shares nothing with the clone
 	if err == nil {
 		b.Commit = strings.TrimSpace(out)
 	}
-	return b, nil
+	return b
 }
 
 // Args returns the last arguments of git diff, which then compares the work tree with the

@@ -34,7 +34,10 @@ type Lander struct {
 	// Elsewhere runs git in the workspace, if its agent is not trusted on this machine; else
 	// it is nil.
 	Elsewhere git.Runner
-	LockWait  time.Duration
+	Volume    *git.Volume // the workspace, if this machine does not see it
+	// Held reports whether the runtime holds the workspace, if Volume is set.
+	Held     func(context.Context) (bool, error)
+	LockWait time.Duration
 }
 
 // Landed is what became of the work.
@@ -79,6 +82,9 @@ func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
 	if l.clone() {
 		look, ref, f.Ref = git.LookClone, l.Ref, l.Ref
 	}
+	if l.Volume != nil {
+		look = func(string) session.Checkout { return l.Volume.Look(ctx) }
+	}
 	if f.At = look(t.Path); f.At.Err != nil {
 		return f, f.At.Err
 	}
@@ -87,11 +93,21 @@ func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
 		if runner == nil {
 			runner = git.Here(t.Path)
 		}
-		if f.Unsaved, err = git.Unsaved(ctx, t.Path, runner); err != nil {
+		if l.Volume != nil {
+			f.Unsaved, err = l.Volume.Unsaved(ctx)
+		} else {
+			f.Unsaved, err = git.Unsaved(ctx, t.Path, runner)
+		}
+		if err != nil {
 			return f, fmt.Errorf("look for uncommitted changes: %w", err)
 		}
 		if l.clone() && f.At.Branch == t.Branch {
-			if _, err := git.Fetch(ctx, t.Repo, t.Path, t.Branch, ref); err != nil {
+			if l.Volume != nil {
+				_, err = l.Volume.Fetch(ctx, t.Repo, t.Branch, ref)
+			} else {
+				_, err = git.Fetch(ctx, t.Repo, t.Path, t.Branch, ref)
+			}
+			if err != nil {
 				return f, err
 			}
 		}

@@ -40,6 +40,9 @@ func Environ(s session.Spec, in session.Inherited, declared map[string]string, g
 	if d := s.Runtime.Docker; d != nil {
 		layers = append(layers, d.Env)
 	}
+	if k := s.Runtime.Kubernetes; k != nil {
+		layers = append(layers, k.Env)
+	}
 	return in.With(declared, append(append(layers, given...), s.Agent.Env, s.Env)...)
 }
 

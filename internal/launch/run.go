@@ -155,7 +155,9 @@ func (r *Run) Ready(ctx context.Context) error {
 func (r *Run) check(ctx context.Context) (screen string, ready bool, err error) {
 	spec, facts := r.Record.Spec.Agent, session.RunFacts{}
 	anyScreen := spec.Base == "" && spec.Ready == "" && r.Agent.Ready("")
-	if r.Facts != nil {
+	// Of a run elsewhere there is at most a copy of its files, without its process.
+	here := r.Facts != nil && r.Record.Spec.Runtime.Traits().HostFiles
+	if here {
 		facts = r.Facts(r.Record.Run.ID)
 		switch {
 		case spec.Finished(facts.Exit):
@@ -167,7 +169,7 @@ func (r *Run) check(ctx context.Context) (screen string, ready bool, err error) 
 	l, err := r.Live(ctx)
 	if l != nil {
 		screen = l.Screen
-		if r.Facts == nil {
+		if !here {
 			facts = session.RunFacts{Alive: l.Liveness == session.Alive, Exit: l.Exit}
 		}
 	}

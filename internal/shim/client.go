@@ -33,9 +33,14 @@ func Dial(socket string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("request to the shim: %w", err)
 	}
+	return NewClient(conn), nil
+}
+
+// NewClient returns a client on a connection to a shim.
+func NewClient(conn Conn) *Client {
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 1024), LineLimit)
-	return &Client{conn: conn, lines: lines}, nil
+	return &Client{conn: conn, lines: lines}
 }
 
 // Close ends the connection.
@@ -92,6 +97,19 @@ func (c *Client) Probe(ctx context.Context, p Probe) (Probed, error) {
 func (c *Client) Unread(ctx context.Context) (int, error) {
 	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpUnread})
 	return part(OpUnread, r.Unread, err)
+}
+
+// Pass sends a request of someone else and returns the reply, also a refusal.
+func (c *Client) Pass(ctx context.Context, q Request) (Reply, error) {
+	limit := min(max(q.Probe.Timeout, ProbeDefault), ProbeLimit) + proc.KillTimeout + AnswerTimeout
+	if q.Grace != nil {
+		limit += *q.Grace
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var r Reply
+	err := exchange(ctx, c.conn, c.lines, q, &r)
+	return r, wrap(q.Op, err)
 }
 
 var errIncomplete = errors.New("the answer is incomplete")
@@ -151,7 +169,7 @@ func exchange(ctx context.Context, conn Conn, lines *bufio.Scanner, q, answer an
 	}
 	if err == nil {
 		if err = json.Unmarshal(lines.Bytes(), answer); err != nil {
-			err = fmt.Errorf("answer: %w", err)
+			err = fmt.Errorf("answer %.300q: %w", lines.Text(), err)
 		}
 	}
 	if err != nil {

@@ -3,6 +3,8 @@ package shim
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
 // Hold asks the init to end the processes of a client when the connection that it
@@ -18,11 +21,15 @@ import (
 func (k Init) Hold(client string) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), AnswerTimeout)
 	defer cancel()
-	conn, _, err := k.open(ctx, lookLine, InitRequest{Op: OpHold, Client: client})
+	conn, _, err := k.open(ctx, AnswerTimeout, lookLine, InitRequest{Op: OpHold, Client: client})
 	if err != nil {
 		return nil, err
 	}
-	return conn, nil
+	file, ok := conn.(*os.File)
+	if !ok {
+		return nil, errors.Join(errors.New("the init is on another machine"), conn.Close())
+	}
+	return file, nil
 }
 
 // lookTimeout is how long an init may take to answer a look. It takes well under a
@@ -32,7 +39,11 @@ const lookTimeout = 3 * time.Second
 // Init speaks to the first process of a container, whose socket lies in Dir.
 // What it answers was written in there: a claim, bounded in size and time. A
 // refusal is an *Error. Its methods may be called from many goroutines.
-type Init struct{ Dir string }
+type Init struct {
+	Dir string
+	// Dial connects to a socket of another machine; nil: Dir is on this one.
+	Dial func(ctx context.Context, socket string) (Conn, error)
+}
 
 // Hello asks which version of the protocol the init speaks: rundir.Version of
 // its program.
@@ -47,14 +58,35 @@ func (k Init) Hello(ctx context.Context) (int, error) {
 // Look asks how the run of a folder stands. Of the tmux session target it tells what
 // format says, with screen also what is to be seen; format empty: nothing of it.
 func (k Init) Look(ctx context.Context, runDir, target, format string, screen bool) (ContainerRun, error) {
-	r, err := k.ask(ctx, lookTimeout, lookLine, InitRequest{Op: OpInspect, RunDir: runDir, Target: target, Format: format, Screen: screen})
+	in, _, err := k.look(ctx, lookTimeout, InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen})
+	return in, err
+}
+
+// farLookTimeout is lookTimeout for an init on another machine, whose engine first executes
+// a program.
+const farLookTimeout = 8 * time.Second
+
+// LookAndRead is Look from another machine. It also returns the files of the run, and of its
+// signals those after so many bytes.
+func (k Init) LookAndRead(ctx context.Context, q InitRequest) (ContainerRun, rundir.Files, error) {
+	q.Files = true
+	in, files, err := k.look(ctx, farLookTimeout, q)
+	if err != nil || files == nil {
+		return in, rundir.Files{}, err
+	}
+	return in, *files, nil
+}
+
+func (k Init) look(ctx context.Context, timeout time.Duration, q InitRequest) (ContainerRun, *rundir.Files, error) {
+	q.Op = OpInspect
+	r, err := k.ask(ctx, timeout, lookLine, q)
 	if err == nil && (r.Seen == nil || r.Seen.check() != nil) {
 		err = k.wrong(OpInspect)
 	}
 	if err != nil {
-		return ContainerRun{}, err
+		return ContainerRun{}, nil, err
 	}
-	return *r.Seen, nil
+	return *r.Seen, r.Files, nil
 }
 
 // Begin starts the prepared run of a folder (see Prepare) on a tmux server of its own:
@@ -100,9 +132,12 @@ func (k Init) wrong(op string) error {
 
 // ask sends one request and reads at most limit bytes of an answer.
 func (k Init) ask(ctx context.Context, timeout time.Duration, limit int, q InitRequest) (InitReply, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	conn, r, err := k.open(ctx, limit, q)
+	if k.Dial == nil {
+		limited, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		ctx = limited
+	}
+	conn, r, err := k.open(ctx, timeout, limit, q)
 	if err != nil {
 		return InitReply{}, err
 	}
@@ -111,9 +146,16 @@ func (k Init) ask(ctx context.Context, timeout time.Duration, limit int, q InitR
 
 // open connects, sends one request, and reads at most limit bytes of an answer. The
 // connection stays open, and without a deadline.
-func (k Init) open(ctx context.Context, limit int, q InitRequest) (*os.File, InitReply, error) {
-	var r InitReply
-	conn, err := dial(filepath.Join(k.Dir, InitSocket))
+func (k Init) open(ctx context.Context, timeout time.Duration, limit int, q InitRequest) (conn Conn, r InitReply, err error) {
+	socket := filepath.Join(k.Dir, InitSocket)
+	if k.Dial != nil { // which may wait for its turn, and has a timeout of its own
+		conn, err = k.Dial(ctx, socket)
+		limited, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		ctx = limited
+	} else {
+		conn, err = dial(socket)
+	}
 	if err == nil {
 		lines := bufio.NewScanner(conn)
 		lines.Buffer(make([]byte, 0, 4096), limit)
@@ -132,6 +174,22 @@ func (k Init) open(ctx context.Context, limit int, q InitRequest) (*os.File, Ini
 
 // refusalLimit is how much of what an init refuses with is told, in runes.
 const refusalLimit = 500
+
+// ReadInitReply reads what an init answered to an operation. A refusal is an *Error.
+func ReadInitReply(op string, line []byte) (InitReply, error) {
+	var r InitReply
+	err := json.Unmarshal(line, &r)
+	if err == nil {
+		err = r.refusal()
+	}
+	if err == nil && r.Seen != nil {
+		err = r.Seen.check()
+	}
+	if err != nil {
+		return InitReply{}, fmt.Errorf("request to the container's init (%s): %w", op, err)
+	}
+	return r, nil
+}
 
 // refusal returns why an init did not do what it was asked to.
 func (r InitReply) refusal() error {

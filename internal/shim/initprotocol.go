@@ -37,6 +37,9 @@ const (
 	OpTmux    = "tmux"
 	OpSecrets = "secrets" // asked by a shim
 	OpHold    = "hold"    // for as long as the connection lasts
+	// Of an init that shares no files with whoever asks.
+	OpLaunch = "launch" // prepares the run's folder, begins the run, and returns when its agent runs
+	OpShim   = "shim"   // passes a request on to the run's shim
 )
 
 // InitRequest asks an init for something.
@@ -48,6 +51,11 @@ type InitRequest struct {
 	Target string `json:"target,omitempty"`
 	Format string `json:"format,omitempty"`
 	Screen bool   `json:"screen,omitempty"`
+	// Files asks for the files of the run, too, and for the signals after so many bytes.
+	Files   bool  `json:"files,omitempty"`
+	Signals int64 `json:"signals,omitempty"`
+	// Workspace is the checkout whose HEAD is asked for with Files; empty: none.
+	Workspace string `json:"workspace,omitempty"`
 	// Of begin; Args of tmux, too.
 	Args    []string          `json:"args,omitempty"`
 	Secrets map[string]string `json:"secrets,omitempty"`
@@ -59,6 +67,11 @@ type InitRequest struct {
 	Grace  time.Duration `json:"grace_ns,omitempty"`
 	// Of hold: the value of ClientVariable.
 	Client string `json:"client,omitempty"`
+	// Of launch: what the shim is to start, and files by their paths below the run's folder.
+	Config   *rundir.Config    `json:"config,omitempty"`
+	RunFiles map[string]string `json:"run_files,omitempty"`
+	// Of shim.
+	Request *Request `json:"request,omitempty"`
 }
 
 type InitReply struct {
@@ -66,8 +79,10 @@ type InitReply struct {
 	Error    *Error            `json:"error,omitempty"`
 	Protocol int               `json:"protocol,omitempty"`
 	Seen     *ContainerRun     `json:"seen,omitempty"`
+	Files    *rundir.Files     `json:"files,omitempty"`
 	Tmux     *TmuxReply        `json:"tmux,omitempty"`
 	Secrets  map[string]string `json:"secrets,omitempty"`
+	Shim     *Reply            `json:"shim,omitempty"`
 }
 
 // ContainerRun is what an init sees of a run: it shares the run's processes, which this
@@ -87,6 +102,23 @@ type ContainerRun struct {
 	Watching bool   `json:"watching,omitempty"`
 	Screen   string `json:"screen,omitempty"`
 }
+
+// An Occurrence is one line that the init of a pod prints to standard output.
+type Occurrence struct {
+	At    time.Time    `json:"at"`
+	Event string       `json:"event"`
+	Run   string       `json:"run"`
+	PID   int          `json:"pid,omitempty"`  // of the agent, in the container
+	Exit  *rundir.Exit `json:"exit,omitempty"` // nil: the shim was killed, too
+	Head  string       `json:"head,omitempty"` // what the workspace's HEAD has
+}
+
+// The events of an Occurrence.
+const (
+	Started = "started"
+	Exited  = "exited"
+	Head    = "head" // the workspace's HEAD is another than before
+)
 
 // TmuxReply is what a tmux command in the container came to.
 type TmuxReply struct {

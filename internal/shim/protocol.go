@@ -55,7 +55,9 @@ func (p Probed) Failure(timeout time.Duration) string {
 const (
 	InitMode   = "keep"   // PID 1 of a container; the directory of its socket follows
 	AttachMode = "attach" // attaches a terminal to a container; that directory and a command follow
+	RelayMode  = "relay"  // connects standard input and output to a socket, which follows
 	NotifyMode = "notify" // keeps what a hook reports; the run's directory follows
+	PodMode    = "pod"    // PID 1 of a pod's container; the directory of its socket and a TCP port follow
 )
 
 // LineLimit bounds a request and a reply, each one JSON line: 64 KiB.
@@ -81,6 +83,7 @@ const (
 	CodeEnding      = "ending"      // the run is being stopped
 	CodeBusy        = "busy"        // not now
 	CodeFailed      = "failed"      // it was tried, and the processes did not follow
+	CodeGone        = "gone"        // the run's shim does not answer
 )
 
 // Error is a shim's refusal.

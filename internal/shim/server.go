@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -62,6 +63,35 @@ func Listen(path string) (*os.File, error) {
 	})
 }
 
+// ListenTCP listens on a port of all addresses, of both versions of IP where the system has
+// them.
+func ListenTCP(port int) (*os.File, error) {
+	name := "port " + strconv.Itoa(port)
+	listen := func(family int, address syscall.Sockaddr) (*os.File, error) {
+		return socket(name, func() (int, error) { return syscall.Socket(family, syscall.SOCK_STREAM, 0) }, func(fd int) error {
+			err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+			if err == nil && family == syscall.AF_INET6 {
+				err = syscall.SetsockoptInt(fd, syscall.IPPROTO_IPV6, syscall.IPV6_V6ONLY, 0)
+			}
+			if err == nil {
+				err = syscall.Bind(fd, address)
+			}
+			if err == nil {
+				err = syscall.Listen(fd, syscall.SOMAXCONN)
+			}
+			return err
+		})
+	}
+	l, err := listen(syscall.AF_INET6, &syscall.SockaddrInet6{Port: port})
+	if err != nil {
+		l, err = listen(syscall.AF_INET, &syscall.SockaddrInet4{Port: port})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", name, err)
+	}
+	return l, nil
+}
+
 // Close closes what Listen opened, and takes its name away.
 func Close(listener *os.File) {
 	_ = os.Remove(listener.Name()) // gone meanwhile is as well
@@ -114,12 +144,27 @@ func Serve(l *os.File, limit int, answer Answer) *Server {
 }
 
 func (s *Server) accept() {
-	listener, err := s.listener.SyscallConn()
+	Accept(s.listener, func(conn *os.File) {
+		select {
+		case s.places <- struct{}{}:
+			go func() {
+				defer func() { <-s.places }()
+				s.Handle(conn)
+			}()
+		default:
+			_ = conn.Close()
+		}
+	})
+}
+
+// Accept calls handle with each client of a listener, until the listener is closed.
+func Accept(l *os.File, handle func(*os.File)) {
+	listener, err := l.SyscallConn()
 	for err == nil {
 		var conn *os.File
 		var refused error
 		err = listener.Read(func(fd uintptr) bool {
-			conn, refused = socket(s.listener.Name(), func() (int, error) {
+			conn, refused = socket(l.Name(), func() (int, error) {
 				client, _, err := syscall.Accept(int(fd))
 				return client, err
 			}, func(int) error { return nil })
@@ -132,15 +177,7 @@ func (s *Server) accept() {
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
-		select {
-		case s.places <- struct{}{}:
-			go func() {
-				defer func() { <-s.places }()
-				s.Handle(conn)
-			}()
-		default:
-			_ = conn.Close()
-		}
+		handle(conn)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -31,6 +32,7 @@ type Input struct {
 	Stuck      bool              // its start was approved, and a problem prevents it
 	Restarts   *health.Verdict   // what the hub may do about its agent's exit; nil: nothing
 	Queue      int               // its place among the starts that wait for max_running; 0: none
+	Usage      *usage.Sum        // of its models; nil: not read
 	At         time.Time         // of the observation
 }
 
@@ -76,6 +78,10 @@ func Of(k Input) api.Session {
 	}
 	if k.Look != nil {
 		looked(&s, *k.Look)
+	}
+	if k.Usage != nil && k.Usage.Answers > 0 {
+		s.Usage = new(UsageOf(*k.Usage))
+		s.Tokens = &s.Usage.Total
 	}
 	if l := k.Live; l != nil {
 		live(&s, *l)

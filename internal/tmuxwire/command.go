@@ -3,6 +3,8 @@ package tmuxwire
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -129,7 +131,59 @@ func Attach(bin, socket, target string) []string {
 	if socket != "" {
 		argv = append(argv, "-S", socket)
 	}
-	return append(argv, "attach-session", "-t", target)
+	return append(argv, attachCommand, "-t", target)
+}
+
+// attachCommand is the command in what Attach returns, also behind the words of a runtime.
+const attachCommand = "attach-session"
+
+// Watching returns a command line of Attach for a client that only watches: tmux takes no
+// keys from it, and its size counts for no window while another client is attached.
+func Watching(attach []string) []string {
+	i := slices.Index(attach, attachCommand)
+	if i < 0 {
+		return attach
+	}
+	return slices.Insert(slices.Clone(attach), i+1, "-f", "read-only,ignore-size")
+}
+
+// Describe returns a command line that prints, where a command line of Attach attaches, the
+// size of the window in the first line, and then the last lines that have scrolled out of
+// the screen, with their colors. ParseDescription reads the first line.
+func Describe(attach []string, lines int) []string {
+	i := slices.Index(attach, attachCommand)
+	if i < 0 {
+		return attach
+	}
+	target := attach[i+2]
+	return slices.Concat(attach[:i], Args(
+		Command{"display-message", "-p", "-t", target, "#{window_width} #{window_height} #{history_size} #{status}"},
+		Command{"capture-pane", "-p", "-e", "-S", fmt.Sprint(-lines), "-E", "-1", "-t", target}))
+}
+
+// Description is the first line that Describe's command prints.
+type Description struct {
+	Columns, Rows int // of the window
+	History       int // lines that have scrolled out of the screen
+	Status        int // lines that the status takes below or above the window
+}
+
+// ParseDescription reads the first line that Describe's command prints.
+func ParseDescription(line string) (d Description, err error) {
+	var status string
+	if _, err := fmt.Sscanf(line, "%d %d %d %s", &d.Columns, &d.Rows, &d.History, &status); err != nil {
+		return d, fmt.Errorf("read the size of the window: unexpected %.80q", line)
+	}
+	switch status {
+	case "off":
+	case "on":
+		d.Status = 1
+	default: // 2 to 5
+		if d.Status, err = strconv.Atoi(status); err != nil {
+			return d, fmt.Errorf("read the size of the window: unexpected status %.20q", status)
+		}
+	}
+	return d, nil
 }
 
 // The reasons why a tmux command failed.

@@ -41,6 +41,12 @@ func Main(args []string) int {
 		fmt.Fprintln(os.Stderr, "usage: agentform-shim keep DIRECTORY")
 		return shim.ExitUsage
 	}
+	return keep(args[0], func(*container) func() { return func() {} })
+}
+
+// keep is Main for a socket in a folder. serve starts what else the init does, and returns
+// what to call when the last run has ended.
+func keep(folder string, serve func(*container) (end func())) int {
 	runtime.GOMAXPROCS(1) // there is one init for each container, and little to do
 	if home := os.Getenv("HOME"); home == "" || home == "/" {
 		os.Setenv("HOME", "/tmp") // of a user whom the image does not know
@@ -53,7 +59,7 @@ func Main(args []string) int {
 			signal.Notify(drop, s)
 		}
 	}
-	k := &container{folder: args[0], own: map[int]bool{}}
+	k := &container{folder: folder, own: map[int]bool{}}
 	k.terminal.init, k.terminal.folder = k, shim.InitFolder
 	l, err := shim.Listen(filepath.Join(k.folder, shim.InitSocket))
 	if err != nil {
@@ -62,8 +68,10 @@ func Main(args []string) int {
 	}
 	go k.reap()
 	s := shim.Serve(l, shim.InitLineLimit, k.answer)
+	last := serve(k)
 	end := (<-ends).(syscall.Signal)
 	k.leave()
+	last()
 	s.Close()
 	return 128 + int(end)
 }
@@ -71,9 +79,7 @@ func Main(args []string) int {
 // leave ends the run, with the signal and the grace that it was started with: the
 // engine has its own idea of how long that may take, and kills what is late.
 func (k *container) leave() {
-	k.mu.Lock()
-	dir := k.last
-	k.mu.Unlock()
+	dir := k.lastRun()
 	if dir == "" {
 		return
 	}
@@ -164,6 +170,13 @@ func (k *container) do(q shim.InitRequest) (r shim.InitReply, err error) {
 		return shim.InitReply{Protocol: rundir.Version}, nil
 	case shim.OpInspect:
 		r.Seen = k.look(q)
+		if q.Files {
+			files := rundir.ReadFiles(q.RunDir, q.Signals)
+			if q.Workspace != "" {
+				files.Head = rundir.ReadHead(q.Workspace)
+			}
+			r.Files = &files
+		}
 		return r, nil
 	case shim.OpBegin:
 		return r, k.start(q)
@@ -174,6 +187,12 @@ func (k *container) do(q shim.InitRequest) (r shim.InitReply, err error) {
 		return r, err
 	case shim.OpSecrets:
 		r.Secrets, err = k.secrets.hand(q.Run)
+		return r, err
+	case shim.OpLaunch:
+		r.Seen, err = k.launch(q)
+		return r, err
+	case shim.OpShim:
+		r.Shim, err = k.passOn(q)
 		return r, err
 	}
 	return r, &shim.Error{Code: shim.CodeUnsupported, Message: fmt.Sprintf("this init does not know %.40q", q.Op)}

@@ -40,9 +40,7 @@ func (k *container) start(q shim.InitRequest) error {
 // over returns when nothing of the last run is, or why it cannot be waited for. A
 // shim that has written down how its run ended is about to leave.
 func (k *container) over() error {
-	k.mu.Lock()
-	dir := k.last
-	k.mu.Unlock()
+	dir := k.lastRun()
 	if dir == "" {
 		return nil
 	}

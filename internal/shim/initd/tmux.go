@@ -148,23 +148,31 @@ func (b *bounded) Write(p []byte) (int, error) {
 func (t *terminal) look(target, format string, screen bool) (row, shown string, watching bool) {
 	t.asking.Lock()
 	defer t.asking.Unlock()
-	if t.watcher != nil && t.watcher.left() {
-		t.watcher = nil
-	}
-	if t.watcher == nil && !t.making {
-		t.watcher = t.watch(target)
-	}
-	if t.watcher == nil || t.watcher.leaving {
-		return "", "", false
-	}
 	lines := [][]tmuxwire.Command{{{"display-message", "-p", "-t", target, format}}}
 	if screen {
 		lines = append([][]tmuxwire.Command{{{"capture-pane", "-t", target, "-b", "s"}, {"save-buffer", "-b", "s", t.screen()}, {"delete-buffer", "-b", "s"}}}, lines...)
 	}
-	rows, err := t.watcher.ask(lines)
-	if err != nil || len(rows) == 0 {
+	var rows []string
+	for tries := 0; ; tries++ {
+		if t.watcher != nil && t.watcher.left() {
+			t.watcher = nil
+		}
+		if t.watcher == nil && !t.making {
+			t.watcher = t.watch(target)
+		}
+		if t.watcher == nil || t.watcher.leaving {
+			return "", "", false
+		}
+		var err error
+		if rows, err = t.watcher.ask(lines); err == nil && len(rows) > 0 {
+			break
+		}
+		known := t.watcher.answered
 		t.watcher.leave()
-		return "", "", false
+		if !known || tries > 0 {
+			return "", "", false
+		}
+		<-t.watcher.gone // a pause has detached it with the session's other clients
 	}
 	if screen {
 		if text, _, err := rundir.ReadFile(t.screen(), screenLimit); err == nil {

@@ -36,7 +36,9 @@ const codeTaken = 125
 //
 // With keep before the folder of its socket it is the first process of a container:
 // see Init. With attach before that folder and a command it attaches a terminal to a
-// container: see shim.AttachMode.
+// container: see shim.AttachMode. With relay before a socket it connects standard input
+// and output to that. With pod it is the first process of a Kubernetes pod's container:
+// see initd.Pod.
 func Main(args []string) int {
 	if len(args) > 0 && args[0] == shim.NotifyMode {
 		return notify(args[1:], os.Stdin, time.Now())
@@ -46,6 +48,12 @@ func Main(args []string) int {
 	}
 	if len(args) > 0 && args[0] == shim.AttachMode {
 		return attach(args[1:])
+	}
+	if len(args) > 0 && args[0] == shim.RelayMode {
+		return relay(args[1:])
+	}
+	if len(args) > 0 && args[0] == shim.PodMode {
+		return initd.Pod(args[1:])
 	}
 	if len(args) != 1 || args[0] == "" {
 		fmt.Fprintln(os.Stderr, "usage: agentform-shim RUNDIR")

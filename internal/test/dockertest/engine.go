@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 type Engine struct {
 	dir     string
 	command *exec.Cmd
+	prefix  []string // of the command
 }
 
 // StartEngine starts an engine without networks, with its data in a new directory, and
@@ -42,8 +44,8 @@ const engineTimeout = 60 * time.Second
 // Start starts the engine again, after Kill, with its data. Without --live-restore it ends
 // the containers that run.
 func (e *Engine) Start(flags ...string) error {
-	args := append([]string{"dockerd", "--iptables=false", "--bridge=none", "--host", e.Host(), "--group", strconv.Itoa(os.Getgid()),
-		"--data-root", filepath.Join(e.dir, "data"), "--exec-root", filepath.Join(e.dir, "exec"), "--pidfile", e.pidfile()}, flags...)
+	args := append(append(slices.Clone(e.prefix), "dockerd", "--iptables=false", "--bridge=none", "--host", e.Host(), "--group", strconv.Itoa(os.Getgid()),
+		"--data-root", filepath.Join(e.dir, "data"), "--exec-root", filepath.Join(e.dir, "exec"), "--pidfile", e.pidfile()), flags...)
 	log, err := os.OpenFile(filepath.Join(e.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

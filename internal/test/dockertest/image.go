@@ -16,25 +16,28 @@ import (
 
 // Programs returns what a session needs in a container, and what tests type into one.
 func Programs() []string {
-	return []string{"bash", "sh", "ln", "tmux", "git", "env", "cat", "ls", "id", "sleep", "stty", "mkdir", "rm", "touch", "head", "tail", "ps"}
+	return []string{"bash", "sh", "ln", "tmux", "git", "env", "cat", "ls", "id", "sleep", "stty", "mkdir", "rm", "rmdir", "mv", "chmod", "dirname", "basename", "cp", "find", "touch", "head", "tail", "sed", "ps"}
 }
 
 // Build builds an image with programs of this machine, the libraries that they are linked
 // with, and the terminfo of tmux, and returns its name, which is new. It takes about a
 // second. Call Remove to remove the image.
 func Build(programs ...string) (name string, err error) {
-	text, err := archive(programs)
+	text, err := Layer(programs...)
 	if err != nil {
 		return "", fmt.Errorf("build an image: %w", err)
 	}
 	b := make([]byte, 6)
 	rand.Read(b) // never fails
 	name = "agentform-test:" + hex.EncodeToString(b)
-	if _, err := Docker(text, "import", "--change", "ENV LANG=C.UTF-8 IMAGE=yes", "-", name); err != nil {
+	if _, err := Docker(text, "import", "--change", "ENV "+strings.Join(Variables, " "), "-", name); err != nil {
 		return "", fmt.Errorf("build an image: %w", err)
 	}
 	return name, nil
 }
+
+// Variables are the environment of such an image.
+var Variables = []string{"LANG=C.UTF-8", "IMAGE=yes"}
 
 // Remove removes an image, of which no container may be left.
 func Remove(image string) error {
@@ -56,8 +59,8 @@ func Docker(stdin []byte, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// archive returns the image's files as a tar archive.
-func archive(programs []string) ([]byte, error) {
+// Layer returns the files of such an image as a tar archive.
+func Layer(programs ...string) ([]byte, error) {
 	var b bytes.Buffer
 	w := writer{tar: tar.NewWriter(&b), made: map[string]bool{}}
 	// The paths of libraries contain these links.

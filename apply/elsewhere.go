@@ -1,0 +1,92 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/session"
+)
+
+// holder returns the runtime that holds the workspace of a session; nil: it is on this
+// machine.
+func (w *workspaces) holder(s session.Spec) (session.WorkspaceHolder, error) {
+	if s.Runtime.Traits().HostFiles {
+		return nil, nil
+	}
+	rt, err := w.runtimes.of(s)
+	if err != nil {
+		return nil, err
+	}
+	h, is := rt.(session.WorkspaceHolder)
+	if !is {
+		return nil, fmt.Errorf("runtime %s holds no workspaces", s.Runtime.Key())
+	}
+	return h, nil
+}
+
+// holderTimeout bounds a look at a workspace that a runtime holds.
+const holderTimeout = time.Minute
+
+// checkoutOf returns the workspace of a session as it is now.
+func (w *workspaces) checkoutOf(ctx context.Context, rec session.Record, t session.WorkspaceState) session.Checkout {
+	h, err := w.holder(rec.Spec)
+	switch {
+	case err != nil:
+		return session.Checkout{Path: t.Path, Err: err}
+	case h == nil:
+		return w.checkout(t)
+	}
+	ctx, cancel := context.WithTimeout(ctx, holderTimeout)
+	defer cancel()
+	all, err := h.Workspaces(ctx)
+	if err != nil {
+		return session.Checkout{Path: t.Path, Err: err}
+	}
+	if !slices.ContainsFunc(all, func(co session.Checkout) bool { return co.Path == t.Path }) {
+		return session.Checkout{Path: t.Path}
+	}
+	rec.Tree = t
+	return git.VolumeOf(h, rec).Look(ctx)
+}
+
+// createElsewhere creates a workspace in the place of its session.
+func createElsewhere(ctx context.Context, h session.WorkspaceHolder, rec session.Record) (made bool, err error) {
+	t := rec.Tree
+	switch t.Mode {
+	case session.Plain:
+		return false, h.RunIn(ctx, rec, nil, io.Discard, "mkdir", "-p", t.Path)
+	case session.Clone:
+		return git.VolumeOf(h, rec).AddClone(ctx, t.Repo, t.Branch, rec.Spec.Workspace.Base)
+	}
+	return false, fmt.Errorf("workspace mode %q is not possible in runtime %s", t.Mode, rec.Spec.Runtime.Key())
+}
+
+// removeElsewhere removes a workspace in which nothing would be lost, or returns why it is
+// kept.
+func removeElsewhere(ctx context.Context, h session.WorkspaceHolder, rec session.Record) (why string) {
+	t := rec.Tree
+	var risk git.Risk
+	var err error
+	v := git.VolumeOf(h, rec)
+	if t.Mode == session.Clone {
+		risk, err = v.Risk(ctx, t.Repo)
+	} else if co := v.Look(ctx); co.Err != nil || co.Exists && !co.Empty {
+		// Without git, nothing says what would be lost.
+		err = errors.Join(co.Err, errors.New("it is not empty"))
+	}
+	switch {
+	case err != nil:
+		return err.Error()
+	case risk.Any():
+		return "it holds " + risk.String()
+	}
+	if err := h.RemoveWorkspace(ctx, t.Path); err != nil {
+		return err.Error()
+	}
+	return ""
+}

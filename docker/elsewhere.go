@@ -1,0 +1,204 @@
+package docker
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/docker/cli/cli/connhelper"
+	"github.com/docker/docker/client"
+
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/session"
+)
+
+const (
+	// dialTimeout bounds a connection to an engine on another machine. Whoever asks is
+	// told within ten seconds that the engine cannot be reached.
+	dialTimeout = 8 * time.Second
+	// farExecs is how many commands an engine on another machine executes at once. sshd
+	// accepts ten sessions in one connection (MaxSessions).
+	farExecs, sshExecs = 32, 8
+)
+
+// elsewhere reports whether the engine is on another machine.
+func (c Config) elsewhere() bool { return isElsewhere(c.Host) }
+
+func isElsewhere(host string) bool { return (&session.DockerConfig{Host: host}).Elsewhere() }
+
+// aliveness finds in eleven seconds that nobody is at the other end of a connection any
+// more, on which a command may be silent for long.
+var aliveness = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
+
+// anyEngine is the address that requests name: the dialer knows where they go.
+const anyEngine = "engine:0"
+
+// connectElsewhere returns a client of an engine on another machine.
+func connectElsewhere(c Config) (engine, error) {
+	dial, err := c.dialer()
+	if err != nil {
+		return nil, fmt.Errorf("docker: engine %s: %w", c.Host, err)
+	}
+	// The dialer encrypts, for requests and for the streams of commands. The client's own
+	// one for streams knows no timeout.
+	return client.NewClientWithOpts(client.WithHost("tcp://"+anyEngine), client.WithDialContext(dial), client.WithAPIVersionNegotiation())
+}
+
+func (c Config) dialer() (func(ctx context.Context, network, addr string) (net.Conn, error), error) {
+	if strings.HasPrefix(c.Host, "ssh://") {
+		if _, err := exec.LookPath("ssh"); err != nil {
+			return nil, errors.New("ssh is not on PATH: install openssh-client")
+		}
+		// Without BatchMode ssh asks for passwords on the terminal. The first connection
+		// serves all others, of which each would take as long as a login.
+		flags := []string{"-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=2", "-o", fmt.Sprintf("ConnectTimeout=%d", dialTimeout/time.Second)}
+		// ssh puts 40 digits in the place of %C, and 17 more characters behind them.
+		if socket := filepath.Join(c.SocketDir, "ssh-"); rundir.CheckSocket(socket+strings.Repeat("x", 40+17)) == nil {
+			flags = append(flags, "-o", "ControlMaster=auto", "-o", "ControlPersist=15", "-o", "ControlPath="+socket+"%C")
+		}
+		h, err := connhelper.GetConnectionHelperWithSSHOpts(c.Host, flags)
+		if err != nil {
+			return nil, err
+		}
+		return h.Dialer, nil
+	}
+	address, config, err := c.tls()
+	if err != nil {
+		return nil, err
+	}
+	d := tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout, KeepAliveConfig: aliveness}, Config: config}
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		conn, err := d.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, &dialError{c.Host, err}
+		}
+		return conn, nil
+	}, nil
+}
+
+// dialError is why an engine elsewhere cannot be reached. Docker's client drops the reason of
+// errors that time out or say that a connection is refused.
+type dialError struct {
+	host string
+	err  error
+}
+
+// Error returns the reason.
+func (e *dialError) Error() string {
+	if errors.Is(e.err, syscall.ECONNREFUSED) {
+		return "nothing listens on its port"
+	}
+	return e.err.Error()
+}
+
+// Unwrap returns the error of the connection.
+func (e *dialError) Unwrap() error { return e.err }
+
+// CertificateFiles are the files of a directory like DOCKER_CERT_PATH: who signed the
+// engine's certificate, the client's own, and its key.
+var certificateFiles = [3]string{"ca.pem", "cert.pem", "key.pem"}
+
+// certificates returns the directory with the client's certificates.
+func (c Config) certificates() string {
+	if c.CertPath != "" {
+		return c.CertPath
+	}
+	return os.Getenv("DOCKER_CERT_PATH")
+}
+
+func (c Config) tls() (address string, _ *tls.Config, err error) {
+	u, err := url.Parse(c.Host)
+	if err != nil {
+		return "", nil, err
+	}
+	if u.Port() == "" {
+		u.Host += ":2376"
+	}
+	dir := c.certificates()
+	if dir == "" {
+		return "", nil, errors.New("whoever reaches an engine without TLS is root on its machine: set cert_path, or DOCKER_CERT_PATH, to a directory with ca.pem, cert.pem and key.pem")
+	}
+	var files [3]string
+	for i, name := range certificateFiles {
+		files[i] = filepath.Join(dir, name)
+	}
+	ca, err := os.ReadFile(files[0])
+	if err != nil {
+		return "", nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return "", nil, fmt.Errorf("%s has no certificate", files[0])
+	}
+	own, err := tls.LoadX509KeyPair(files[1], files[2])
+	if err != nil {
+		return "", nil, fmt.Errorf("%s and %s: %w", files[1], files[2], err)
+	}
+	return u.Host, &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}, nil
+}
+
+// explainElsewhere adds to an error of a connection to another machine how to fix it, or
+// returns nil if it is another error.
+func explainElsewhere(err error) error {
+	text := err.Error()
+	var verification *tls.CertificateVerificationError
+	var dialing *net.OpError
+	var unreachable *dialError
+	_, said, bySSH := strings.Cut(text, "command [ssh ")
+	switch {
+	case bySSH:
+		if _, after, ok := strings.Cut(said, "stderr="); ok {
+			said = after
+		}
+		said = strings.TrimSpace(said)
+		return fmt.Errorf("docker: the engine cannot be reached by ssh: %s (%s)", oneLine(said), sshAdvice(said))
+	case errors.As(err, &verification):
+		return fmt.Errorf("docker: the engine's certificate is not accepted: %w (ca.pem has to be of who signed it, and the host has to be a name in it)", verification.Err)
+	case strings.Contains(text, "tls: ") && errors.As(err, &dialing) && dialing.Op == "remote error":
+		return fmt.Errorf("docker: the engine does not accept the client's certificate: %w (cert.pem has to be signed by the engine's --tlscacert, and not to have expired)", dialing.Err)
+	case strings.Contains(text, "first record does not look like a TLS handshake"):
+		return errors.New("docker: the engine's port does not speak TLS: start the engine with --tlsverify")
+	case errors.As(err, &unreachable):
+		return fmt.Errorf("docker: the engine %s cannot be reached: %w", unreachable.host, unreachable)
+	case strings.Contains(text, "Cannot connect to the Docker daemon at tcp://"+anyEngine): // the client drops the reason
+		return errors.New("docker: no daemon answers on the engine's machine (start it there: sudo systemctl start docker)")
+	case strings.Contains(text, anyEngine):
+		return fmt.Errorf("docker: the connection to the engine ended: %s", text[strings.LastIndex(text, ": ")+len(": "):])
+	case errors.As(err, &dialing) && strings.HasPrefix(dialing.Net, "tcp"):
+		return fmt.Errorf("docker: the connection to the engine ended: %w", dialing)
+	}
+	return nil
+}
+
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// sshAdvice returns what to do about what ssh or the far shell said.
+func sshAdvice(said string) string {
+	switch {
+	case strings.Contains(said, "Permission denied (") || strings.Contains(said, "Too many authentication failures"):
+		return "add your key there: ssh-copy-id, or to the agent: ssh-add"
+	case strings.Contains(said, "Host key verification failed"):
+		return "connect once with ssh and compare its key"
+	case strings.Contains(said, "docker: not found"), strings.Contains(said, "docker: command not found"):
+		return "install docker there, on the PATH of commands by ssh"
+	case strings.Contains(said, "permission denied while trying to connect"):
+		return "add the user to the group docker there"
+	case strings.Contains(said, "Cannot connect to the Docker daemon"), strings.Contains(said, "dial-stdio"):
+		return "start the engine there: sudo systemctl start docker"
+	}
+	return "does ssh with that user and host work?"
+}

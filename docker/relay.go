@@ -1,0 +1,178 @@
+package docker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+// dial connects to a socket in a container of an engine on another machine, through a relay
+// that the engine executes there.
+func (r *far) dial(id, program string) func(ctx context.Context, socket string) (shim.Conn, error) {
+	return func(ctx context.Context, socket string) (shim.Conn, error) {
+		select {
+		case r.relays <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		free := sync.OnceFunc(func() { <-r.relays })
+		limited, cancel := context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+		stream, err := r.execStream(limited, id, true, program, shim.RelayMode, socket)
+		if err != nil {
+			free()
+			return nil, err
+		}
+		near, far := net.Pipe() // it has deadlines, which a connection by ssh has not
+		c := &relayed{Conn: near, stream: stream, done: make(chan struct{})}
+		go func() {
+			defer close(c.done)
+			defer free()
+			said := tail{limit: 300}
+			if _, c.err = stdcopy.StdCopy(far, &said, stream.Reader); c.err == nil && said.String() != "" {
+				c.err = fmt.Errorf("%s: %w", strings.TrimSpace(said.String()), syscall.ECONNREFUSED)
+			}
+			_ = far.Close()
+			stream.Close()
+		}()
+		go func() {
+			_, _ = io.Copy(stream.Conn, far) // ends when either end is closed
+			_ = stream.CloseWrite()
+		}()
+		return c, nil
+	}
+}
+
+// relayed is a connection through a relay.
+type relayed struct {
+	net.Conn
+	stream types.HijackedResponse
+	done   chan struct{} // closed when the relay has ended
+	err    error         // of the relay, once done is closed
+}
+
+// Read returns the error of the relay if that has ended.
+func (c *relayed) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	return n, c.why(err)
+}
+
+// Write returns the error of the relay if that has ended.
+func (c *relayed) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	return n, c.why(err)
+}
+
+func (c *relayed) why(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
+		<-c.done
+		return cmp.Or(c.err, err)
+	}
+	return err
+}
+
+// Close ends the relay.
+func (c *relayed) Close() error {
+	err := c.Conn.Close()
+	c.stream.Close()
+	<-c.done
+	return err
+}
+
+// execStream has the engine execute a command in a container, and returns its streams.
+func (r *far) execStream(ctx context.Context, id string, stdin bool, argv ...string) (types.HijackedResponse, error) {
+	none := types.HijackedResponse{}
+	c, err := r.engine()
+	if err != nil {
+		return none, err
+	}
+	made, err := c.ContainerExecCreate(ctx, id, container.ExecOptions{AttachStdin: stdin, AttachStdout: true, AttachStderr: true, Cmd: argv})
+	if err != nil {
+		return none, explain(err)
+	}
+	a, err := c.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{})
+	if err != nil {
+		return none, explain(err)
+	}
+	return a, nil
+}
+
+// relayTimeout bounds how long a command may take that copies a workspace.
+const relayTimeout = 30 * time.Minute
+
+// execIn executes a command in a container that runs, with standard input and output.
+func (r *far) execIn(ctx context.Context, id string, stdin io.Reader, stdout io.Writer, argv []string) error {
+	ctx, cancel := context.WithTimeout(ctx, relayTimeout)
+	defer cancel()
+	c, err := r.engine()
+	if err != nil {
+		return err
+	}
+	made, err := c.ContainerExecCreate(ctx, id, container.ExecOptions{AttachStdin: stdin != nil, AttachStdout: true, AttachStderr: true, Cmd: argv})
+	if err != nil {
+		return explain(err)
+	}
+	a, err := c.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{})
+	if err != nil {
+		return explain(err)
+	}
+	said, err := copyStreams(ctx, a, stdin, stdout)
+	if err != nil {
+		return err
+	}
+	done, err := c.ContainerExecInspect(ctx, made.ID)
+	if err != nil {
+		return explain(err)
+	}
+	if done.Running {
+		return errors.New("the connection to the engine ended before the command did")
+	}
+	return exitError(int64(done.ExitCode), said)
+}
+
+func exitError(code int64, said string) error {
+	if code == 0 {
+		return nil
+	}
+	return fmt.Errorf("exit status %d: %s", code, said)
+}
+
+// copyStreams copies the streams of a command until it closes its output, and returns the
+// end of what it printed on standard error.
+func copyStreams(ctx context.Context, a types.HijackedResponse, stdin io.Reader, stdout io.Writer) (string, error) {
+	defer a.Close()
+	defer context.AfterFunc(ctx, a.Close)()
+	sent := make(chan struct{})
+	go func() { // the command may print before it reads
+		defer close(sent)
+		if stdin != nil { // what the command does not read does not matter: its exit status counts
+			_, _ = io.Copy(a.Conn, stdin)
+			_ = a.CloseWrite()
+		}
+	}()
+	said := tail{limit: session.TailLimit}
+	_, err := stdcopy.StdCopy(stdout, &said, a.Reader)
+	a.Close()
+	<-sent
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		err = explain(err)
+	}
+	return strings.TrimSpace(said.String()), err
+}

@@ -1,0 +1,337 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/mount"
+	"github.com/docker/docker/api/types/volume"
+
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/session"
+)
+
+// A session on an engine elsewhere has a volume, which its containers see as the data
+// directory: the shim's program in bin, its runs in runs, its workspace in workspaces. The
+// paths are those of this machine.
+const (
+	labelPath   = "agentform.path"   // of the workspace
+	labelBranch = "agentform.branch" // that the workspace was made for
+)
+
+// volumeOf returns the name of the volume with a workspace. A session that was moved to
+// another address keeps its workspace, and so its volume.
+func (c Config) volumeOf(dir string) string {
+	rel, err := filepath.Rel(c.DataDir, dir)
+	if err != nil {
+		rel = dir
+	}
+	sum := sha256.Sum256([]byte(c.Lineage + "\x00" + rel))
+	return "agentform-" + session.Slug(path.Base(path.Dir(filepath.ToSlash(rel)))) + "-" + hex.EncodeToString(sum[:6])
+}
+
+func (c Config) volumeMount(dir string) mount.Mount {
+	return mount.Mount{Type: mount.TypeVolume, Source: c.volumeOf(dir), Target: c.DataDir, VolumeOptions: &mount.VolumeOptions{NoCopy: true}}
+}
+
+// checkElsewhere returns why a workspace cannot be on the volume.
+func (c Config) checkElsewhere(dir string) error {
+	rel, err := filepath.Rel(c.DataDir, dir)
+	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+		return fmt.Errorf("docker: the workspace %s is not below %s: on an engine elsewhere it is on a volume, which is mounted there; omit path", dir, c.DataDir)
+	}
+	return nil
+}
+
+// checkShim returns why the shim's program cannot be in a container.
+func (c Config) checkShim() error {
+	if len(c.Shim) != 1 || !strings.HasPrefix(c.Shim[0], c.DataDir+string(filepath.Separator)) {
+		return errors.New("docker: an engine elsewhere needs the program agentform-shim, which is not in the directory of agentform: install it (go install ./cmd/...)")
+	}
+	return nil
+}
+
+// ensureVolume makes the volume of a session, if it does not exist.
+func (c Config) ensureVolume(ctx context.Context, e engine, r session.Record) error {
+	dir := r.Tree.Path
+	_, err := e.VolumeCreate(ctx, volume.CreateOptions{Name: c.volumeOf(dir), Labels: map[string]string{
+		labelProject: c.Lineage, labelAddress: string(r.Address), labelID: r.ID, labelPath: dir, labelBranch: r.Tree.Branch,
+	}})
+	return explain(err)
+}
+
+// equip copies to the volume what a container needs: directories of its user, the shim's
+// program unless it is there, and the directory of a run unless run is empty.
+func (c Config) equip(ctx context.Context, e engine, id string, of git.Owner, runDir, run string) error {
+	upload := false
+	if c.checkShim() == nil {
+		info, err := os.Stat(c.Shim[0])
+		if err != nil {
+			return err
+		}
+		there, err := e.ContainerStatPath(ctx, id, c.Shim[0])
+		if err != nil && !errdefs.IsNotFound(err) {
+			return explain(err)
+		}
+		upload = there.Size != info.Size()
+	}
+	pipe, to := io.Pipe()
+	go func() {
+		w := packer{tar.NewWriter(to), of}
+		err := w.dirs("bin", "runs", "workspaces")
+		if err == nil && upload {
+			err = w.file(c.Shim[0], path.Join("bin", filepath.Base(c.Shim[0])), 0o755)
+		}
+		if err == nil && run != "" {
+			err = w.tree(runDir, path.Join("runs", run))
+		}
+		_ = to.CloseWithError(errors.Join(err, w.Close()))
+	}()
+	defer pipe.Close()
+	return explain(e.CopyToContainer(ctx, id, c.DataDir, pipe, container.CopyToContainerOptions{}))
+}
+
+// packer writes files that belong to an owner.
+type packer struct {
+	*tar.Writer
+	of git.Owner
+}
+
+func (w packer) header(h *tar.Header) error {
+	h.Uid, h.Gid = w.of.UID, max(w.of.GID, 0)
+	return w.WriteHeader(h)
+}
+
+func (w packer) dirs(names ...string) error {
+	for _, name := range names {
+		if err := w.header(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o700}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w packer) file(from, name string, mode int64) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		err = w.header(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: mode, Size: info.Size()})
+	}
+	if err == nil {
+		_, err = io.CopyN(w, f, info.Size())
+	}
+	return err
+}
+
+// tree writes a directory and the regular files below it.
+func (w packer) tree(from, name string) error {
+	return filepath.WalkDir(from, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, p)
+		if err != nil {
+			return err
+		}
+		to := path.Join(name, filepath.ToSlash(rel))
+		switch {
+		case e.IsDir():
+			return w.dirs(to)
+		case e.Type().IsRegular():
+			return w.file(p, to, 0o600)
+		}
+		return nil
+	})
+}
+
+// copyFiles reads the files of a run from a container that need not run.
+func copyFiles(ctx context.Context, e engine, id, dir string) (f rundir.Files, err error) {
+	body, _, err := e.CopyFromContainer(ctx, id, dir)
+	if err != nil {
+		return f, explain(err)
+	}
+	defer body.Close()
+	for r := tar.NewReader(io.LimitReader(body, 2*rundir.SignalsLimit+1<<20)); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return f, nil
+		}
+		if err != nil {
+			return f, err
+		}
+		var into *[]byte
+		switch path.Base(h.Name) {
+		case rundir.ClaimFile:
+			into = &f.Claim
+		case rundir.RunFile:
+			into = &f.Run
+		case rundir.ExitFile:
+			into = &f.Exit
+		}
+		if h.Typeflag == tar.TypeLink && into == &f.Run {
+			f.Run = f.Claim // the run has the claim under a second name
+			continue
+		}
+		if into == nil || h.Typeflag != tar.TypeReg || strings.Count(path.Clean(h.Name), "/") != 1 {
+			continue
+		}
+		var b bytes.Buffer
+		if _, err := io.Copy(&b, io.LimitReader(r, 64<<10)); err != nil {
+			return f, err
+		}
+		*into = b.Bytes()
+	}
+}
+
+// Workspaces returns the workspaces that volumes of the project hold, as far as the engine
+// knows without a container: the branch is the one that each was made for.
+func (r *far) Workspaces(ctx context.Context) ([]session.Checkout, error) {
+	c, err := r.engine()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	all, err := c.VolumeList(ctx, volume.ListOptions{Filters: filters.NewArgs(filters.Arg("label", labelProject+"="+r.config.Lineage))})
+	if err != nil {
+		return nil, fmt.Errorf("list volumes: %w", explain(err))
+	}
+	var found []session.Checkout
+	for _, v := range all.Volumes {
+		dir := v.Labels[labelPath]
+		if v == nil || dir == "" || v.Name != r.config.volumeOf(dir) {
+			continue
+		}
+		co := session.Checkout{Path: dir, Exists: true, Branch: v.Labels[labelBranch]}
+		if co.Git = co.Branch != ""; co.Git {
+			co.GitDir = filepath.Join(dir, ".git")
+			co.Repo = co.GitDir
+		}
+		found = append(found, co)
+	}
+	return found, nil
+}
+
+// RunIn runs a command where a session's workspace is: in its container, or, if that does
+// not run, in one that is removed.
+func (r *far) RunIn(ctx context.Context, rec session.Record, stdin io.Reader, stdout io.Writer, argv ...string) error {
+	c, err := r.engine()
+	if err != nil {
+		return err
+	}
+	if err := r.config.checkElsewhere(rec.Tree.Path); err != nil {
+		return err
+	}
+	if rec.Location.Container != "" {
+		i, err := inspect(ctx, c, rec.Location.Container)
+		switch {
+		case errors.Is(err, session.ErrGone):
+		case err != nil:
+			return err
+		case i.State.Running && !i.State.Paused:
+			return r.execIn(ctx, i.ID, stdin, stdout, argv)
+		}
+	}
+	if err := r.config.ensureVolume(ctx, c, rec); err != nil {
+		return err
+	}
+	return r.config.runOnVolume(ctx, c, rec, stdin, stdout, argv)
+}
+
+// runOnVolume runs a command in a container of its own, which sees the session's volume.
+func (of Config) runOnVolume(ctx context.Context, c engine, rec session.Record, stdin io.Reader, stdout io.Writer, argv []string) (err error) {
+	user, err := git.OwnerOf(rec.Spec.Runtime.Docker)
+	if err != nil {
+		return err
+	}
+	config, host := of.settings(rec.Spec, rec.Tree.Path, user)
+	host.NetworkMode = "none"
+	config.Entrypoint, config.Env = homed(argv), nil
+	config.Labels[labelOneOff] = "1"
+	config.AttachStdin, config.OpenStdin, config.StdinOnce = stdin != nil, stdin != nil, stdin != nil
+	config.AttachStdout, config.AttachStderr = true, true
+	host.AutoRemove = true
+	name := "agentform-once-" + strings.ToLower(rand.Text())
+	making, cancel := detached(ctx)
+	defer cancel()
+	made, err := c.ContainerCreate(making, config, host, nil, nil, name)
+	defer func() {
+		undo, cancel := detached(ctx)
+		defer cancel()
+		if left := remove(undo, c, name); made.ID != "" {
+			err = errors.Join(err, left)
+		}
+	}()
+	if err != nil {
+		return explain(err)
+	}
+	if err := of.equip(ctx, c, made.ID, user, "", ""); err != nil {
+		return err
+	}
+	a, err := c.ContainerAttach(ctx, made.ID, container.AttachOptions{Stream: true, Stdin: stdin != nil, Stdout: true, Stderr: true})
+	if err != nil {
+		return explain(err)
+	}
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	ended, failed := c.ContainerWait(waiting, made.ID, container.WaitConditionNextExit)
+	if err := c.ContainerStart(ctx, made.ID, container.StartOptions{}); err != nil {
+		a.Close()
+		return explain(err)
+	}
+	said, err := copyStreams(ctx, a, stdin, stdout)
+	if err != nil {
+		return err
+	}
+	select {
+	case e := <-ended:
+		return exitError(e.StatusCode, said)
+	case failure := <-failed:
+		return explain(cmp.Or(ctx.Err(), failure))
+	}
+}
+
+// homed returns a command with a home: that of a user whom the image does not know is /.
+func homed(argv []string) []string {
+	return append([]string{"sh", "-c", `[ "$HOME" != / ] || export HOME=/tmp; exec "$@"`, "sh"}, argv...)
+}
+
+// WorkspaceName names the volume of a workspace and its engine.
+func (r *far) WorkspaceName(dir string) string {
+	return "volume " + r.config.volumeOf(dir) + " of " + r.config.Host
+}
+
+// RemoveWorkspace removes the volume of a session, with all that it holds. A volume that is
+// gone is no error.
+func (r *far) RemoveWorkspace(ctx context.Context, dir string) error {
+	c, err := r.engine()
+	if err != nil {
+		return err
+	}
+	err = c.VolumeRemove(ctx, r.config.volumeOf(dir), false)
+	if errdefs.IsNotFound(err) {
+		return nil
+	}
+	return explain(err)
+}

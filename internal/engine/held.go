@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"github.com/agentform/agentform/session"
+)
+
+// held are workspaces that runtimes hold, because their sessions do not see this machine's
+// files.
+type held struct {
+	mu      sync.Mutex
+	engines map[string][]session.Checkout // nil: it did not answer
+	paths   map[string]string             // the engine of each path
+}
+
+// heldPaths returns which workspaces are not on this machine.
+func heldPaths(wanted []session.Spec, recorded []session.Record) func(path string) bool {
+	of := engineOfPaths(wanted, recorded)
+	return func(path string) bool { return of[path].Kind != "" }
+}
+
+// engineOfPaths returns the runtime of each workspace that a runtime holds, by its path.
+func engineOfPaths(wanted []session.Spec, recorded []session.Record) map[string]session.RuntimeSpec {
+	of := map[string]session.RuntimeSpec{}
+	for _, s := range wanted {
+		if !s.Runtime.Traits().HostFiles {
+			of[s.Workspace.Path] = s.Runtime
+		}
+	}
+	for _, r := range recorded {
+		if !r.Spec.Runtime.Traits().HostFiles && r.Tree.Path != "" {
+			of[r.Tree.Path] = r.Spec.Runtime
+		}
+	}
+	return of
+}
+
+// find asks each runtime once which workspaces it holds.
+func (h *held) find(ctx context.Context, open func(session.RuntimeSpec) (session.Runtime, error), wanted []session.Spec, recorded []session.Record) {
+	of := engineOfPaths(wanted, recorded)
+	if len(of) == 0 {
+		return
+	}
+	specs := map[string]session.RuntimeSpec{}
+	h.engines, h.paths = map[string][]session.Checkout{}, map[string]string{}
+	for path, spec := range of {
+		specs[spec.Engine()], h.paths[path] = spec, spec.Engine()
+	}
+	var wg sync.WaitGroup
+	for engine, spec := range specs {
+		wg.Go(func() {
+			rt, err := open(spec)
+			if err != nil {
+				return // that the engine cannot be asked is told with its sessions
+			}
+			x, ok := rt.(session.WorkspaceHolder)
+			if !ok {
+				return
+			}
+			found, err := x.Workspaces(ctx)
+			if err != nil {
+				return
+			}
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.engines[engine] = append(make([]session.Checkout, 0, len(found)), found...)
+		})
+	}
+	wg.Wait()
+}
+
+// add fills in the checkouts of a world: what a session's place shows of its workspace is
+// newer than what its engine knows of it. Of an engine that did not answer nothing is known.
+func (h *held) add(w *session.World) {
+	for path, engine := range h.paths {
+		if h.engines[engine] != nil {
+			w.Checkouts[path] = session.Checkout{Path: path}
+		}
+	}
+	for _, found := range h.engines {
+		for _, co := range found {
+			if h.paths[co.Path] != "" {
+				w.Checkouts[co.Path] = co
+			}
+		}
+	}
+	for _, l := range w.Lives {
+		if co := l.Checkout; co != nil && !l.Foreign && h.paths[co.Path] != "" {
+			w.Checkouts[co.Path] = *co
+		}
+	}
+}

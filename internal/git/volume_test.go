@@ -1,0 +1,293 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/session"
+)
+
+// elsewhereShell runs commands as another place would: with the environment of an image, in
+// another directory. The repository of this machine is moved aside meanwhile, so that
+// nothing there can be read.
+func elsewhereShell(t testing.TB, repo string) Shell {
+	t.Helper()
+	empty := t.TempDir()
+	return func(ctx context.Context, stdin io.Reader, stdout io.Writer, argv ...string) error {
+		away := repo + ".away"
+		if err := os.Rename(repo, away); err != nil {
+			return err
+		}
+		defer os.Rename(away, repo)
+		c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		c.Dir, c.Env, c.Stdin, c.Stdout = "/", []string{"PATH=" + os.Getenv("PATH"), "HOME=" + empty}, stdin, stdout
+		var said bytes.Buffer
+		c.Stderr = &said
+		if err := c.Run(); err != nil {
+			return fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+		}
+		return nil
+	}
+}
+
+func newVolume(t testing.TB, branch string) (repo string, v Volume) {
+	t.Helper()
+	repo = newRepo(t)
+	v = Volume{Path: filepath.Join(t.TempDir(), "a b", "it's $x"), Run: elsewhereShell(t, repo)}
+	if made, err := v.AddClone(t.Context(), repo, branch, ""); err != nil || !made {
+		t.Fatalf("made %v, %v", made, err)
+	}
+	return repo, v
+}
+
+func TestVolumeAddClone(t *testing.T) {
+	repo := newRepo(t)
+	git(t, repo, "tag", "v1")
+	git(t, repo, "config", "user.email", "team@example.org")
+	git(t, repo, "switch", "-q", "-c", "other")
+	write(t, filepath.Join(repo, "more.txt"), "of another branch\n")
+	commit(t, repo, "more")
+	git(t, repo, "tag", "v2")
+	git(t, repo, "switch", "-q", "main")
+	main, other := strings.TrimSpace(git(t, repo, "rev-parse", "main")), strings.TrimSpace(git(t, repo, "rev-parse", "other"))
+	for name, test := range map[string]struct {
+		branch, base string
+		made         bool
+		at, tags     string
+	}{
+		"new":             {branch: "agents/api", made: true, at: main, tags: "v1"},
+		"from a branch":   {branch: "agents/web", base: "other", made: true, at: other, tags: "v1\nv2"},
+		"there already":   {branch: "other", base: "v1", at: other, tags: "v1\nv2"},
+		"one that is out": {branch: "main", at: main, tags: "v1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := Volume{Path: filepath.Join(t.TempDir(), "ws", "x"), Run: elsewhereShell(t, repo)}
+			if co := v.Look(t.Context()); co.Exists || co.Err != nil {
+				t.Errorf("before: %+v", co)
+			}
+			made, err := v.AddClone(t.Context(), repo, test.branch, test.base)
+			if err != nil || made != test.made {
+				t.Fatalf("made %v, %v", made, err)
+			}
+			dot := filepath.Join(v.Path, ".git")
+			want := session.Checkout{Path: v.Path, Exists: true, Git: true, Repo: dot, GitDir: dot, Branch: test.branch}
+			if diff := cmp.Diff(want, v.Look(t.Context())); diff != "" {
+				t.Errorf("clone (-want +got):\n%s", diff)
+			}
+			if at := strings.TrimSpace(git(t, v.Path, "rev-parse", "HEAD")); at != test.at {
+				t.Errorf("at %s, want %s", at, test.at)
+			}
+			if tags := git(t, v.Path, "tag"); tags != test.tags {
+				t.Errorf("tags %q, want %q", tags, test.tags)
+			}
+			if email := strings.TrimSpace(git(t, v.Path, "config", "--local", "user.email")); email != "team@example.org" {
+				t.Errorf("commits bear %q", email)
+			}
+			if start, err := v.Start(t.Context(), test.branch); start != test.at {
+				t.Errorf("made from %s, %v; want %s", start, err, test.at)
+			}
+			if risk, err := v.Risk(t.Context(), repo); err != nil || risk.Any() {
+				t.Errorf("at risk: %s, %v", risk, err)
+			}
+		})
+	}
+}
+
+// TestVolumeKeepsData tells that a clone is never made over anything, and appears as a whole.
+func TestVolumeKeepsData(t *testing.T) {
+	repo, v := newVolume(t, "agents/api")
+	write(t, filepath.Join(v.Path, "mine.txt"), "work\n")
+	if _, err := v.AddClone(t.Context(), repo, "agents/api", ""); err == nil || !strings.Contains(err.Error(), "it is a clone already") {
+		t.Errorf("over a clone: %v", err)
+	}
+	plain := Volume{Path: filepath.Join(t.TempDir(), "plain"), Run: v.Run}
+	write(t, filepath.Join(plain.Path, "mine.txt"), "work\n")
+	if _, err := plain.AddClone(t.Context(), repo, "agents/api", ""); err == nil || !strings.Contains(err.Error(), "it has files") {
+		t.Errorf("over files: %v", err)
+	}
+	for _, file := range []string{filepath.Join(v.Path, "mine.txt"), filepath.Join(plain.Path, "mine.txt")} {
+		if b, err := os.ReadFile(file); string(b) != "work\n" {
+			t.Errorf("%s: %q, %v", file, b, err)
+		}
+	}
+	cut := Volume{Path: filepath.Join(t.TempDir(), "cut"), Run: func(ctx context.Context, stdin io.Reader, stdout io.Writer, argv ...string) error {
+		if stdin != nil {
+			stdin = io.LimitReader(stdin, 300) // the connection ends in the middle
+		}
+		return v.Run(ctx, stdin, stdout, argv...)
+	}}
+	if _, err := cut.AddClone(t.Context(), repo, "agents/api", ""); err == nil {
+		t.Error("half a bundle became a clone")
+	}
+	if left, err := os.ReadDir(filepath.Dir(cut.Path)); len(left) > 0 {
+		t.Errorf("half a clone stays: %v, %v", left, err)
+	}
+	cut.Run = v.Run
+	if _, err := cut.AddClone(t.Context(), repo, "agents/api", ""); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}
+
+func TestVolumeFetch(t *testing.T) {
+	repo, v := newVolume(t, "agents/api")
+	ref := "refs/agentform/api/agents/api"
+	f, err := v.Fetch(t.Context(), repo, "agents/api", ref)
+	if err != nil || !f.Moved || f.Ahead != 0 {
+		t.Fatalf("without work: %+v, %v", f, err)
+	}
+	for n := 1; n <= 2; n++ {
+		write(t, filepath.Join(v.Path, "work.txt"), fmt.Sprintf("%d\n", n))
+		commit(t, v.Path, "work")
+		f, err = v.Fetch(t.Context(), repo, "agents/api", ref)
+		if want := strings.TrimSpace(git(t, v.Path, "rev-parse", "HEAD")); err != nil || f.Commit != want || !f.Moved || f.Ahead != n {
+			t.Fatalf("work %d: %+v, %v; want %s", n, f, err, want)
+		}
+	}
+	if f, err = v.Fetch(t.Context(), repo, "agents/api", ref); err != nil || f.Moved || f.Ahead != 2 {
+		t.Errorf("again: %+v, %v", f, err)
+	}
+	git(t, v.Path, "commit", "--amend", "-q", "-m", "rewritten")
+	if f, err = v.Fetch(t.Context(), repo, "agents/api", ref); err != nil || !f.Moved || f.Ahead != 2 {
+		t.Errorf("rewritten: %+v, %v", f, err)
+	}
+	git(t, v.Path, "reset", "-q", "--hard", "HEAD~2")
+	if f, err = v.Fetch(t.Context(), repo, "agents/api", ref); err != nil || !f.Moved || f.Ahead != 0 {
+		t.Errorf("back: %+v, %v", f, err)
+	}
+	if _, err := v.Fetch(t.Context(), repo, "none", ref); err == nil || !strings.Contains(err.Error(), "it has no branch none") {
+		t.Errorf("a branch that does not exist: %v", err)
+	}
+	lost := Volume{Path: v.Path, Run: func(context.Context, io.Reader, io.Writer, ...string) error { return nil }}
+	if _, err := lost.Fetch(t.Context(), repo, "agents/api", ref); err == nil {
+		t.Error("a fetch without output is no error")
+	}
+}
+
+func TestVolumeRisk(t *testing.T) {
+	for name, test := range map[string]struct {
+		work func(t *testing.T, path string)
+		want Risk
+	}{
+		"nothing": {func(*testing.T, string) {}, Risk{}},
+		"ignored": {func(t *testing.T, path string) {
+			write(t, path+"/.git/info/exclude", "x.o\n")
+			write(t, path+"/x.o", "1")
+		}, Risk{}},
+		"changed":   {func(t *testing.T, path string) { write(t, path+"/a.txt", "changed\n") }, Risk{Uncommitted: 1}},
+		"untracked": {func(t *testing.T, path string) { write(t, path+"/new.txt", "new\n") }, Risk{Untracked: 1}},
+		"staged":    {func(t *testing.T, path string) { write(t, path+"/new.txt", "new\n"); git(t, path, "add", ".") }, Risk{Uncommitted: 1}},
+		"committed": {func(t *testing.T, path string) { write(t, path+"/new.txt", "new\n"); commit(t, path, "new") }, Risk{Lacking: 1}},
+		"in a reflog": {func(t *testing.T, path string) {
+			write(t, path+"/n", "n")
+			commit(t, path, "n")
+			git(t, path, "reset", "-q", "--hard", "HEAD~1")
+		}, Risk{Dropped: 1}},
+		"stashed": {func(t *testing.T, path string) { write(t, path+"/a.txt", "n"); git(t, path, "stash", "-q") }, Risk{Lacking: 1}},
+		"marked": {func(t *testing.T, path string) {
+			git(t, path, "update-index", "--assume-unchanged", "a.txt")
+			write(t, path+"/a.txt", "changed\n")
+		}, Risk{Uncommitted: 1}},
+		"skipped": {func(t *testing.T, path string) {
+			git(t, path, "update-index", "--skip-worktree", "a.txt")
+			write(t, path+"/a.txt", "changed\n")
+		}, Risk{Uncommitted: 1}},
+		"a repository below": {func(t *testing.T, path string) {
+			write(t, path+"/.git/info/exclude", "lib\n")
+			git(t, path, "init", "-q", "lib")
+		}, Risk{Nested: "a repository: ./lib/.git"}},
+		"a bare one": {func(t *testing.T, path string) {
+			write(t, path+"/.git/info/exclude", "lib\n")
+			git(t, path, "init", "-q", "--bare", "lib")
+		}, Risk{Nested: "a repository: ./lib"}},
+		"a worktree": {func(t *testing.T, path string) {
+			git(t, path, "worktree", "add", "-q", "--detach", t.TempDir()+"/w")
+		}, Risk{Nested: "a worktree or a submodule: .git/worktrees"}},
+		"large": {func(t *testing.T, path string) { write(t, path+"/.git/lfs/objects/ab/cd", "x") }, Risk{Large: 1}},
+		"merging": {func(t *testing.T, path string) {
+			write(t, path+"/.git/MERGE_HEAD", git(t, path, "rev-parse", "HEAD"))
+		}, Risk{Busy: "merge"}},
+		"its settings run nothing": {func(t *testing.T, path string) {
+			writeScript(t, path+"/.git/evil", "touch "+path+"/ran")
+			git(t, path, "config", "core.fsmonitor", path+"/.git/evil")
+		}, Risk{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo := newRepo(t)
+			v := Volume{Path: filepath.Join(t.TempDir(), "ws"), Run: elsewhereShell(t, repo)}
+			if _, err := v.AddClone(t.Context(), repo, "agents/api", ""); err != nil {
+				t.Fatal(err)
+			}
+			test.work(t, v.Path)
+			got, err := v.Risk(t.Context(), repo)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("risk (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("fetched", func(t *testing.T) {
+		repo, v := newVolume(t, "agents/api")
+		write(t, v.Path+"/new.txt", "new\n")
+		commit(t, v.Path, "new")
+		if _, err := v.Fetch(t.Context(), repo, "agents/api", "refs/agentform/api/agents/api"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := v.Risk(t.Context(), repo); err != nil || got.Any() {
+			t.Errorf("%s, %v", got, err)
+		}
+	})
+	t.Run("not asked", func(t *testing.T) {
+		repo, v := newVolume(t, "agents/api")
+		unreachable := errors.New("unreachable")
+		v.Run = func(context.Context, io.Reader, io.Writer, ...string) error { return unreachable }
+		if _, err := v.Risk(t.Context(), repo); !errors.Is(err, unreachable) {
+			t.Errorf("unreachable: %v", err)
+		}
+		v.Run = func(context.Context, io.Reader, io.Writer, ...string) error { return nil }
+		if _, err := v.Risk(t.Context(), repo); err == nil {
+			t.Error("an empty answer says that nothing is at risk")
+		}
+		if co := v.Look(t.Context()); co.Err == nil {
+			t.Errorf("an empty answer is %+v", co)
+		}
+	})
+}
+
+func TestVolumeLook(t *testing.T) {
+	repo, v := newVolume(t, "agents/api")
+	head := strings.TrimSpace(git(t, v.Path, "rev-parse", "HEAD"))
+	git(t, v.Path, "checkout", "-q", "--detach")
+	if co := v.Look(t.Context()); co.Branch != "" || co.Head != head {
+		t.Errorf("detached: %+v", co)
+	}
+	git(t, v.Path, "symbolic-ref", "HEAD", "refs/heads/none")
+	if co := v.Look(t.Context()); co.Branch != "" || co.BranchGone != "none" {
+		t.Errorf("on a branch that does not exist: %+v", co)
+	}
+	plain := Volume{Path: t.TempDir(), Run: v.Run}
+	if co := plain.Look(t.Context()); !co.Exists || !co.Empty || co.Git {
+		t.Errorf("empty: %+v", co)
+	}
+	write(t, plain.Path+"/x", "x")
+	if co := plain.Look(t.Context()); !co.Exists || co.Empty || co.Git {
+		t.Errorf("plain: %+v", co)
+	}
+	if risk, err := plain.Risk(t.Context(), repo); err != nil || !risk.Any() {
+		t.Errorf("files without git: %s, %v", risk, err)
+	}
+	if _, err := v.Unsaved(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,42 @@
+// Package reported reads what the init of a container reports of a run as values of package
+// session. What it reports was written with the agent's rights: it is a claim.
+package reported
+
+import (
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/session"
+)
+
+// Liveness decides whether a run's agent is alive by its processes, as the init sees them,
+// and by its directory. reason says why that is unknown. created reports whether the
+// container was created just now.
+func Liveness(in shim.ContainerRun, created bool) (v session.Liveness, exit *session.Exit, reason string) {
+	switch {
+	case in.Agent && in.Exit != nil:
+		return session.Unknown, nil, "an exit is recorded, and the agent's process runs"
+	case in.Agent:
+		return session.Alive, nil, ""
+	case in.Exit != nil:
+		return session.Dead, Exit(in.Exit), ""
+	case in.Shim && in.Process.PID == 0:
+		return session.Alive, nil, "" // about to start it
+	case in.Shim:
+		return session.Unknown, nil, "its agent has exited, and its leftover processes are being stopped"
+	case !in.Claimed && created:
+		return session.Unknown, nil, "its container was just created, and nothing was started in it yet"
+	}
+	return session.Dead, nil, ""
+}
+
+// detailLimit bounds what is kept of an exit's detail, in runes.
+const detailLimit = 500
+
+// Exit returns an exit that a container reported, with a detail of one line.
+func Exit(e *rundir.Exit) *session.Exit {
+	if e == nil {
+		return nil
+	}
+	detail := shim.OneLine(e.Detail, detailLimit)
+	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: detail}
+}

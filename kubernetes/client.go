@@ -1,0 +1,180 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/agentform/agentform/internal/kubeclient"
+)
+
+// The resources that sessions are made of.
+var (
+	statefulSets    = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
+	pods            = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	claims          = schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
+	events          = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	networkPolicies = schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}
+)
+
+// requestTimeout bounds one request, so that a server that does not answer is told within
+// 10 seconds. A list of 1000 pods takes less than one.
+const requestTimeout = 8 * time.Second
+
+// cluster is a connection to a namespace of a cluster.
+type cluster struct {
+	config    *rest.Config
+	http      *http.Client
+	dynamic   dynamic.Interface
+	namespace string
+}
+
+// connect reads the kubeconfig by kubectl's rules: KUBECONFIG, ~/.kube/config, and in a
+// cluster the account of its own pod. It sends nothing.
+func connect(c Config) (*cluster, error) {
+	config, namespace, err := kubeclient.Config(kubeclient.Settings{Kubeconfig: c.Kubeconfig, Context: c.Context})
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: %w (kubectl config get-contexts lists the contexts)", err)
+	}
+	namespace = cmp.Or(c.Namespace, namespace)
+	config.QPS = -1 // the server has its own limits, and says when to come back
+	config.WarningHandler = rest.NoWarnings{}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: %w", err)
+	}
+	all, err := dynamic.NewForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: %w", err)
+	}
+	return &cluster{config: config, http: client, dynamic: all, namespace: namespace}, nil
+}
+
+func (c *cluster) of(r schema.GroupVersionResource) dynamic.ResourceInterface {
+	return c.dynamic.Resource(r).Namespace(c.namespace)
+}
+
+// get decodes an object. The error is one for which apierrors.IsNotFound holds if there is
+// none.
+func (c *cluster) get(ctx context.Context, r schema.GroupVersionResource, name string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	found, err := c.of(r).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return c.explain(err)
+	}
+	return decode(found.Object, into)
+}
+
+func (c *cluster) list(ctx context.Context, r schema.GroupVersionResource, o metav1.ListOptions, each func(map[string]any) error) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	found, err := c.of(r).List(ctx, o)
+	if err != nil {
+		return c.explain(err)
+	}
+	for i := range found.Items {
+		if err := each(found.Items[i].Object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decode turns a generic object into one of the types of this package.
+func decode(object map[string]any, into any) error {
+	b, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(b, into)
+	}
+	if err != nil {
+		return fmt.Errorf("kubernetes: read an answer of the cluster: %w", err)
+	}
+	return nil
+}
+
+// log returns the last lines that the container of a pod printed.
+func (c *cluster) log(ctx context.Context, pod string, previous bool) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	query := url.Values{"container": {containerName}, "tailLines": {"20"}}
+	if previous {
+		query.Set("previous", "true")
+	}
+	base, _, err := rest.DefaultServerUrlFor(c.config)
+	if err != nil {
+		return "", err
+	}
+	at := base.JoinPath("api/v1/namespaces", c.namespace, "pods", pod, "log")
+	at.RawQuery = query.Encode()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return "", err
+	}
+	a, err := c.http.Do(q)
+	if err != nil {
+		return "", c.explain(err)
+	}
+	defer a.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(a.Body, logLimit))
+	if err == nil && a.StatusCode != http.StatusOK {
+		err = fmt.Errorf("kubernetes: read the log of pod %s: %s", pod, a.Status)
+	}
+	return string(text), err
+}
+
+const logLimit = 256 << 10
+
+// An UnreachableError reports that a cluster does not answer.
+type UnreachableError struct {
+	Server string
+	Err    error
+}
+
+// Error returns what did not answer, and what to check.
+func (e *UnreachableError) Error() string {
+	return fmt.Sprintf("kubernetes: the API server %s does not answer: %v (check with: kubectl get --raw /readyz)", e.Server, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// explain adds to an error of the API server how to fix it.
+func (c *cluster) explain(err error) error {
+	var asking *url.Error
+	var dialing net.Error
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err) && errors.As(err, &status) && !strings.Contains(err.Error(), "quota"):
+		return fmt.Errorf("kubernetes: %w (agentform runtime role prints the Role with all that agentform needs)", err)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("kubernetes: the API server %s refuses the credentials: %w (check with: kubectl auth whoami)", c.config.Host, err)
+	case errors.As(err, &asking):
+		return &UnreachableError{c.config.Host, asking.Err}
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &dialing):
+		return &UnreachableError{c.config.Host, err}
+	}
+	return fmt.Errorf("kubernetes: %w", err)
+}
+
+// lazily connects when the cluster is first needed.
+func lazily(c Config) func() (*cluster, error) {
+	return sync.OnceValues(func() (*cluster, error) { return connect(c) })
+}

@@ -1,0 +1,397 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/tmuxwire"
+	"github.com/agentform/agentform/session"
+)
+
+const (
+	// podTimeout bounds the start of a pod on a node that was found for it. Pulling a large
+	// image takes minutes.
+	podTimeout = 10 * time.Minute
+	// controllerDelay is how long the controller may take to create a pod before its events
+	// are read.
+	controllerDelay = 2 * time.Second
+	// launchTimeout bounds the start of the agent in a pod that runs.
+	launchTimeout = 90 * time.Second
+	// DefaultScheduleTimeout is how long the cluster may look for a node and a volume.
+	DefaultScheduleTimeout = 10 * time.Second
+)
+
+// create makes an object. The caller's context does not end the request: its answer has to
+// be awaited.
+func (c *cluster) create(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, into any) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	making, cancel := detached(ctx)
+	defer cancel()
+	made, err := c.of(r).Create(making, o, metav1.CreateOptions{FieldManager: "agentform"})
+	if err != nil {
+		return c.explain(err)
+	}
+	return decode(made.Object, into)
+}
+
+func (c *cluster) patch(ctx context.Context, r schema.GroupVersionResource, name string, change object, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	b, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	changed, err := c.of(r).Patch(ctx, name, types.MergePatchType, b, metav1.PatchOptions{FieldManager: "agentform"})
+	if err != nil {
+		return c.explain(err)
+	}
+	return decode(changed.Object, into)
+}
+
+// Create makes the StatefulSet of a session and starts the run in its pod. A claim that is
+// left of an earlier place of the session is used again.
+func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Location, err error) {
+	defer annotate(&err, "start", l.Name)
+	if !proc.ValidRun(l.Mark.Run) {
+		return at, fmt.Errorf("invalid run id %.80q", l.Mark.Run)
+	}
+	program, err := r.shim()
+	if err != nil {
+		return at, err
+	}
+	c, err := r.cluster()
+	if err != nil {
+		return at, err
+	}
+	if err := r.config.checkPath(l.Dir); err != nil {
+		return at, err
+	}
+	name, claim := objectName(l.Name), r.config.claimOf(l.Dir)
+	k := record{Mark: l.Mark, Spec: &l.Spec, Root: r.config.DataDir, Program: program.path, Begun: time.Now().UTC()}
+	set, err := setOf(l, k, claim)
+	if err != nil {
+		return at, err
+	}
+	made, err := c.ensureClaim(ctx, r.config.claim(l.Mark, l.Spec, l.Dir, l.Spec.Branch))
+	if err != nil {
+		return at, err
+	}
+	undoClaim := func(err error) error {
+		undo, cancel := detached(ctx)
+		defer cancel()
+		if made { // by this call, and no agent has used it
+			err = errors.Join(err, c.remove(undo, claims, claim))
+		}
+		return err
+	}
+	if err := r.helpers.end(ctx, c, claim); err != nil { // only one pod at a time has the volume
+		return at, undoClaim(err)
+	}
+	t := target{runtime: r, cluster: c, record: k, pod: podName(name)}
+	err = c.create(ctx, statefulSets, set, &t.set)
+	if apierrors.IsAlreadyExists(err) {
+		err = fmt.Errorf("StatefulSet %s %w", name, session.ErrExists)
+		var other statefulSet
+		if there := c.get(ctx, statefulSets, name, &other); there != nil || other.Metadata.Labels[labelVolume] == labelValue(claim) {
+			return at, err // the claim may serve the other one
+		}
+		return at, undoClaim(err)
+	}
+	if err != nil {
+		return at, undoClaim(err)
+	}
+	if policy := policyOf(l.Mark, name, t.set.Metadata.UID, settings(l.Spec).Network); policy != nil {
+		var made struct{}
+		if err = c.create(ctx, networkPolicies, policy, &made); apierrors.IsAlreadyExists(err) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = t.begin(ctx, l, program)
+	}
+	at = t.location()
+	if err != nil {
+		undo, cancel := detached(ctx)
+		defer cancel()
+		return session.Location{}, undoClaim(errors.Join(err, r.Remove(undo, at)))
+	}
+	return at, nil
+}
+
+// ensureClaim makes a claim, unless it exists, and reports whether it did.
+func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured) (made bool, err error) {
+	var there struct{ Metadata metadata }
+	err = c.get(ctx, claims, o.GetName(), &there)
+	if apierrors.IsNotFound(err) {
+		err = c.create(ctx, claims, o, &there)
+		if made = err == nil; made {
+			return true, nil
+		}
+		if apierrors.IsAlreadyExists(err) { // by another agentform, just now
+			return false, nil
+		}
+	}
+	if err == nil && there.Metadata.Deleted != nil {
+		err = fmt.Errorf("kubernetes: the claim %s of namespace %s is being removed", o.GetName(), c.namespace)
+	}
+	return false, err
+}
+
+func (t target) location() session.Location {
+	return session.Location{Runtime: "kubernetes", Socket: shim.TmuxSocket, Name: t.set.Metadata.Name, Container: t.cluster.namespace + "/" + t.pod}
+}
+
+// Restart starts a new run in the session's pod, which the StatefulSet makes again if it is
+// gone.
+func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Launch) (at session.Location, err error) {
+	defer annotate(&err, "restart", l.Name)
+	if !proc.ValidRun(l.Mark.Run) {
+		return at, fmt.Errorf("invalid run id %.80q", l.Mark.Run)
+	}
+	program, err := r.shim()
+	if err != nil {
+		return at, err
+	}
+	t, err := r.target(ctx, p)
+	if err != nil {
+		return at, err
+	}
+	if t.set.Metadata.Labels[labelID] != labelValue(l.Mark.ID) {
+		return at, fmt.Errorf("StatefulSet %s is not this session's", p.Name)
+	}
+	if t.set.stopped() {
+		if err := t.cluster.patch(ctx, statefulSets, p.Name, object{"spec": object{"replicas": 1}}, &t.set); err != nil {
+			return at, err
+		}
+	}
+	if err := t.vacant(ctx); err != nil {
+		return at, err
+	}
+	err = t.update(ctx, func(k *record) error {
+		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, Program: t.record.Program, Begun: time.Now().UTC()}
+		return nil
+	})
+	if err != nil {
+		return at, err
+	}
+	if err := r.helpers.end(ctx, t.cluster, t.set.Metadata.Labels[labelVolume]); err != nil {
+		return at, err
+	}
+	if err := t.begin(ctx, l, program); err != nil {
+		return at, err
+	}
+	return t.location(), nil
+}
+
+// vacant returns an error unless the last run in the pod has ended.
+func (t target) vacant(ctx context.Context) error {
+	var p pod
+	err := t.cluster.get(ctx, pods, t.pod, &p)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case p.isolated() || p.Metadata.Deleted != nil:
+		return fmt.Errorf("cannot find out whether an agent runs in it: %s", unreachable(p))
+	case !p.running():
+		return nil
+	}
+	in, err := t.look(ctx, false)
+	switch {
+	case errors.Is(err, errNoProgram), errors.Is(err, session.ErrGone):
+		return nil // no init was ever started in it
+	case err != nil:
+		return fmt.Errorf("cannot find out whether an agent runs in it, on node %s: %w", p.Spec.Node, err)
+	case in.Agent:
+		return errors.New("its agent is running")
+	case in.Shim && in.Exit == nil:
+		return errors.New("leftover processes of its agent are being stopped")
+	}
+	return nil
+}
+
+// begin waits for the pod and starts the run in it.
+func (t target) begin(ctx context.Context, l session.Launch, p program) error {
+	if err := t.awaitPod(ctx, settings(l.Spec).ScheduleTimeout.D()); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, launchTimeout, fmt.Errorf("kubernetes: the agent did not start in pod %s within %s", t.pod, launchTimeout))
+	defer cancel()
+	if err := t.awaitInit(ctx, p); err != nil {
+		return err
+	}
+	spec, err := json.Marshal(l.Spec)
+	if err != nil {
+		return err
+	}
+	var held []string // secrets that only an earlier run was given
+	for _, name := range l.Spec.Secrets {
+		if _, given := l.Secrets[name]; !given {
+			held = append(held, name)
+		}
+	}
+	files, err := filesOf(l.RunDir)
+	if err != nil {
+		return err
+	}
+	dir := t.runDir(l.Mark.Run)
+	create := tmuxwire.NewSession(t.set.Metadata.Name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, t.record.Program, dir)
+	if _, err = t.ask(ctx, shim.InitRequest{
+		Op: shim.OpLaunch, Run: l.Mark.Run, RunDir: dir, Secrets: l.Secrets, Held: held,
+		Args:   tmuxwire.Args(append(tmuxwire.Options(1), create)...), // the init watches
+		Target: pane, Format: tmuxwire.PaneFormat, RunFiles: files,
+		Config: &rundir.Config{
+			Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: shim.InitFolder + "/g",
+			Argv: l.Argv, Env: l.Env, Inherit: true, Init: shim.InitFolder + "/" + shim.InitSocket,
+			Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec,
+		},
+	}, launchTimeout); err != nil || l.RunDir == "" {
+		return err
+	}
+	_, err = t.look(ctx, false) // for the copy of the run's files
+	return err
+}
+
+// filesOf returns the regular files below the directory of a run, by their paths in it; none
+// if the run has no directory.
+func filesOf(dir string) (map[string]string, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, p)
+		all[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	return all, err
+}
+
+// awaitInit returns when the init of a pod answers, which it does as soon as its program is
+// on the volume.
+func (t target) awaitInit(ctx context.Context, p program) error {
+	uploaded := false
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
+		r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpHello}, execTimeout)
+		switch {
+		case err == nil && r.Protocol > rundir.Version:
+			return fmt.Errorf("the init of its pod is from a newer agentform (protocol %d, this one has %d): use that version", r.Protocol, rundir.Version)
+		case err == nil:
+			return nil
+		case errors.Is(err, errNoProgram) && !uploaded:
+			if err := t.upload(ctx, p); err != nil {
+				return err
+			}
+			uploaded = true
+		}
+		if ended := sleep(ctx, wait); ended != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// awaitPod returns when the pod runs, or why it will not.
+func (t target) awaitPod(ctx context.Context, schedule time.Duration) error {
+	if schedule <= 0 {
+		schedule = DefaultScheduleTimeout
+	}
+	began := time.Now()
+	asked := began
+	reason := "the cluster has not created its pod"
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
+		var p pod
+		err := t.cluster.get(ctx, pods, t.pod, &p)
+		age := time.Since(began)
+		switch {
+		case apierrors.IsNotFound(err):
+			if age > controllerDelay && time.Since(asked) > controllerDelay {
+				asked = time.Now()
+				if why := t.refused(ctx); why != "" {
+					return fmt.Errorf("kubernetes: the cluster does not create pod %s: %s", t.pod, why)
+				}
+			}
+			if age > schedule+controllerDelay {
+				return fmt.Errorf("kubernetes: the cluster did not create pod %s within %s (kubectl describe statefulset %s -n %s)", t.pod, age.Round(time.Second), t.set.Metadata.Name, t.cluster.namespace)
+			}
+		case err != nil:
+			return err
+		case p.running():
+			return nil
+		default:
+			why, futile := p.waits()
+			if why != "" {
+				reason = why
+			}
+			switch {
+			case futile:
+				return fmt.Errorf("kubernetes: pod %s does not start: %s", t.pod, shim.OneLine(reason, 500))
+			case p.unschedulable() && age > schedule:
+				return fmt.Errorf("kubernetes: the cluster found no place for pod %s within %s: %s%s (schedule_timeout lets it look for longer, as where nodes are added on demand)",
+					t.pod, schedule, shim.OneLine(reason, 500), t.claimReason(ctx))
+			case age > podTimeout:
+				return fmt.Errorf("kubernetes: pod %s did not start within %s: %s (kubectl describe pod %s -n %s)", t.pod, podTimeout, shim.OneLine(reason, 500), t.pod, t.cluster.namespace)
+			}
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return fmt.Errorf("wait for pod %s: %s: %w", t.pod, shim.OneLine(reason, 300), err)
+		}
+	}
+}
+
+// refused returns why the controller cannot create the pod: a quota, an admission rule.
+func (t target) refused(ctx context.Context) string {
+	return t.event(ctx, t.set.Metadata.Name, "FailedCreate")
+}
+
+// claimReason returns what the cluster says of a claim that has no volume.
+func (t target) claimReason(ctx context.Context) string {
+	claim := t.set.Metadata.Labels[labelVolume]
+	if why := t.event(ctx, claim, "ProvisioningFailed", "FailedBinding", "VolumeMismatch"); why != "" {
+		return "; claim " + claim + ": " + why
+	}
+	return ""
+}
+
+// event returns the message of the last event of one of the reasons about an object.
+func (t target) event(ctx context.Context, name string, reasons ...string) (message string) {
+	var last time.Time
+	_ = t.cluster.list(ctx, events, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name}, func(o map[string]any) error { // without events there is no reason
+		var e struct {
+			Reason  string    `json:"reason"`
+			Message string    `json:"message"`
+			At      time.Time `json:"lastTimestamp"`
+		}
+		if err := decode(o, &e); err == nil && slices.Contains(reasons, e.Reason) && !e.At.Before(last) {
+			last, message = e.At, e.Message
+		}
+		return nil
+	})
+	return shim.OneLine(strings.TrimSpace(message), 500)
+}

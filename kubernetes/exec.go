@@ -1,0 +1,154 @@
+package kubernetes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+	utilexec "k8s.io/client-go/util/exec"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+const (
+	// parallelExecs is how many commands are executed at once.
+	parallelExecs = 16
+	// parallelReads is how many pods are read at once.
+	parallelReads = 32
+	// execTimeout bounds a command that has no time of its own.
+	execTimeout = 30 * time.Second
+	// outputLimit bounds what a command may print.
+	outputLimit = 9 << 20
+)
+
+// streams are what a command is executed with.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	terminal bool
+	sizes    remotecommand.TerminalSizeQueue
+}
+
+// exec executes a command in the container of a pod. The error is a *exitError if the
+// command has another exit status than 0, and session.ErrGone if there is no such pod or
+// its container does not run.
+func (c *cluster) exec(ctx context.Context, pod string, argv []string, s streams) error {
+	base, _, err := rest.DefaultServerUrlFor(c.config)
+	if err != nil {
+		return err
+	}
+	at := base.JoinPath("api/v1/namespaces", c.namespace, "pods", pod, "exec")
+	query := url.Values{"container": {containerName}, "command": argv}
+	for name, wanted := range map[string]bool{"stdin": s.in != nil, "stdout": s.out != nil, "stderr": s.err != nil && !s.terminal, "tty": s.terminal} {
+		if wanted {
+			query.Set(name, "true")
+		}
+	}
+	at.RawQuery = query.Encode()
+	websocket, err := remotecommand.NewWebSocketExecutor(c.config, http.MethodGet, at.String())
+	if err != nil {
+		return err
+	}
+	spdy, err := remotecommand.NewSPDYExecutor(c.config, http.MethodPost, at)
+	if err != nil {
+		return err
+	}
+	x, err := remotecommand.NewFallbackExecutor(websocket, spdy, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	})
+	if err != nil {
+		return err
+	}
+	err = x.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: s.in, Stdout: s.out, Stderr: s.err, Tty: s.terminal, TerminalSizeQueue: s.sizes})
+	var code utilexec.CodeExitError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &code):
+		return &exitError{code.Code}
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	text := err.Error()
+	for _, gone := range []string{`pods "` + pod + `" not found`, "container not found", "is not running", "cannot exec in a stopped", "does not have a host assigned"} {
+		if strings.Contains(text, gone) {
+			return fmt.Errorf("kubernetes: pod %s: %s: it %w", pod, text, session.ErrGone)
+		}
+	}
+	return c.explain(err)
+}
+
+// An exitError is the exit status of a command in a pod.
+type exitError struct{ code int }
+
+func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
+
+// run executes a command and returns what it printed, with what it printed to standard
+// error in its error.
+func (r *Runtime) run(ctx context.Context, c *cluster, pod string, in io.Reader, argv ...string) (string, error) {
+	select {
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	out, said := bounded{limit: outputLimit}, bounded{limit: 4 << 10}
+	if in == nil {
+		in = strings.NewReader("")
+	}
+	err := c.exec(ctx, pod, argv, streams{in: in, out: &out, err: &said})
+	if text := strings.TrimSpace(said.String()); err != nil && text != "" {
+		err = fmt.Errorf("%w: %s", err, shim.OneLine(text, 500))
+	}
+	return out.String(), err
+}
+
+// bounded keeps the beginning of what is written to it.
+type bounded struct {
+	bytes.Buffer
+	limit int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := b.limit - b.Len(); room > 0 {
+		b.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// errNoProgram means that the program of the init is not on the volume.
+var errNoProgram = errors.New("the volume has no program of agentform")
+
+// ask sends one request to the init of a pod. What it answers was written in the pod: a
+// claim.
+func (t target) ask(ctx context.Context, q shim.InitRequest, limit time.Duration) (shim.InitReply, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("kubernetes: pod %s did not answer %q within %s", t.pod, q.Op, limit))
+	defer cancel()
+	line, err := json.Marshal(q)
+	if err != nil {
+		return shim.InitReply{}, err
+	}
+	if len(line) >= shim.InitLineLimit {
+		return shim.InitReply{}, fmt.Errorf("the request is longer than %d MiB", shim.InitLineLimit>>20)
+	}
+	text, err := t.runtime.run(ctx, t.cluster, t.pod, bytes.NewReader(append(line, '\n')), t.record.Program, shim.RelayMode, shim.InitFolder+"/"+shim.InitSocket)
+	var exit *exitError
+	switch {
+	case errors.As(err, &exit) && (exit.code == shim.ExitNotFound || exit.code == shim.ExitCannot), err != nil && strings.Contains(err.Error(), t.record.Program):
+		return shim.InitReply{}, fmt.Errorf("%w: %w", errNoProgram, err)
+	case err != nil:
+		return shim.InitReply{}, err
+	}
+	return shim.ReadInitReply(q.Op, []byte(text))
+}

@@ -1,0 +1,267 @@
+//go:build kubernetes
+
+package kubernetes_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/kubernetes"
+	"github.com/agentform/agentform/session"
+)
+
+// refused creates a session that the cluster refuses, and checks the error, how long it
+// took, and that nothing is left.
+func refused(t *testing.T, b *bed, within time.Duration, says ...string) {
+	t.Helper()
+	began := time.Now()
+	_, err := b.runtime.Create(t.Context(), b.launch("app-web-a1b2c3"))
+	if err == nil {
+		t.Fatal("it was created")
+	}
+	for _, text := range says {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("the error does not say %q: %v", text, err)
+		}
+	}
+	if took := time.Since(began); took > within {
+		t.Errorf("it took %s, more than %s", took, within)
+	}
+	if left := b.cluster.Kubectl(t, "get", "statefulset,pod,pvc,networkpolicy", "-n", b.namespace, "-o", "name"); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}
+
+func TestImageMissing(t *testing.T) {
+	b := newBed(t)
+	b.with = func(c *session.KubernetesConfig) { c.Image = "localhost/no-such-image:1" }
+	refused(t, b, 40*time.Second, "app-web-a1b2c3-0", "no-such-image")
+}
+
+func TestVolumeNotBindable(t *testing.T) {
+	b := newBed(t)
+	b.with = func(c *session.KubernetesConfig) { c.Storage.Class = "never" }
+	refused(t, b, 30*time.Second, "no place", "volumes", "schedule_timeout")
+}
+
+func TestNoNode(t *testing.T) {
+	b := newBed(t)
+	b.with = func(c *session.KubernetesConfig) { c.NodeSelector = map[string]string{"pool": "none"} }
+	refused(t, b, 30*time.Second, "no place", "node")
+}
+
+func TestQuotaExceeded(t *testing.T) {
+	b := newBed(t)
+	b.cluster.Apply(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": %q}, "spec": {"hard": {"pods": "0"}}}`, b.namespace))
+	until(t, "the quota counts", func() bool {
+		return b.cluster.Kubectl(t, "get", "quota", "q", "-n", b.namespace, "-o", "jsonpath={.status.hard.pods}") == "0"
+	})
+	refused(t, b, 30*time.Second, "exceeded quota")
+}
+
+func TestNamespaceMissing(t *testing.T) {
+	b := newBed(t)
+	r := kubernetes.New(kubernetes.Config{Kubeconfig: b.cluster.Kubeconfig(), Namespace: "no-such-namespace", DataDir: dataDir, Lineage: lineage, Shim: shim})
+	defer r.Close()
+	if _, err := r.Create(t.Context(), b.launch("app-web-a1b2c3")); err == nil || !strings.Contains(err.Error(), "no-such-namespace") {
+		t.Errorf("create: %v, want an error that names the namespace", err)
+	}
+}
+
+// A pod that is deleted is made again, without its agent, and over the same volume.
+func TestPodDeleted(t *testing.T) {
+	b := newBed(t)
+	l := b.launch("app-web-a1b2c3")
+	p := b.create(t, l)
+	if out, err := b.exec(p, "sh", "-c", `echo kept >"$1/file"`, "sh", l.Dir); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	b.cluster.Kubectl(t, "delete", "pod", p.Name+"-0", "-n", b.namespace, "--grace-period=1")
+	until(t, "the agent is dead in a new pod", func() bool {
+		live, _ := b.see(t, p)
+		return live.PlaceUp && live.Liveness == session.Dead
+	})
+	next := b.launch(l.Name)
+	if again, err := b.runtime.Restart(t.Context(), p, next); err != nil || again != p {
+		t.Fatalf("restart: %+v, %v", again, err)
+	}
+	if live, _ := b.see(t, p); live.Liveness != session.Alive || live.Mark != next.Mark {
+		t.Errorf("%s, mark %+v; want alive, %+v", live.Liveness, live.Mark, next.Mark)
+	}
+	if text, err := b.exec(p, "cat", l.Dir+"/file"); err != nil || text != "kept\n" {
+		t.Errorf("the volume has %q, %v", text, err)
+	}
+}
+
+// A set that is scaled to nothing by hand is dead, and a restart scales it again.
+func TestScaledByHand(t *testing.T) {
+	b := newBed(t)
+	p := b.create(t, b.launch("app-web-a1b2c3"))
+	b.cluster.Kubectl(t, "scale", "statefulset", p.Name, "-n", b.namespace, "--replicas=0")
+	until(t, "it is dead, and says why", func() bool {
+		live, _ := b.see(t, p)
+		return !live.PlaceUp && live.Liveness == session.Dead && strings.Contains(live.UnknownReason, "0 replicas")
+	})
+	if _, err := b.runtime.Restart(t.Context(), p, b.launch(p.Name)); err != nil {
+		t.Fatal(err)
+	}
+	if live, _ := b.see(t, p); live.Liveness != session.Alive {
+		t.Errorf("%s", live.Liveness)
+	}
+}
+
+// The agent of a node that is cut off is unknown and not dead: nothing is started beside it,
+// and it is there when the node is back.
+func TestNodeCutOff(t *testing.T) {
+	b := newBed(t)
+	b.with = func(c *session.KubernetesConfig) {
+		// else the cluster marks the pod for removal, which is another test
+		c.Tolerations = []session.Toleration{{Key: "node.kubernetes.io/unreachable", Operator: "Exists"}, {Key: "node.kubernetes.io/not-ready", Operator: "Exists"}}
+	}
+	l := b.launch("app-web-a1b2c3")
+	p := b.create(t, l)
+	node := b.cluster.Kubectl(t, "get", "pod", p.Name+"-0", "-n", b.namespace, "-o", "jsonpath={.spec.nodeName}")
+	b.cluster.Cut(t, node)
+	until(t, "it is unknown", func() bool {
+		live, _ := b.see(t, p)
+		if live.Liveness == session.Dead {
+			t.Fatalf("it is dead: %s", live.UnknownReason)
+		}
+		return live.Liveness == session.Unknown && strings.Contains(live.UnknownReason, node)
+	})
+	if _, err := b.runtime.Restart(t.Context(), p, b.launch(l.Name)); err == nil || !strings.Contains(err.Error(), node) {
+		t.Errorf("restart: %v, want an error that names the node", err)
+	}
+	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err == nil {
+		t.Error("an agent out of reach was stopped")
+	}
+	b.cluster.Heal(t, node)
+	until(t, "it is alive again", func() bool {
+		live, _ := b.see(t, p)
+		return live.Liveness == session.Alive && live.Mark == l.Mark
+	})
+}
+
+// A cluster that does not answer is told within 10 seconds, and a session survives it.
+func TestServerKilled(t *testing.T) {
+	b := newBed(t)
+	l := b.launch("app-web-a1b2c3")
+	p := b.create(t, l)
+	b.cluster.Kill(t, "apiserver")
+	began := time.Now()
+	_, err := b.runtime.Observe(t.Context(), false)
+	var unreachable *kubernetes.UnreachableError
+	if !errors.As(err, &unreachable) || time.Since(began) > 10*time.Second {
+		t.Errorf("after %s: %v, want that it is unreachable", time.Since(began), err)
+	}
+	b.cluster.Start(t, "apiserver")
+	until(t, "it is alive", func() bool {
+		lives, err := b.runtime.Observe(t.Context(), false)
+		return err == nil && len(lives) == 1 && lives[0].Liveness == session.Alive && lives[0].Mark == l.Mark
+	})
+	b.send(t, p, "say here")
+}
+
+// Nothing that the cluster stores has a secret of a session.
+func TestSecretsAreNotStored(t *testing.T) {
+	b := newBed(t)
+	value := "hunter2-" + newRun()
+	l := b.launch("app-web-a1b2c3")
+	l.Secrets = map[string]string{"TOKEN": value}
+	p := b.create(t, l)
+	b.listening(t, p)
+	if !strings.Contains(b.state(t, p, "environ"), "TOKEN="+value) {
+		t.Fatal("the agent does not have the secret")
+	}
+	if strings.Contains(b.visible(t, p), value) {
+		t.Error("the secret can be seen from outside")
+	}
+	err := filepath.WalkDir(b.cluster.Etcd(), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), value) {
+			t.Errorf("etcd stores the secret: %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// repository makes a repository of one commit.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, argv := range [][]string{{"init", "-q", "-b", "main", "."}, {"-c", "user.email=a@example.com", "-c", "user.name=a", "commit", "-q", "--allow-empty", "-m", "first"}} {
+		if out, err := git.Here(dir)(t.Context(), argv...); err != nil {
+			t.Fatalf("git %s: %v: %s", argv, err, out)
+		}
+	}
+	return dir
+}
+
+// A workspace is cloned to the volume before the session has a pod, serves its session, and
+// is told, fetched and removed with and without one.
+func TestWorkspace(t *testing.T) {
+	b := newBed(t)
+	repo := repository(t)
+	l := b.launch("app-web-a1b2c3")
+	l.Spec.Branch, l.Spec.Workspace = "agents/web", session.Workspace{Mode: session.Clone, Repo: repo, Path: l.Dir}
+	rec := session.Record{ID: l.Mark.ID, Address: l.Mark.Address, Spec: l.Spec,
+		Tree: session.WorkspaceState{Path: l.Dir, Mode: session.Clone, Repo: repo, Branch: "agents/web"}}
+	v := git.VolumeOf(b.runtime, rec)
+	if _, err := v.AddClone(t.Context(), repo, "agents/web", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.AddClone(t.Context(), repo, "agents/web", ""); err == nil {
+		t.Error("cloned over a clone")
+	}
+	known, err := b.runtime.Workspaces(t.Context())
+	if err != nil || len(known) != 1 || known[0].Path != l.Dir || known[0].Branch != "agents/web" {
+		t.Errorf("workspaces: %+v, %v", known, err)
+	}
+	p := b.create(t, l)
+	rec.Location = p
+	if co := v.Look(t.Context()); co.Branch != "agents/web" || co.Err != nil {
+		t.Errorf("%+v", co)
+	}
+	if out, err := b.exec(p, "git", "-C", l.Dir, "-c", "user.email=a@example.com", "-c", "user.name=a", "commit", "-q", "--allow-empty", "-m", "work"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := b.exec(p, "git", "-C", l.Dir, "checkout", "-q", "-b", "other"); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	until(t, "the log tells the branch", func() bool {
+		live, _ := b.see(t, p)
+		return live.Checkout != nil && live.Checkout.Branch == "other"
+	})
+	if err := b.runtime.Remove(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	v = git.VolumeOf(b.runtime, rec)
+	if risk, err := v.Risk(t.Context(), repo); err != nil || !risk.Any() {
+		t.Errorf("risk %+v, %v; want the commit", risk, err)
+	}
+	if f, err := v.Fetch(t.Context(), repo, "agents/web", "refs/agentform/web"); err != nil || f.Ahead != 1 {
+		t.Errorf("fetched %+v, %v", f, err)
+	}
+	if risk, err := v.Risk(t.Context(), repo); err != nil || risk.Any() {
+		t.Errorf("risk %+v, %v; want none", risk, err)
+	}
+	if err := b.runtime.RemoveWorkspace(t.Context(), l.Dir); err != nil {
+		t.Fatal(err)
+	}
+	if left := b.cluster.Kubectl(t, "get", "statefulset,pod,pvc", "-n", b.namespace, "-o", "name"); left != "" {
+		t.Errorf("left: %s", left)
+	}
+}

@@ -1,0 +1,342 @@
+package kubernetes
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+const (
+	// containerName is the name of the container of a session's pod.
+	containerName = "session"
+	// volumeName is the name of the volume in a pod's spec.
+	volumeName = "session"
+	// statusPort is the port of the init's status, for the kubelet alone.
+	statusPort = 4190
+	// DefaultUser is the user and group of pods.
+	DefaultUser = "1000:1000"
+	// DefaultStorage is the size of a volume, in bytes.
+	DefaultStorage = 10 << 30
+	// stopReserve is added to the agent's grace before the kubelet kills a container: the
+	// init ends what the agent has left behind.
+	stopReserve = 10
+	// nameLimit is the longest name of a StatefulSet: a pod's label has it with a dash and
+	// a hash of 10 characters in 63.
+	nameLimit = 52
+)
+
+// objectName returns the name of a session as the name of a StatefulSet: at most 52 lower
+// case letters, digits and dashes.
+func objectName(name string) string {
+	slug := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "-"), "-")
+	if slug == name && len(slug) <= nameLimit {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return "s-" + strings.TrimRight(slug[:min(len(slug), nameLimit-9)], "-") + "-" + hex.EncodeToString(sum[:3])
+}
+
+var labelForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
+})
+
+// labelValue returns a text as the value of a label: itself if it is valid, else a digest.
+func labelValue(text string) string {
+	if labelForm().MatchString(text) {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + hex.EncodeToString(sum[:16])
+}
+
+func podName(set string) string { return set + "-0" }
+
+// claimOf returns the name of the claim with a workspace. A session that was moved to
+// another address keeps its workspace, and so its volume.
+func (c Config) claimOf(dir string) string {
+	rel, err := filepath.Rel(c.DataDir, dir)
+	if err != nil {
+		rel = dir
+	}
+	sum := sha256.Sum256([]byte(c.Lineage + "\x00" + filepath.ToSlash(rel)))
+	return "agentform-" + session.Slug(path.Base(path.Dir(filepath.ToSlash(rel)))) + "-" + hex.EncodeToString(sum[:6])
+}
+
+// checkPath returns why a workspace cannot be on the volume.
+func (c Config) checkPath(dir string) error {
+	rel, err := filepath.Rel(c.DataDir, dir)
+	switch {
+	case err != nil || !filepath.IsLocal(rel) || rel == ".":
+		return fmt.Errorf("kubernetes: the workspace %s is not below %s: it is on a volume, which is mounted there; omit path", dir, c.DataDir)
+	case strings.Contains(c.DataDir, ":"):
+		return fmt.Errorf("kubernetes: the data directory %s has a colon, which the path of a volume in a pod cannot have: set data_dir", c.DataDir)
+	}
+	return nil
+}
+
+// claim returns the claim of a workspace.
+func (c Config) claim(m session.Mark, s session.Spec, dir, branch string) *unstructured.Unstructured {
+	k := settings(s)
+	labels, annotations := object{}, object{annotationAddress: string(m.Address), annotationPath: dir, annotationBranch: branch}
+	for name, value := range identity(m) {
+		labels[name] = value
+	}
+	storage := object{
+		"accessModes": []any{"ReadWriteOncePod"},
+		"resources":   object{"requests": object{"storage": strconv.FormatInt(cmp.Or(k.Storage.Size, DefaultStorage), 10)}},
+	}
+	if k.Storage.Class != "" {
+		storage["storageClassName"] = k.Storage.Class
+	}
+	return &unstructured.Unstructured{Object: object{
+		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+		"metadata": object{"name": c.claimOf(dir), "labels": labels, "annotations": annotations}, "spec": storage,
+	}}
+}
+
+type object = map[string]any
+
+// settings returns the block of the session's runtime.
+func settings(s session.Spec) session.KubernetesConfig {
+	if s.Runtime.Kubernetes == nil {
+		return session.KubernetesConfig{}
+	}
+	return *s.Runtime.Kubernetes
+}
+
+// identity returns the labels by which a session's objects are found.
+func identity(m session.Mark) map[string]string {
+	return map[string]string{
+		labelProject: labelValue(m.Project), labelID: labelValue(m.ID), "app.kubernetes.io/managed-by": "agentform",
+	}
+}
+
+// setOf returns the StatefulSet of a session with a claim.
+func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured, error) {
+	text, err := k.text()
+	if err != nil {
+		return nil, err
+	}
+	c := settings(l.Spec)
+	spec, err := podSpec(c, k.Root, claim)
+	if err != nil {
+		return nil, err
+	}
+	grace := int64(math.Ceil(l.Stop.Grace.D().Seconds())) + stopReserve
+	spec["terminationGracePeriodSeconds"] = grace
+	main := spec["containers"].([]any)[0].(object)
+	main["command"] = []any{"sh", "-c", waitForProgram, "sh", k.Program, shim.PodMode, shim.InitFolder, strconv.Itoa(statusPort)}
+	main["ports"] = []any{object{"name": "status", "containerPort": int64(statusPort)}}
+	main["startupProbe"] = probe("/started", 1<<20) // the program may come late over a slow line
+	main["readinessProbe"] = probe("/alive", 1)
+	labels := map[string]string{}
+	maps.Copy(labels, c.Labels)
+	maps.Copy(labels, identity(l.Mark))
+	labels[labelVolume] = labelValue(claim)
+	of := func(a map[string]string) object {
+		all := object{}
+		for k, v := range a {
+			all[k] = v
+		}
+		return all
+	}
+	annotations := map[string]string{}
+	maps.Copy(annotations, c.Annotations)
+	annotations[annotationAddress], annotations[annotationHash] = string(l.Mark.Address), l.Mark.Hash
+	own := of(annotations)
+	own[annotationRecord] = text
+	return &unstructured.Unstructured{Object: object{
+		"apiVersion": "apps/v1", "kind": "StatefulSet",
+		"metadata": object{"name": objectName(l.Name), "labels": of(labels), "annotations": own},
+		"spec": object{
+			"replicas": int64(1), "serviceName": objectName(l.Name), "podManagementPolicy": "Parallel", "revisionHistoryLimit": int64(1),
+			"selector": object{"matchLabels": of(identity(l.Mark))},
+			"template": object{"metadata": object{"labels": of(labels), "annotations": of(annotations)}, "spec": spec},
+		},
+	}}, nil
+}
+
+// waitForProgram becomes the program that is its first argument as soon as that is there.
+const waitForProgram = `trap 'exit 0' TERM INT; until [ -x "$1" ]; do sleep 0.1 || sleep 1; done; exec "$@"`
+
+func probe(path string, failures int64) object {
+	return object{
+		"httpGet":       object{"path": path, "port": int64(statusPort)},
+		"periodSeconds": int64(1), "timeoutSeconds": int64(3), "failureThreshold": failures,
+	}
+}
+
+// podSpec returns the pod of a session with its volume at root, which fits Kubernetes' restricted Pod Security Standard.
+func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
+	user, group, ok := strings.Cut(cmp.Or(c.User, DefaultUser), ":")
+	if !ok {
+		group = user
+	}
+	uid, err := strconv.ParseInt(user, 10, 64)
+	gid, err2 := strconv.ParseInt(group, 10, 64)
+	if err != nil || err2 != nil {
+		return nil, fmt.Errorf("kubernetes: invalid user %q", c.User)
+	}
+	mounts := []any{
+		object{"name": volumeName, "mountPath": root},
+		object{"name": "run", "mountPath": shim.InitFolder},
+		object{"name": "tmp", "mountPath": "/tmp"},
+	}
+	volumes := []any{
+		object{"name": volumeName, "persistentVolumeClaim": object{"claimName": claim}},
+		object{"name": "run", "emptyDir": object{"medium": "Memory", "sizeLimit": "16Mi"}},
+		object{"name": "tmp", "emptyDir": object{}},
+	}
+	for i, v := range c.Volumes {
+		name := fmt.Sprintf("volume-%d", i)
+		source := object{"name": name}
+		switch {
+		case v.Claim != "":
+			source["persistentVolumeClaim"] = object{"claimName": v.Claim, "readOnly": v.ReadOnly}
+		case v.Secret != "":
+			source["secret"] = object{"secretName": v.Secret, "defaultMode": int64(0o440)}
+		default:
+			source["configMap"] = object{"name": v.ConfigMap}
+		}
+		volumes = append(volumes, source)
+		mounts = append(mounts, object{"name": name, "mountPath": v.Target, "readOnly": v.ReadOnly || v.Claim == ""})
+	}
+	main := object{
+		"name": containerName, "image": c.Image,
+		"env":                      []any{object{"name": "HOME", "value": path.Join(root, "home")}},
+		"volumeMounts":             mounts,
+		"terminationMessagePolicy": "FallbackToLogsOnError",
+		"securityContext": object{
+			"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": c.ReadOnly,
+			"capabilities": object{"drop": []any{"ALL"}},
+		},
+	}
+	if r := resources(c); len(r) > 0 {
+		main["resources"] = r
+	}
+	spec := object{
+		"automountServiceAccountToken": false, "enableServiceLinks": false,
+		"securityContext": object{
+			"runAsNonRoot": true, "runAsUser": uid, "runAsGroup": gid, "fsGroup": gid,
+			"fsGroupChangePolicy": "OnRootMismatch", "seccompProfile": object{"type": "RuntimeDefault"},
+		},
+		// The shim is a program for this machine's kind of processor.
+		"nodeSelector": nodeSelector(c),
+		"containers":   []any{main}, "volumes": volumes,
+	}
+	for name, value := range map[string]string{"runtimeClassName": c.RuntimeClass, "serviceAccountName": c.ServiceAccount} {
+		if value != "" {
+			spec[name] = value
+		}
+	}
+	if len(c.ImagePullSecrets) > 0 {
+		var all []any
+		for _, name := range c.ImagePullSecrets {
+			all = append(all, object{"name": name})
+		}
+		spec["imagePullSecrets"] = all
+	}
+	if len(c.Tolerations) > 0 {
+		var all []any
+		for _, t := range c.Tolerations {
+			one := object{}
+			for key, value := range map[string]string{"key": t.Key, "operator": t.Operator, "value": t.Value, "effect": t.Effect} {
+				if value != "" {
+					one[key] = value
+				}
+			}
+			all = append(all, one)
+		}
+		spec["tolerations"] = all
+	}
+	if c.Affinity != "" {
+		var affinity object
+		if err := json.Unmarshal([]byte(c.Affinity), &affinity); err != nil {
+			return nil, fmt.Errorf("kubernetes: affinity: %w", err)
+		}
+		spec["affinity"] = affinity
+	}
+	return spec, nil
+}
+
+// nodeSelector adds to the manifest's that a node has to run the programs of this machine.
+func nodeSelector(c session.KubernetesConfig) object {
+	all := object{"kubernetes.io/os": "linux", "kubernetes.io/arch": arch}
+	for k, v := range c.NodeSelector {
+		all[k] = v
+	}
+	return all
+}
+
+// resources returns a container's requests and limits: both are cpus and memory unless
+// the block resources says otherwise.
+func resources(c session.KubernetesConfig) object {
+	usual := map[string]string{}
+	if c.CPUs > 0 {
+		usual["cpu"] = strconv.FormatInt(int64(math.Round(c.CPUs*1000)), 10) + "m"
+	}
+	if c.Memory > 0 {
+		usual["memory"] = strconv.FormatInt(c.Memory, 10)
+	}
+	all := object{}
+	for name, given := range map[string]map[string]string{"requests": c.Resources.Requests, "limits": c.Resources.Limits} {
+		values := object{}
+		for k, v := range usual {
+			values[k] = v
+		}
+		for k, v := range given {
+			values[k] = v
+		}
+		if len(values) > 0 {
+			all[name] = values
+		}
+	}
+	return all
+}
+
+// policyOf returns the network policy of a session, which is removed with its set; nil:
+// the session has none.
+func policyOf(m session.Mark, set, uid, network string) *unstructured.Unstructured {
+	if network != session.NetworkNone && network != session.NetworkRestricted {
+		return nil
+	}
+	selector := object{}
+	for k, v := range identity(m) {
+		selector[k] = v
+	}
+	spec := object{"podSelector": object{"matchLabels": selector}, "policyTypes": []any{"Ingress", "Egress"}}
+	if network == session.NetworkRestricted {
+		dns := []any{object{"protocol": "UDP", "port": int64(53)}, object{"protocol": "TCP", "port": int64(53)}}
+		public := []any{
+			object{"ipBlock": object{"cidr": "0.0.0.0/0", "except": []any{"10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"}}},
+			object{"ipBlock": object{"cidr": "::/0", "except": []any{"::1/128", "fc00::/7", "fe80::/10"}}},
+		}
+		spec["egress"] = []any{object{"ports": dns}, object{"to": public}}
+	}
+	labels := object{}
+	for k, v := range identity(m) {
+		labels[k] = v
+	}
+	return &unstructured.Unstructured{Object: object{
+		"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+		"metadata": object{"name": set, "labels": labels, "ownerReferences": []any{
+			object{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": set, "uid": uid},
+		}},
+		"spec": spec,
+	}}
+}

@@ -1,0 +1,302 @@
+package kubernetes
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/reported"
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/tmuxwire"
+	"github.com/agentform/agentform/session"
+)
+
+// settling is how long a run may be begun without a trace in the pod's log: whoever begins
+// it waits for the pod and copies the program first.
+const settling = 2 * time.Minute
+
+// Observe lists the StatefulSets and pods of the namespace, two requests at the same time.
+// A foreign StatefulSet can have a name that is wanted. The
+// ends of logs tell how runs ended and on which branch a workspace is. Commands are executed
+// for screens, and in pods whose log and conditions differ.
+func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
+	c, err := r.cluster()
+	if err != nil {
+		return nil, err
+	}
+	var sets []statefulSet
+	byName := map[string]*pod{}
+	var errSets, errPods error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		errSets = c.list(ctx, statefulSets, metav1.ListOptions{}, func(o map[string]any) error {
+			var s statefulSet
+			err := decode(o, &s)
+			sets = append(sets, s)
+			return err
+		})
+	})
+	wg.Go(func() {
+		errPods = c.list(ctx, pods, metav1.ListOptions{LabelSelector: r.config.selector()}, func(o map[string]any) error {
+			p := &pod{}
+			err := decode(o, p)
+			byName[p.Metadata.Name] = p
+			return err
+		})
+	})
+	wg.Wait()
+	if err := cmp.Or(errSets, errPods); err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	lives := make([]session.Live, len(sets))
+	now := time.Now()
+	for i := range sets {
+		t := target{runtime: r, cluster: c, set: sets[i], pod: podName(sets[i].Metadata.Name)}
+		l := &lives[i]
+		k, readable := sets[i].record()
+		t.record = k
+		*l = session.Live{Location: t.location(), Mark: markOf(sets[i], k, readable == nil, r.config.Lineage), Liveness: session.Unknown}
+		l.Foreign = l.Mark.ID == "" || r.config.Lineage != "" && l.Mark.Project != r.config.Lineage
+		if l.Foreign {
+			continue
+		}
+		l.Spec = k.Spec
+		p := byName[t.pod]
+		ask := judge(l, &sets[i], k, p, now)
+		if l.PlaceUp && p != nil && p.running() && !p.isolated() {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+				defer cancel()
+				select {
+				case r.reads <- struct{}{}:
+					defer func() { <-r.reads }()
+				case <-ctx.Done():
+					return
+				}
+				if ask = t.readLog(ctx, l, p, ask); ask || screens {
+					t.inspect(ctx, l, p, screens)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	slices.SortFunc(lives, func(a, b session.Live) int { return strings.Compare(a.Location.Name, b.Location.Name) })
+	return lives, nil
+}
+
+// markOf returns whose a set is: by its record, or by its labels if that cannot be read.
+func markOf(s statefulSet, k record, readable bool, lineage string) session.Mark {
+	labels := s.Metadata.Labels
+	if labels[labelID] == "" {
+		return session.Mark{}
+	}
+	m := k.Mark
+	if !readable || labelValue(m.ID) != labels[labelID] || labelValue(m.Project) != labels[labelProject] {
+		m = session.Mark{Project: labels[labelProject], ID: labels[labelID], Address: session.Address(s.Metadata.Annotations[annotationAddress]),
+			Hash: s.Metadata.Annotations[annotationHash]}
+		if m.Project == labelValue(lineage) {
+			m.Project = lineage
+		}
+	}
+	return m
+}
+
+// judge fills in what the record and the pod's conditions say of a session, and reports
+// whether that is not enough, so that the init has to be asked.
+func judge(l *session.Live, s *statefulSet, k record, p *pod, now time.Time) (ask bool) {
+	l.Started = k.Begun
+	l.Size = [2]int{200, 50} // until a client attaches; a screen tells it
+	l.Exit = k.Exit
+	l.PlaceUp = true // also where nothing is known of it
+	dead := func(up bool, reason string) {
+		l.PlaceUp, l.Liveness, l.UnknownReason = up, session.Dead, reason
+	}
+	switch {
+	case s.Metadata.Deleted != nil:
+		l.UnknownReason = "its StatefulSet is being removed"
+		return false
+	case p == nil && s.stopped():
+		dead(false, "its StatefulSet is scaled to 0 replicas")
+		return false
+	case p == nil:
+		dead(false, "its pod does not exist")
+		return false
+	case p.isolated(), p.Metadata.Deleted != nil:
+		l.UnknownReason = unreachable(*p)
+		return false
+	}
+	c := p.container()
+	if c.State.Running == nil {
+		why, _ := p.waits()
+		why = shim.OneLine(why, 300)
+		if fresh(k, now) && l.Exit == nil {
+			l.UnknownReason = strings.TrimSuffix("its pod is being started: "+why, ": ")
+			return false
+		}
+		dead(false, strings.TrimSuffix("its pod does not run: "+why, ": "))
+		return false
+	}
+	switch {
+	case l.Exit != nil:
+		dead(true, "")
+	case c.Ready:
+		l.Liveness = session.Alive
+		l.InputOff, l.Frozen = k.Paused != "", k.Paused == session.Freeze
+	default: // its agent has ended, or the kubelet has not asked for it yet
+		l.UnknownReason = ended(c)
+		return true
+	}
+	return false
+}
+
+// fresh reports whether a run was begun a short time ago. The clock of whoever began it may differ
+// from this one's.
+func fresh(k record, now time.Time) bool {
+	age := now.Sub(k.Begun)
+	return age < settling && age > -settling
+}
+
+// ended returns how the container ended before this one, if it did.
+func ended(c container) string {
+	if t := c.Last.Terminated; t != nil && c.Starts > 0 {
+		if t.Reason == "OOMKilled" {
+			return "the pod's container was killed: out of memory"
+		}
+		return fmt.Sprintf("the pod's container was started again after it had ended: %s, exit status %d", t.Reason, t.Code)
+	}
+	return ""
+}
+
+// unreachable returns why nothing is known of a pod.
+func unreachable(p pod) string {
+	if p.Metadata.Deleted != nil {
+		return fmt.Sprintf("its pod is being removed, and node %s has not confirmed it", cmp.Or(p.Spec.Node, "?"))
+	}
+	return fmt.Sprintf("its node %s does not report: the agent may run there", cmp.Or(p.Spec.Node, "?"))
+}
+
+// inspect asks the init of a pod.
+func (t target) inspect(ctx context.Context, l *session.Live, p *pod, screens bool) {
+	in, err := t.look(ctx, screens)
+	if err != nil {
+		if l.Liveness != session.Dead {
+			l.Liveness, l.UnknownReason = session.Unknown, fmt.Sprintf("its pod on node %s does not answer: %v", cmp.Or(p.Spec.Node, "?"), err)
+		}
+		return
+	}
+	if l.Exit == nil {
+		l.Liveness, l.Exit, l.UnknownReason = reported.Liveness(in, fresh(t.record, time.Now()))
+	}
+	l.BootID = in.BootID
+	if !in.StartedAt.IsZero() {
+		l.Started = in.StartedAt
+	}
+	alive := l.Liveness == session.Alive
+	if shown, err := tmuxwire.ParsePane(in.Row); err == nil {
+		l.InputOff, l.Size, l.MovedAt, l.Title = shown.InputOff && alive, shown.Size, shown.ActiveAt, shown.Title
+		if l.Attached = shown.Attached; in.Watching {
+			l.Attached = max(0, shown.Attached-1)
+		}
+		if screens {
+			l.Show(tmuxwire.Trim(in.Screen))
+		}
+	}
+	l.InputOff = l.InputOff || t.record.Paused != "" && alive
+	l.Frozen = t.record.Paused == session.Freeze && alive
+	if in.Frozen && alive && !l.Frozen {
+		l.Frozen, l.Suspended = true, true
+	}
+}
+
+// readLog fills in the workspace's branch as the init of a pod printed it, and, if that is
+// asked, whether the session's agent is dead and how it ended. It reports whether that is
+// still to be asked.
+func (t target) readLog(ctx context.Context, l *session.Live, p *pod, ask bool) bool {
+	run := t.record.Mark.Run
+	dir, branch := "", ""
+	if s := t.record.Spec; s != nil {
+		dir, branch = s.Workspace.Path, s.Branch
+	}
+	if known, ok := t.runtime.exits.Load(run); ok && ask {
+		l.Liveness, l.Exit, ask = session.Dead, known.(*session.Exit), false
+	}
+	if !ask && branch == "" {
+		return false
+	}
+	text, err := t.cluster.log(ctx, p.Metadata.Name, false)
+	now := told(text, run)
+	if now.head != "" {
+		l.Checkout = checkout(dir, now.head)
+	}
+	if !ask || err != nil {
+		return ask
+	}
+	if !now.started && p.container().Starts > 0 {
+		if before, err := t.cluster.log(ctx, p.Metadata.Name, true); err == nil {
+			if now = told(before, run); now.started && now.exit == nil {
+				now.exit = &session.Exit{Cause: rundir.CauseHangup, Detail: ended(p.container())} // with its container
+			}
+		}
+	}
+	switch {
+	case now.exit != nil:
+		l.Liveness, l.Exit = session.Dead, now.exit
+		t.runtime.exits.Store(run, now.exit) // it does not change
+		return false
+	case !now.started && !fresh(t.record, time.Now()):
+		l.Liveness = session.Dead
+		l.UnknownReason = cmp.Or(l.UnknownReason, "its pod was made again, and no agent was started in it")
+		return false
+	}
+	return true
+}
+
+// checkout returns the clone at a path whose HEAD has that text.
+func checkout(dir, head string) *session.Checkout {
+	co := &session.Checkout{Path: dir, Exists: true, Git: true, GitDir: path.Join(dir, ".git"), Repo: path.Join(dir, ".git"), Head: head}
+	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
+		co.Branch, co.Head = branch, ""
+	}
+	return co
+}
+
+// printed is what an init printed of a run.
+type printed struct {
+	started bool
+	exit    *session.Exit
+	head    string
+}
+
+// told returns what an init printed of a run. Whoever runs in the container can print there,
+// too: it is a claim.
+func told(log, run string) (p printed) {
+	lines := bufio.NewScanner(strings.NewReader(log))
+	lines.Buffer(nil, logLimit)
+	for lines.Scan() {
+		var o shim.Occurrence
+		if json.Unmarshal(lines.Bytes(), &o) != nil || o.Run != run {
+			continue
+		}
+		p.started = true
+		switch {
+		case o.Event == shim.Head:
+			p.head = shim.OneLine(o.Head, 300)
+		case o.Event != shim.Exited:
+		case o.Exit != nil && rundir.KnownCause(o.Exit.Cause):
+			p.exit = reported.Exit(o.Exit)
+		default:
+			p.exit = &session.Exit{Cause: rundir.CauseSelf, Signal: "SIGKILL", At: o.At, Detail: "the agent and its shim were killed"}
+		}
+	}
+	return p
+}

@@ -1,0 +1,318 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/tmuxwire"
+	"github.com/agentform/agentform/session"
+)
+
+// Config says whose sessions a Runtime manages and in which cluster.
+type Config struct {
+	Kubeconfig string   // a file; empty: kubectl's rules
+	Context    string   // of the kubeconfig; empty: its current one
+	Namespace  string   // empty: the context's
+	DataDir    string   // of the project: pods see their volume there
+	Lineage    string   // Mark.Project of managed sessions; empty: every session with a mark
+	Shim       string   // the shim's program, of install.Install, below DataDir; empty: nothing can be started
+	Exec       []string // the command that has ExecMain, for the methods Attach and Exec
+}
+
+// Runtime is a session.Runtime that keeps sessions in pods. It connects to the cluster when
+// it is first used.
+type Runtime struct {
+	*volumes
+	slots chan struct{} // of commands in pods
+	shim  func() (program, error)
+	turns input.Turns
+	exits sync.Map      // *session.Exit by run, of runs that ended by themselves
+	reads chan struct{} // of logs
+}
+
+var (
+	_ session.Runtime       = (*Runtime)(nil)
+	_ session.Executor      = (*Runtime)(nil)
+	_ session.Prober        = (*Runtime)(nil)
+	_ session.TimeoutSetter = (*Runtime)(nil)
+	_ session.EventSource   = (*Runtime)(nil)
+	_ session.Container     = (*Runtime)(nil)
+
+	_ session.WorkspaceHolder = (*Runtime)(nil)
+)
+
+// New returns a runtime.
+func New(c Config) *Runtime {
+	return &Runtime{volumes: &volumes{config: c, cluster: lazily(c)}, slots: make(chan struct{}, parallelExecs), reads: make(chan struct{}, parallelReads),
+		shim: sync.OnceValues(func() (program, error) { return readProgram(c) })}
+}
+
+// arch is the kind of processor that the shim's program is for.
+const arch = runtime.GOARCH
+
+// Traits returns those of pods.
+func (r *Runtime) Traits() session.Traits { return session.TraitsOf("kubernetes") }
+
+// Close removes the pods that only commands were run in, and closes the connections to the
+// cluster.
+func (r *Runtime) Close() {
+	if c, err := r.cluster(); err == nil {
+		r.helpers.close(c)
+		c.http.CloseIdleConnections()
+	}
+}
+
+// pane is the agent's pane: each run has a tmux server of its own, and this is the
+// server's first pane.
+const pane = "%0"
+
+// target is a managed session and its pod.
+type target struct {
+	runtime *Runtime
+	cluster *cluster
+	set     statefulSet
+	record  record
+	pod     string
+}
+
+// target returns the session of a place. The error is session.ErrGone if there is none.
+func (r *Runtime) target(ctx context.Context, p session.Location) (target, error) {
+	c, err := r.cluster()
+	if err != nil {
+		return target{}, err
+	}
+	t := target{runtime: r, cluster: c, pod: podName(p.Name)}
+	err = c.get(ctx, statefulSets, p.Name, &t.set)
+	switch labels := t.set.Metadata.Labels; {
+	case apierrors.IsNotFound(err), err == nil && t.set.Metadata.Deleted != nil:
+		return t, session.ErrGone
+	case err != nil:
+		return t, err
+	case labels[labelID] == "":
+		return t, fmt.Errorf("StatefulSet %s is not managed by agentform", p.Name)
+	case r.config.Lineage != "" && labels[labelProject] != labelValue(r.config.Lineage):
+		return t, fmt.Errorf("StatefulSet %s belongs to another project", p.Name)
+	}
+	if t.record, err = t.set.record(); err != nil {
+		return t, fmt.Errorf("StatefulSet %s: annotation %s: %w", p.Name, annotationRecord, err)
+	}
+	return t, nil
+}
+
+// live returns the session of a place if its pod runs.
+func (r *Runtime) live(ctx context.Context, p session.Location) (target, error) {
+	t, err := r.target(ctx, p)
+	if err == nil && t.set.stopped() {
+		err = fmt.Errorf("its StatefulSet is scaled to 0: its pod %w", session.ErrGone)
+	}
+	return t, err
+}
+
+// holding returns the session of a place, which must hold the run.
+func (r *Runtime) holding(ctx context.Context, p session.Location, run string) (target, error) {
+	t, err := r.live(ctx, p)
+	if err == nil && t.record.Mark.Run != run {
+		err = fmt.Errorf("it has run %s, not %s", t.record.Mark.Run, run)
+	}
+	return t, err
+}
+
+// save records what a session is, if nobody else did since the target was read.
+func (t *target) save(ctx context.Context, k record) error {
+	text, err := k.text()
+	if err != nil {
+		return err
+	}
+	err = t.cluster.patch(ctx, statefulSets, t.set.Metadata.Name, object{"metadata": object{
+		"resourceVersion": t.set.Metadata.ResourceVersion, "annotations": object{annotationRecord: text}}}, &t.set)
+	if err == nil {
+		t.record = k
+	}
+	return err
+}
+
+// update changes the record of a session, again and again if others change the set at the
+// same time, such as the controller its status.
+func (t *target) update(ctx context.Context, change func(*record) error) error {
+	for {
+		k := t.record
+		if err := change(&k); err != nil {
+			return err
+		}
+		err := t.save(ctx, k)
+		if !apierrors.IsConflict(err) {
+			return err
+		}
+		if err := t.cluster.get(ctx, statefulSets, t.set.Metadata.Name, &t.set); err != nil {
+			return err
+		}
+		if t.record, err = t.set.record(); err != nil {
+			return err
+		}
+	}
+}
+
+// look asks the init how the recorded run stands, and copies what its shim and hooks wrote
+// to this machine, if the run has a directory here.
+func (t target) look(ctx context.Context, screen bool) (shim.ContainerRun, error) {
+	run := t.record.Mark.Run
+	q := shim.InitRequest{Op: shim.OpInspect, Run: run, RunDir: t.runDir(run), Target: pane, Format: tmuxwire.PaneFormat, Screen: screen}
+	mirror := filepath.Join(t.runtime.config.DataDir, "runs", run)
+	if info, err := os.Lstat(mirror); err == nil && info.IsDir() && proc.ValidRun(run) {
+		q.Files, q.Signals = true, rundir.SignalsSize(mirror)
+	}
+	r, err := t.ask(ctx, q, execTimeout)
+	if err == nil && q.Files && r.Files != nil {
+		err = rundir.WriteFiles(mirror, *r.Files)
+	}
+	if err == nil && r.Seen == nil {
+		err = errors.New("kubernetes: the init's answer is incomplete")
+	}
+	if err != nil {
+		return shim.ContainerRun{}, err
+	}
+	return *r.Seen, nil
+}
+
+// tmux runs tmux commands in the pod. The error is session.ErrGone if the session or its
+// server does not exist.
+func (t target) tmux(ctx context.Context, stdin string, cmds ...tmuxwire.Command) (string, error) {
+	r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpTmux, Args: tmuxwire.Args(cmds...), Stdin: stdin}, execTimeout)
+	if err == nil && r.Tmux == nil {
+		err = errors.New("kubernetes: the init's answer is incomplete")
+	}
+	if err != nil {
+		return "", err
+	}
+	if r.Tmux.Code == 0 {
+		return r.Tmux.Stdout, nil
+	}
+	if reason := tmuxwire.Reason(r.Tmux.Stderr); errors.Is(reason, tmuxwire.ErrNoSession) || errors.Is(reason, tmuxwire.ErrNoServer) {
+		return "", fmt.Errorf("tmux in the pod: %.200s: the session %w", r.Tmux.Stderr, session.ErrGone)
+	}
+	return "", fmt.Errorf("tmux %s in the pod: %.200s", cmds[0][0], r.Tmux.Stderr)
+}
+
+// toShim sends a request to the shim of a run. The error is session.ErrUnprobeable if it
+// does not answer.
+func (t target) toShim(ctx context.Context, run string, q shim.Request, limit time.Duration) (shim.Reply, error) {
+	r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpShim, Run: run, RunDir: t.runDir(run), Request: &q}, limit)
+	var refusal *shim.Error
+	switch {
+	case errors.As(err, &refusal), errors.Is(err, session.ErrGone):
+		return shim.Reply{}, fmt.Errorf("%w: %w", session.ErrUnprobeable, err)
+	case err != nil:
+		return shim.Reply{}, err
+	case r.Shim == nil:
+		return shim.Reply{}, errors.New("kubernetes: the init's answer is incomplete")
+	case r.Shim.Error != nil:
+		return *r.Shim, fmt.Errorf("%w: %w", session.ErrUnprobeable, r.Shim.Error)
+	}
+	return *r.Shim, nil
+}
+
+// runDir returns the directory of a run, as the pod sees it.
+func (t target) runDir(run string) string { return path.Join(t.record.Root, "runs", run) }
+
+// Attach returns the command that attaches a terminal to the session. Every image with tmux
+// has the terminfo of its TERM.
+func (r *Runtime) Attach(p session.Location) []string {
+	return slices.Concat(r.execCommand(p.Name, true), []string{"env", "TERM=xterm-256color"}, tmuxwire.Attach("tmux", shim.TmuxSocket, tmuxwire.Session(p.Name)))
+}
+
+// Exec returns the command that runs another one in the session's pod.
+func (r *Runtime) Exec(p session.Location, c session.Command) []string {
+	argv := r.execCommand(p.Name, c.Terminal)
+	env := []string{"env"}
+	for _, name := range c.Env {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return slices.Concat(argv, []string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", cmp.Or(c.Dir, "/")}, env, c.Argv)
+}
+
+func (r *Runtime) execCommand(name string, terminal bool) []string {
+	argv := slices.Clone(r.config.Exec)
+	for _, flag := range [][2]string{{"--kubeconfig", r.config.Kubeconfig}, {"--context", r.config.Context}, {"--namespace", r.config.Namespace}} {
+		if flag[1] != "" {
+			argv = append(argv, flag[0]+"="+flag[1])
+		}
+	}
+	if terminal {
+		argv = append(argv, "--tty")
+	}
+	return append(argv, podName(name), "--")
+}
+
+// annotate adds to an error what was attempted on which session.
+func annotate(err *error, what, name string) {
+	if *err != nil {
+		*err = fmt.Errorf("%s session %q: %w", what, name, *err)
+	}
+}
+
+// cleanupTimeout bounds work that has to be done even if the caller's context ended.
+const cleanupTimeout = 60 * time.Second
+
+// detached returns a context for such work.
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// Events calls happened whenever a pod of the project changes, until ctx ends or an error
+// ends the reports.
+func (r *Runtime) Events(ctx context.Context, happened func()) error {
+	c, err := r.cluster()
+	if err != nil {
+		return err
+	}
+	w, err := c.of(pods).Watch(ctx, metav1.ListOptions{LabelSelector: r.config.selector()})
+	if err != nil {
+		return c.explain(err)
+	}
+	defer w.Stop()
+	for e := range w.ResultChan() {
+		if e.Type == "ERROR" {
+			return fmt.Errorf("kubernetes: watch pods: %w", apierrors.FromObject(e.Object))
+		}
+		happened()
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return errors.New("kubernetes: watch pods: the API server closed the connection")
+}
+
+// selector selects the pods of the project.
+func (c Config) selector() string {
+	if c.Lineage == "" {
+		return labelProject
+	}
+	return labelProject + "=" + labelValue(c.Lineage)
+}

@@ -1,0 +1,178 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// The labels of a session's objects. The address is an annotation: labels have no room for
+// it.
+const (
+	labelProject      = "agentform.project"
+	labelID           = "agentform.id"
+	labelOneOff       = "agentform.once"   // a command, not a session
+	labelVolume       = "agentform.volume" // of pods: their claim
+	annotationPath    = "agentform.path"   // of a claim: the workspace
+	annotationBranch  = "agentform.branch" // that the workspace was made for
+	annotationAddress = "agentform.address"
+	annotationHash    = "agentform.hash"   // the first run's
+	annotationRecord  = "agentform.record" // of the StatefulSet: a record
+)
+
+// record is what is known of a session, in an annotation of its StatefulSet.
+type record struct {
+	Mark    session.Mark  `json:"mark"` // of the last run
+	Spec    *session.Spec `json:"spec,omitempty"`
+	Root    string        `json:"root"`            // where the pod has the volume: the data directory of whoever made it
+	Program string        `json:"program"`         // the init's, on the volume
+	Begun   time.Time     `json:"begun"`           // when the run was about to be started
+	Exit    *session.Exit `json:"exit,omitempty"`  // of a run that was stopped
+	Paused  string        `json:"pause,omitempty"` // the mode
+}
+
+func (k record) text() (string, error) {
+	b, err := json.Marshal(k)
+	return string(b), err
+}
+
+// metadata is what is read of an object's metadata.
+type metadata struct {
+	Name            string            `json:"name"`
+	UID             string            `json:"uid"`
+	ResourceVersion string            `json:"resourceVersion"`
+	Labels          map[string]string `json:"labels"`
+	Annotations     map[string]string `json:"annotations"`
+	Created         time.Time         `json:"creationTimestamp"`
+	Deleted         *time.Time        `json:"deletionTimestamp"`
+}
+
+// statefulSet is what is read of a StatefulSet.
+type statefulSet struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
+		Replicas *int `json:"replicas"`
+	} `json:"spec"`
+}
+
+func (s *statefulSet) record() (k record, err error) {
+	err = json.Unmarshal([]byte(s.Metadata.Annotations[annotationRecord]), &k)
+	return k, err
+}
+
+// stopped reports whether someone scaled the set to no replica.
+func (s *statefulSet) stopped() bool { return s.Spec.Replicas != nil && *s.Spec.Replicas == 0 }
+
+// pod is what is read of a pod.
+type pod struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
+		Node string `json:"nodeName"`
+	} `json:"spec"`
+	Status struct {
+		Phase      string      `json:"phase"`
+		Reason     string      `json:"reason"`
+		Message    string      `json:"message"`
+		Conditions []condition `json:"conditions"`
+		Containers []container `json:"containerStatuses"`
+	} `json:"status"`
+}
+
+type condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"` // True, False, Unknown
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// container is the status of a container.
+type container struct {
+	Name    string         `json:"name"`
+	Ready   bool           `json:"ready"`
+	Started *bool          `json:"started"`
+	State   containerState `json:"state"`
+	Last    containerState `json:"lastState"`
+	Starts  int            `json:"restartCount"`
+}
+
+type containerState struct {
+	Running *struct {
+		Since time.Time `json:"startedAt"`
+	} `json:"running"`
+	Waiting *struct {
+		Reason  string `json:"reason"`
+		Message string `json:"message"`
+	} `json:"waiting"`
+	Terminated *struct {
+		Reason  string    `json:"reason"`
+		Code    int       `json:"exitCode"`
+		At      time.Time `json:"finishedAt"`
+		Message string    `json:"message"`
+	} `json:"terminated"`
+}
+
+// container returns the status of the session's container; the zero value before there is
+// one.
+func (p *pod) container() container {
+	for _, c := range p.Status.Containers {
+		if c.Name == containerName {
+			return c
+		}
+	}
+	return container{}
+}
+
+// condition returns a condition; the zero value before there is one.
+func (p *pod) condition(kind string) condition {
+	for _, c := range p.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return condition{}
+}
+
+// running reports whether commands can be executed in the session's container.
+func (p *pod) running() bool { return p.container().State.Running != nil && p.Metadata.Deleted == nil }
+
+// isolated reports whether the node of a pod has not reported for so long that the cluster
+// takes it for lost: it then sets the condition Ready and leaves that of the containers.
+func (p *pod) isolated() bool {
+	return p.condition("Ready").Status != "True" && p.condition("ContainersReady").Status == "True" || p.Status.Reason == "NodeLost"
+}
+
+// hopeless are the reasons of a waiting container that do not end by themselves, or not
+// soon.
+var hopeless = map[string]bool{
+	"ErrImageNeverPull": true, "InvalidImageName": true, "ImageInspectError": true, "ErrImagePull": true, "ImagePullBackOff": true,
+	"CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true, "CrashLoopBackOff": true,
+}
+
+// waits returns why a pod does not run, as the cluster says it, and whether waiting is of
+// no use. The reason is empty if the cluster has none.
+func (p *pod) waits() (reason string, futile bool) {
+	c := p.container()
+	switch scheduled := p.condition("PodScheduled"); {
+	case c.State.Waiting != nil && c.State.Waiting.Reason != "ContainerCreating" && c.State.Waiting.Reason != "PodInitializing":
+		text := c.State.Waiting.Reason
+		if m := c.State.Waiting.Message; m != "" {
+			text += ": " + m
+		}
+		if t := c.Last.Terminated; t != nil && c.State.Waiting.Reason == "CrashLoopBackOff" {
+			text += ": " + strings.TrimSpace(t.Reason+" "+t.Message)
+		}
+		return text, hopeless[c.State.Waiting.Reason]
+	case c.State.Terminated != nil:
+		return strings.TrimSpace(c.State.Terminated.Reason + " " + c.State.Terminated.Message), false
+	case scheduled.Status == "False":
+		return scheduled.Reason + ": " + scheduled.Message, false
+	case p.Status.Reason != "":
+		return strings.TrimSuffix(p.Status.Reason+": "+p.Status.Message, ": "), false
+	}
+	return "", false
+}
+
+// unschedulable reports whether the cluster has no node or no volume for the pod now.
+func (p *pod) unschedulable() bool { return p.condition("PodScheduled").Status == "False" }

@@ -1,0 +1,318 @@
+package kubernetes
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/agentform/agentform/session"
+)
+
+// volumes are the claims of the project's workspaces, and the commands that are run at them.
+type volumes struct {
+	config  Config
+	cluster func() (*cluster, error)
+	helpers helpers
+}
+
+// Workspaces returns the workspaces that the claims of the project hold, as far as the
+// cluster knows without a command: the branch is the one that each was made for.
+func (v *volumes) Workspaces(ctx context.Context) ([]session.Checkout, error) {
+	c, err := v.cluster()
+	if err != nil {
+		return nil, err
+	}
+	var found []session.Checkout
+	err = c.list(ctx, claims, metav1.ListOptions{LabelSelector: v.config.selector()}, func(o map[string]any) error {
+		var claim struct{ Metadata metadata }
+		if err := decode(o, &claim); err != nil {
+			return err
+		}
+		m := claim.Metadata
+		dir := m.Annotations[annotationPath]
+		if dir == "" || m.Deleted != nil || m.Name != v.config.claimOf(dir) {
+			return nil
+		}
+		co := session.Checkout{Path: dir, Exists: true, Branch: m.Annotations[annotationBranch]}
+		if co.Git = co.Branch != ""; co.Git {
+			co.GitDir = filepath.Join(dir, ".git")
+			co.Repo = co.GitDir
+		}
+		found = append(found, co)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
+	return found, nil
+}
+
+// WorkspaceName names the claim with the workspace at that path.
+func (v *volumes) WorkspaceName(dir string) string {
+	name := "claim " + v.config.claimOf(dir)
+	if v.config.Namespace != "" {
+		name += " of namespace " + v.config.Namespace
+	}
+	return name
+}
+
+// RemoveWorkspace removes the claim with a workspace, and with it the volume as its class
+// says. One that is gone is no error.
+func (v *volumes) RemoveWorkspace(ctx context.Context, dir string) error {
+	c, err := v.cluster()
+	if err != nil {
+		return err
+	}
+	claim := v.config.claimOf(dir)
+	if err := v.helpers.end(ctx, c, claim); err != nil {
+		return err
+	}
+	return c.remove(ctx, claims, claim)
+}
+
+// RunIn runs a command where a session's workspace is: in its pod, or, if that does not
+// run, in one that sees the same volume.
+func (v *volumes) RunIn(ctx context.Context, rec session.Record, stdin io.Reader, stdout io.Writer, argv ...string) error {
+	c, err := v.cluster()
+	if err != nil {
+		return err
+	}
+	mark := session.Mark{Project: v.config.Lineage, Address: rec.Address, ID: rec.ID}
+	pod, err := v.podWith(ctx, c, mark, rec.Spec, rec.Tree.Path)
+	if err != nil {
+		return err
+	}
+	said := bounded{limit: 4 << 10}
+	if stdin == nil {
+		stdin = strings.NewReader("")
+	}
+	err = c.exec(ctx, pod, argv, streams{in: stdin, out: stdout, err: &said})
+	if text := strings.TrimSpace(said.String()); err != nil && text != "" {
+		err = fmt.Errorf("%w: %s", err, text)
+	}
+	return err
+}
+
+// Check returns why a session could not be started, as far as the cluster can tell without
+// making anything: the request to make its StatefulSet is tried out.
+func (v *volumes) Check(ctx context.Context, s session.Spec, argv []string) error {
+	c, err := v.cluster()
+	if err != nil {
+		return err
+	}
+	if err := v.config.checkPath(s.Workspace.Path); err != nil {
+		return err
+	}
+	l := session.Launch{Mark: session.Mark{Project: v.config.Lineage, Address: s.Address, ID: "check"}, Name: "agentform-check-" + session.Slug(string(s.Address)), Dir: s.Workspace.Path, Spec: s, Stop: s.Stop}
+	set, err := setOf(l, record{Root: v.config.DataDir, Program: path.Join(v.config.DataDir, "bin/check")}, v.config.claimOf(l.Dir))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_, err = c.of(statefulSets).Create(ctx, set, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "agentform"})
+	return c.explain(err)
+}
+
+// Run runs a command as the session's agent would be run, and returns the end of its
+// output.
+func (v *volumes) Run(ctx context.Context, s session.Spec, dir string, argv, env []string) (string, error) {
+	c, err := v.cluster()
+	if err != nil {
+		return "", err
+	}
+	pod, err := v.podWith(ctx, c, session.Mark{Project: v.config.Lineage, Address: s.Address, ID: string(s.Address)}, s, dir)
+	if err != nil {
+		return "", err
+	}
+	command := append([]string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", cmp.Or(dir, "/"), "env"}, env...)
+	out := ending{limit: session.TailLimit}
+	err = c.exec(ctx, pod, append(command, argv...), streams{in: strings.NewReader(""), out: &out, err: &out})
+	return out.String(), err
+}
+
+// ending keeps the end of what is written to it.
+type ending struct {
+	mu sync.Mutex
+	bytes.Buffer
+	limit int
+}
+
+func (e *ending) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.Buffer.Write(p)
+	if over := e.Len() - e.limit; over > 0 {
+		e.Next(over)
+	}
+	return len(p), nil
+}
+
+// podWith returns the name of a pod that has the volume of a workspace: the session's, or
+// one of its own.
+func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s session.Spec, dir string) (string, error) {
+	if err := v.config.checkPath(dir); err != nil {
+		return "", err
+	}
+	claim := v.config.claimOf(dir)
+	var running, blocked string
+	err := c.list(ctx, pods, metav1.ListOptions{LabelSelector: labelVolume + "=" + labelValue(claim)}, func(o map[string]any) error {
+		var p pod
+		err := decode(o, &p)
+		switch {
+		case err != nil || p.Metadata.Labels[labelOneOff] != "":
+		case p.isolated() || p.Metadata.Deleted != nil:
+			blocked = unreachable(p)
+		case p.running():
+			running = p.Metadata.Name
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case running != "":
+		return running, nil
+	case blocked != "":
+		return "", fmt.Errorf("kubernetes: the volume of the workspace cannot be read: %s", blocked)
+	}
+	if _, err := c.ensureClaim(ctx, v.config.claim(m, s, dir, s.Branch)); err != nil {
+		return "", err
+	}
+	return v.helpers.begin(ctx, v.config, c, m, s, claim)
+}
+
+// helperTime bounds the life of a pod for commands, in seconds: the cluster ends one whose
+// agentform was killed.
+const helperTime = 900
+
+// helpers are pods for commands at volumes that no session's pod has now. One serves
+// several commands.
+type helpers struct {
+	mu   sync.Mutex
+	pods map[string]*helper // by claim
+}
+
+type helper struct {
+	ready chan struct{} // closed when it runs or has failed
+	name  string
+	err   error
+}
+
+// begin returns the pod for commands at a claim.
+func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim string) (string, error) {
+	h.mu.Lock()
+	if h.pods == nil {
+		h.pods = map[string]*helper{}
+	}
+	x := h.pods[claim]
+	if x != nil {
+		h.mu.Unlock()
+		select {
+		case <-x.ready:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		return x.name, x.err
+	}
+	x = &helper{ready: make(chan struct{}), name: claim + "-once"}
+	h.pods[claim] = x
+	h.mu.Unlock()
+	defer close(x.ready)
+	if x.err = x.start(ctx, of, c, m, s, claim); x.err != nil {
+		undo, cancel := detached(ctx)
+		defer cancel()
+		x.err = errors.Join(x.err, c.removeNow(undo, x.name))
+		h.mu.Lock()
+		delete(h.pods, claim)
+		h.mu.Unlock()
+	}
+	return x.name, x.err
+}
+
+func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim string) error {
+	k := settings(s)
+	spec, err := podSpec(k, of.DataDir, claim)
+	if err != nil {
+		return err
+	}
+	spec["restartPolicy"], spec["activeDeadlineSeconds"], spec["terminationGracePeriodSeconds"] = "Never", int64(helperTime), int64(1)
+	main := spec["containers"].([]any)[0].(object)
+	main["command"] = []any{"sh", "-c", `trap 'exit 0' TERM INT; mkdir -p "$HOME"; while :; do sleep 1; done`}
+	labels := object{labelOneOff: "1", labelVolume: labelValue(claim), labelProject: labelValue(m.Project)}
+	o := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": x.name, "labels": labels}, "spec": spec}}
+	var made pod
+	for { // that of an agentform that was killed is in the way
+		err := c.create(ctx, pods, o, &made)
+		if err == nil {
+			break
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+		if err := c.removeNow(ctx, x.name); err != nil {
+			return err
+		}
+	}
+	t := target{cluster: c, pod: x.name}
+	t.set.Metadata.Labels = map[string]string{labelVolume: claim}
+	return t.awaitPod(ctx, k.ScheduleTimeout.D())
+}
+
+// end removes the pod for commands at a claim.
+func (h *helpers) end(ctx context.Context, c *cluster, claim string) error {
+	h.mu.Lock()
+	x := h.pods[claim]
+	delete(h.pods, claim)
+	h.mu.Unlock()
+	if x == nil {
+		return nil
+	}
+	<-x.ready
+	return c.removeNow(ctx, x.name)
+}
+
+// close removes all pods for commands.
+func (h *helpers) close(c *cluster) {
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, x := range h.pods {
+		now := int64(0)
+		_ = c.of(pods).Delete(ctx, x.name, metav1.DeleteOptions{GracePeriodSeconds: &now}) // else its deadline ends it
+	}
+	h.pods = nil
+}
+
+// removeNow removes a pod for commands, whose processes have nothing to finish, and returns
+// when it is gone.
+func (c *cluster) removeNow(ctx context.Context, name string) error {
+	grace := int64(1)
+	err := c.of(pods).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace})
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			return c.explain(err)
+		}
+		if ended := sleep(ctx, wait); ended != nil {
+			return fmt.Errorf("kubernetes: pod %s still exists: %w", name, ended)
+		}
+		var there pod
+		err = c.get(ctx, pods, name, &there)
+	}
+}
