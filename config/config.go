@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/price"
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 )
@@ -66,6 +67,7 @@ type Manifest struct {
 	Outputs  []Output                `json:",omitempty"` // sorted by name
 	Secrets  map[string]SecretSource `json:",omitempty"` // by name; without one: agentform's own environment
 	Notifies []Notify                `json:",omitempty"` // sorted by name
+	Prices   map[string]price.Price  `json:",omitempty"` // by model, of price blocks and price_file
 
 	// Bases are the places where the bases of workspaces are declared.
 	Bases map[session.Address]session.Range `json:"-"`
@@ -181,6 +183,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	m.Runtimes = readRuntimes(l)
 	m.Secrets = readSecrets(l)
 	m.Notifies = readNotifies(l)
+	readPrices(l, m)
 	m.Secrets = withWebhooks(m.Secrets, m.Notifies)
 	all, ok := expandBlocks(l)
 	if !ok {

@@ -182,6 +182,8 @@ func valueNodes(a attribute) []node {
 		return []node{{"enum": []string{"all"}}, listOf(element)}
 	case aTable:
 		return []node{{"type": "object", "additionalProperties": element}}
+	case someVolumes, someTaints:
+		return []node{{"type": "array", "items": node{"type": "object"}}}
 	case someMounts:
 		flag := node{"anyOf": []node{{"type": "boolean"}, template, {"type": "null"}}}
 		return []node{{"type": "array", "items": node{

@@ -151,6 +151,16 @@ func (b *blockBody) number(path string, n, usual float64) {
 	}
 }
 
+func (b *blockBody) size(path string, n, usual int64) {
+	switch mib := int64(1 << 20); {
+	case n == usual:
+	case n%mib == 0:
+		b.add(path, text(fmt.Sprintf("%dMiB", n/mib)))
+	default:
+		b.add(path, text(fmt.Sprintf("%dB", n)))
+	}
+}
+
 func (b *blockBody) flag(path string, v, usual bool) {
 	if v != usual {
 		b.add(path, fmt.Sprint(v))
@@ -279,7 +289,7 @@ func (g *generator) settings(s session.Spec) (blockBody, bool) {
 	}
 	b.table("env", s.Env, nil)
 	b.list("secrets", s.Secrets, nil)
-	if s.Runtime.Kind != "docker" {
+	if !s.Runtime.Traits().OwnHome {
 		b.list(inheritEnv, lessOf(s.InheritEnv, g.m.InheritEnv), nil)
 	}
 	b.text("desired", string(s.Desired), string(session.Running))
@@ -341,7 +351,7 @@ func policies(b *blockBody, s session.Spec, usual Agent) {
 
 func (g *generator) workspace(s session.Spec, b *blockBody) {
 	w, usual := s.Workspace, session.Worktree
-	if s.Runtime.Kind == "docker" {
+	if s.Runtime.Traits().OwnHome {
 		usual = session.Clone
 	}
 	b.text("workspace.mode", w.Mode, usual)
@@ -460,13 +470,7 @@ func (g *generator) runtime(s session.Spec, b *blockBody) bool {
 		x.text("image", d.Image, "")
 		x.text("host", d.Host, "")
 		x.number("cpus", d.CPUs, 0)
-		switch mib := int64(1 << 20); {
-		case d.Memory == 0:
-		case d.Memory%mib == 0:
-			x.add("memory", text(fmt.Sprintf("%dMiB", d.Memory/mib)))
-		default:
-			x.add("memory", text(fmt.Sprintf("%dB", d.Memory)))
-		}
+		x.size("memory", d.Memory, 0)
 		x.number("pids", float64(d.PIDs), 0)
 		x.text("network", d.Network, "")
 		x.text("user", d.User, "")
@@ -481,6 +485,9 @@ func (g *generator) runtime(s session.Spec, b *blockBody) bool {
 			x.add("mounts", hclText(cty.TupleVal(mounts)))
 		}
 		x.flag("read_only", d.ReadOnly, false)
+	}
+	if k := r.Kubernetes; k != nil {
+		x = append(x, kubernetesSettings(*k)...)
 	}
 	writeBlock(&g.declared, fmt.Sprintf("runtime %q %q", r.Kind, r.Name), x)
 	return true

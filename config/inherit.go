@@ -52,7 +52,7 @@ func readInherit(d reader, b *expr.Block, into *[]string) {
 
 // inherited reads inherit_env over the project's. A container gets none.
 func inherited(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
-	if s.Runtime.Kind != "docker" {
+	if !s.Runtime.Traits().OwnHome {
 		s.InheritEnv = slices.Clone(m.InheritEnv)
 	} else if !d.Missing(b, inheritEnv) && b.Attr(inheritEnv) != nil {
 		d.Fail(b.Attr(inheritEnv), "Environment of a container", `A container does not get this machine's environment. Set what the agent needs in env or secrets.`)

@@ -22,7 +22,9 @@ const (
 	aRuntime      kind = "runtime"    // runtime.KIND.NAME, or "tmux"
 	someFields    kind = "attributes" // a list of a session's attributes and blocks, or all
 	someMounts    kind = "mounts"     // a list of { source, target, read_only }
-	aType         kind = "type"       // string, number, list(string), …
+	someVolumes   kind = "volumes"    // a list of { target, claim or secret or config_map, read_only }
+	someTaints    kind = "tolerations"
+	aType         kind = "type" // string, number, list(string), …
 	anything      kind = "any"
 )
 
@@ -131,6 +133,7 @@ func language() map[string]shape {
 				{Name: "sensitive", Kind: aFlag, Default: "false", Doc: "Allows a sensitive value, which is then shown only when requested by name."},
 			},
 		},
+		"price": priceShape(),
 		"check": {
 			labels: named, doc: "Assertions about the manifest. A false one is a warning.",
 			blocks: map[string]shape{"assert": {
@@ -188,6 +191,7 @@ func settingsAttrs() []attribute {
 		{Name: "parallelism", Kind: aWhole, Default: "10", Doc: "Actions at once. From 2, ten that only ask tmux count as one."},
 		{Name: "max_running", Kind: aWhole, DefaultWords: "min(4 × cores, memory / 400 MB)", Doc: "Agents alive at once. The rest are pending (queued), by priority. `start`, `restart` and `resume` of a session that is named are not held."},
 		inheritAttr("", "Variables of your environment that all agents on this machine get: names, with `*` for any characters, or `true`. See [the environment](security.md#the-environment-of-an-agent)."),
+		{Name: "price_file", Kind: aPath, DefaultWords: "list prices", Doc: "A JSON file with [prices of models](usage.md#prices), in place of the list prices. `price` blocks come before it."},
 		{Name: "hub", Kind: aText, Default: `"manual"`, Values: []string{"manual", "auto"}, Doc: "`auto`: an apply starts the hub (`agentform serve --detach`) if none runs; `destroy` leaves it running. `manual`: you start it."},
 	}
 }
@@ -201,7 +205,8 @@ func runtimeShape() shape {
 				doc: "A container for each session that uses it. See [containers](docker.md).",
 				attrs: []attribute{
 					{Name: "image", Kind: aText, Forces: toReplace, Required: true, Doc: "An image with a shell, git, tmux and the agent. It must exist: nothing is pulled."},
-					{Name: "host", Kind: aText, Forces: toReplace, DefaultWords: "the environment's", Doc: "A docker context or a DOCKER_HOST URL."},
+					{Name: "host", Kind: aText, Forces: toReplace, DefaultWords: "the environment's", Doc: "A docker context or a DOCKER_HOST URL. With `ssh://` or `tcp://` the engine is [on another machine](docker.md#engines-on-other-machines)."},
+					{Name: "cert_path", Kind: aPath, Forces: toNothing, DefaultWords: "`DOCKER_CERT_PATH`", Doc: "A directory with `ca.pem`, `cert.pem` and `key.pem`, for a host `tcp://`."},
 					{Name: "cpus", Kind: aNumber, Forces: toReplace, DefaultWords: "no limit", Doc: "Maximum number of processors."},
 					{Name: "memory", Kind: aSize, Forces: toReplace, DefaultWords: "no limit", Doc: "Maximum memory, like `\"4GiB\"`."},
 					{Name: "pids", Kind: aWhole, Forces: toReplace, DefaultWords: "no limit", Doc: "Maximum number of processes."},
@@ -212,6 +217,7 @@ func runtimeShape() shape {
 					{Name: "read_only", Kind: aFlag, Forces: toReplace, Default: "false", Doc: "Makes the container's file system read-only, except /tmp, the workspace and mounts."},
 				},
 			},
+			"kubernetes": kubernetesShape(),
 			"tmux": {
 				doc: "A tmux server of your own, in which the sessions run next to yours.",
 				attrs: []attribute{

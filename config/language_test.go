@@ -65,8 +65,11 @@ var besides = map[string]map[string]string{
 	"check.assert":        {"condition": "true", "error_message": `"no"`},
 	"output":              {"value": "1"},
 	"runtimedocker":       {"image": `"agents:1"`},
+	"runtimekubernetes":   {"image": `"agents:1"`},
 	"runtimetmux":         {"socket": `"own"`},
 
+	"price":                {"input": "1", "output": "1"},
+	"price.long":           {"input": "1", "output": "1", "above": "1"},
 	"agentform.encryption": {"recipients": `["age1"]`},
 	"notify":               {"on": `["done"]`, "command": `["true"]`},
 }
@@ -80,7 +83,7 @@ func (s seat) manifest(value string) string {
 	line := func(name, value string) { fmt.Fprintf(&b, "%s = %s\n", name, value) }
 	others := func(path string) {
 		for name, v := range besides[path] {
-			if name != s.Name && without[s.String()] != name {
+			if path+"."+name != s.String() && without[s.String()] != name {
 				line(name, v)
 			}
 		}
@@ -95,12 +98,12 @@ func (s seat) manifest(value string) string {
 	case "agent":
 		label = "claude"
 		fallthrough
-	case "session", "variable", "secret", "notify", "output", "check":
+	case "session", "variable", "secret", "notify", "output", "check", "price":
 		header += ` "` + label + `"`
 	}
 	b.WriteString(header + " {\n")
 	path := s.typ + s.first
-	if len(s.way) == 0 || s.typ == "session" || s.typ == "variable" {
+	if len(s.way) == 0 || s.typ == "session" || s.typ == "variable" || s.typ == "price" || s.typ == "runtime" {
 		others(path)
 	}
 	for _, typ := range s.way {
@@ -117,6 +120,9 @@ func (s seat) manifest(value string) string {
 	if s.String() == "session.conversation.resume" {
 		line("id", `"x"`)
 	}
+	if s.String() == "runtimedocker.cert_path" {
+		line("host", `"tcp://far:2376"`)
+	}
 	if value != "" {
 		line(s.Name, value)
 	}
@@ -131,13 +137,13 @@ var (
 		aText: `"x"`, aFlag: "true", aWhole: "3", aNumber: "1", aDuration: `"90s"`, aSize: `"4GiB"`, aRegex: `"a|b"`,
 		someTexts: `["a"]`, trueOrTexts: `["A_*"]`, someRegexes: `["a|b"]`, aCommand: `["true", "-x"]`, aTable: `{ A = "b" }`, aPath: `"folder"`,
 		anAddress: "session.gone", someAddresses: "[]", anAgent: "agent.codex", aRuntime: `"tmux"`, someFields: "[prompt]",
-		someMounts: `[{ source = "~", target = "/x" }]`, aType: "string", anything: `{ a = "b" }`,
+		someMounts: `[{ source = "~", target = "/x" }]`, someVolumes: `[{ claim = "c", target = "/x" }]`, someTaints: `[{ key = "k" }]`, aType: "string", anything: `{ a = "b" }`,
 	}
 	unfit = map[kind]string{
 		aText: `["x"]`, aFlag: `"perhaps"`, aWhole: "1.5", aNumber: `"some"`, aDuration: `"soon"`, aSize: `"much"`, aRegex: `"("`,
 		someTexts: `"a"`, trueOrTexts: `"A"`, someRegexes: `["("]`, aCommand: "[]", aTable: `["a"]`, aPath: `["folder"]`,
 		anAddress: `"x"`, someAddresses: `["x"]`, anAgent: "1", aRuntime: `"moon"`, someFields: "[nothing]",
-		someMounts: `[{ source = "~" }]`, aType: `"strong"`, anything: "nothing",
+		someMounts: `[{ source = "~" }]`, someVolumes: `[{ target = "/x" }]`, someTaints: `[{ value = "v" }]`, aType: `"strong"`, anything: "nothing",
 	}
 	fitting = map[string]string{
 		"agentform.required_version": `">= 0.0.1"`, "agent.base": `"claude"`, "import.to": "session.it", "import.id": `"tmux:a/b"`,
@@ -145,8 +151,10 @@ var (
 		"session.lifecycle.replace_triggered_by": "[1]", "session.health.heartbeat.key": `"F12"`, "session.restart.backoff.factor": "1",
 		"agent.health.heartbeat.key": `"F12"`,
 		"session.for_each":           `{ it = 1 }`, "import.for_each": `{ it = 1 }`, "notify.on": `["done"]`,
-		"session.conversation.id": `"x"`, "output.value": "1", "runtimedocker.user": `"1000:1000"`,
-		"session.count": "1",
+		"session.conversation.id": `"x"`, "output.value": "1", "runtimedocker.user": `"1000:1000"`, "runtimekubernetes.user": `"1000:1000"`,
+		"runtimekubernetes.affinity": `{ nodeAffinity = {} }`, "runtimekubernetes.resources.requests": `{ cpu = "1" }`,
+		"runtimekubernetes.resources.limits": `{ cpu = "1" }`,
+		"session.count":                      "1", "agentform.price_file": `"prices.json"`,
 	}
 )
 
@@ -154,7 +162,7 @@ var (
 // what loading it does: its kind, its words, its default, whether it is needed.
 func TestLanguageTellsTheTruth(t *testing.T) {
 	load := func(manifest string) (*Manifest, string) {
-		o := write(t, map[string]string{"agentform.hcl": manifest, "folder/x": ""})
+		o := write(t, map[string]string{"agentform.hcl": manifest, "folder/x": "", "prices.json": `{"models": []}`})
 		m, ds := Load(o)
 		ds = slices.DeleteFunc(ds, func(d session.Diagnostic) bool { return d.Severity != "error" })
 		m.Ranges = nil

@@ -140,7 +140,7 @@ func (l *loader) wrong(t hcl.Traversal, s scope) (summary, detail string) {
 	case "self":
 		return fixed("address", "name", "key", "role", "branch")
 	case "runtime":
-		if kinds := []string{"docker", "tmux"}; !slices.Contains(kinds, name) {
+		if kinds := []string{"docker", "kubernetes", "tmux"}; !slices.Contains(kinds, name) {
 			return fixed(kinds...)
 		}
 		step, ok := nth(t, 2).(hcl.TraverseAttr)

@@ -19,8 +19,12 @@ func (t Topic) Example() string {
 		blocks = append(slices.Clone(blocks[:len(blocks)-1]), last.Kinds[0])
 	case len(last.Attributes) == 0 && len(last.Blocks) > 0:
 		blocks = append(slices.Clone(blocks), last.Blocks[0])
-	case len(blocks) > 1 && last.FirstLabel != "":
-		blocks = slices.Delete(slices.Clone(blocks), len(blocks)-2, len(blocks)-1)
+	}
+	for i := len(blocks) - 1; i > 0; i-- { // a block of a kind is written once
+		if blocks[i].FirstLabel != "" && blocks[i].Type == blocks[i-1].Type {
+			blocks = slices.Delete(slices.Clone(blocks), i-1, i)
+			i--
+		}
 	}
 	var b strings.Builder
 	path := blocks[0].Type
@@ -33,7 +37,8 @@ func (t Topic) Example() string {
 		}
 		b.WriteString(before()[path])
 		writeHeader(&b, block)
-		writeAttributes(&b, path+kindOf(block), block, t, i == len(blocks)-1)
+		path += kindOf(block)
+		writeAttributes(&b, path, block, t, i == len(blocks)-1)
 	}
 	b.WriteString(strings.Repeat("}\n", len(blocks)))
 	text, err := config.Format([]byte(b.String()))
@@ -83,7 +88,7 @@ func writeAttributes(b *strings.Builder, path string, block Block, t Topic, inne
 		if !overridden {
 			value = sample(path+"."+a.Name, a)
 		}
-		if value != "" && (a.Required || shown[a.Name] || usual && a.Default != "") {
+		if value != "" && (a.Required || overridden || shown[a.Name] || usual && a.Default != "") {
 			fmt.Fprintf(b, "%s = %s\n", a.Name, value)
 		}
 	}
@@ -110,7 +115,7 @@ func sample(path string, a Attribute) string {
 func names() map[string]string {
 	return map[string]string{
 		"session": "api", "agent": "reviewer", "variable": "ticket", "secret": "GH_TOKEN", "notify": "me",
-		"output": "branch", "check": "branches", "runtime": "box",
+		"output": "branch", "check": "branches", "runtime": "box", "price": "claude-opus-4-8",
 	}
 }
 
@@ -144,6 +149,8 @@ func useful() map[string][]string {
 		"agentform.encryption":     {"recipients"},
 		"secret":                   {"command"},
 		"runtime.docker":           {"cpus", "memory"},
+		"price":                    {"cache_read"},
+		"runtime.kubernetes":       {"namespace", "cpus", "memory"},
 		"import":                   {}, "moved": {}, "removed": {}, "notify": {}, "output": {},
 	}
 }
@@ -152,23 +159,24 @@ func useful() map[string][]string {
 // the example does not have that attribute.
 func others() map[string]map[string]string {
 	return map[string]map[string]string{
-		"session.for_each":      {"branch": `"agents/${each.key}"`},
-		"session.count":         {"branch": `"agents/pool-${count.index}"`},
-		"agent.command":         {"base": ""},
-		"notify.webhook":        {"command": ""},
-		"notify.webhook_secret": {"command": ""},
-		"notify.preset":         {"command": ""},
-		"import.for_each":       {"to": "session.worker[each.key]", "id": `"tmux:default/${each.value}"`},
-		"moved.for_each":        {"from": `session.old[each.key]`, "to": "session.worker[each.key]"},
-		"removed.for_each":      {"from": `session.old[each.key]`},
+		"session.for_each":         {"branch": `"agents/${each.key}"`},
+		"session.count":            {"branch": `"agents/pool-${count.index}"`},
+		"agent.command":            {"base": ""},
+		"notify.webhook":           {"command": ""},
+		"runtime.docker.cert_path": {"host": `"tcp://build.example.com:2376"`},
+		"notify.webhook_secret":    {"command": ""},
+		"notify.preset":            {"command": ""},
+		"import.for_each":          {"to": "session.worker[each.key]", "id": `"tmux:default/${each.value}"`},
+		"moved.for_each":           {"from": `session.old[each.key]`, "to": "session.worker[each.key]"},
+		"removed.for_each":         {"from": `session.old[each.key]`},
 	}
 }
 
 func samples() map[string]string {
 	return map[string]string{
 		"agentform.required_version": `">= 0.1"`, "agentform.project": `"shop"`, "agentform.max_running": "8",
-		"agentform.outputs_dir": `"out"`,
-		"session.agent":         `"claude"`, "session.branch": `"agents/api"`, "session.prompt": `"Fix the failing tests."`,
+		"agentform.outputs_dir": `"out"`, "agentform.price_file": `"prices.json"`,
+		"session.agent": `"claude"`, "session.branch": `"agents/api"`, "session.prompt": `"Fix the failing tests."`,
 		"session.for_each": `toset(["web", "docs"])`, "session.count": "2", "session.profile": `"review"`,
 		"session.args": `["--verbose"]`, "session.env": `{ LOG = "debug" }`, "session.secrets": `["GH_TOKEN"]`,
 		"session.inherit_env": `["SSH_AUTH_SOCK"]`, "session.timeout": `"2h"`, "session.labels": `{ team = "shop" }`,
@@ -190,6 +198,9 @@ func samples() map[string]string {
 		"secret.env":                        `"SHOP_TOKEN"`, "secret.file": `"~/.config/shop/token"`, "secret.command": `["pass", "show", "shop/token"]`,
 		"notify.on": `["blocked", "done"]`, "notify.command": `["notify-send", "agentform"]`,
 		"notify.webhook": `"https://hooks.example.com/shop"`, "notify.webhook_secret": `"HOOK_URL"`, "notify.preset": `"desktop"`,
+		"price.input": "5", "price.output": "25", "price.cache_read": "0.5", "price.cache_write": "6.25", "price.cache_write_1h": "10",
+		"price.long.above": "200000", "price.long.input": "6", "price.long.output": "22.5", "price.long.cache_read": "0.6",
+		"price.long.cache_write": "7.5", "price.long.cache_write_1h": "12",
 		"output.value": "session.api.branch", "output.description": `"The branch of the API."`,
 		"check.assert.condition": `session.api.branch != "main"`, "check.assert.error_message": `"The API must not be on main."`,
 		"import.to": "session.api", "import.id": `"tmux:default/work"`, "import.for_each": `{ web = "left", docs = "right" }`,
@@ -200,6 +211,30 @@ func samples() map[string]string {
 		"runtime.docker.user": `"1000:1000"`, "runtime.docker.env": `{ LOG = "debug" }`,
 		"runtime.docker.mounts": `[{ source = "~/.cache", target = "/cache" }]`, "runtime.docker.read_only": "true",
 		"runtime.tmux.socket": `"own"`,
+
+		"runtime.kubernetes.context":            `"prod"`,
+		"runtime.kubernetes.namespace":          `"agents"`,
+		"runtime.kubernetes.image":              `"registry.example/agents:1"`,
+		"runtime.kubernetes.image_pull_secrets": `["pull"]`,
+		"runtime.kubernetes.cpus":               "2",
+		"runtime.kubernetes.memory":             `"4GiB"`,
+		"runtime.kubernetes.node_selector":      `{ pool = "agents" }`,
+		"runtime.kubernetes.tolerations":        `[{ key = "agents", operator = "Exists" }]`,
+		"runtime.kubernetes.affinity":           `{ nodeAffinity = {} }`,
+		"runtime.kubernetes.runtime_class":      `"gvisor"`,
+		"runtime.kubernetes.service_account":    `"agents"`,
+		"runtime.kubernetes.labels":             `{ team = "shop" }`,
+		"runtime.kubernetes.annotations":        `{ team = "shop" }`,
+		"runtime.kubernetes.env":                `{ LOG = "debug" }`,
+		"runtime.kubernetes.user":               `"1000:1000"`,
+		"runtime.kubernetes.read_only":          "true",
+		"runtime.kubernetes.network":            `"restricted"`,
+		"runtime.kubernetes.volumes":            `[{ secret = "npm", target = "/etc/npm" }]`,
+		"runtime.kubernetes.schedule_timeout":   `"5m"`,
+		"runtime.kubernetes.storage.class":      `"fast"`,
+		"runtime.kubernetes.storage.size":       `"20GiB"`,
+		"runtime.kubernetes.resources.requests": `{ cpu = "500m" }`,
+		"runtime.kubernetes.resources.limits":   `{ memory = "8Gi" }`,
 
 		"agentform.backend.http.address":        `"https://states.example.com/shop"`,
 		"agentform.backend.http.lock_address":   `"https://states.example.com/shop/lock"`,

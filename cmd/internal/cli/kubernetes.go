@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/kubernetes"
+)
+
+// kubernetesExecCommand executes a command in the pod of a session: attach and exec run it.
+func kubernetesExecCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "kubernetes-exec [--tty] POD -- COMMAND...",
+		Short: "Run a command in the pod of a session",
+		Long: `Runs a command in the pod of a session, with this command's standard input and output. Run by
+agentform; use exec.`,
+		Hidden:             true,
+		Args:               cobra.ArbitraryArgs,
+		DisableFlagParsing: true, // those of the command are its own
+		RunE: func(c *cobra.Command, args []string) error {
+			if code := kubernetes.ExecMain(c.Context(), args, os.Stdin, os.Stdout, os.Stderr); code != 0 {
+				return outcome(code)
+			}
+			return nil
+		},
+	}
+}
+
+func runtimeCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "runtime",
+		Short:   "Prepare a place for sessions",
+		Long:    `Prepares a place for sessions.`,
+		Example: `  agentform runtime role --namespace agents`,
+		Args:    subcommand,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(runtimeRoleCommand(a))
+	return c
+}
+
+func runtimeRoleCommand(a *app) *cobra.Command {
+	var namespace, account string
+	c := &cobra.Command{
+		Use:   "role",
+		Short: "Print the Role that agentform needs in a Kubernetes namespace",
+		Long: `Prints the Role with all that agentform asks of a Kubernetes cluster, and its RoleBinding to a
+service account, as YAML. All of it is in the namespace of the sessions.`,
+		Example: `  agentform runtime role --namespace agents --account ci > role.yaml`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprint(a.env.Stdout, kubernetes.Role(namespace, account))
+			return err
+		},
+	}
+	c.Flags().StringVar(&namespace, "namespace", "default", "the `namespace` of the sessions")
+	c.Flags().StringVar(&account, "account", "agentform", "the `name` of the service account")
+	return c
+}

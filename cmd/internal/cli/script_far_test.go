@@ -1,0 +1,77 @@
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/agentform/agentform/internal/test/dockertest"
+)
+
+// TestFarScripts runs what reads like a session at the terminal on an engine that is, for
+// all that the sessions see, on another machine.
+func TestFarScripts(t *testing.T) {
+	self, err := exec.LookPath("agentform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := testImage(t)
+	far, err := dockertest.StartFar()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := far.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := far.Load(image); err != nil {
+		t.Fatal(err)
+	}
+	docker := func(ts *testscript.TestScript, args ...string) {
+		out, err := dockertest.Docker(nil, append([]string{"-H", far.Host()}, args...)...)
+		ts.Check(err)
+		_, err = ts.Stdout().Write([]byte(out))
+		ts.Check(err)
+	}
+	defined := map[string]func(*testscript.TestScript, bool, []string){
+		"fardocker": func(ts *testscript.TestScript, _ bool, args []string) { docker(ts, args...) },
+		"farvolumes": func(ts *testscript.TestScript, _ bool, _ []string) {
+			docker(ts, "volume", "ls", "--format", "{{.Name}}", "--filter", "name=^agentform-")
+		},
+		"cutfar":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(far.Cut()) },
+		"healfar":  func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(far.Heal()) },
+		"killfar":  func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(far.Kill()) },
+		"startfar": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(far.Start()) },
+	}
+	for name, c := range commands {
+		defined[name] = c
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script", "far"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("AGENTFORM_VAR_project", newProject())
+			e.Setenv("AGENTFORM_VAR_image", image)
+			e.Setenv("AGENTFORM_VAR_host", "tcp://"+far.Address)
+			e.Setenv("AGENTFORM_VAR_ssh", far.SSH)
+			e.Setenv("AGENTFORM_VAR_certs", far.Certs)
+			e.Setenv("FAR", far.Host())
+			// The engine is on this machine, so that its containers can mount the fake agent.
+			e.Setenv("AGENTFORM_VAR_bin", filepath.Dir(self))
+			e.Setenv("PATH", far.Bin+string(os.PathListSeparator)+e.Getenv("PATH"))
+			e.Defer(func() {
+				left, _ := dockertest.Docker(nil, "-H", far.Host(), "ps", "-aq")
+				for _, id := range strings.Fields(left) {
+					_, _ = dockertest.Docker(nil, "-H", far.Host(), "rm", "-f", id)
+				}
+			})
+			return setup(e, filepath.Dir(self))
+		},
+		Cmds:               defined,
+		RequireUniqueNames: true,
+	})
+}

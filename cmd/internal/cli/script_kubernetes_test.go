@@ -1,0 +1,65 @@
+//go:build kubernetes
+
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/agentform/agentform/internal/test/dockertest"
+	"github.com/agentform/agentform/internal/test/kubetest"
+)
+
+// TestClusterScripts runs what reads like a session at the terminal on a real cluster. Each
+// script has a namespace of its own.
+func TestClusterScripts(t *testing.T) {
+	cluster := kubetest.Open(t)
+	self, err := exec.LookPath("agentform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, err := os.MkdirTemp("/var/tmp", "af") // pods have a /tmp of their own
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(bin)
+	fake, err := os.ReadFile(filepath.Join(filepath.Dir(self), "fakeagent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "fakeagent"), fake, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	layer, err := dockertest.Layer(append(dockertest.Programs(), filepath.Join(bin, "fakeagent"))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const image = "localhost/agentform-scripts:1"
+	archive, err := kubetest.Archive(image, layer, map[string]any{"Env": dockertest.Variables})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster.Import(t, archive)
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script", "kubernetes"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("KUBECONFIG", cluster.Kubeconfig())
+			e.Setenv("AGENTFORM_KUBE", cluster.Dir())
+			namespace := cluster.Namespace(t)
+			e.Setenv("AGENTFORM_VAR_namespace", namespace)
+			e.Setenv("AGENTFORM_KUBERNETES_NAMESPACE", namespace)
+			e.Setenv("AGENTFORM_VAR_image", image)
+			e.Setenv("AGENTFORM_VAR_bin", bin)
+			return setup(e, filepath.Dir(self))
+		},
+		Cmds:               commands,
+		RequireUniqueNames: true,
+	})
+}

@@ -1,0 +1,355 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/session"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+)
+
+const (
+	// podUser is the user and group of pods. Kubernetes' restricted standard refuses root.
+	podUser = "1000:1000"
+	// podStorage is the size of a volume, in bytes.
+	podStorage = 10 << 30
+	// scheduleTimeout is how long a cluster may look for a node and a volume.
+	scheduleTimeout = 10 * time.Second
+)
+
+func kubernetesShape() shape {
+	return shape{
+		doc: "A pod of a Kubernetes cluster for each session that uses it. See [Kubernetes](kubernetes.md).",
+		attrs: []attribute{
+			{Name: "context", Kind: aText, Forces: toReplace, DefaultWords: "the kubeconfig's current one", Doc: "A context of the kubeconfig. In a cluster the pod's own account serves without one."},
+			{Name: "namespace", Kind: aText, Forces: toReplace, DefaultWords: "the context's", Doc: "The namespace of the sessions. It must exist."},
+			{Name: "image", Kind: aText, Forces: toReplace, Required: true, Doc: "An image with a shell, git, tmux and the agent. Nothing of agentform has to be in it."},
+			{Name: "image_pull_secrets", Kind: someTexts, Forces: toReplace, Doc: "Secrets of the namespace with which nodes pull the image."},
+			{Name: "cpus", Kind: aNumber, Forces: toReplace, DefaultWords: "no request and no limit", Doc: "Processors that are requested, and the limit."},
+			{Name: "memory", Kind: aSize, Forces: toReplace, DefaultWords: "no request and no limit", Doc: "Memory that is requested, and the limit, like `\"4GiB\"`."},
+			{Name: "node_selector", Kind: aTable, Forces: toReplace, Doc: "Labels that the node must have, in addition to those of Linux and of this machine's kind of processor."},
+			{Name: "tolerations", Kind: someTaints, Forces: toReplace, Doc: "Taints of nodes that are tolerated: a list of `{ key, operator, value, effect }`."},
+			{Name: "affinity", Kind: anything, Forces: toReplace, Doc: "The pod's affinity, as in its spec."},
+			{Name: "runtime_class", Kind: aText, Forces: toReplace, Doc: "A RuntimeClass, such as one of gVisor or Kata."},
+			{Name: "service_account", Kind: aText, Forces: toReplace, DefaultWords: "`default`", Doc: "The pod's account. Its token is never mounted."},
+			{Name: "labels", Kind: aTable, Forces: toReplace, Doc: "Labels of the StatefulSet and the pod."},
+			{Name: "annotations", Kind: aTable, Forces: toReplace, Doc: "Annotations of the StatefulSet and the pod."},
+			{Name: "env", Kind: aTable, Forces: toRestart, Doc: "Added to the environment of every agent in it."},
+			{Name: "user", Kind: aText, Forces: toReplace, Default: `"` + podUser + `"`, Doc: "The user in the pod, in numbers: `UID` or `UID:GID`. Root is refused."},
+			{Name: "read_only", Kind: aFlag, Forces: toReplace, Default: "true", Doc: "Makes the container's file system read-only, except /tmp, the session's volume and `volumes`."},
+			{Name: "network", Kind: aText, Forces: toReplace, Default: `"open"`, Values: []string{session.NetworkNone, session.NetworkRestricted, session.NetworkOpen}, Doc: "`none`: a NetworkPolicy without any traffic. `restricted`: one that allows DNS and public addresses, and nothing into the pod. `open`: no NetworkPolicy. The cluster's network has to enforce them."},
+			{Name: "volumes", Kind: someVolumes, Forces: toReplace, Doc: "More volumes: a list of `{ target, claim, secret, config_map, read_only }`, each with a target and one of the three."},
+			{Name: "schedule_timeout", Kind: aDuration, Forces: toNothing, Default: `"10s"`, Doc: "How long the cluster may look for a node and a volume. Longer where nodes are added on demand."},
+		},
+		blocks: map[string]shape{
+			"storage": {
+				doc: "The volume of the agent's home and workspace, with the access mode ReadWriteOncePod.",
+				attrs: []attribute{
+					{Name: "class", Kind: aText, Forces: toReplace, DefaultWords: "the cluster's", Doc: "The StorageClass. It cannot be changed while the session has a volume."},
+					{Name: "size", Kind: aSize, Forces: toReplace, Default: `"10GiB"`, Doc: "The size. It cannot become smaller while the session has a volume."},
+				},
+			},
+			"resources": {
+				doc: "Requests and limits that differ from `cpus` and `memory`.",
+				attrs: []attribute{
+					{Name: "requests", Kind: aTable, Forces: toReplace, Doc: "Quantities by resource, in Kubernetes' notation: `{ cpu = \"500m\" }`."},
+					{Name: "limits", Kind: aTable, Forces: toReplace, Doc: "The limits, likewise."},
+				},
+			},
+		},
+	}
+}
+
+// The forms of Kubernetes' names and quantities.
+var (
+	dnsName       = lazily(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)
+	dnsLabel      = lazily(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	qualifiedName = lazily(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$`)
+	labelValue    = lazily(`^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$`)
+	quantity      = lazily(`^\d+(\.\d+)?([EPTGMk]i?|Ki|m|[eE]\d+)?$`)
+)
+
+// lazily compiles a pattern when it is first used: most manifests have no such block.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
+func readKubernetes(d reader, b *expr.Block) *session.KubernetesConfig {
+	c := &session.KubernetesConfig{User: podUser, ReadOnly: true, Network: session.NetworkOpen,
+		Storage: session.PodStorage{Size: podStorage}, ScheduleTimeout: session.Duration(scheduleTimeout)}
+	if !d.Word(b, "image", &c.Image) {
+		d.Require(b, "image", `image = "registry.example/agents:1"`)
+	} else if strings.HasPrefix(c.Image, "-") || strings.ContainsAny(c.Image, " \t\n") {
+		d.Fail(b.Attr("image"), "Invalid image", "%q is not a valid image name.", expr.Cut(c.Image))
+	}
+	d.Word(b, "context", &c.Context)
+	named := func(name string, form func() *regexp.Regexp, into *string) {
+		if d.Word(b, name, into) && !form().MatchString(*into) {
+			d.Fail(b.Attr(name), "Invalid name", "%q must be a name in Kubernetes: lower-case letters, digits and dashes, not %q.", name, expr.Cut(*into))
+		}
+	}
+	named("namespace", dnsLabel, &c.Namespace)
+	named("runtime_class", dnsName, &c.RuntimeClass)
+	named("service_account", dnsName, &c.ServiceAccount)
+	if d.Words(b, "image_pull_secrets", &c.ImagePullSecrets) {
+		for _, name := range c.ImagePullSecrets {
+			if !dnsName().MatchString(name) {
+				d.Fail(b.Attr("image_pull_secrets"), "Invalid name", "%q is not the name of a secret in Kubernetes.", expr.Cut(name))
+				break
+			}
+		}
+	}
+	d.Decimal(b, "cpus", 0.001, math.Inf(1), &c.CPUs)
+	d.Size(b, "memory", leastMemory, &c.Memory)
+	readQualified(d, b, "node_selector", true, &c.NodeSelector)
+	readQualified(d, b, "labels", true, &c.Labels)
+	readQualified(d, b, "annotations", false, &c.Annotations)
+	readEnvironment(d, b, "env", &c.Env)
+	if d.Word(b, "user", &c.User) {
+		uid, _, _ := strings.Cut(c.User, ":")
+		switch {
+		case !userForm.MatchString(c.User):
+			d.Fail(b.Attr("user"), "Invalid user", `%q is not a user id, use numbers like "1000:1000".`, expr.Cut(c.User))
+		case strings.Trim(uid, "0") == "":
+			d.Fail(b.Attr("user"), "Invalid user", "A pod does not run as root. Use another user id; the image has to let it run the agent.")
+		}
+	}
+	d.Flag(b, "read_only", &c.ReadOnly)
+	d.OneOf(b, "network", &c.Network)
+	d.Duration(b, "schedule_timeout", time.Second, (*time.Duration)(&c.ScheduleTimeout))
+	readTolerations(d, b, &c.Tolerations)
+	readAffinity(d, b, &c.Affinity)
+	readVolumes(d, b, &c.Volumes)
+	if s := b.Block("storage"); s != nil {
+		if d.Word(s, "class", &c.Storage.Class) && !dnsName().MatchString(c.Storage.Class) {
+			d.Fail(s.Attr("class"), "Invalid name", "%q is not the name of a StorageClass.", expr.Cut(c.Storage.Class))
+		}
+		d.Size(s, "size", 1<<20, &c.Storage.Size)
+	}
+	if r := b.Block("resources"); r != nil {
+		readQuantities(d, r, "requests", &c.Resources.Requests)
+		readQuantities(d, r, "limits", &c.Resources.Limits)
+	}
+	return c
+}
+
+// ownLabels begins the labels and annotations that agentform sets itself.
+const ownLabels = "agentform."
+
+func readQualified(d reader, b *expr.Block, name string, labels bool, into *map[string]string) {
+	if !d.Table(b, name, into) {
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(*into)) {
+		switch v := (*into)[k]; {
+		case !qualifiedName().MatchString(k):
+			d.Fail(b.Attr(name), "Invalid name", "%q in %q is not a name of a label or annotation in Kubernetes.", expr.Cut(k), name)
+			return
+		case labels && !labelValue().MatchString(v):
+			d.Fail(b.Attr(name), "Invalid value", "%q is not the value of a label: at most 63 letters, digits, dashes, dots and underscores.", expr.Cut(v))
+			return
+		case strings.HasPrefix(k, ownLabels) && name != "node_selector":
+			d.Fail(b.Attr(name), "Reserved name", "%q is agentform's own: use another name.", expr.Cut(k))
+			return
+		}
+	}
+}
+
+func readQuantities(d reader, b *expr.Block, name string, into *map[string]string) {
+	if !d.Table(b, name, into) {
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(*into)) {
+		if v := (*into)[k]; !qualifiedName().MatchString(k) || !quantity().MatchString(v) {
+			d.Fail(b.Attr(name), "Invalid quantity", "%s = %q is not a quantity in Kubernetes: like cpu = \"500m\" or memory = \"2Gi\".", expr.Cut(k), expr.Cut(v))
+			return
+		}
+	}
+}
+
+// objects decodes a list of objects of texts and flags, with none but the known attributes.
+func objects(d reader, b *expr.Block, name string, of map[string]cty.Type, example string) (all []cty.Value, a *expr.Attr, ok bool) {
+	if a = b.Attr(name); a == nil {
+		return nil, nil, false
+	}
+	known := slices.Sorted(maps.Keys(of))
+	typ := cty.ObjectWithOptionalAttrs(of, known)
+	if given, ok := d.Evaluate(a); ok && !given.IsNull() && given.IsKnown() && !given.IsMarked() && given.CanIterateElements() {
+		for it := given.ElementIterator(); it.Next(); {
+			_, e := it.Element()
+			if !e.Type().IsObjectType() {
+				continue
+			}
+			for _, attribute := range slices.Sorted(maps.Keys(e.Type().AttributeTypes())) {
+				if !slices.Contains(known, attribute) {
+					d.Fail(a, "Unknown attribute", "There is no attribute %q in %s, only %s.%s", attribute, name, expr.Quoted(known, "and"), expr.DidYouMean(attribute, known))
+					return nil, a, false
+				}
+			}
+		}
+	}
+	v, _, ok := d.Value(b, name, cty.List(typ), "a list like "+example)
+	if !ok {
+		return nil, a, false
+	}
+	return v.AsValueSlice(), a, true
+}
+
+func textOf(v cty.Value, name string) string {
+	if v.IsNull() || v.GetAttr(name).IsNull() {
+		return ""
+	}
+	return v.GetAttr(name).AsString()
+}
+
+func readTolerations(d reader, b *expr.Block, into *[]session.Toleration) {
+	text := cty.String
+	all, a, ok := objects(d, b, "tolerations", map[string]cty.Type{"key": text, "operator": text, "value": text, "effect": text},
+		`[{ key = "agents", operator = "Exists" }]`)
+	if !ok {
+		return
+	}
+	for _, v := range all {
+		t := session.Toleration{Key: textOf(v, "key"), Operator: textOf(v, "operator"), Value: textOf(v, "value"), Effect: textOf(v, "effect")}
+		switch {
+		case !slices.Contains([]string{"", "Equal", "Exists"}, t.Operator):
+			d.Fail(a, "Invalid toleration", `The operator of a toleration is "Equal" or "Exists", not %q.`, expr.Cut(t.Operator))
+			return
+		case !slices.Contains([]string{"", "NoSchedule", "PreferNoSchedule", "NoExecute"}, t.Effect):
+			d.Fail(a, "Invalid toleration", `The effect of a toleration is "NoSchedule", "PreferNoSchedule" or "NoExecute", not %q.`, expr.Cut(t.Effect))
+			return
+		case t.Key == "" && t.Operator != "Exists", t.Operator == "Exists" && t.Value != "", t.Key != "" && !qualifiedName().MatchString(t.Key):
+			d.Fail(a, "Invalid toleration", `A toleration has a key, and with the operator "Exists" no value. Without a key its operator is "Exists".`)
+			return
+		}
+		*into = append(*into, t)
+	}
+}
+
+func readAffinity(d reader, b *expr.Block, into *string) {
+	a := b.Attr("affinity")
+	if a == nil {
+		return
+	}
+	v, ok := d.Evaluate(a)
+	if !ok || !d.Plain(a, v) || v.IsNull() {
+		return
+	}
+	text, err := ctyjson.Marshal(v, v.Type())
+	var affinity map[string]json.RawMessage
+	known := []string{"nodeAffinity", "podAffinity", "podAntiAffinity"}
+	if err == nil {
+		err = json.Unmarshal(text, &affinity)
+	}
+	for _, name := range slices.Sorted(maps.Keys(affinity)) {
+		if err == nil && !slices.Contains(known, name) {
+			err = fmt.Errorf("%q is none of them", name)
+		}
+	}
+	if err != nil {
+		d.Fail(a, "Invalid affinity", "It must be an object with %s, as in a pod's spec.", expr.Quoted(known, "and"))
+		return
+	}
+	*into = string(text)
+}
+
+func readVolumes(d reader, b *expr.Block, into *[]session.PodVolume) {
+	text := cty.String
+	all, a, ok := objects(d, b, "volumes", map[string]cty.Type{"target": text, "claim": text, "secret": text, "config_map": text, "read_only": cty.Bool},
+		`[{ secret = "npm", target = "/etc/npm" }]`)
+	if !ok {
+		return
+	}
+	taken := map[string]bool{}
+	for _, e := range all {
+		v := session.PodVolume{Target: textOf(e, "target"), Claim: textOf(e, "claim"), Secret: textOf(e, "secret"), ConfigMap: textOf(e, "config_map")}
+		if !e.IsNull() && !e.GetAttr("read_only").IsNull() {
+			v.ReadOnly = e.GetAttr("read_only").True()
+		}
+		given := slices.DeleteFunc([]string{v.Claim, v.Secret, v.ConfigMap}, func(s string) bool { return s == "" })
+		clean := path.Clean(v.Target)
+		switch {
+		case len(given) != 1:
+			d.Fail(a, "Invalid volume", "Each volume has exactly one of claim, secret and config_map.")
+			return
+		case !dnsName().MatchString(given[0]):
+			d.Fail(a, "Invalid volume", "%q is not a name in Kubernetes.", expr.Cut(given[0]))
+			return
+		case !path.IsAbs(v.Target) || strings.Contains(v.Target, ":") || slices.Contains([]string{"/", "/tmp", "/run/agentform"}, clean):
+			d.Fail(a, "Invalid volume", "%q cannot be a volume's target, which must be an absolute path in the pod that is not agentform's own.", expr.Cut(v.Target))
+			return
+		case taken[clean]:
+			d.Fail(a, "Invalid volume", "Two volumes have the target %q.", expr.Cut(v.Target))
+			return
+		}
+		taken[clean] = true
+		v.Target = clean
+		*into = append(*into, v)
+	}
+}
+
+// kubernetesSettings returns what a runtime block says of a config.
+func kubernetesSettings(k session.KubernetesConfig) (b blockBody) {
+	b.text("context", k.Context, "")
+	b.text("namespace", k.Namespace, "")
+	b.text("image", k.Image, "")
+	b.list("image_pull_secrets", k.ImagePullSecrets, nil)
+	b.number("cpus", k.CPUs, 0)
+	b.size("memory", k.Memory, 0)
+	b.table("node_selector", k.NodeSelector, nil)
+	var tolerations, volumes []cty.Value
+	given := func(values map[string]string) map[string]cty.Value {
+		all := map[string]cty.Value{}
+		for name, value := range values {
+			if value != "" {
+				all[name] = cty.StringVal(value)
+			}
+		}
+		return all
+	}
+	for _, t := range k.Tolerations {
+		tolerations = append(tolerations, cty.ObjectVal(given(map[string]string{"key": t.Key, "operator": t.Operator, "value": t.Value, "effect": t.Effect})))
+	}
+	for _, v := range k.Volumes {
+		all := given(map[string]string{"target": v.Target, "claim": v.Claim, "secret": v.Secret, "config_map": v.ConfigMap})
+		if v.ReadOnly {
+			all["read_only"] = cty.True
+		}
+		volumes = append(volumes, cty.ObjectVal(all))
+	}
+	if len(tolerations) > 0 {
+		b.add("tolerations", hclText(cty.TupleVal(tolerations)))
+	}
+	if typ, err := ctyjson.ImpliedType([]byte(k.Affinity)); err == nil {
+		if v, err := ctyjson.Unmarshal([]byte(k.Affinity), typ); err == nil {
+			b.add("affinity", hclText(v))
+		}
+	}
+	b.text("runtime_class", k.RuntimeClass, "")
+	b.text("service_account", k.ServiceAccount, "")
+	b.table("labels", k.Labels, nil)
+	b.table("annotations", k.Annotations, nil)
+	b.table("env", k.Env, nil)
+	b.text("user", k.User, podUser)
+	b.flag("read_only", k.ReadOnly, true)
+	b.text("network", k.Network, session.NetworkOpen)
+	if len(volumes) > 0 {
+		b.add("volumes", hclText(cty.TupleVal(volumes)))
+	}
+	b.duration("schedule_timeout", k.ScheduleTimeout, session.Duration(scheduleTimeout))
+	b.text("storage.class", k.Storage.Class, "")
+	b.size("storage.size", k.Storage.Size, podStorage)
+	b.table("resources.requests", k.Resources.Requests, nil)
+	b.table("resources.limits", k.Resources.Limits, nil)
+	return b
+}

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"math"
+	"os"
+
+	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/price"
+)
+
+// ratesAttrs returns the attributes of price and long blocks.
+func ratesAttrs(more ...attribute) []attribute {
+	return append([]attribute{
+		{Name: "input", Kind: aNumber, Required: true, Doc: "USD per million tokens that the model reads, without those of a cache."},
+		{Name: "output", Kind: aNumber, Required: true, Doc: "USD per million tokens that it writes, reasoning included."},
+		{Name: "cache_read", Kind: aNumber, DefaultWords: "that of `input`", Doc: "USD per million tokens read from a cache."},
+		{Name: "cache_write", Kind: aNumber, DefaultWords: "that of `input`", Doc: "USD per million tokens written to a cache."},
+		{Name: "cache_write_1h", Kind: aNumber, DefaultWords: "that of `cache_write`", Doc: "The same of a cache that lasts an hour."},
+	}, more...)
+}
+
+func priceShape() shape {
+	return shape{
+		labels: []string{"model"}, attrs: ratesAttrs(),
+		doc: "What a model costs, in place of its [list price](usage.md#prices). The label is the model's name as `agentform usage --by model` shows it; without its date it means the model of every date.",
+		blocks: map[string]shape{"long": {
+			doc:   "The prices of an answer for which the model read more tokens than `above`.",
+			attrs: ratesAttrs(attribute{Name: "above", Kind: aWhole, Required: true, Doc: "Tokens."}),
+		}},
+	}
+}
+
+// readPrices returns the prices of the file that the settings name, with those of price
+// blocks put over them.
+func readPrices(l *loader, m *Manifest) {
+	m.Prices = readPriceFile(l)
+	first := map[string]*expr.Block{}
+	for _, b := range l.blocks["price"] {
+		l.checkAll(b, inProject)
+		model := b.Labels[0]
+		if other := first[model]; other != nil {
+			l.Fail(b.Def, "Duplicate price", "The model %q already has the price at %s.", model, expr.Place(other.Def))
+			continue
+		}
+		first[model] = b
+		d := l.reader(l.ctx)
+		p := price.Price{Rates: readRates(d, b)}
+		for i, long := range b.Blocks["long"] {
+			if i > 0 {
+				l.Fail(long.Def, "Duplicate long block", "The price of %q already has one at %s.", model, expr.Place(b.Blocks["long"][0].Def))
+				break
+			}
+			above := 0
+			d.Whole(long, "above", 1, &above)
+			d.Require(long, "above", "the number of tokens, like above = 200000")
+			p.Long = &price.Long{Above: int64(above), Rates: readRates(d, long)}
+		}
+		if m.Prices == nil {
+			m.Prices = map[string]price.Price{}
+		}
+		m.Prices[model] = p
+	}
+}
+
+func readRates(d reader, b *expr.Block) price.Rates {
+	var r price.Rates
+	d.Decimal(b, "input", 0, price.Most, &r.Input)
+	d.Decimal(b, "output", 0, price.Most, &r.Output)
+	d.Require(b, "input", "USD per million tokens, like input = 1.25")
+	d.Require(b, "output", "USD per million tokens, like output = 10")
+	for name, into := range map[string]**float64{"cache_read": &r.CacheRead, "cache_write": &r.CacheWrite, "cache_write_1h": &r.CacheWrite1h} {
+		rate := math.NaN()
+		if d.Decimal(b, name, 0, price.Most, &rate); !math.IsNaN(rate) {
+			*into = &rate
+		}
+	}
+	return r
+}
+
+func readPriceFile(l *loader) map[string]price.Price {
+	if len(l.blocks["agentform"]) == 0 {
+		return nil
+	}
+	b, d := l.blocks["agentform"][0], l.reader(l.ctx)
+	var name string
+	if !d.Word(b, "price_file", &name) {
+		return nil
+	}
+	path, err := l.Resolve(name, l.Root)
+	if err != nil {
+		d.Fail(b.Attr("price_file"), "Invalid path", "%q: %s.", "price_file", err)
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		d.Fail(b.Attr("price_file"), "No such file", "The file of %q cannot be read: %s.", "price_file", expr.Reason(err))
+		return nil
+	}
+	list, err := price.Parse(text)
+	if err != nil {
+		d.Fail(b.Attr("price_file"), "Invalid prices", "%s: %s. Its form is that of docs/usage.md.", path, err)
+		return nil
+	}
+	return list.Models
+}

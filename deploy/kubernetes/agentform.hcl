@@ -1,0 +1,8 @@
+# What the hub has to know. The sessions come from the state.
+agentform {
+  project = "agents"
+
+  backend "kubernetes" {
+    namespace = "agents"
+  }
+}
