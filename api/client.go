@@ -78,6 +78,11 @@ func (c *Client) Answer(ctx context.Context, id string, in Answer) (d Answered, 
 	return d, c.ask(ctx, "POST", pathOf(id)+"/answer", in, &d)
 }
 
+// Link returns a link to the hub's page that works once.
+func (c *Client) Link(ctx context.Context, o LinkOptions) (l Link, err error) {
+	return l, c.ask(ctx, "POST", "/v1/links", o, &l)
+}
+
 func pathOf(id string) string { return "/v1/sessions/" + url.PathEscape(id) }
 
 const longestAnswer = 64 << 20

@@ -49,6 +49,7 @@ type Session struct {
 	FirstTurnAt    *time.Time        `json:"first_turn_at"`
 	Turns          *int              `json:"turns"`  // that have ended, by the agent's session file
 	Tokens         *int64            `json:"tokens"` // in and out, if the session file counts them
+	Usage          *Usage            `json:"usage"`  // null: not read, or the session file does not say
 	Until          *time.Time        `json:"until"`  // end of the limit, if activity is blocked_api and that is known
 	Signal         string            `json:"signal"` // source of the activity: native, hook, title, screen, exit
 	Restarts       int               `json:"restarts"`

@@ -19,6 +19,7 @@ import (
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/session"
 )
 
@@ -32,6 +33,8 @@ type Config struct {
 	// and opens another for each action of a person.
 	Open     func(by string) *engine.Engine
 	Activity *activity.Reader
+	// Usage keeps what sessions use. If it is nil, that is not read.
+	Usage *usage.Store
 	// Secret returns why a secret is unavailable. If it is nil, all are available.
 	Secret func(name string) error
 	// Inherited returns the names of the secrets that a run inherited from the
@@ -66,6 +69,7 @@ type Hub struct {
 	observer      observer
 	prober        prober
 	counting      counting
+	spending      spending
 	repairs       repairs
 	subscriptions subscriptions
 }
@@ -87,6 +91,8 @@ func New(c Config) *Hub {
 	}
 	h.prober = prober{engine: e, agent: c.Activity.Agent, log: c.Log, work: &h.work, done: make(chan probed), slots: make(chan struct{}, probesAtOnce)}
 	h.counting = counting{counter: changes.NewCounter(c.DataDir), engine: e, work: &h.work, wake: h.Wake}
+	h.spending = spending{store: c.Usage, agent: c.Activity.Agent, work: &h.work, wake: h.Wake, log: c.Log}
+	h.observer.spending = &h.spending
 	h.repairs = repairs{engine: e, log: c.Log, work: &h.work, done: make(chan repaired, 1)}
 	h.subscriptions = subscriptions{engine: e, log: c.Log, work: &h.work, wake: h.Wake, subscribed: map[string]bool{}}
 	h.snapshot.Store(&Snapshot{})
@@ -201,6 +207,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	}
 	h.prober.start(ctx, s, h.observer.memory)
 	h.counting.known(s.Sessions)
+	h.spending.known(s.Sessions)
 	h.counting.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)
 	for _, m := range h.observer.memory {
@@ -247,6 +254,7 @@ func (h *Hub) interval(s *Snapshot) time.Duration {
 }
 
 func (h *Hub) finish() {
+	h.spending.stop()
 	done := make(chan struct{})
 	go func() { h.work.Wait(); close(done) }()
 	for {

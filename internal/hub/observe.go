@@ -30,6 +30,7 @@ type observer struct {
 	atOnce     int
 	secrets    *secrets // nil: all are available
 	feed       *feed
+	spending   *spending
 	log        *slog.Logger
 
 	memory map[session.Address]*memory
@@ -167,6 +168,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 	if fresh {
 		before := m.activity.Transcript
 		m.activity, m.activityRead, m.readAt = o.activity.Look(*r, x.Live, m.events, s.At), true, s.At
+		o.spending.read(*r, m.activity, s.At)
 		if n := m.activity; n.Transcript == nil && n.Activity == session.NoActivity && m.moving(s.At) {
 			s.lookAgain(quietTime) // what it shows may be its last word
 		}

@@ -36,6 +36,15 @@ func (s *Snapshot) lookAgain(d time.Duration) {
 	}
 }
 
+// Records returns the records of the sessions.
+func (s *Snapshot) Records() []session.Record {
+	all := make([]session.Record, len(s.Sessions))
+	for i, k := range s.Sessions {
+		all[i] = *k.Record
+	}
+	return all
+}
+
 func (s *Snapshot) Of(a session.Address) (status.Input, bool) {
 	for _, k := range s.Sessions {
 		if k.Record.Address == a {
@@ -118,6 +127,20 @@ func (h *Hub) Capture(ctx context.Context, a session.Address, lines int) (string
 		place = k.Live.Location
 	}
 	return rt.Capture(ctx, place, lines)
+}
+
+// Attach returns the command that attaches a terminal to a session. The error is
+// session.ErrGone if its agent does not run, ErrRefused while the session is paused, or a
+// *engine.UnknownError.
+func (h *Hub) Attach(a session.Address) ([]string, error) {
+	k, rt, err := h.openLive(a)
+	if err == nil && k.Diagnosis.State == session.StatePaused {
+		err = session.ErrRefused
+	}
+	if err != nil {
+		return nil, fmt.Errorf("attach to %s: %w", a, err)
+	}
+	return rt.Attach(k.Live.Location), nil
 }
 
 func (h *Hub) openLive(a session.Address) (status.Input, session.Runtime, error) {

@@ -179,8 +179,6 @@ func (s *Server) act(what func(context.Context) error) error {
 	return err
 }
 
-func by(r *http.Request) string { return r.Context().Value(who{}).(string) }
-
 func errText(err error) string {
 	if err == nil {
 		return ""

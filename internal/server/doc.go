@@ -1,5 +1,5 @@
 // Package server serves the hub over HTTP, on a unix socket and, with a token, on TCP,
-// with the dashboard.
+// with the page for browsers.
 //
 // The table routes has every endpoint: the handlers are registered from it, and the
 // OpenAPI document is generated from it. Responses are the documents of the command

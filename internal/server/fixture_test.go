@@ -21,10 +21,12 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/price"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/shim/program"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -50,8 +52,9 @@ type shop struct {
 	t      *testing.T
 	dir    string
 	client *api.Client
-	tcp    string // the address of the door on TCP
-	stop   func() // ends the hub and its API
+	tcp    string               // the address of the door on TCP
+	stop   func()               // ends the hub and its API
+	times  func(*server.Server) // nil: its own
 }
 
 func (s *shop) socket() string { return filepath.Join(s.dir, "s", server.SocketName) }
@@ -150,7 +153,7 @@ func hubOf(dir string) (*hub.Hub, *server.Server) {
 		Project: "shop", DataDir: data, Open: func(by string) *engine.Engine { return open(dir, by) },
 		Activity: reader, Looked: metrics.Looked, Wakers: []hub.Waker{&hub.Processes{}, &hub.Files{}},
 	})
-	return h, server.New(server.Config{Hub: h, Activity: reader, Facts: factsIn(data), Metrics: metrics, Project: "shop", Version: "test", By: "ada"})
+	return h, server.New(server.Config{Hub: h, Activity: reader, Usage: usage.New(data, price.BuiltIn().Cost), Facts: factsIn(data), Metrics: metrics, Project: "shop", Version: "test", By: "ada", Environ: os.Environ()})
 }
 
 // serve is the hub and its API as a process, until it is told to end.
@@ -185,6 +188,9 @@ func serve(dir string) int {
 func (s *shop) serve() {
 	s.t.Helper()
 	h, serves := hubOf(s.dir)
+	if s.times != nil {
+		s.times(serves)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {

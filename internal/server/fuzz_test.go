@@ -23,7 +23,9 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/price"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -62,6 +64,8 @@ func (h *sham) Do(_ context.Context, _ string, hand engine.Override) (plan.Plan,
 	h.hands = append(h.hands, hand)
 	return plan.Plan{}, apply.Tally{}, nil
 }
+
+func (*sham) Attach(session.Address) ([]string, error) { return nil, session.ErrGone }
 
 func (h *sham) Capture(context.Context, session.Address, int) (string, error) { return "a line\n", nil }
 
@@ -125,7 +129,7 @@ func FuzzRequest(f *testing.F) {
 			return // net/http answers it without us
 		}
 		hub := newSham()
-		server := New(Config{Hub: hub, Activity: reader, Metrics: NewMetrics("test"), Project: "shop", By: "ada"})
+		server := New(Config{Hub: hub, Activity: reader, Usage: usage.New(t.TempDir(), price.BuiltIn().Cost), Metrics: NewMetrics("test"), Project: "shop", By: "ada"})
 		defer server.cancel()
 		q, err := http.NewRequestWithContext(t.Context(), method, "http://localhost"+at.RequestURI(), strings.NewReader(body))
 		if err != nil {

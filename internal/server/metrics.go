@@ -11,7 +11,9 @@ import (
 
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
 )
 
 // Metrics are the metrics of /metrics.
@@ -45,6 +47,7 @@ func (m *Metrics) Looked(took time.Duration) { m.looks.Observe(took.Seconds()) }
 // sessions collects metrics from the last snapshot.
 type sessions struct {
 	hub     Hub
+	usage   *usage.Store
 	project string
 }
 
@@ -62,6 +65,7 @@ func (c sessions) Collect(to chan<- prometheus.Metric) {
 	}
 	states, activities, holds, healths := map[string]float64{}, map[string]float64{}, map[string]float64{}, map[string]float64{}
 	restarts := described("session_restarts_total", "Number of restarts of the session.", "session")
+	c.collectUsage(to, s.Records())
 	for _, k := range s.Sessions {
 		x := status.Of(k)
 		states[string(x.State)]++
@@ -92,9 +96,42 @@ func (c sessions) Collect(to chan<- prometheus.Metric) {
 	gauge(described("read_only", "1 if the state cannot be read and the hub only observes."), readOnly)
 }
 
+// collectUsage sends what the sessions used since the first of them, also those that were
+// removed.
+func (c sessions) collectUsage(to chan<- prometheus.Metric, records []session.Record) {
+	all, err := c.usage.All()
+	if err != nil {
+		return // the hub logs it when it reads the usage of a session
+	}
+	status.CurrentAddresses(all, records)
+	tokens := described("tokens_total", "Tokens that models took for the session, by kind; reasoning is a part of output.", "session", "agent", "model", "kind")
+	cost := described("cost_total", "List price in USD of the tokens of models that have a price.", "session", "agent", "model")
+	unpriced := described("unpriced_tokens_total", "Tokens of models without a price.", "session", "agent", "model")
+	type label struct{ session, agent, model string }
+	sums := map[label]usage.Sum{}
+	for _, s := range all {
+		for slice, sum := range s.Slices {
+			l := label{plaintext.Safe(string(s.Address)), plaintext.Safe(slice.Agent), plaintext.Safe(slice.Model)}
+			sums[l] = sums[l].Plus(sum)
+		}
+	}
+	for l, sum := range sums {
+		count := func(d *prometheus.Desc, v float64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, append([]string{l.session, l.agent, l.model}, labels...)...)
+		}
+		t := sum.Tokens
+		for kind, n := range map[string]int64{"input": t.Input, "cache_read": t.CacheRead, "cache_write": t.CacheWrite,
+			"cache_write_1h": t.CacheWrite1h, "output": t.Output, "reasoning": t.Reasoning} {
+			count(tokens, float64(n), kind)
+		}
+		count(cost, sum.Cost)
+		count(unpriced, float64(sum.Unpriced))
+	}
+}
+
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(sessions{s.cfg.Hub, s.cfg.Project})
+	registry.MustRegister(sessions{s.cfg.Hub, s.cfg.Usage, s.cfg.Project})
 	promhttp.HandlerFor(prometheus.Gatherers{s.cfg.Metrics.registry, registry}, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 	return nil
 }

@@ -1,9 +1,6 @@
 package server
 
 import (
-	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"net"
 	"net/http"
 	"net/netip"
@@ -11,14 +8,10 @@ import (
 	"time"
 )
 
-type who struct{}
+var errCrossOrigin = fail(http.StatusForbidden, "cross_origin", "cross-origin requests are not allowed", "")
 
 // middleware sets the headers of every response, and refuses other hosts and origins.
 func (s *Server) middleware(l Listener, next http.Handler) http.Handler {
-	by := s.cfg.By
-	if l.Token != "" {
-		by = ByToken
-	}
 	foreign := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -33,10 +26,10 @@ func (s *Server) middleware(l Listener, next http.Handler) http.Handler {
 			return
 		}
 		if err := foreign.Check(r); err != nil {
-			s.refuse(w, r, fail(http.StatusForbidden, "cross_origin", "cross-origin requests are not allowed", ""))
+			s.refuse(w, r, errCrossOrigin)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), who{}, by)))
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -71,23 +64,6 @@ func statusOf(w http.ResponseWriter) int {
 		return x.status
 	}
 	return 0
-}
-
-// authenticate refuses a request without a token, if there is one. Comparing digests
-// takes the same time for every token.
-func authenticate(r *http.Request, token string) error {
-	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	want, got := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(strings.TrimSpace(given)))
-	switch {
-	case token == "":
-		return nil
-	case subtle.ConstantTimeCompare(got[:], want[:]) == 1 && strings.EqualFold(scheme, "Bearer"):
-		markAuthenticated(r.Context())
-		return nil
-	case r.Header.Get("Authorization") == "":
-		return fail(http.StatusUnauthorized, "unauthorized", "token required", "send the header Authorization: Bearer TOKEN")
-	}
-	return fail(http.StatusUnauthorized, "unauthorized", "invalid token", "use the token from the hub's --token-file or AGENTFORM_TOKEN")
 }
 
 // knownHost reports whether a request names this hub by an address, localhost, or the

@@ -20,7 +20,7 @@ type object = map[string]any
 func OpenAPI() map[string]any {
 	s := &schemas{types: map[string]reflect.Type{}, found: object{}}
 	paths := object{}
-	for _, r := range routes() {
+	for _, r := range append(routes(), loginRoutes(Listener{})...) {
 		for _, path := range r.paths() {
 			item := object{strings.ToLower(r.method): r.operation(path, s)}
 			if strings.Contains(path, "{id}") {

@@ -40,6 +40,9 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	for _, k := range snapshot.Sessions {
 		all = append(all, status.Of(k))
 	}
+	if r.URL.Query().Get("ranked") == "true" {
+		status.Sort(all)
+	}
 	return answer(w, http.StatusOK, status.DocumentOf(all, api.HubRuns))
 }
 
@@ -52,7 +55,11 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-lastEvents):]}
+	events := lastEvents
+	if n, err := strconv.Atoi(r.URL.Query().Get("events")); err == nil {
+		events = n
+	}
+	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-events):]}
 	if k.Live != nil {
 		x.Screen = k.Live.Screen
 	} else {

@@ -34,11 +34,15 @@ type param struct {
 
 // The parameters that several routes have.
 var (
-	fresh = param{name: "fresh", kind: "boolean", about: "true: inspect now instead of using the last inspection (at most an interval ago)"}
-	tail  = param{name: "tail", kind: "integer", most: 100000, about: "only this many of the last lines or entries; always at most 48 KiB"}
-	after = param{name: "after", kind: "string", most: 100, about: "the id of the last event received; the header Last-Event-ID takes precedence"}
-	of    = param{name: "session", kind: "string", most: maxID, many: true, about: "only events of this session: an id, an address or a short name"}
-	none  = []param{}
+	fresh  = param{name: "fresh", kind: "boolean", about: "true: inspect now instead of using the last inspection (at most an interval ago)"}
+	tail   = param{name: "tail", kind: "integer", most: 100000, about: "only this many of the last lines or entries; always at most 48 KiB"}
+	after  = param{name: "after", kind: "string", most: 100, about: "the id of the last event received; the header Last-Event-ID takes precedence"}
+	of     = param{name: "session", kind: "string", most: maxID, many: true, about: "only events of this session: an id, an address or a short name"}
+	sumBy  = param{name: "by", kind: "string", most: 20, about: "what usage is summed by: session (the default), agent, model or day"}
+	since  = param{name: "since", kind: "string", most: 40, about: "only usage since this time: RFC 3339"}
+	ranked = param{name: "ranked", kind: "boolean", about: "true: in the order of agentform status, those that need attention first; else by address"}
+	many   = param{name: "events", kind: "integer", most: 1000, about: "this many of the last events; else 10"}
+	none   = []param{}
 )
 
 func routes() []route {
@@ -46,20 +50,27 @@ func routes() []route {
 		{
 			method: "GET", path: "/v1/sessions", aliases: []string{"/v1/agents"}, id: "listSessions", out: api.StatusDocument{},
 			summary: "All sessions in the state", about: "The document of agentform status --json.",
-			query: []param{fresh}, handle: (*Server).listSessions,
+			query: []param{fresh, ranked}, handle: (*Server).listSessions,
 		}, {
 			method: "GET", path: "/v1/sessions/{id}", aliases: []string{"/v1/agents/{id}"}, id: "getSession", out: api.ShownDocument{},
 			summary: "One session in full", about: "The document of agentform show --json.",
-			query: []param{fresh}, fails: []int{404}, handle: (*Server).getSession,
+			query: []param{fresh, many}, fails: []int{404}, handle: (*Server).getSession,
 		}, {
 			method: "GET", path: "/v1/sessions/{id}/data", aliases: []string{"/v1/agents/{id}/data"}, id: "getSessionData", out: api.Data{},
 			summary: "An agent's conversation log",
 			about:   "The end of the agent's session file, if it has one, and of its screen, with scrollback if there is no session file; at most 48 KiB each.",
 			query:   []param{tail}, fails: []int{404}, handle: (*Server).getData,
 		}, {
+			method: "GET", path: "/v1/sessions/{id}/diff", id: "getSessionDiff", out: api.DiffDocument{}, query: none, fails: []int{404, 409},
+			summary: "What a session changed", about: "The document of agentform diff --json for one session, with the text of the diff.", handle: getDiff,
+		}, {
 			method: "GET", path: "/v1/plan", id: "getPlan", out: api.PlanDocument{},
 			summary: "The next and held operations of the hub", about: "The document of agentform plan --json, of the hub's own plan, in which the state is the desired state.",
 			query: []param{fresh}, handle: (*Server).getPlan,
+		}, {
+			method: "GET", path: "/v1/usage", id: "getUsage", out: api.UsageDocument{},
+			summary: "What sessions used", about: "The document of agentform usage --json: tokens and their list price, also of sessions that were removed.",
+			query: []param{sumBy, since}, handle: (*Server).getUsage,
 		}, {
 			method: "GET", path: "/v1/events", id: "streamEvents", media: "text/event-stream",
 			summary: "A stream of events",
@@ -81,9 +92,23 @@ func routes() []route {
 				"returns when the question is gone from the screen. With the question's id no other question is answered.",
 			query: none, fails: []int{404, 409, 413, 415}, handle: (*Server).answerQuestion,
 		},
+		route{
+			method: "GET", path: "/v1/sessions/{id}/terminal", id: "openTerminal", query: none, media: "application/octet-stream",
+			summary: "The terminal of a session, over a WebSocket",
+			about: "Binary messages are what the terminal shows: first a reset and the history, then what it prints. " +
+				"Text messages are TerminalState to the client, and TerminalInput from it. A client only watches until it takes control. " +
+				"Close codes: 1001 the hub is stopping, 1013 not ready: retry; 4001 gone: do not retry; 4002 detached by another client.",
+			fails:  []int{http.StatusUpgradeRequired},
+			handle: openTerminal,
+		},
+		route{
+			method: "POST", path: "/v1/links", id: "makeLink", in: api.LinkOptions{}, out: api.Link{}, query: none, fails: []int{409, 413, 415},
+			summary: "Make a link to the page that works once", about: "It logs a browser in for 30 days.", handle: makeLink,
+		},
+		route{method: "GET", path: "/v1/access", id: "getAccess", out: api.Access{}, query: none, summary: "What the caller may do", handle: getAccess},
 		route{method: "GET", path: "/v1/openapi.json", id: "getOpenAPI", out: map[string]any{}, summary: "This document", open: true, handle: (*Server).getOpenAPI},
 		route{
-			method: "GET", path: "/healthz", id: "getHealth", query: none, out: api.Health{}, open: true, also: http.StatusServiceUnavailable,
+			method: "GET", path: "/healthz", aliases: []string{"/readyz"}, id: "getHealth", query: none, out: api.Health{}, open: true, also: http.StatusServiceUnavailable,
 			summary: "Health of the hub", about: "503 if its last inspection is too long ago.", handle: (*Server).getHealth,
 		},
 		route{method: "GET", path: "/metrics", id: "getMetrics", media: "text/plain", summary: "Metrics in the Prometheus format", handle: (*Server).getMetrics},

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -183,10 +184,32 @@ func TestRoutes(t *testing.T) {
 	ask(200, "GET", "/v1/sessions/api/data?tail=1", "", `"text": "ready"`, `"session_alive": true`)
 	ask(200, "GET", "/v1/agents/api/data", "")
 	ask(200, "GET", "/v1/plan", "", `"action": "none"`)
+	used := `{"session":"session.api","agent":"claude","run":"1","file":"f","file_id":"","read":1,"answers":[` +
+		`"2026-03-14T09:15:00Z - 0 1000000 0 0 0 1000000 0 claude-opus-4-8","2026-03-14T09:15:00Z - 0 7 0 0 0 0 0 mine"]}`
+	if err := os.MkdirAll(filepath.Join(s.dir, "data", "usage"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "data", "usage", "gone-1f2e3d4c.jsonl"), []byte(used+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ask(200, "GET", "/v1/usage", "", `"name": "session.api"`, `"cost": 30`, `"unpriced": 7`)
+	ask(200, "GET", "/v1/usage?by=model&since=2026-01-01T00:00:00Z", "", `"name": "claude-opus-4-8"`)
+	ask(200, "GET", "/v1/usage?since=2026-12-01T00:00:00Z", "", `"usage": []`)
+	ask(400, "GET", "/v1/usage?by=moon", "", "by must be session, agent, model or day")
+	ask(400, "GET", "/v1/usage?since=soon", "", "since must be a time")
+	ask(200, "GET", "/metrics", "", `agentform_tokens_total{agent="claude",kind="input",model="claude-opus-4-8",session="session.api"} 1e+06`,
+		`agentform_cost_total{agent="claude",model="claude-opus-4-8",session="session.api"} 30`, `agentform_unpriced_tokens_total{agent="claude",model="mine",session="session.api"} 7`)
 	ask(200, "GET", "/v1/events", "")
 	ask(200, "GET", "/v1/events?session=api&session=worker", "")
 	ask(200, "GET", "/v1/openapi.json", "", `"openapi": "3.1.0"`)
+	ask(200, "GET", "/v1/access", "", `"scope": "operate"`, `"by": "ada"`)
+	ask(200, "POST", "/v1/links", `{"read_only": true}`, `#login=`, `"scope": "read"`)
+	ask(401, "POST", "/v1/login", `{"code": "wrong"}`, `"unauthorized"`)
+	ask(200, "POST", "/v1/logout", "", `"by": ""`)
+	ask(409, "GET", "/v1/sessions/api/diff", "", `"no_diff"`)
+	ask(426, "GET", "/v1/sessions/api/terminal", "", `"upgrade_required"`)
 	ask(200, "GET", "/healthz", "", `"status": "ok"`)
+	ask(200, "GET", "/readyz", "", `"status": "ok"`)
 	ask(200, "GET", "/metrics", "", `agentform_sessions{state="running"} 2`, "agentform_look_duration_seconds_count", `agentform_build_info{go="go`,
 		`agentform_session_restarts_total{session="session.api"} 0`, `agentform_api_requests_total{operation="getPlan",status="200"} 1`)
 

@@ -2,14 +2,11 @@ package server
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"iter"
 	"log/slog"
-	"mime"
 	"net"
 	"net/http"
-	"path"
 	"strconv"
 	"sync"
 	"time"
@@ -21,6 +18,7 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -33,6 +31,7 @@ type Hub interface {
 	Do(ctx context.Context, by string, hand engine.Override) (plan.Plan, apply.Tally, error)
 	Send(ctx context.Context, by string, a session.Address, in session.Input) (input.Outcome, error)
 	Answer(ctx context.Context, by string, a session.Address, r input.Reply) (input.Answered, error)
+	Attach(a session.Address) ([]string, error)
 	Capture(ctx context.Context, a session.Address, lines int) (string, error)
 }
 
@@ -40,16 +39,22 @@ type Hub interface {
 type Config struct {
 	Hub      Hub
 	Activity *activity.Reader
+	Usage    *usage.Store
 	Facts    func(run string) session.RunFacts // how a run ended; nil: not known
 	Metrics  *Metrics
 	Project  string
 	Version  string       // of agentform
+	Diff     Differ       // nil: the API has no diffs
+	Environ  []string     // of the commands that attach terminals
 	By       string       // the author of actions over the unix socket: the owner of the hub
 	Log      *slog.Logger // nil: nowhere
 }
 
-// ByToken is the author of actions that come with the token.
-const ByToken = "api"
+// The authors of actions over TCP: with the token, and of a page that has logged in.
+const (
+	ByToken = "api"
+	ByPage  = "page"
+)
 
 // Limits, so that slow and malicious clients cost little.
 const (
@@ -74,6 +79,11 @@ type Server struct {
 	doing    sync.RWMutex  // read-locked by actions
 	pace     time.Duration // between heartbeats of an event stream
 	patience time.Duration // how long a client may take to read what is written
+
+	links      links
+	terminals  terminals
+	streams    context.Context // of streams and terminals, which end before the server does
+	endStreams context.CancelFunc
 }
 
 // New returns a server of a running hub.
@@ -87,7 +97,8 @@ func New(c Config) *Server {
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics(c.Version)
 	}
-	s := &Server{cfg: c, log: c.Log, pace: heartbeat, patience: writeTime}
+	s := &Server{cfg: c, log: c.Log, pace: heartbeat, patience: writeTime, terminals: terminals{times: defaultTimes}}
+	s.streams, s.endStreams = context.WithCancel(context.Background())
 	s.acting, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -97,6 +108,8 @@ type Listener struct {
 	net.Listener
 	Token string // required of requests; empty: whoever can connect is trusted
 	Host  string // a name of the server besides localhost and its addresses
+	// ReadOnly refuses all actions, whoever wants them.
+	ReadOnly bool
 }
 
 // Run serves until ctx ends, and waits for the requests in progress, for at most
@@ -104,14 +117,14 @@ type Listener struct {
 func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 	defer s.cancel()
 	ended := make(chan error, len(listeners))
-	streams, endStreams := context.WithCancel(context.Background())
-	defer endStreams()
+	defer s.endStreams()
 	var servers []*http.Server
 	for _, l := range listeners {
+		s.Listens(l)
 		server := &http.Server{
 			Handler: s.Handler(l), ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime,
 			MaxHeaderBytes: maxHeader, ConnContext: withConn, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-			BaseContext: func(net.Listener) context.Context { return streams },
+			BaseContext: func(net.Listener) context.Context { return s.streams },
 		}
 		servers = append(servers, server)
 		limited := netutil.LimitListener(l.Listener, maxConnections)
@@ -125,7 +138,7 @@ func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 	case <-ctx.Done():
 	case err = <-ended:
 	}
-	endStreams()
+	s.endStreams()
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), graceTime)
 	defer done()
 	for _, server := range servers {
@@ -134,7 +147,8 @@ func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 			_ = server.Close()
 		}
 	}
-	s.doing.Lock() // waits for the interrupted actions
+	s.terminals.viewers.Wait() // net/http does not wait for connections that were taken over
+	s.doing.Lock()             // waits for the interrupted actions
 	defer s.doing.Unlock()
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -142,24 +156,28 @@ func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 	return err
 }
 
+// Listens records that the page is served at a listener, for Link. Run does so as well.
+func (s *Server) Listens(l Listener) {
+	if l.Token != "" {
+		s.links.serves(l)
+	}
+}
+
 func (s *Server) Handler(l Listener) http.Handler {
 	mux := http.NewServeMux()
-	for _, x := range routes() {
+	for _, x := range append(routes(), loginRoutes(l)...) {
 		for _, path := range x.paths() {
-			mux.Handle(path, s.dispatch(x, l.Token))
+			mux.Handle(path, s.dispatch(x, l))
 		}
 	}
-	mux.HandleFunc("GET /{$}", page("index.html"))
-	for _, name := range []string{"dashboard.css", "dashboard.js", "model.mjs"} {
-		mux.HandleFunc("GET /"+name, page(name))
-	}
+	servePage(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, fail(http.StatusNotFound, "not_found", "no endpoint "+shorten(r.URL.Path), "GET /v1/openapi.json lists the endpoints"))
 	})
 	return s.middleware(l, mux)
 }
 
-func (s *Server) dispatch(x route, token string) http.Handler {
+func (s *Server) dispatch(x route, l Listener) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != x.method && !(r.Method == http.MethodHead && x.method == http.MethodGet) {
 			w.Header().Set("Allow", x.method)
@@ -169,7 +187,11 @@ func (s *Server) dispatch(x route, token string) http.Handler {
 		began := time.Now()
 		var err error
 		if !x.open {
-			err = authenticate(r, token)
+			var c caller
+			if c, err = s.authenticate(r, l); err == nil && x.method != http.MethodGet && !c.operate {
+				err = mayNot(c)
+			}
+			r = withCaller(r, c)
 		}
 		if err == nil {
 			err = x.check(r)
@@ -184,22 +206,4 @@ func (s *Server) dispatch(x route, token string) http.Handler {
 		s.cfg.Metrics.requests.WithLabelValues(x.id, strconv.Itoa(status)).Inc()
 		s.log.Debug("asked", "what", x.id, "path", r.URL.Path, "status", status, "took", time.Since(began))
 	})
-}
-
-//go:embed dashboard/index.html dashboard/dashboard.css dashboard/dashboard.js dashboard/model.mjs
-var dashboard embed.FS
-
-// policy lets the dashboard use the scripts, styles and API of this hub, and insert what
-// agents write as text only.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; " +
-	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
-
-// page responds with a file of the dashboard, which has nothing of the project.
-func page(name string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", policy)
-		w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
-		w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-		http.ServeFileFS(w, r, dashboard, path.Join("dashboard", name))
-	}
 }

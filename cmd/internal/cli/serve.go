@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,10 +21,12 @@ import (
 	"github.com/spf13/cobra"
 	"gopkg.in/natefinch/lumberjack.v2"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/secret"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/hub/service"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/internal/wire"
@@ -39,6 +43,9 @@ type serveOptions struct {
 	listen    string
 	tokenFile string
 	remote    bool
+	readOnly  bool
+	elect     bool   // whether other hubs of the project may lead
+	advertise string // the URL of this hub for the others
 }
 
 // varsOnStdin is a hidden flag: everyone on this machine can read a command line.
@@ -60,8 +67,13 @@ continues where it left off. It reads the manifest's settings (notify, max_runni
 data_dir) when it starts.
 
 Other programs use its HTTP API on a unix socket that only you can connect to
-(--print-socket). With --listen it serves the API and a dashboard on TCP to clients with
-the token.
+(--print-socket). With --listen it serves the API and a page for browsers on TCP to clients
+with the token. Without --token-file and AGENTFORM_TOKEN it makes a token, in
+DATA_DIR/hub.token, and prints a link to the page that works once; agentform open opens it.
+
+With --leader-elect several hubs of a project run, on different machines or as replicas in a
+cluster: the one that has their lock in the backend acts, and another one when it ends. Those
+that wait pass requests on to the URL that it gave with --advertise.
 
 --print-unit prints a systemd unit for your user's systemd:
 
@@ -72,6 +84,7 @@ the token.
 		Example: `  agentform serve
   agentform serve --detach
   agentform serve --stop
+  agentform serve --listen 127.0.0.1:7171
   agentform serve --listen 127.0.0.1:7171 --token-file ~/.config/agentform/token
   agentform serve --print-socket
   agentform serve --print-unit`,
@@ -109,9 +122,12 @@ the token.
 	c.Flags().StringVar(&o.logFile, "log-file", "", "log to this `file`, which is rotated, instead of standard error")
 	c.Flags().BoolVar(&o.openAPI, "print-openapi", false, "print the OpenAPI document of the HTTP API and exit")
 	c.Flags().BoolVar(&o.socket, "print-socket", false, "print the path of the hub's unix socket and exit")
-	c.Flags().StringVar(&o.listen, "listen", "", "also serve the API and dashboard on this TCP `host:port` (default host: 127.0.0.1)")
-	c.Flags().StringVar(&o.tokenFile, "token-file", "", "`file` with the API token, not readable by others (default: $AGENTFORM_TOKEN)")
+	c.Flags().StringVar(&o.listen, "listen", "", "also serve the API and the page on this TCP `host:port` (default host: 127.0.0.1)")
+	c.Flags().StringVar(&o.tokenFile, "token-file", "", "`file` with the API token, not readable by others (default: $AGENTFORM_TOKEN, else DATA_DIR/hub.token, which is made)")
 	c.Flags().BoolVar(&o.remote, "allow-remote", false, "allow --listen on a non-loopback address (unencrypted)")
+	c.Flags().BoolVar(&o.readOnly, "read-only", false, "refuse all actions over TCP, also by pages")
+	c.Flags().BoolVar(&o.elect, "leader-elect", false, "be one of several hubs of which one acts; needs a backend with locks that expire")
+	c.Flags().StringVar(&o.advertise, "advertise", "", "the `URL` at which the other hubs reach this one while it leads")
 	c.Flags().BoolVar(&o.vars, varsOnStdin, false, "")
 	_ = c.Flags().MarkHidden(varsOnStdin) // fails only for a flag that does not exist
 	for _, flag := range []string{"log-file", "token-file"} {
@@ -130,8 +146,12 @@ func (o serveOptions) check() error {
 	switch {
 	case n > 1:
 		return errors.New("--detach, --stop and --print-… exclude each other")
-	case o.listen == "" && (o.tokenFile != "" || o.remote):
-		return errors.New("--token-file and --allow-remote need --listen")
+	case o.listen == "" && (o.tokenFile != "" || o.remote || o.readOnly):
+		return errors.New("--token-file, --allow-remote and --read-only need --listen")
+	case o.advertise != "" && !o.elect:
+		return errors.New("--advertise needs --leader-elect")
+	case o.elect && o.detach:
+		return errors.New("--leader-elect and --detach exclude each other: what runs several hubs starts them")
 	}
 	return nil
 }
@@ -139,7 +159,7 @@ func (o serveOptions) check() error {
 // gcPercent saves memory: the hub runs for months and need not be fast.
 const gcPercent = 70
 
-func runServe(ctx context.Context, a *app, o serveOptions) error {
+func runServe(ctx context.Context, a *app, o serveOptions) (err error) {
 	p, _, err := a.openState()
 	if err != nil {
 		return err
@@ -158,8 +178,19 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		debug.SetGCPercent(gcPercent)
 	}
 
+	if o.elect {
+		leading, release, leadErr := lead(ctx, p, o, log)
+		switch {
+		case ctx.Err() != nil: // it was interrupted before it led
+			return nil
+		case leadErr != nil:
+			return leadErr
+		}
+		ctx = leading
+		defer func() { err = errors.Join(err, release()) }()
+	}
 	p.Scope = service.Scope(ctx, a.env.Environ, a.env.Dir, log)
-	tcp, err := listenTCP(a, o)
+	tcp, made, err := listenTCP(a, p, o)
 	if err != nil {
 		return err
 	}
@@ -192,8 +223,13 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		log.Info("supervising", "project", p.Manifest.Project, "sessions", len(hub.Snapshot().Sessions), "pid", os.Getpid())
 		notifySystemd(log, daemon.SdNotifyReady)
 		err = serveAPI(serving, p, server.Config{
-			Hub: hub, Activity: config.Activity, Facts: p.Facts, Metrics: metrics, Project: p.Manifest.Project, Version: a.env.Version, By: p.Who().User, Log: log,
-		}, tcp)
+			Hub: hub, Activity: config.Activity, Usage: config.Usage, Facts: p.Facts, Metrics: metrics, Project: p.Manifest.Project, Version: a.env.Version, By: p.Who().User, Environ: a.env.Environ, Log: log,
+			Diff: differ(a),
+		}, tcp, func(l api.Link) {
+			if made && !o.vars { // else the command that started this process prints it
+				printLink(a.env.Stdout, l)
+			}
+		})
 	}
 	if serving.Err() != nil {
 		err = nil // it was interrupted, or the hub ended and returns why
@@ -229,32 +265,69 @@ func hubLog(a *app, path string) (*slog.Logger, func(), error) {
 	return slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: &a.level})), func() { _ = file.Close() }, nil
 }
 
-func listenTCP(a *app, o serveOptions) (*server.Listener, error) {
+// listenTCP returns the listener of --listen, or nil, and whether its token is one that was
+// made for it.
+func listenTCP(a *app, p *project.Project, o serveOptions) (l *server.Listener, made bool, err error) {
 	if o.listen == "" {
-		return nil, nil
+		return nil, false, nil
+	}
+	made = ownToken(a, o)
+	if made {
+		if o.tokenFile, err = makeToken(p.Manifest.DataDir); err != nil {
+			return nil, false, err
+		}
 	}
 	token, err := readToken(a, o.tokenFile)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	l, host, err := server.ListenTCP(o.listen, o.remote)
+	tcp, host, err := server.ListenTCP(o.listen, o.remote)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return &server.Listener{Listener: l, Token: token, Host: host}, nil
+	return &server.Listener{Listener: tcp, Token: token, Host: host, ReadOnly: o.readOnly}, made, nil
+}
+
+// ownToken reports whether the user has given no token.
+func ownToken(a *app, o serveOptions) bool {
+	return o.listen != "" && o.tokenFile == "" && a.env.Environ.Get(secret.TokenVariable) == ""
+}
+
+// makeToken returns the file of the project's own token, which it makes if there is none.
+func makeToken(dataDir string) (string, error) {
+	path := filepath.Join(dataDir, "hub.token")
+	if err := layout.MakeDataDir(dataDir); err != nil {
+		return "", fmt.Errorf("make a token: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return path, nil
+	}
+	if err == nil {
+		_, err = f.WriteString(rand.Text() + rand.Text() + "\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return "", fmt.Errorf("make a token: %w", err)
+	}
+	return path, nil
+}
+
+func printLink(w io.Writer, l api.Link) {
+	fmt.Fprintf(w, "Open the page (this link works once, for 10 minutes; agentform open prints another):\n  %s\n", l.URL)
 }
 
 // minToken is the length of a token of 128 bits in hex.
 const minToken = 32
 
 func readToken(a *app, file string) (string, error) {
-	const make = "create a token: (umask 077; openssl rand -hex 32 > FILE)"
+	const create = "create a token: (umask 077; openssl rand -hex 32 > FILE)"
 	token, from := a.env.Environ.Get(secret.TokenVariable), secret.TokenVariable
 	if file != "" {
 		from = a.absolute(file)
 		info, err := os.Stat(from)
 		if err != nil {
-			return "", fmt.Errorf("read the token: %w\n%s", err, make)
+			return "", fmt.Errorf("read the token: %w\n%s", err, create)
 		}
 		if info.Mode().Perm()&0o077 != 0 {
 			return "", fmt.Errorf("the token in %s is readable by others\nchmod 600 %s", from, from)
@@ -265,16 +338,13 @@ func readToken(a *app, file string) (string, error) {
 		}
 		token = string(bytes.TrimSpace(text))
 	}
-	switch {
-	case token == "":
-		return "", fmt.Errorf("--listen needs a token: give --token-file, or set %s\n%s", secret.TokenVariable, make)
-	case len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", fmt.Errorf("the token in %s must have %d or more visible characters\n%s", from, minToken, make)
+	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("the token in %s must have %d or more visible characters\n%s", from, minToken, create)
 	}
 	return token, nil
 }
 
-func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *server.Listener) error {
+func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *server.Listener, linked func(api.Link)) error {
 	path, err := p.HubSocket()
 	if err != nil {
 		return err
@@ -286,13 +356,21 @@ func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *ser
 	if err := socketdir.Remember(p.Manifest.DataDir, filepath.Dir(path)); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	doors := []server.Listener{{Listener: l}}
+	doors, served := []server.Listener{{Listener: l}}, server.New(c)
 	c.Log.Info("the API is served", "socket", path)
 	if tcp != nil {
 		doors = append(doors, *tcp)
 		c.Log.Info("the API is served", "address", "http://"+tcp.Addr().String())
 	}
-	return server.New(c).Run(ctx, doors...)
+	if tcp != nil {
+		served.Listens(*tcp)
+		link, err := served.Link(api.Operate)
+		if err != nil {
+			return err
+		}
+		linked(link)
+	}
+	return served.Run(ctx, doors...)
 }
 
 func runPrintSocket(a *app) error {
@@ -357,6 +435,9 @@ func listenFlags(a *app, o serveOptions) (args []string) {
 	if o.remote {
 		args = append(args, "--allow-remote")
 	}
+	if o.readOnly {
+		args = append(args, "--read-only")
+	}
 	return args
 }
 
@@ -387,6 +468,15 @@ func detach(ctx context.Context, a *app, p *project.Project, o serveOptions, w i
 	})
 	if err == nil {
 		fmt.Fprintf(w, "Hub started for %s (pid %d), logging to %s.\nStop it with: agentform serve --stop\n", p.Manifest.Project, pid, a.short(path))
+	}
+	if err == nil && ownToken(a, o) {
+		client := api.Dial(socket)
+		defer client.Close()
+		l, err := client.Link(ctx, api.LinkOptions{})
+		if err != nil {
+			return err
+		}
+		printLink(w, l)
 	}
 	return err
 }

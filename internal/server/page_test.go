@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"io"
 	"net/http/httptest"
 	"regexp"
@@ -10,9 +12,9 @@ import (
 	"github.com/agentform/agentform/internal/server"
 )
 
-// The dashboard needs nothing from elsewhere, holds nothing of the project, and puts
-// what agents say into the page as text.
-func TestDashboard(t *testing.T) {
+// The page needs nothing from elsewhere, holds nothing of the project, puts what agents say
+// into the document as text, and is small.
+func TestPageFiles(t *testing.T) {
 	t.Parallel()
 	handler := server.New(server.Config{}).Handler(server.Listener{Token: token})
 	get := func(method, path string) (int, string, string) {
@@ -25,31 +27,41 @@ func TestDashboard(t *testing.T) {
 		}
 		return w.Code, w.Header().Get("Content-Type"), string(body)
 	}
-	asked := regexp.MustCompile(`(?:src|href|from)[= ]"(/[^"]+)"`)
-	markup := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|\bFunction\(|https?://| on[a-z]+=|style=`)
+	asked := regexp.MustCompile(`(?:src|href|from)[= ]"(/[^"]+)"|import\("(/[^"]+)"\)`)
+	markup := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|\bFunction\(|"https?://| on[a-z]+="| style="|dangerously`)
+	var size bytes.Buffer
+	zip := gzip.NewWriter(&size)
 	seen := map[string]bool{"/": true}
 	for next := []string{"/"}; len(next) > 0; next = next[1:] {
 		status, kind, text := get("GET", next[0])
 		if status != 200 || !strings.HasPrefix(kind, "text/") || text == "" {
 			t.Errorf("GET %s: %d %s", next[0], status, kind)
 		}
+		_, _ = io.WriteString(zip, text) // to a buffer
+		if strings.HasPrefix(next[0], "/vendor/") {
+			continue
+		}
 		if found := markup.FindString(text); found != "" {
 			t.Errorf("%s has %q", next[0], found)
 		}
 		for _, m := range asked.FindAllStringSubmatch(text, -1) {
-			if !seen[m[1]] {
-				seen[m[1]] = true
-				next = append(next, m[1])
+			if at := m[1] + m[2]; !seen[at] {
+				seen[at] = true
+				next = append(next, at)
 			}
 		}
 	}
-	if len(seen) != 4 {
-		t.Errorf("it is made of %v", seen)
+	_ = zip.Close()
+	if len(seen) < 12 || size.Len() > 700<<10 {
+		t.Errorf("it is made of %v, %d KiB", seen, size.Len()>>10)
 	}
-	for _, x := range []string{"GET /dashboard", "GET /model.test.mjs", "GET /dashboard/index.html", "POST /"} {
+	for _, x := range []string{"GET /dashboard", "GET /page/index.html", "GET /index.html", "POST /"} {
 		method, path, _ := strings.Cut(x, " ")
 		if status, _, text := get(method, path); status != 404 || !strings.Contains(text, `"not_found"`) {
 			t.Errorf("%s: %d %s", x, status, text)
 		}
+	}
+	if _, _, text := get("GET", "/vendor/LICENSES"); !strings.Contains(text, "@xterm/xterm 6.0.0") {
+		t.Error("the licenses of the vendored modules are missing")
 	}
 }

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/server"
+	"github.com/agentform/agentform/session"
+)
+
+// longestPatch bounds the text of a diff for the page, in bytes.
+const longestPatch = 1 << 20
+
+// differ returns what compares workspaces for the hub's page: one at a time, since each asks
+// git for much.
+func differ(a *app) server.Differ {
+	var one sync.Mutex
+	return func(ctx context.Context, r session.Record) (api.DiffDocument, error) {
+		one.Lock()
+		defer one.Unlock()
+		return diffDocument(ctx, a, r)
+	}
+}
+
+// diffDocument returns what agentform diff shows of a session, for the hub's page.
+func diffDocument(ctx context.Context, a *app, r session.Record) (api.DiffDocument, error) {
+	x, err := compare(ctx, a, r)
+	if err != nil {
+		return api.DiffDocument{}, fmt.Errorf("%s: %w", r.Address, err)
+	}
+	defer x.close()
+	d, err := x.document(ctx, nil)
+	if err != nil {
+		return api.DiffDocument{}, fmt.Errorf("%s: %w", r.Address, err)
+	}
+	doc := api.DiffDocument{Format: api.FormatVersion, Address: d.Address, Branch: d.Branch, Workspace: d.Workspace, Base: d.Base,
+		MergeBase: d.MergeBase, Ahead: d.Ahead, Files: []api.DiffFile{}}
+	for _, f := range d.Files {
+		doc.Files = append(doc.Files, api.DiffFile(f))
+	}
+	var patch, said bytes.Buffer
+	// A setting of the user must not change what the page reads.
+	args := append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"}, x.base.Args()...)
+	c := x.command(ctx, a, 0, args)
+	c.Stdout, c.Stderr = &patch, &said
+	if err := c.Run(); err != nil {
+		return doc, fmt.Errorf("%s: %w: %s", r.Address, err, strings.TrimSpace(said.String()))
+	}
+	doc.Patch = patch.String()
+	if doc.Truncated = len(doc.Patch) > longestPatch; doc.Truncated {
+		doc.Patch = doc.Patch[:strings.LastIndexByte(doc.Patch[:longestPatch], '\n')+1]
+	}
+	doc.Patch = strings.ToValidUTF8(doc.Patch, "\uFFFD")
+	return doc, nil
+}

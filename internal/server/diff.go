@@ -1,0 +1,33 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/session"
+)
+
+// diffTime bounds git in a workspace, and in a container.
+const diffTime = 30 * time.Second
+
+// Differ returns what a session changed.
+type Differ func(ctx context.Context, r session.Record) (api.DiffDocument, error)
+
+func getDiff(s *Server, w http.ResponseWriter, r *http.Request) error {
+	k, err := find(s.cfg.Hub.Snapshot(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if s.cfg.Diff == nil {
+		return fail(http.StatusConflict, "no_diff", "this hub compares no workspaces", "run agentform diff")
+	}
+	ctx, done := context.WithTimeout(r.Context(), diffTime)
+	defer done()
+	d, err := s.cfg.Diff(ctx, *k.Record)
+	if err != nil {
+		return fail(http.StatusConflict, "no_diff", err.Error(), "agentform diff shows it in a terminal")
+	}
+	return answer(w, http.StatusOK, d)
+}

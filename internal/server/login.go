@@ -1,0 +1,239 @@
+package server
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/wire"
+)
+
+const (
+	linkTime   = 10 * time.Minute    // in which a link can be used
+	cookieTime = 30 * 24 * time.Hour // in which a login can be used
+	maxLinks   = 100                 // that are not used yet: the oldest is dropped
+)
+
+// caller is who sent a request.
+type caller struct {
+	by      string
+	operate bool // it may act, and not only look
+}
+
+type callerKey struct{}
+
+func callerOf(r *http.Request) caller { return r.Context().Value(callerKey{}).(caller) }
+
+func by(r *http.Request) string { return callerOf(r).by }
+
+func withCaller(r *http.Request, c caller) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), callerKey{}, c))
+}
+
+// authenticate returns who sent a request: the owner of the socket, who has the token, or a
+// page that has logged in.
+func (s *Server) authenticate(r *http.Request, l Listener) (caller, error) {
+	if l.Token == "" {
+		return caller{by: s.cfg.By, operate: true}, nil
+	}
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, given, _ := strings.Cut(header, " ")
+		if !sameToken(strings.TrimSpace(given), l.Token) || !strings.EqualFold(scheme, "Bearer") {
+			return caller{}, fail(http.StatusUnauthorized, "unauthorized", "invalid token", "use the token from the hub's --token-file or AGENTFORM_TOKEN")
+		}
+		markAuthenticated(r.Context())
+		return caller{by: ByToken, operate: !l.ReadOnly}, nil
+	}
+	if c, err := r.Cookie(cookieName(l.Token)); err == nil {
+		if scope, valid := checkCookie(c.Value, l.Token, time.Now()); valid {
+			markAuthenticated(r.Context())
+			return caller{by: ByPage, operate: scope == api.Operate && !l.ReadOnly}, nil
+		}
+	}
+	return caller{}, fail(http.StatusUnauthorized, "unauthorized", "token required", "send the header Authorization: Bearer TOKEN; agentform open opens the page")
+}
+
+// sameToken compares digests, which takes the same time for every token.
+func sameToken(given, token string) bool {
+	want, got := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(given))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+// cookieName returns the name of the cookie of a hub. Browsers send cookies to all ports of
+// a host, so two hubs need two names.
+func cookieName(token string) string {
+	sum := sha256.Sum256([]byte("cookie name " + token))
+	return "agentform-" + hex.EncodeToString(sum[:4])
+}
+
+// newCookie returns the value of a cookie: its scope and end, signed with the token, so that
+// it outlasts the hub and ends with the token.
+func newCookie(scope api.Scope, token string, until time.Time) string {
+	text := string(scope) + "." + strconv.FormatInt(until.Unix(), 10)
+	return text + "." + signature(text, token)
+}
+
+func checkCookie(value, token string, now time.Time) (api.Scope, bool) {
+	scope, rest, _ := strings.Cut(value, ".")
+	until, sign, _ := strings.Cut(rest, ".")
+	seconds, err := strconv.ParseInt(until, 10, 64)
+	valid := err == nil && now.Unix() < seconds && hmac.Equal([]byte(sign), []byte(signature(scope+"."+until, token)))
+	return api.Scope(scope), valid
+}
+
+func signature(text, token string) string {
+	h := hmac.New(sha256.New, []byte("agentform page "+token))
+	h.Write([]byte(text))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// links are logins that can be used once.
+type links struct {
+	mu   sync.Mutex
+	base string // the address of the page; empty: the hub does not listen on TCP
+	ro   bool   // the page is read-only for all
+	open []link // oldest first
+}
+
+type link struct {
+	code  string
+	scope api.Scope
+	until time.Time
+}
+
+// serves records where the page is.
+func (k *links) serves(l Listener) {
+	host := l.Host
+	address := netip.MustParseAddrPort(l.Addr().String())
+	if host == "" {
+		host = address.Addr().String()
+		if address.Addr().IsUnspecified() {
+			host = "127.0.0.1"
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.base, k.ro = "http://"+net.JoinHostPort(host, strconv.Itoa(int(address.Port())))+"/", l.ReadOnly
+}
+
+func (k *links) add(scope api.Scope, now time.Time) (api.Link, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.base == "" {
+		return api.Link{}, fail(http.StatusConflict, "no_page", "the hub does not serve the page", "restart it with agentform serve --listen 127.0.0.1:7171")
+	}
+	if k.ro {
+		scope = api.Read
+	}
+	code := make([]byte, 24)
+	_, _ = rand.Read(code) // it never fails
+	x := link{code: hex.EncodeToString(code), scope: scope, until: now.Add(linkTime)}
+	k.open = append(k.open, x)
+	k.open = k.open[max(0, len(k.open)-maxLinks):]
+	// Browsers do not send a fragment: no log and no Referer has it.
+	return api.Link{Format: api.FormatVersion, URL: k.base + "#login=" + x.code, Scope: scope, Until: wire.UTC(x.until)}, nil
+}
+
+// use returns the scope of a code, which cannot be used again.
+func (k *links) use(code string, now time.Time) (api.Scope, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, x := range k.open {
+		if sameToken(code, x.code) {
+			k.open = append(k.open[:i:i], k.open[i+1:]...)
+			return x.scope, now.Before(x.until)
+		}
+	}
+	return "", false
+}
+
+// Link returns a link to the page that works once.
+func (s *Server) Link(scope api.Scope) (api.Link, error) { return s.links.add(scope, time.Now()) }
+
+func makeLink(s *Server, w http.ResponseWriter, r *http.Request) error {
+	var in api.LinkOptions
+	if err := decode(w, r, &in); err != nil {
+		return err
+	}
+	scope := api.Operate
+	if in.ReadOnly {
+		scope = api.Read
+	}
+	x, err := s.Link(scope)
+	if err != nil {
+		return err
+	}
+	s.log.Info("a link to the page was made", "scope", x.Scope, "by", by(r))
+	return answer(w, http.StatusOK, x)
+}
+
+// login sets a cookie for a link's code, or for the token. JavaScript cannot read the cookie,
+// and other sites cannot use it.
+func login(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error {
+	var in api.Login
+	if err := decode(w, r, &in); err != nil {
+		return err
+	}
+	scope, valid := api.Operate, in.Token != "" && l.Token != "" && sameToken(in.Token, l.Token)
+	if !valid && in.Code != "" {
+		scope, valid = s.links.use(in.Code, time.Now())
+	}
+	if !valid || l.Token == "" {
+		return fail(http.StatusUnauthorized, "unauthorized", "this login is not valid: a link works once, for 10 minutes", "agentform open prints a new one")
+	}
+	if l.ReadOnly {
+		scope = api.Read
+	}
+	until := time.Now().Add(cookieTime)
+	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Value: newCookie(scope, l.Token, until), Path: "/", Expires: until,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	return answer(w, http.StatusOK, accessOf(s, caller{by: ByPage, operate: scope == api.Operate}))
+}
+
+func logout(s *Server, l Listener, w http.ResponseWriter, _ *http.Request) error {
+	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	return answer(w, http.StatusOK, accessOf(s, caller{}))
+}
+
+func accessOf(s *Server, c caller) api.Access {
+	x := api.Access{Format: api.FormatVersion, Project: s.cfg.Project, Version: s.cfg.Version, By: c.by, Scope: api.Read}
+	if c.operate {
+		x.Scope = api.Operate
+	}
+	return x
+}
+
+func getAccess(s *Server, w http.ResponseWriter, r *http.Request) error {
+	return answer(w, http.StatusOK, accessOf(s, callerOf(r)))
+}
+
+// loginRoutes are those that set the cookie of a listener.
+func loginRoutes(l Listener) []route {
+	at := func(f func(*Server, Listener, http.ResponseWriter, *http.Request) error) func(*Server, http.ResponseWriter, *http.Request) error {
+		return func(s *Server, w http.ResponseWriter, r *http.Request) error { return f(s, l, w, r) }
+	}
+	return []route{
+		{
+			method: "POST", path: "/v1/login", id: "login", in: api.Login{}, out: api.Access{}, query: none, open: true, fails: []int{401, 413, 415},
+			summary: "Log a browser in", about: "Sets a cookie for the code of a link or for the token.", handle: at(login),
+		},
+		{method: "POST", path: "/v1/logout", id: "logout", in: struct{}{}, out: api.Access{}, query: none, open: true, summary: "Log a browser out", handle: at(logout)},
+	}
+}
+
+// mayNot returns the error for a caller that may only read.
+func mayNot(c caller) error {
+	return fail(http.StatusForbidden, "read_only_login", fmt.Sprintf("the login %q may only read", c.by), "agentform open on the hub's machine opens a page that may act")
+}

@@ -1,0 +1,31 @@
+package server
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
+)
+
+func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
+	q := status.UsageQuery{By: cmp.Or(r.URL.Query().Get("by"), status.BySession), Days: time.Local}
+	if !slices.Contains(status.UsageBy(), q.By) {
+		return badRequest("by must be "+plaintext.List(status.UsageBy(), "or"), "")
+	}
+	if text := r.URL.Query().Get("since"); text != "" {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			return badRequest("since must be a time such as 2026-11-01T00:00:00Z", "")
+		}
+		q.Since = at
+	}
+	all, err := s.cfg.Usage.All()
+	if err != nil {
+		return err
+	}
+	status.CurrentAddresses(all, s.cfg.Hub.Snapshot().Records())
+	return answer(w, http.StatusOK, status.UsageDocumentOf(all, q))
+}

@@ -1,0 +1,403 @@
+// The page in a real Chromium, with a hub and sessions in tmux: make test-page.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { availableParallelism, loadavg } from "node:os";
+import { createRequire } from "node:module";
+import { after, afterEach, before, test } from "node:test";
+import { chromium } from "playwright-core";
+import { Fleet, until } from "./fleet.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const program = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const screenshots = process.env.SCREENSHOTS;
+let fleet;
+let browser;
+let contexts = [];
+const problems = [];
+const axeStyles = /7lcAFTTX46zOrxZLMSuzSViHzgeRbtPZdXQzzVFOlL8=|hUp8D7cOixoIPBZ5ergnKZ\+xh0T1rTTyJ7SDN\+Myk8Y=/; // axe-core adds them to the document
+
+// open returns a page that has logged in by a new link, at a view.
+async function open({ view = "", size = { width: 1280, height: 800 }, link, dark = false, touch = false, to = fleet } = {}) {
+  const context = await browser.newContext({ viewport: size, colorScheme: dark ? "dark" : "light", hasTouch: touch, isMobile: touch });
+  contexts.push(context);
+  const page = await context.newPage();
+  page.setDefaultTimeout(10000);
+  page.on("pageerror", (e) => problems.push(e.message));
+  page.on("console", (m) => /Content Security|TrustedType|Refused to/i.test(m.text()) && !axeStyles.test(m.text()) && problems.push(m.text()));
+  await page.goto(link ?? (await to.newLink()));
+  await page.waitForSelector("header nav");
+  if (view) await page.evaluate((v) => (location.hash = v), view);
+  return page;
+}
+
+const says = (page, text, where = "main") => page.waitForFunction(([t, w]) => document.querySelector(w)?.textContent.includes(t), [text, where]);
+const shot = (page, name) => screenshots && page.screenshot({ path: join(screenshots, `${name}.png`) });
+
+// screen returns what the terminal has, also above the screen.
+const screen = (page) =>
+  page.evaluate(() => {
+    const b = document.querySelector(".terminal").terminal.buffer.active;
+    let text = "";
+    for (let i = 0; i < b.length; i++) text += `${b.getLine(i).translateToString(true)}\n`;
+    return text;
+  });
+const shows = (page, text) => until(`the terminal shows ${text}`, async () => (await screen(page)).includes(text), 20000, () => "");
+
+async function control(page) {
+  await page.click("button.control");
+  await says(page, "You control this terminal");
+}
+
+// busy is by how much more this machine has to do than it can: limits of time grow with it.
+const busy = () => Math.max(1, loadavg()[0] / availableParallelism());
+
+async function type(page, text) {
+  await page.evaluate((t) => document.querySelector(".terminal").terminal.input(t), text);
+}
+
+async function accessible(page, what) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
+  const serious = violations.filter((v) => ["serious", "critical"].includes(v.impact));
+  assert.deepEqual(serious.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).slice(0, 3).join(" | ")}`), []);
+}
+
+before(async () => {
+  assert.ok(existsSync(program), `there is no ${program}: install chromium (apt-get install chromium), or set CHROMIUM`);
+  if (screenshots) mkdirSync(screenshots, { recursive: true });
+  fleet = new Fleet();
+  await fleet.agentform("apply", "--auto-approve", "--wait");
+  await fleet.serve();
+  browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+});
+afterEach(async () => {
+  for (const c of contexts) await c.close();
+  contexts = [];
+  assert.deepEqual(problems.splice(0), []);
+});
+after(async () => {
+  await browser?.close();
+  await fleet?.remove();
+});
+
+test("a link logs in once and does not stay in the address", async () => {
+  const link = await fleet.newLink();
+  const page = await open({ link });
+  assert.equal(new URL(page.url()).hash, "");
+  const [cookie] = await page.context().cookies();
+  assert.ok(cookie.httpOnly && cookie.sameSite === "Strict", JSON.stringify(cookie));
+  const other = await (await browser.newContext()).newPage();
+  contexts.push(other.context());
+  await other.goto(link);
+  await says(other, "a link works once");
+  await other.fill("#token", readFileSync(join(fleet.shop, ".agentform/hub.token"), "utf8").trim());
+  await other.click('button:text-is("Enter")');
+  await other.waitForSelector(".row a");
+});
+
+test("the fleet shows, filters, sorts and groups, in the words of the command line", async () => {
+  const page = await open();
+  await page.waitForSelector('.row a:text-is("web")');
+  const d = await fleet.json("status");
+  for (const s of d.sessions) await says(page, s.name, ".table");
+  assert.equal(await page.textContent(".tools [role=status]"), "4 running");
+  await accessible(page, "fleet");
+  await page.keyboard.press("/");
+  await page.keyboard.type("builder");
+  await says(page, "1 shown", ".tools");
+  assert.equal(await page.locator(".rows .row").count(), 1);
+  await page.fill("#filter", "");
+  await page.selectOption("select", "role");
+  await says(page, "builder 1", ".rows");
+  await page.selectOption("select", "");
+  const names = () => page.locator(".rows .row").evaluateAll((r) => r.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).map((x) => x.querySelector("a").textContent));
+  await page.click('.head button:has-text("Session")');
+  await page.click('.head button:has-text("Session")');
+  assert.deepEqual(await names(), ["web", "shell", "cat", "api"]);
+});
+
+test("drift is shown beside what is declared", async () => {
+  const page = await open();
+  const { sessions } = await fleet.json("status", "cat");
+  const { execFileSync } = await import("node:child_process");
+  execFileSync("git", ["checkout", "-qb", "elsewhere"], { cwd: sessions[0].workspace, env: fleet.env });
+  await page.waitForFunction(() => [...document.querySelectorAll(".c-drift.differs")].some((e) => e.textContent.includes("elsewhere")));
+  await page.evaluate(() => (location.hash = "#/plan"));
+  await says(page, "branch mismatch");
+  await accessible(page, "plan");
+  await shot(page, "plan");
+  execFileSync("git", ["checkout", "-q", "agents/cat"], { cwd: sessions[0].workspace, env: fleet.env });
+});
+
+test("a question is answered in two clicks, and an event is on the screen in 200 ms", async () => {
+  const page = await open();
+  await page.waitForSelector('.row a:text-is("web")');
+  await page.evaluate(() => {
+    const seen = (window.seen = {});
+    new MutationObserver(() => {
+      if (!seen.blocked && document.querySelector(".activity.blocked")) seen.blocked = Date.now();
+    }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+  });
+  await fleet.agentform("send", "web", "ask touch x");
+  await page.waitForSelector(".activity.blocked");
+  const events = (await fleet.agentform("events", "web", "--json")).trim().split("\n").map((l) => JSON.parse(l));
+  const event = events.filter((e) => e.type === "status_changed" && e.new === "blocked").at(-1);
+  const late = (await page.evaluate(() => window.seen.blocked)) - Date.parse(event.time);
+  console.log(`event on screen after ${late} ms`);
+  assert.ok(late <= 200 * busy(), `${late} ms`);
+  await shot(page, "fleet");
+  const needs = await fleet.json("next", "--all");
+  await page.click("nav >> text=Needs you");
+  await says(page, 'run "touch x"?');
+  assert.deepEqual(await page.locator("article h3 a").allTextContents(), (needs.sessions ?? needs.needs ?? needs).map((n) => n.name ?? n.address.replace("session.", "")));
+  await accessible(page, "needs");
+  await shot(page, "needs-you");
+  await page.click('.answers button:has-text("yes")');
+  await until("the agent has the answer", async () => (await fleet.agentform("logs", "web")).includes("the answer was 1"));
+  await page.waitForFunction(() => !document.querySelector(".answers"));
+});
+
+test("a terminal is watched first, then controlled, and echoes fast", async () => {
+  const page = await open({ view: "#/s/session.shell/terminal" });
+  await says(page, "You are watching");
+  await shows(page, "ready");
+  await type(page, "unasked\n");
+  await says(page, "Take control to type");
+  await accessible(page, "terminal");
+  await control(page);
+  await type(page, "echo hello-$((1+2))\n");
+  await shows(page, "hello-3");
+  await shot(page, "terminal");
+  const times = await page.evaluate(async () => {
+    const t = document.querySelector(".terminal").terminal;
+    const times = [];
+    const line = () => t.buffer.active.getLine(t.buffer.active.baseY + t.buffer.active.cursorY).translateToString(true);
+    for (let i = 0; i < 100; i++) {
+      const was = line();
+      const began = performance.now();
+      const echoed = new Promise((done) => {
+        const d = t.onWriteParsed(() => line() !== was && (d.dispose(), done()));
+      });
+      t.input("abcdefghij"[i % 10]);
+      await echoed;
+      times.push(performance.now() - began);
+      await new Promise((done) => setTimeout(done, 10));
+    }
+    return times.sort((a, b) => a - b);
+  });
+  console.log(`echo: median ${times[50].toFixed(1)} ms, p99 ${times[98].toFixed(1)} ms`);
+  assert.ok(times[50] <= 50 * busy() && times[98] <= 120 * busy(), `median ${times[50]}, p99 ${times[98]}`);
+  assert.ok(!(await screen(page)).includes("unasked"));
+  await type(page, "\x15\n");
+});
+
+test("two pages of different size show one terminal", async () => {
+  const large = await open({ view: "#/s/session.shell/terminal" });
+  const small = await open({ view: "#/s/session.shell/terminal", size: { width: 360, height: 640 }, touch: true });
+  await says(large, "2 pages show it");
+  const cols = (page) => page.evaluate(() => document.querySelector(".terminal").terminal.cols);
+  await control(large);
+  await until("both have its size", async () => (await cols(large)) === (await cols(small)) && (await cols(large)) > 100);
+  await small.click("button.control");
+  await says(small, "You control this terminal");
+  await says(large, "controls this terminal; you are watching");
+  await until("both have the phone's size", async () => (await cols(large)) === (await cols(small)) && (await cols(small)) < 60);
+  await type(small, "echo from-the-phone\n");
+  await shows(large, "from-the-phone");
+  for (const [page, width] of [[small, 360], [large, 1280]]) assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
+  await small.click('.key-row button:text-is("Ctrl")');
+  assert.equal(await small.getAttribute('.key-row button:text-is("Ctrl")', "aria-pressed"), "true");
+  await shot(small, "phone");
+  await small.evaluate(() => (location.hash = "#/"));
+  await small.waitForSelector(".row a");
+  assert.ok((await small.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+  await accessible(small, "phone");
+});
+
+test("a comment on a line of the diff reaches the agent", async () => {
+  const { sessions } = await fleet.json("status", "api");
+  writeFileSync(join(sessions[0].workspace, "cart.go"), "package cart\n\n// <img src=x onerror=alert(1)>\nfunc Total() int { return 1 }\n");
+  const page = await open({ view: "#/s/session.api/changes" });
+  await page.waitForSelector('section[aria-label="cart.go"] .line.added');
+  await says(page, "<img src=x onerror=alert(1)>");
+  await accessible(page, "changes");
+  await page.click('[aria-label="comment on line 4 of cart.go"]');
+  await page.fill("textarea", "why 1?");
+  await shot(page, "changes");
+  await page.click("text=Send to the agent");
+  await until("the agent has it", async () => (await fleet.agentform("logs", "api")).includes("cart.go:4: why 1?"));
+  await page.click('.tabs a:text-is("conversation")');
+  await says(page, "cart.go:4: why 1?", ".entries");
+  await accessible(page, "conversation");
+  await page.click('.tabs a:text-is("timeline")');
+  await says(page, "sent", ".events");
+  await accessible(page, "timeline");
+  await page.click('.tabs a:text-is("details")');
+  await says(page, sessions[0].workspace);
+  await accessible(page, "details");
+});
+
+test("the keyboard is enough, in the dark and in the light", async () => {
+  const page = await open({ dark: true });
+  await page.waitForSelector(".row a");
+  await accessible(page, "dark");
+  await page.keyboard.press("?");
+  await page.waitForSelector('dialog[aria-label="Keys"]');
+  await accessible(page, "help");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("shel");
+  await accessible(page, "jump");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('section[aria-label="shell"]');
+  await page.keyboard.press("5");
+  await says(page, "workspace");
+  await page.keyboard.press("g");
+  await page.keyboard.press("p");
+  await page.waitForSelector('section[aria-label="plan"]');
+  await page.keyboard.press("g");
+  await page.keyboard.press("f");
+  await page.waitForSelector(".row a");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("section.session");
+  await page.click('[aria-label="light or dark"]');
+  assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "light");
+});
+
+test("what an agent prints stays text", async () => {
+  const page = await open({ view: "#/s/session.cat/terminal" });
+  await says(page, "You are watching");
+  await control(page);
+  const title = await page.title();
+  await type(page, String.raw`printf '\033]0;<img src=x onerror=alert(1)>\007\033]52;c;aGVsbG8=\007\033]8;;javascript:alert(1)\007click\033]8;;\007<script>alert(1)</script>\033]2;x\033\\end\n'` + "\n");
+  await shows(page, "<script>alert(1)</script>");
+  assert.equal(await page.title(), title);
+  assert.equal(await page.locator("script:not([src]), img, .terminal script").count(), 0);
+});
+
+test("an agent that prints 100 MB leaves the page quick and the hub small", async () => {
+  const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${fleet.hub.pid}/status`, "utf8"))[1]) / 1024;
+  const page = await open({ view: "#/s/session.cat/terminal" });
+  await says(page, "You are watching");
+  await control(page);
+  const before = memory();
+  await type(page, "head -c 75000000 /dev/urandom | base64; echo printed-all\n");
+  await until("it prints", async () => (await screen(page)).split("\n").filter((l) => l.length > 60).length > 20);
+  const slowest = await page.evaluate(async () => {
+    let slowest = 0;
+    for (const tab of ["details", "timeline", "details"]) {
+      const began = performance.now();
+      document.querySelector(`.tabs a[href$="/${tab}"]`).click();
+      while (!document.querySelector(`.scrolls[aria-label="${tab}"]`)) await new Promise(requestAnimationFrame);
+      slowest = Math.max(slowest, performance.now() - began);
+    }
+    document.querySelector('.tabs a[href$="/terminal"]').click();
+    return slowest;
+  });
+  await until("all is printed", async () => (await fleet.agentform("capture", "cat")).includes("printed-all"), 90000);
+  await shows(page, "printed-all");
+  const grown = memory() - before;
+  console.log(`while 100 MB are printed a click takes ${slowest.toFixed(0)} ms; the hub has grown by ${grown.toFixed(1)} MiB`);
+  assert.ok(slowest <= 200 * busy(), `${slowest} ms`);
+  assert.ok(grown <= 50, `${grown} MiB`);
+});
+
+test("a page for reading only looks", async () => {
+  const page = await open({ link: await fleet.newLink("--read-only"), view: "#/s/session.shell/terminal" });
+  await says(page, "You are watching");
+  assert.equal(await page.locator("button.control").count(), 0);
+  await says(page, "read-only", "header");
+  assert.equal(await page.locator(".verbs button:enabled").count(), 0);
+  const status = await page.evaluate(() => fetch("/v1/sessions/shell/stop", { method: "POST" }).then((r) => r.status));
+  assert.equal(status, 403);
+});
+
+test("another origin is refused", async () => {
+  const page = await open();
+  const evil = createServer((_, w) => w.end("<!doctype html>"));
+  await new Promise((done) => evil.listen(0, "127.0.0.1", done));
+  try {
+    await page.goto(`http://127.0.0.1:${evil.address().port}/`); // the same site: the cookie is sent
+    const got = await page.evaluate(async (hub) => {
+      const socket = await new Promise((done) => {
+        const s = new WebSocket(`${hub.replace("http", "ws")}/v1/sessions/shell/terminal`);
+        s.onopen = () => done("open");
+        s.onerror = () => done("refused");
+      });
+      const read = await fetch(`${hub}/v1/sessions`, { credentials: "include" }).then(() => "read", () => "refused");
+      const act = await fetch(`${hub}/v1/sessions/shell/stop`, { method: "POST", mode: "no-cors", credentials: "include" }).then(() => "sent", () => "refused");
+      return { socket, read, act };
+    }, fleet.origin);
+    assert.equal(got.socket, "refused");
+    assert.equal(got.read, "refused");
+    assert.equal((await fleet.json("status", "shell")).sessions[0].state, "running");
+  } finally {
+    evil.close();
+  }
+});
+
+test("a page connects again to the next hub, and shows nothing twice", async () => {
+  const page = await open({ view: "#/s/session.shell/terminal" });
+  await says(page, "You are watching");
+  await control(page);
+  await type(page, "echo once-$((40+2))\n");
+  await shows(page, "once-42");
+  await type(page, "seq 100\n");
+  await shows(page, "\n100\n");
+  await fleet.kill();
+  await says(page, "Connecting again");
+  await fleet.serve(new URL(fleet.origin).port);
+  await says(page, "You are watching");
+  await page.waitForSelector(".connection.on");
+  await shows(page, "once-42");
+  assert.equal((await screen(page)).split("\n").filter((l) => l === "once-42").length, 1);
+});
+
+test("a session that ends offers its restart", async () => {
+  const page = await open({ view: "#/s/session.cat/terminal" });
+  await says(page, "You are watching");
+  await control(page);
+  await type(page, "exit 3\n");
+  await says(page, "The agent has ended");
+  await page.click(".terminal-tools >> text=Restart");
+  await says(page, "You are watching");
+  await shows(page, "ready");
+});
+
+// A thousand agents do not fit on this machine: the document of the real ones is repeated.
+test("a thousand sessions scroll smoothly, and two hundred are there in 300 ms", async () => {
+  const page = await open({ view: "#/needs" });
+  let most = 200;
+  await page.context().route("**/v1/sessions?ranked=true", async (route) => {
+    const response = await route.fetch();
+    const d = await response.json();
+    const all = Array.from({ length: most }, (_, i) => ({ ...d.sessions[i % d.sessions.length], address: `session.many[${i}]`, name: `many[${i}]` }));
+    await route.fulfill({ response, json: { ...d, sessions: all } });
+  });
+  const other = await page.context().newPage();
+  await other.goto(fleet.origin);
+  await other.waitForSelector('.rows .row a:text-is("many[3]")');
+  const first = await other.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
+  most = 1000;
+  await other.waitForSelector('.table[aria-rowcount="1001"]');
+  assert.ok((await other.locator(".rows .row").count()) < 60);
+  const frames = await other.evaluate(async () => {
+    const table = document.querySelector(".table");
+    const frames = [];
+    let last = await new Promise(requestAnimationFrame);
+    for (let i = 0; i < 100; i++) {
+      table.scrollTop += 450;
+      const now = await new Promise(requestAnimationFrame);
+      frames.push(now - last);
+      last = now;
+    }
+    return frames.sort((a, b) => a - b);
+  });
+  assert.ok(await other.locator('.rows .row a:text-is("many[990]")').count());
+  console.log(`200 sessions: the first paint after ${first.toFixed(0)} ms; 1000 rows: the longest frame takes ${frames.at(-1).toFixed(0)} ms, the median ${frames[50].toFixed(0)} ms`);
+  assert.ok(frames.at(-1) <= 50 * busy(), `a frame of ${frames.at(-1)} ms`);
+  assert.ok(first <= 300 * busy(), `first paint after ${first} ms`);
+});
