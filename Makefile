@@ -13,6 +13,8 @@ MOST         ?= 1000
 RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./internal/launch .
 # What takes minutes, or measures time: make check runs it.
 SLOW := ./internal/test/bench ./internal/test/torture
+# What has tests that need a Kubernetes cluster.
+KUBERNETES := ./internal/backend/kubernetes ./cmd/internal/backends ./deploy ./kubernetes
 # How many packages, and how many tests of a package, run at the same time. Most wait
 # for tmux, git and processes, so these are more than there are cores.
 PARALLEL ?= -p 3 -parallel 6
@@ -30,10 +32,10 @@ demo: tools build ## see it work: three agents, a drift, its repair, nothing lef
 	@scripts/demo.sh
 
 .PHONY: test
-test: tools engine vet unit race test-dashboard ## vet and the tests: five minutes on two cores
+test: tools engine vet unit race ## vet and the tests: five minutes on two cores
 
 .PHONY: check
-check: tools engine lint vet-macos soak-month torture-quick bench-quick test-real-agents reproducible ## what takes longer: lint, real agents, kills, speed, reproducible archives
+check: tools engine lint vet-macos soak-month torture-quick bench-quick test-real-agents test-kubernetes test-page reproducible ## what takes longer: lint, real agents, the page in Chromium, kills, speed, reproducible archives
 
 .PHONY: picture
 picture: tools build ## writes docs/demo.svg: plan, drift and repair, as the program prints them
@@ -53,6 +55,14 @@ install: ## both programs into GOBIN
 release: ## archives for each platform into dist/release, the same bytes for one commit
 	@rm -rf dist/release
 	@GO="$(GO)" scripts/release.sh dist/release
+
+.PHONY: image
+image: ## a container image of the programs alone into dist/, for docker load: the hub in a cluster
+	@rm -rf dist/image && mkdir -p dist/image
+	@GO="$(GO)" scripts/release.sh dist/image HEAD linux/$(shell $(GO) env GOARCH) >/dev/null
+	@tar -xzf dist/image/*.tar.gz -C dist/image --strip-components 1
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) scripts/image.sh dist/agentform-image.tar agentform:$(VERSION) dist/image
+	@echo dist/agentform-image.tar
 
 .PHONY: reproducible
 reproducible: ## builds one release archive twice, elsewhere, and compares
@@ -74,15 +84,15 @@ reference: ## the reference in docs/commands.md, from the commands
 
 .PHONY: unit
 unit: ## the tests of all packages but those of make race and make check
-	scripts/dockerd.sh $(GO) test $(PARALLEL) -timeout 10m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACE) $(SLOW))")
+	scripts/dockerd.sh $(GO) test $(PARALLEL) -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACE) $(SLOW))")
 
 .PHONY: race
 race: ## the tests of the concurrent packages, under the race detector
 	$(GO) test -race $(PARALLEL) -timeout 10m -skip '^TestSoak$$' $(RACE)
 
-.PHONY: test-dashboard
-test-dashboard: ## what the dashboard shows, in Node
-	node --test internal/server/dashboard/model.test.mjs
+.PHONY: test-page
+test-page: tools build ## the page in a real Chromium, with sessions in tmux; SCREENSHOTS=docs/page writes pictures
+	@GO="$(GO)" SCREENSHOTS="$(SCREENSHOTS)" scripts/page/test.sh
 
 .PHONY: test-agent
 test-agent: ## only the life of a session: the decisions, the runtimes and the commands
@@ -92,10 +102,17 @@ test-agent: ## only the life of a session: the decisions, the runtimes and the c
 test-real-agents: tools ## the real Claude Code, Codex and Gemini CLI, against a model that follows a script
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 20m ./internal/test/agenttest/...
 
+.PHONY: test-kubernetes
+test-kubernetes: cluster ## what needs a Kubernetes cluster, with a real one of two nodes; builds Kubernetes the first time
+	$(GO) run ./internal/test/kubetest/cluster sh -c '$(GO) test -tags kubernetes -count 1 -timeout 30m $(KUBERNETES) && \
+		$(GO) test -tags kubernetes -count 1 -timeout 30m -run "^TestClusterScripts$$" ./cmd/internal/cli'
+
 .PHONY: captures
-captures: tools ## records the screens of the real agents in agent/testdata, and what is read from them; look at the diff
+captures: tools ## records the screens and the usage of the real agents, and what is read from them; look at the diff
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder AGENTFORM_CAPTURES=$(CURDIR)/agent/testdata \
 		$(GO) test -tags agents -count 1 -parallel 4 -run TestSituations ./internal/test/agenttest
+	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder AGENTFORM_USAGE_CAPTURES=$(CURDIR)/internal/usage/testdata \
+		$(GO) test -tags agents -count 1 -parallel 4 -run 'TestUsage$$' ./internal/test/agenttest
 	$(GO) test ./agent -run TestCaptures -update
 
 .PHONY: soak-month
@@ -157,6 +174,10 @@ tools: ## installs git and tmux where apt can, else says what is missing
 .PHONY: engine
 engine: ## installs Docker and strace where apt can, else says what is missing: for tests of containers and of system calls that fail
 	@GO="$(GO)" scripts/tools.sh dockerd $(if $(filter Linux,$(shell uname)),strace) && { command -v docker >/dev/null || GO="$(GO)" scripts/tools.sh docker; }
+
+.PHONY: cluster
+cluster: ## installs what a Kubernetes cluster on this machine needs where apt can, else says what is missing
+	@GO="$(GO)" scripts/tools.sh etcd containerd runc ip /usr/lib/cni/bridge
 
 .PHONY: clean
 clean: ## bin/ and what the tests left

@@ -52,6 +52,8 @@ type kind struct {
 	files      func(of session.Lookup) []string
 	transcript func(lines [][]byte) session.Transcript
 	entries    func(line []byte) []session.Entry
+	// usage is what its session files say about usage; zero: nothing.
+	usage usageReader
 	// signal is what one thing that a hook told means (JSON as the agent gave it,
 	// session.Signal's Data). False: nothing about what the agent does, such as an
 	// event that is not known; then what was told before it still holds. The hook

@@ -68,6 +68,7 @@ func claude() kind {
 		files:      claudeFiles,
 		transcript: readClaudeTranscript,
 		entries:    claudeEntries,
+		usage:      claudeUsage,
 		signal:     claudeSignal,
 		reads:      claudeReads,
 		dotfiles:   claudeDotfiles,

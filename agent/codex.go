@@ -69,6 +69,7 @@ func codex() kind {
 		files:      codexFiles,
 		transcript: readCodexTranscript,
 		entries:    codexEntries,
+		usage:      codexUsage,
 		signal:     codexSignal,
 		reads:      codexReads,
 		login:      codexLogin,

@@ -69,6 +69,7 @@ func gemini() kind {
 		files:        geminiFiles,
 		transcript:   readGeminiTranscript,
 		entries:      geminiEntries,
+		usage:        geminiUsage,
 		dotfiles:     geminiDotfiles,
 		signal:       geminiSignal,
 		reads:        geminiReads,

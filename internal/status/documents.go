@@ -140,13 +140,14 @@ func (x Detail) Commands() []string {
 	}
 	place := x.Record.Location
 	prefix := "tmux"
-	if place.Container != "" {
-		prefix = "docker exec -it " + plaintext.ShellWord(place.Container) + " tmux"
+	enter := place.Traits().Enter
+	if enter != "" {
+		prefix = place.CommandLine(enter, plaintext.ShellWord) + " tmux"
 	}
 	if place.Socket != "" {
 		prefix += " -S " + plaintext.ShellWord(place.Socket)
 	}
-	if place.Container != "" && place.Socket == "" {
+	if enter != "" && place.Socket == "" {
 		// Adopted: the container's tmux has one session, with a name of its own.
 		return []string{prefix + " attach", prefix + " capture-pane -p"}
 	}

@@ -130,6 +130,17 @@ func compare(ctx context.Context, a *app, r session.Record) (*comparison, error)
 	if host {
 		look = git.Look
 	}
+	_, s, err := a.openState()
+	if err != nil {
+		return nil, err
+	}
+	v, err := volumeOf(a, s.Lineage, r)
+	if err != nil {
+		return nil, err
+	}
+	if v != nil {
+		look = func(string) session.Checkout { return v.Look(ctx) }
+	}
 	co := look(r.Tree.Path)
 	if co.Err != nil || !co.Git {
 		return nil, errors.Join(fmt.Errorf("its workspace is not a git checkout: %s", r.Tree.Path), co.Err)
@@ -140,7 +151,13 @@ func compare(ctx context.Context, a *app, r session.Record) (*comparison, error)
 		return nil, err
 	}
 	x := &comparison{record: r, base: bases.Base(w.Branch, w.Declared), trusted: host && r.Spec.Runtime.Traits().HostProcesses}
-	if w.Clone {
+	if v != nil {
+		start, err := v.Start(ctx, w.Branch)
+		if err != nil {
+			return nil, err
+		}
+		x.base = x.base.From(ctx, w.Repo, start)
+	} else if w.Clone {
 		if x.base, err = x.base.InClone(ctx, w.Repo, co.Path, w.Branch); err != nil {
 			return nil, err
 		}

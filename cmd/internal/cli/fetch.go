@@ -39,7 +39,7 @@ func runFetch(ctx context.Context, a *app, typed []string) error {
 	var all []view.Fetched
 	var errs []error
 	for _, address := range named {
-		f, err := fetchBranch(ctx, *project.Find(s.Sessions, address))
+		f, err := fetchBranch(ctx, a, s.Lineage, *project.Find(s.Sessions, address))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", address, err))
 			continue
@@ -54,7 +54,7 @@ func runFetch(ctx context.Context, a *app, typed []string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-func fetchBranch(ctx context.Context, r session.Record) (view.Fetched, error) {
+func fetchBranch(ctx context.Context, a *app, lineage string, r session.Record) (view.Fetched, error) {
 	t := r.Tree
 	f := view.Fetched{Address: r.Address, Branch: t.Branch}
 	switch t.Mode {
@@ -66,7 +66,34 @@ func fetchBranch(ctx context.Context, r session.Record) (view.Fetched, error) {
 		return f, nil
 	}
 	f.Ref = "refs/agentform/" + config.WorkspaceName(r.Address) + "/" + t.Branch
-	got, err := git.Fetch(ctx, t.Repo, t.Path, t.Branch, f.Ref)
+	v, err := volumeOf(a, lineage, r)
+	if err != nil {
+		return f, err
+	}
+	var got git.Fetched
+	if v != nil {
+		got, err = v.Fetch(ctx, t.Repo, t.Branch, f.Ref)
+	} else {
+		got, err = git.Fetch(ctx, t.Repo, t.Path, t.Branch, f.Ref)
+	}
 	f.Fetched, f.Commit, f.Moved, f.Ahead = true, got.Commit, got.Moved, got.Ahead
 	return f, err
+}
+
+// volumeOf returns the workspace of a session that its runtime holds; nil: this machine sees
+// the workspace.
+func volumeOf(a *app, lineage string, r session.Record) (*git.Volume, error) {
+	if r.Spec.Runtime.Traits().HostFiles {
+		return nil, nil
+	}
+	rt, err := a.project.Reconciler(project.ToAct).Opened(lineage, r.Spec.Runtime)
+	if err != nil {
+		return nil, err
+	}
+	h, ok := rt.(session.WorkspaceHolder)
+	if !ok {
+		return nil, fmt.Errorf("runtime %s holds no workspaces", r.Spec.Runtime.Key())
+	}
+	v := git.VolumeOf(h, r)
+	return &v, nil
 }

@@ -191,6 +191,14 @@ func newLander(ctx context.Context, a *app, p *project.Project, address session.
 		if !ok {
 			return nil, fmt.Errorf("%s: its runtime cannot run git in its workspace", address)
 		}
+		if h, ok := rt.(session.WorkspaceHolder); ok && !r.Spec.Runtime.Traits().HostFiles {
+			v := git.VolumeOf(h, r)
+			l.Volume = &v
+			l.Held = func(ctx context.Context) (bool, error) {
+				all, err := h.Workspaces(ctx)
+				return slices.ContainsFunc(all, func(co session.Checkout) bool { return co.Path == r.Tree.Path }), err
+			}
+		}
 		l.Elsewhere = func(ctx context.Context, args ...string) (string, error) {
 			return c.Run(ctx, r.Spec, r.Tree.Path, append([]string{"git"}, git.ArgsElsewhere(args...)...), []string{"LC_ALL=C"})
 		}
@@ -326,6 +334,13 @@ func removeLanded(ctx context.Context, a *app, p *project.Project, l *land.Lande
 	}
 	c.Stopped, c.Removed = true, true
 	c.Tree = r.Tree.Created && !fileExists(r.Tree.Path)
+	if l.Held != nil {
+		kept, err := l.Held(ctx)
+		if err != nil {
+			return c, err
+		}
+		c.Tree = r.Tree.Created && !kept
+	}
 	if r.Tree.Mode != session.Clone && c.Tree {
 		if err := git.DeleteRef(ctx, repo, "refs/heads/"+d.Branch, d.Commit); err != nil {
 			c.Kept = fmt.Sprintf("branch %s is kept: %v", d.Branch, err)

@@ -21,6 +21,7 @@ import (
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -47,9 +48,11 @@ type observer struct {
 	project    *project.Project
 	reconciler *engine.Engine
 	activity   *activity.Reader
-	histories  map[string]past  // by folder
-	changes    *changes.Counter // nil: the changes of workspaces are not counted
-	beside     *besides         // counts them while sessions are observed; nil: observe waits for it
+	histories  map[string]past      // by folder
+	changes    *changes.Counter     // nil: the changes of workspaces are not counted
+	beside     *besides             // counts them while sessions are observed; nil: observe waits for it
+	usage      *usage.Store         // nil: what the sessions used is not read
+	hubUsage   map[string]usage.Sum // by session id, as a running hub knows it
 	log        *slog.Logger
 }
 
@@ -214,6 +217,7 @@ func (e *observer) input(x *engine.Seen, at time.Time) status.Input {
 	past := e.history(folder)
 	k := status.Observed(x, e.activity.Look(x.Record, x.Live, past, at), past, at)
 	k.Wanted = e.project.Declared(x.Record.Address)
+	e.use(&k, at)
 	k.Transcript = status.Transcript(folder)
 	if k.Diagnosis.State == session.StateUnknown {
 		return k

@@ -43,13 +43,23 @@ func workspaceOf(a *app, typed string) (string, error) {
 	if r == nil {
 		return "", errNotApplied(address)
 	}
+	v, err := volumeOf(a, s.Lineage, *r)
+	if err == nil && v != nil {
+		err = fmt.Errorf("the workspace of %s is not on this machine\nagentform exec %s -- sh opens a shell in it, agentform fetch %[2]s fetches its commits", address, quoted(address))
+	}
+	if err != nil {
+		return "", err
+	}
 	return r.Tree.Path, checkWorkspace(*r)
 }
 
 // checkWorkspace returns an error with a remedy if the workspace of a recorded session
 // does not exist.
 func checkWorkspace(r session.Record) error {
-	_, err := os.Stat(r.Tree.Path)
+	var err error
+	if r.Spec.Runtime.Traits().HostFiles {
+		_, err = os.Stat(r.Tree.Path)
+	}
 	switch {
 	case r.Tree.Path == "" || r.Unmade():
 		return fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", r.Address, quoted(r.Address))

@@ -46,6 +46,8 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"foreign":     foreign,
 	"webhook":     webhook,
 	"stateserver": startStateServer,
+	"s3server":    startS3,
+	"freeport":    freePort,
 	"agekey":      ageKey,
 }
 

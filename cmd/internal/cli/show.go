@@ -49,6 +49,7 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 	if err != nil {
 		return cmp.Or(noPlan, err)
 	}
+	e.askUsage(ctx)
 	s, err := e.observe(ctx)
 	if err != nil {
 		return cmp.Or(noPlan, err)

@@ -130,7 +130,7 @@ func notElsewhere(p *project.Project, records []session.Record, named []session.
 	var errs []error
 	for _, address := range named {
 		r := project.Find(records, address)
-		if p.Stored.Shared() && !sharedstate.Mine(r.Owner, p.Owner()) {
+		if p.Stored.Shared() && !sharedstate.Mine(*r, p.Owner()) {
 			errs = append(errs, fmt.Errorf("%s is on %s: %s", address, r.Owner.Host, remedy))
 		}
 	}

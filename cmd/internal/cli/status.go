@@ -32,7 +32,8 @@ in scripts. STATUS is what a session is and does: working 3m, idle 16m, asks, ex
 limit until 14:00, queued 3rd. One whose workspace is not on the declared branch has
 "wrong branch". Sessions that need attention come first, in the order of agentform next.
 
---wide adds state and activity and cuts nothing. --short prints only the totals, for a status
+--wide adds state and activity, and the tokens and the list price of what each session used
+(agentform usage), and cuts nothing. --short prints only the totals, for a status
 line such as that of tmux. -o template=… is a Go template over the document of --json.
 
 CHANGES is how far a workspace is from its merge base with the base of its branch: lines
@@ -90,6 +91,9 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	}
 	if !o.short && *o.format != "name" {
 		e.countChanges()
+	}
+	if o.wide || a.globals.json {
+		e.askUsage(ctx)
 	}
 	s, err := e.observe(ctx)
 	if err != nil {

@@ -75,14 +75,17 @@ func managed(l session.Live, dataDir string) bool {
 	if l.Mark.Project == "" {
 		return false
 	}
+	if t := l.Location.Traits(); !t.HostFiles { // only its own project's sessions are known there
+		return !l.Foreign
+	}
 	return l.Location.Container == "" || exists(filepath.Join(dataDir, "containers", l.Mark.ID))
 }
 
 func (f *findings) orphan(l session.Live, lineage string) {
 	name := l.Location.Name
 	end := fmt.Sprintf("to stop it: tmux -S %s kill-session -t '=%s'", l.Location.Socket, name)
-	if l.Location.Container != "" {
-		name, end = "container "+name, "to stop it: docker rm -f "+name
+	if t := l.Location.Traits(); t.End != "" {
+		name, end = t.Noun+" "+name, "to stop it: "+l.Location.CommandLine(t.End, plaintext.ShellWord)
 	}
 	subject := string(l.Mark.Address)
 	switch {

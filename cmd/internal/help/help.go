@@ -75,7 +75,7 @@ func overviewOf(root *cobra.Command, width int) string {
 		names[i] = e.Name
 	}
 	b.WriteString("\nOther commands:\n" + Paragraph(strings.Join(names, " "), 2, width))
-	b.WriteString("\n" + Paragraph("More: agentform COMMAND --help, agentform help --all, agentform options", 0, width))
+	b.WriteString(Paragraph("More: agentform COMMAND --help, agentform help --all, agentform options", 0, width))
 	return b.String()
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/price"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -45,6 +46,7 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 			return r
 		},
 		Activity:   reader,
+		Usage:      Usage(p),
 		Secret:     func(name string) error { _, err := p.Secrets.Fetch(name); return err },
 		Inherited:  func(run string) []string { _, names, _ := rundir.LaunchEnv(p.RunDir(run)); return names },
 		MaxRunning: p.MaxRunning,
@@ -64,7 +66,8 @@ func HubSettings(m *config.Manifest) string {
 	b, err := json.Marshal(struct {
 		Notifies   []config.Notify
 		MaxRunning int
-	}{notifies, m.MaxRunning})
+		Prices     map[string]price.Price `json:",omitempty"`
+	}{notifies, m.MaxRunning, m.Prices})
 	if err != nil {
 		panic(err) // plain strings always marshal
 	}

@@ -117,7 +117,9 @@ func (p *Project) Owner() session.Owner { return p.owner() }
 // Check refuses a state that may not be used from here.
 func (p *Project) Check(s state.State) error {
 	if p.Stored.Shared() {
-		s.Sessions = slices.DeleteFunc(slices.Clone(s.Sessions), func(r session.Record) bool { return !sharedstate.Mine(r.Owner, p.Owner()) })
+		s.Sessions = slices.DeleteFunc(slices.Clone(s.Sessions), func(r session.Record) bool {
+			return !sharedstate.Mine(r, p.Owner()) || r.Differs(p.Owner()) != r.Owner.Differs(p.Owner()) // of another machine, and reached from here
+		})
 	}
 	err := owner.Check(p.Owner(), p.Manifest.Project, s)
 	if p.Moving && owner.Moved(err, true) {

@@ -25,6 +25,7 @@ import (
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/socketdir"
+	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 	"github.com/agentform/agentform/tmux"
@@ -84,6 +85,7 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 			ProjectDir:  m.Root,
 			Parallelism: p.Parallelism,
 			By:          who.User,
+			Ended:       func(r session.Record) { lastUsage(p, r) },
 		},
 	}
 	e.Open = func(ctx context.Context, restarts func(session.Record) []health.Moment) (*state.Store, error) {
@@ -117,9 +119,21 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 	if spec.Kind == "docker" {
 		c := docker.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Attach: install.Command(), Shim: argv}
 		if spec.Docker != nil {
-			c.Host = spec.Docker.Host
+			c.Host, c.CertPath = spec.Docker.Host, spec.Docker.CertPath
 		}
 		return docker.New(c), nil
+	}
+	if k := spec.Kubernetes; k != nil {
+		c := kubernetes.Config{Context: k.Context, Namespace: k.Namespace, DataDir: dataDir, Lineage: lineage}
+		if len(argv) == 1 { // else it is this program, which is not for images
+			c.Shim = argv[0]
+		}
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		c.Exec = []string{self, "kubernetes-exec"}
+		return kubernetes.New(c), nil
 	}
 	c := tmux.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Bin: "tmux", Scope: p.Scope, Server: spec.Socket, Shim: argv}
 	if path, found := p.Environ.Program("tmux", p.Dir); found {

@@ -22,6 +22,7 @@ func TestDocuments(t *testing.T) {
 			s := sampleSessions()
 			return StatusJSON(w, []api.Session{s[1], s[len(s)-1]}, api.HubDown)
 		},
+		"usage.json":      func(w io.Writer) error { return UsageJSON(w, sampleUsage()) },
 		"show.json":       func(w io.Writer) error { return ShowJSON(w, sampleShown()) },
 		"state-list.json": func(w io.Writer) error { return StateListJSON(w, sampleState(), sampleState().Sessions) },
 		"state-show.json": func(w io.Writer) error { return StateShowJSON(w, *record("session.api", "agents/api")) },

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
@@ -83,7 +84,10 @@ func facts(x status.Detail, now time.Time) []attribute {
 	at("started", x.StartedAt, " ("+age(x.Session, now)+" ago)")
 	at("first turn", x.FirstTurnAt, "")
 	add("turns", printed(x.Turns))
-	add("tokens", printed(x.Tokens))
+	add("tokens", tokensOf(x.Session))
+	if x.Usage != nil {
+		add("cost", cost(x.Usage)+" (list price)")
+	}
 	at("limited until", x.Until, "")
 	add("restarts", fmt.Sprint(x.Restarts)+policy(x))
 	add("health", x.Health)
@@ -104,6 +108,16 @@ func facts(x status.Detail, now time.Time) []attribute {
 	add("transcript", x.Transcripts.Screen)
 	add("session file", x.Transcripts.Native)
 	return all
+}
+
+// tokensOf returns how many tokens a session used, and which.
+func tokensOf(x api.Session) string {
+	u := x.Usage
+	if u == nil {
+		return printed(x.Tokens)
+	}
+	return fmt.Sprintf("%s (%s input, %s read from a cache, %s written to one, %s output)", thousands(u.Total),
+		thousands(u.Input), thousands(u.CacheRead), thousands(u.CacheWrite+u.CacheWrite1h), thousands(u.Output))
 }
 
 func printed[N int | int64](n *N) string {

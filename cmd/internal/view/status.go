@@ -74,6 +74,9 @@ func statusColumns(sessions []api.Session, wide bool) []statusColumn {
 			statusColumn{column{title: "TURNS", right: true, spare: 7}, text(func(x api.Session) string { return number(x.Turns) })},
 			statusColumn{column{title: "TOKENS", right: true, spare: 8}, text(func(x api.Session) string { return number(x.Tokens) })})
 	}
+	if wide && slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Usage != nil }) {
+		columns = append(columns, statusColumn{column{title: "COST", right: true}, text(func(x api.Session) string { return cost(x.Usage) })})
+	}
 	return columns
 }
 

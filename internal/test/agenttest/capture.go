@@ -7,6 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/session"
 )
 
 // Captures is the environment variable with the folder that captures are written
@@ -115,4 +119,63 @@ func (l *Lab) anonymous(text string) string {
 		l.Dir, "/work/shop", l.Home, "/home/tester", l.root, "/work", slug(l.Dir), "-work-shop", slug(l.root), "-work",
 		filepath.Base(l.root), "work", filepath.Dir(l.Spec.Command[0]), "/usr/local/bin",
 	).Replace(text)
+}
+
+// CaptureUsage records session files in a folder: those at paths, each with the
+// conversation in it, and those of their sub-agents. Beside them is what the model counted.
+// The golden tests of package usage read it.
+func (l *Lab) CaptureUsage(dir string, paths map[string]string, counted session.Tokens) error {
+	files := map[string]string{} // by the path below the folder
+	conversations := map[string]string{}
+	for path, conversation := range paths {
+		all := []string{path}
+		if r, is := agent.For(l.Spec).(session.UsageReader); is {
+			for _, pattern := range r.UsageFiles(path, conversation, time.Now()) {
+				found, err := filepath.Glob(pattern)
+				if err != nil {
+					return err
+				}
+				all = append(all, found...)
+			}
+		}
+		for _, file := range all {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			var short bytes.Buffer
+			for line := range bytes.Lines(text) {
+				if line = shortened(bytes.TrimSuffix(line, []byte("\n"))); line != nil {
+					short.Write(append(line, '\n'))
+				}
+			}
+			name, err := filepath.Rel(l.Home, file)
+			if err != nil {
+				return err
+			}
+			name = l.anonymous(name)
+			files[name] = l.anonymous(short.String())
+			if file == path {
+				conversations[name] = conversation
+			}
+		}
+	}
+	known, err := json.MarshalIndent(map[string]any{"version": l.Version, "conversations": conversations, "counted": counted}, "", "  ")
+	if err != nil {
+		return err
+	}
+	files["counted.json"] = string(known) + "\n"
+	for name, text := range files {
+		path := filepath.Join(dir, strings.ReplaceAll(name, "/.", "/dot-"))
+		if strings.HasPrefix(name, ".") {
+			path = filepath.Join(dir, "dot-"+name[1:])
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }

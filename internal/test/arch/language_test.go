@@ -87,7 +87,7 @@ func TestLanguageAndPlan(t *testing.T) {
 			read("agent.", b)
 		case "runtime":
 			for _, kind := range b.Kinds {
-				prefix := map[string]string{"docker": "runtime.docker.", "tmux": "runtime."}[kind.FirstLabel]
+				prefix := map[string]string{"docker": "runtime.docker.", "kubernetes": "runtime.kubernetes.", "tmux": "runtime."}[kind.FirstLabel]
 				read(prefix, kind)
 			}
 		}

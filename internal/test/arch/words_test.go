@@ -115,7 +115,7 @@ func TestWords(t *testing.T) {
 	}
 	// What developers read has words of its own, and BENCHMARKS.md is written by make bench.
 	inner := []string{"ARCHITECTURE.md", "BENCHMARKS.md", "GLOSSARY.md"}
-	for _, pattern := range []string{"README.md", "docs/*.md", "docs/agents/*.md", "docs/backends/*.md", "internal/server/dashboard/*.html", "internal/server/dashboard/*js"} {
+	for _, pattern := range []string{"README.md", "docs/*.md", "docs/agents/*.md", "docs/backends/*.md", "internal/server/page/*.html", "internal/server/page/*js"} {
 		all, err := filepath.Glob("../../../" + pattern)
 		if err != nil || len(all) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, all, err)

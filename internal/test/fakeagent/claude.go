@@ -105,6 +105,7 @@ func (c *claude) said(who, text string) {
 	message := map[string]any{"role": who, "content": text}
 	if who == "assistant" {
 		message["id"] = fmt.Sprint(time.Now().UnixNano())
+		message["model"] = "fake-1"
 		message["usage"] = map[string]any{"input_tokens": 100, "output_tokens": 10}
 	}
 	c.keep(map[string]any{"type": who, "message": message})

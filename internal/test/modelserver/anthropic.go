@@ -30,7 +30,7 @@ func (s *Server) anthropic(w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	to.stream, to.model = in.Stream, in.Model
-	r := Request{At: time.Now(), API: "anthropic", Path: hr.URL.Path, Side: len(in.Tools) == 0, Body: body}
+	r := Request{At: time.Now(), API: "anthropic", Path: hr.URL.Path, Model: in.Model, Side: len(in.Tools) == 0, Body: body}
 	for _, t := range in.Tools {
 		r.Tools = append(r.Tools, t.Name)
 	}
@@ -66,13 +66,34 @@ type claudeSpeaker struct {
 	id, model string
 	blocks    []object
 	called    bool
+	usage     Usage
+}
+
+func (c *claudeSpeaker) uses(u Usage) { c.usage = u }
+
+func (c *claudeSpeaker) partly() Usage {
+	u := c.usage
+	u.Output, u.Reasoning = min(1, u.Output), 0
+	return u
+}
+
+// spent is what the answer took so far. Anthropic says it twice: with one token of
+// output when the answer begins, and in full when it ends.
+func (c *claudeSpeaker) spent(output int64) object {
+	u := c.usage
+	return object{
+		"input_tokens": u.Input, "cache_read_input_tokens": u.CacheRead,
+		"cache_creation_input_tokens": u.CacheWrite5m + u.CacheWrite1h,
+		"cache_creation":              object{"ephemeral_5m_input_tokens": u.CacheWrite5m, "ephemeral_1h_input_tokens": u.CacheWrite1h},
+		"output_tokens":               output, "service_tier": "standard",
+	}
 }
 
 func (c *claudeSpeaker) message() object {
 	return object{
 		"id": c.id, "type": "message", "role": "assistant", "model": c.model, "content": []any{},
 		"stop_reason": nil, "stop_sequence": nil,
-		"usage": object{"input_tokens": inputTokens, "output_tokens": 1},
+		"usage": c.spent(min(1, c.usage.Output)),
 	}
 }
 
@@ -122,14 +143,14 @@ func (c *claudeSpeaker) end() {
 	if !c.stream {
 		m := c.message()
 		m["content"], m["stop_reason"] = c.blocks, reason
-		m["usage"] = object{"input_tokens": inputTokens, "output_tokens": outputTokens}
+		m["usage"] = c.spent(c.usage.Output)
 		writeJSON(c.w, m)
 		return
 	}
 	e := events{c.w}
 	e.send("message_delta", object{
 		"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil},
-		"usage": object{"input_tokens": inputTokens, "output_tokens": outputTokens},
+		"usage": c.spent(c.usage.Output),
 	})
 	e.send("message_stop", object{"type": "message_stop"})
 }

@@ -28,6 +28,8 @@
 //	[[status 429 after 5s]]
 //	                       and say that it may be tried again in that time
 //	[[limit 2h]]           say that the account's limit is used up for that time
+//	[[usage {"input":10,"cache_read":20,"output":30,"reasoning":5}]]
+//	                       say that the answer takes so many tokens, as in Usage
 //	[[stall]]              begin to answer, and never go on
 //	[[hang]]               take the request and never answer
 //	[[cut]]                begin to answer, and close the connection
@@ -44,6 +46,14 @@
 // user that the program did not make up by itself (those begin with "<"). How far
 // its script has come is how many tool results stand after it. Only the attempts
 // of [[status N xM]] are counted here, by prompt.
+//
+// # Usage
+//
+// Each answer says how many tokens it took, as the real APIs do: Anthropic counts
+// what its cache had and took apart from the input, the others within it, and
+// Gemini counts thoughts apart from the output. Server.Spent has the same numbers,
+// for tests that compare. Of an answer that was not sent to its end it has what was
+// told of it: Anthropic tells the input at the beginning.
 //
 // # Requests behind the scenes
 //

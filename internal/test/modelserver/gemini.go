@@ -18,7 +18,7 @@ func (s *Server) gemini(w http.ResponseWriter, hr *http.Request) {
 	to := &geminiSpeaker{w: w, model: model, stream: call == "streamGenerateContent"}
 	switch call {
 	case "countTokens":
-		writeJSON(w, object{"totalTokens": inputTokens})
+		writeJSON(w, object{"totalTokens": plainUsage.Input})
 		return
 	case "generateContent", "streamGenerateContent":
 	default:
@@ -44,7 +44,7 @@ func (s *Server) gemini(w http.ResponseWriter, hr *http.Request) {
 		to.fail(http.StatusBadRequest, err.Error(), 0)
 		return
 	}
-	r := Request{At: time.Now(), API: "gemini", Path: hr.URL.Path, Body: body}
+	r := Request{At: time.Now(), API: "gemini", Path: hr.URL.Path, Model: model, Body: body}
 	for _, t := range in.Tools {
 		for _, f := range t.FunctionDeclarations {
 			r.Tools = append(r.Tools, f.Name)
@@ -71,15 +71,22 @@ type geminiSpeaker struct {
 	model  string
 	stream bool
 	parts  []object
+	usage  Usage
 }
+
+func (g *geminiSpeaker) uses(u Usage) { g.usage = u }
+
+func (g *geminiSpeaker) partly() Usage { return Usage{} }
 
 func (g *geminiSpeaker) chunk(finish string, parts ...object) object {
 	candidate := object{"index": 0, "content": object{"role": "model", "parts": parts}}
 	c := object{"candidates": []object{candidate}, "modelVersion": g.model}
 	if finish != "" {
 		candidate["finishReason"] = finish
+		u := g.usage
 		c["usageMetadata"] = object{
-			"promptTokenCount": inputTokens, "candidatesTokenCount": outputTokens, "totalTokenCount": inputTokens + outputTokens,
+			"promptTokenCount": u.prompt(), "cachedContentTokenCount": u.CacheRead,
+			"candidatesTokenCount": u.Output - u.Reasoning, "thoughtsTokenCount": u.Reasoning, "totalTokenCount": u.all(),
 		}
 	}
 	return c

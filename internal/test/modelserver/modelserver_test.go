@@ -26,11 +26,13 @@ func TestParse(t *testing.T) {
 		"[[status 429 x1 after 5s slow down]] [[limit 2h]]": {
 			{verb: "status", code: 429, times: 1, delay: 5 * time.Second, text: "slow down"}, {verb: "limit", delay: 2 * time.Hour},
 		},
-		"[[stall]] [[hang]] [[cut]]": {{verb: "stall"}, {verb: "hang"}, {verb: "cut"}},
-		"[[delay soon]]":             {{verb: "text", text: `script: [[delay soon]]: time: invalid duration "soon"`}},
-		"[[status many]]":            {{verb: "text", text: "script: [[status many]] has no status of three digits"}},
-		"[[tool Read a file]]":       {{verb: "text", text: "script: [[tool Read a file]]: the arguments are no JSON"}},
-		"[[tool]]":                   {{verb: "text", text: "script: [[tool ]] has no name and arguments"}},
+		"[[stall]] [[hang]] [[cut]]":                      {{verb: "stall"}, {verb: "hang"}, {verb: "cut"}},
+		"[[delay soon]]":                                  {{verb: "text", text: `script: [[delay soon]]: time: invalid duration "soon"`}},
+		"[[status many]]":                                 {{verb: "text", text: "script: [[status many]] has no status of three digits"}},
+		"[[tool Read a file]]":                            {{verb: "text", text: "script: [[tool Read a file]]: the arguments are no JSON"}},
+		`[[usage {"input":1,"cache_read":2,"output":3}]]`: {{verb: "usage", usage: Usage{Input: 1, CacheRead: 2, Output: 3}}},
+		"[[usage much]]":                                  {{verb: "text", text: "script: [[usage much]]: invalid character 'm' looking for beginning of value"}},
+		"[[tool]]":                                        {{verb: "text", text: "script: [[tool ]] has no name and arguments"}},
 	} {
 		if diff := cmp.Diff(want, parse(prompt), cmp.AllowUnexported(step{})); diff != "" {
 			t.Errorf("%q: %s", prompt, diff)
@@ -133,15 +135,21 @@ func TestAnswers(t *testing.T) {
 			if code != c.code {
 				t.Errorf("status %d, want %d", code, c.code)
 			}
-			rest := got
-			for _, want := range c.want {
-				_, after, found := strings.Cut(rest, want)
-				if !found {
-					t.Fatalf("%q is not there, or not in its place:\n%s", want, got)
-				}
-				rest = after
-			}
+			inOrder(t, got, c.want)
 		})
+	}
+}
+
+// inOrder fails the test unless a text has all parts, in their order.
+func inOrder(t *testing.T, text string, parts []string) {
+	t.Helper()
+	rest := text
+	for _, want := range parts {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Fatalf("%q is not there, or not in its place:\n%s", want, text)
+		}
+		rest = after
 	}
 }
 

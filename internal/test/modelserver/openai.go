@@ -29,7 +29,7 @@ func (s *Server) openai(w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	to.stream, to.model = in.Stream, in.Model
-	r := Request{At: time.Now(), API: "openai", Path: hr.URL.Path, Side: len(in.Tools) == 0, Body: body}
+	r := Request{At: time.Now(), API: "openai", Path: hr.URL.Path, Model: in.Model, Side: len(in.Tools) == 0, Body: body}
 	for _, t := range in.Tools {
 		r.Tools = append(r.Tools, t.Name)
 	}
@@ -73,7 +73,12 @@ type codexSpeaker struct {
 	stream    bool
 	id, model string
 	output    []object
+	usage     Usage
 }
+
+func (c *codexSpeaker) uses(u Usage) { c.usage = u }
+
+func (c *codexSpeaker) partly() Usage { return Usage{} }
 
 func (c *codexSpeaker) response(status string) object {
 	output := c.output
@@ -82,10 +87,11 @@ func (c *codexSpeaker) response(status string) object {
 	}
 	r := object{"id": c.id, "object": "response", "created_at": time.Now().Unix(), "status": status, "model": c.model, "output": output}
 	if status == "completed" {
+		u := c.usage
 		r["usage"] = object{
-			"input_tokens": inputTokens, "input_tokens_details": object{"cached_tokens": 0},
-			"output_tokens": outputTokens, "output_tokens_details": object{"reasoning_tokens": 0},
-			"total_tokens": inputTokens + outputTokens,
+			"input_tokens": u.prompt(), "input_tokens_details": object{"cached_tokens": u.CacheRead},
+			"output_tokens": u.Output, "output_tokens_details": object{"reasoning_tokens": u.Reasoning},
+			"total_tokens": u.all(),
 		}
 	}
 	return r

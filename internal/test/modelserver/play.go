@@ -11,18 +11,16 @@ import (
 	"time"
 )
 
-// How many tokens each answer says it took.
-const (
-	inputTokens  = 1200
-	outputTokens = 34
-)
-
 // sideAnswer has every answer that the programs look for behind the scenes: a
 // title, whether the topic is new, who speaks next, which model to take.
 const sideAnswer = `{"title":"Scripted turn","isNewTopic":false,"reasoning":"scripted","next_speaker":"user","model_choice":"flash","complexity_score":1,"complexity_reasoning":"scripted"}`
 
 // speaker says an answer in the language of one API.
 type speaker interface {
+	// uses says what the answer takes, before all else.
+	uses(u Usage)
+	// partly is what of that an answer tells that is never ended.
+	partly() Usage
 	// begin sends what comes before any content; once only.
 	begin()
 	text(s string)
@@ -41,13 +39,18 @@ type object = map[string]any
 func (s *Server) play(ctx context.Context, r Request, to speaker) {
 	s.record(r)
 	if r.Side {
+		to.uses(plainUsage)
 		to.begin()
 		to.text(sideAnswer)
+		s.spend(r, plainUsage)
 		to.end()
 		return
 	}
 	prompt, said := r.Prompt(), false
-	for i, st := range segment(parse(prompt), r.Results) {
+	due := segment(parse(prompt), r.Results)
+	uses := usageOf(due)
+	to.uses(uses)
+	for i, st := range due {
 		switch st.verb {
 		case "delay":
 			if !wait(ctx, st.delay) {
@@ -80,6 +83,9 @@ func (s *Server) play(ctx context.Context, r Request, to speaker) {
 			if !said {
 				to.begin()
 			}
+			if u := to.partly(); u != (Usage{}) {
+				s.spend(r, u)
+			}
 			if st.verb == "stall" {
 				<-ctx.Done()
 			}
@@ -93,6 +99,7 @@ func (s *Server) play(ctx context.Context, r Request, to speaker) {
 		to.begin()
 		to.text("ok")
 	}
+	s.spend(r, uses)
 	to.end()
 }
 

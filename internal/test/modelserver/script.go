@@ -18,12 +18,13 @@ type step struct {
 	args  string        // tool: JSON; of bash and ask a command line
 	code  int           // status
 	times int           // status: for how many attempts; 0: all
+	usage Usage         // usage
 }
 
 var (
 	// A step ends with the first "]]" that no third bracket follows, so that JSON
 	// and shell may hold brackets.
-	steps      = regexp.MustCompile(`(?s)\[\[\s*(delay|text|tool|status|limit|stall|hang|cut)\b(.*?)\]\](?:[^\]]|$)`)
+	steps      = regexp.MustCompile(`(?s)\[\[\s*(delay|text|tool|status|limit|usage|stall|hang|cut)\b(.*?)\]\](?:[^\]]|$)`)
 	statusForm = regexp.MustCompile(`(?s)^(\d{3})(?:\s+x(\d+))?(?:\s+after\s+(\d+[smh]))?\s*(.*)$`)
 	toolForm   = regexp.MustCompile(`(?s)^([\w.-]+?)(?::\s*|\s+)(.+)$`)
 )
@@ -59,6 +60,12 @@ func parseStep(verb, rest string) (step, error) {
 		s.delay = d
 	case "text":
 		s.text = rest
+	case "usage":
+		u, err := parseUsage(rest)
+		if err != nil {
+			return s, fmt.Errorf("script: [[usage %s]]: %w", rest, err)
+		}
+		s.usage = u
 	case "status":
 		m := statusForm.FindStringSubmatch(rest)
 		if m == nil {

@@ -23,6 +23,7 @@ type Server struct {
 	mu       sync.Mutex
 	requests []Request
 	attempts map[string]int
+	spent    []Spent
 }
 
 // Request is one request to a model.
@@ -30,6 +31,7 @@ type Request struct {
 	At      time.Time
 	API     string   // anthropic, openai, gemini
 	Path    string   // of the URL
+	Model   string   // that is asked
 	Side    bool     // behind the scenes: no turn of the user's
 	Prompts []string // the user's messages, oldest first
 	Results int      // tool results after the last of them
@@ -60,7 +62,7 @@ func Start(address string) (*Server, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", s.anthropic)
 	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, object{"input_tokens": inputTokens})
+		writeJSON(w, object{"input_tokens": plainUsage.Input})
 	})
 	mux.HandleFunc("POST /v1/responses", s.openai)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {

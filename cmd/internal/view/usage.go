@@ -1,0 +1,123 @@
+package view
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/session"
+)
+
+// Usage writes what sessions used as a table with a total, and what the costs are.
+func Usage(w io.Writer, s Style, d api.UsageDocument) error {
+	p := &page{Style: s}
+	if len(d.Rows) == 0 {
+		p.line("No usage.")
+		return p.flush(w)
+	}
+	columns := []column{{title: strings.ToUpper(d.By), min: 20}}
+	for i, title := range []string{"ANSWERS", "INPUT", "CACHE READ", "CACHE WRITE", "OUTPUT", "TOKENS", "COST"} {
+		columns = append(columns, column{title: title, right: true, spare: []int{2, 3, 4, 5, 1, 0, 0}[i]})
+	}
+	var rows [][]cell
+	row := func(name string, u api.Usage, c ink) {
+		cells := []cell{{name, c}}
+		for _, n := range []int64{u.Answers, u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h, u.Output, u.Total} {
+			cells = append(cells, cell{thousands(n), c})
+		}
+		rows = append(rows, append(cells, cell{cost(&u), c}))
+	}
+	for _, r := range d.Rows {
+		name := r.Name
+		if d.By == status.BySession {
+			name = session.Address(name).Short()
+		}
+		row(name, r.Usage, noInk)
+	}
+	row("total", d.Total, bold)
+	p.table("", columns, rows)
+	p.line()
+	p.prose(0, "COST is the list price in USD, as of "+d.Prices+" unless the manifest has prices.")
+	if len(d.Unpriced) > 0 {
+		var names []string
+		for _, m := range d.Unpriced {
+			names = append(names, plaintext.OneLine(orUnnamed(m)))
+		}
+		p.prose(0, p.paint(yellow, fmt.Sprintf("* %s tokens have no price and are not in it, those of %s: give a price in a price block.",
+			thousands(d.Total.Unpriced), plaintext.List(names, "and"))))
+	}
+	return p.flush(w)
+}
+
+func orUnnamed(model string) string {
+	if model == "" {
+		return "a model without a name"
+	}
+	return model
+}
+
+// cost returns a cost for people. A star marks tokens without a price.
+func cost(u *api.Usage) string {
+	switch {
+	case u == nil:
+		return "-"
+	case u.Cost == nil:
+		return "unpriced*"
+	case u.Unpriced > 0:
+		return dollars(*u.Cost) + "*"
+	}
+	return dollars(*u.Cost)
+}
+
+func dollars(n float64) string {
+	if n > 0 && n < 0.005 {
+		return "<$0.01"
+	}
+	whole, cents, _ := strings.Cut(strconv.FormatFloat(n, 'f', 2, 64), ".")
+	x, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return "$" + whole // more than anything costs
+	}
+	return "$" + thousands(x) + "." + cents
+}
+
+// thousands returns a number with commas: 12,345.
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// UsageJSON writes what sessions used as one document.
+func UsageJSON(w io.Writer, d api.UsageDocument) error { return wire.Write(w, d) }
+
+// UsageCSV writes what sessions used as CSV, without a total. The cost of tokens without a
+// price is empty.
+func UsageCSV(w io.Writer, d api.UsageDocument) error {
+	c := csv.NewWriter(w)
+	_ = c.Write([]string{d.By, "answers", "input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning", "total", "cost_usd", "unpriced"}) // Error tells
+	for _, r := range d.Rows {
+		cells := []string{plaintext.Safe(r.Name)}
+		if strings.HasPrefix(cells[0], "=") || strings.HasPrefix(cells[0], "@") || strings.HasPrefix(cells[0], "+") || strings.HasPrefix(cells[0], "-") {
+			cells[0] = "'" + cells[0] // a spreadsheet takes it for a formula
+		}
+		for _, n := range []int64{r.Answers, r.Input, r.CacheRead, r.Tokens.CacheWrite, r.CacheWrite1h, r.Output, r.Reasoning, r.Total} {
+			cells = append(cells, strconv.FormatInt(n, 10))
+		}
+		money := ""
+		if r.Cost != nil {
+			money = strconv.FormatFloat(*r.Cost, 'f', 6, 64)
+		}
+		_ = c.Write(append(cells, money, strconv.FormatInt(r.Unpriced, 10)))
+	}
+	c.Flush()
+	return c.Error()
+}
