@@ -246,7 +246,7 @@ func TestAttach(t *testing.T) {
 	os.Stdin, os.Stdout, os.Stderr = its, its, its
 	ended := make(chan error, 1)
 	go func() { ended <- sessions.Attach(t.Context(), s) }()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		lives, err := sessions.Runtime.Observe(t.Context(), false)
 		if err == nil && len(lives) == 1 && lives[0].Attached == 1 {
 			break
@@ -268,7 +268,7 @@ func TestAttach(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("it does not detach")
 	}
 }
@@ -322,7 +322,7 @@ func TestWithoutShim(t *testing.T) {
 
 func await(t *testing.T, s *agentform.Session, text string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		shown, err := s.Capture(t.Context(), 0)
 		if strings.Contains(shown, text) {
 			return

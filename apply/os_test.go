@@ -12,7 +12,7 @@ type ctx = context.Context
 
 // withCancel is a context that ends with the test, or when something hangs.
 func withCancel(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), 10*time.Second)
+	return context.WithTimeout(t.Context(), time.Minute)
 }
 
 // alive reports whether a process still runs a second from now. A zombie that

@@ -25,7 +25,7 @@ func TestStillThere(t *testing.T) {
 	}
 	defer left.Wait() // until then it is a zombie
 	var stat string
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		var err error
 		if stat, err = ask(left.Process.Pid, nil); err != nil {
 			t.Fatal(err)

@@ -227,7 +227,7 @@ func read(path string) string {
 
 func until(t testing.TB, what string, true func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !true(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !true(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it is still not so: %s", what)
 		}

@@ -69,7 +69,7 @@ const listener = `trap 'echo bye; exit 7' TERM; while IFS= read -r line; do case
 func TestFind(t *testing.T) {
 	o := newOther(t, "work", "sh", "-c", listener)
 	var l session.Live
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		found := o.runtime.Find(t.Context(), o.id("work"))
 		if found.Err != nil {
 			t.Fatal(found.Err)

@@ -23,7 +23,7 @@ func TestNameOnAnotherServer(t *testing.T) {
 	b.create(t, b.launch(t, "ours"))
 	b.tmux(t, b.socket(7), "kill-session", "-t", "theirs")
 	var err error
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if _, err = b.runtime.Create(t.Context(), b.launch(t, "theirs")); !errors.Is(err, session.ErrExists) {
 			break
 		}

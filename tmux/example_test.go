@@ -32,7 +32,7 @@ func ExampleServer() {
 		fmt.Println(err)
 	}
 	shown := ""
-	for until := time.Now().Add(10 * time.Second); strings.Count(shown, "hello") < 2 && time.Now().Before(until); {
+	for until := time.Now().Add(time.Minute); strings.Count(shown, "hello") < 2 && time.Now().Before(until); {
 		shown, err = s.Capture(ctx, "cat", 10)
 		if err != nil {
 			fmt.Println(err)

@@ -56,7 +56,7 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown := ""
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(shown, "heard one word in "+dir); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(shown, "heard one word in "+dir); time.Sleep(10 * time.Millisecond) {
 		if shown, err = s.Capture(ctx, pane, 0); err != nil || time.Now().After(end) {
 			t.Fatalf("it shows %q, %v", shown, err)
 		}

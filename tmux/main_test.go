@@ -86,7 +86,7 @@ func newBed(t testing.TB) *bed {
 }
 
 func (b *bed) clean(t testing.TB) {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	lives, err := b.runtime.Observe(ctx, false)
 	if err != nil {
@@ -235,7 +235,7 @@ func (b *bed) listening(t testing.TB, p session.Location) {
 
 func until(t testing.TB, what string, true func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !true(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !true(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it is still not so: %s", what)
 		}

@@ -32,7 +32,7 @@ func begin(t *testing.T, repo, path string) *exec.Cmd {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Second); !Look(path).Partial; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !Look(path).Partial; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is never seen half-made")
 		}

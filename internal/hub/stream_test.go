@@ -42,7 +42,7 @@ func TestEvents(t *testing.T) {
 				if e.Kind == kind {
 					return e
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatalf("no %s", kind)
 			}
 		}

@@ -59,7 +59,7 @@ func TestWakers(t *testing.T) {
 			c.do()
 			select {
 			case <-woken:
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("it did not wake")
 			}
 			c.waker.Watch(hub.Watched{})
@@ -86,7 +86,7 @@ func TestFileWrittenBeforeItIsWatched(t *testing.T) {
 	files.Watch(hub.Watched{Files: []string{exit}})
 	select {
 	case <-woken:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("it did not wake")
 	}
 	cancel()

@@ -28,7 +28,7 @@ func TestArgv(t *testing.T) {
 	}
 	defer func() { _ = c.Wait() }()
 	defer in.Close()
-	for end := time.Now().Add(10 * time.Second); !slices.Equal(Argv(c.Process.Pid), want); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !slices.Equal(Argv(c.Process.Pid), want); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%q, want %q", Argv(c.Process.Pid), want)
 		}

@@ -18,7 +18,7 @@ func TestLookAtProcesses(t *testing.T) {
 		t.Fatalf("%v is not alive", p)
 	}
 	cmd.Process.Kill()
-	for end := time.Now().Add(5 * time.Second); p.Alive() && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); p.Alive() && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	if _, ok := StartTime(p.PID); !ok || p.Alive() {
@@ -53,7 +53,7 @@ func TestDescendantsBothWays(t *testing.T) {
 	}
 	out.Read(make([]byte, 1))
 	var walk, scan []Stat
-	for end := time.Now().Add(5 * time.Second); len(walk) < 3 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(walk) < 3 && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		walk, scan = Descendants(cmd.Process.Pid), below(processes(), cmd.Process.Pid)
 	}
 	if len(walk) != 3 || len(scan) != 3 {

@@ -18,7 +18,7 @@ func TestEndTreeLeavesNothing(t *testing.T) {
 	start, _ := StartTime(cmd.Process.Pid)
 	root := Process{PID: cmd.Process.Pid, Start: start}
 	var below []Stat
-	for end := time.Now().Add(5 * time.Second); len(below) < 2; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(below) < 2; time.Sleep(5 * time.Millisecond) {
 		if below = Descendants(root.PID); time.Now().After(end) {
 			t.Fatal("it starts nothing")
 		}
@@ -43,7 +43,7 @@ func TestEndTreeLeavesWhatIsShared(t *testing.T) {
 	go func() { _ = cmd.Wait() }()
 	start, _ := StartTime(cmd.Process.Pid)
 	var below []Stat
-	for end := time.Now().Add(5 * time.Second); len(below) < 3; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(below) < 3; time.Sleep(5 * time.Millisecond) {
 		if below = Descendants(cmd.Process.Pid); time.Now().After(end) {
 			t.Fatal("it starts nothing")
 		}

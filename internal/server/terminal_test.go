@@ -100,7 +100,7 @@ func (p *page) say(m api.TerminalInput) {
 
 func (p *page) until(what string, is func() bool) {
 	p.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		p.mu.Lock()
 		ok, text, state, closed, errs := is(), p.text.String(), p.state, p.closed, slices.Clone(p.errors)
 		p.mu.Unlock()

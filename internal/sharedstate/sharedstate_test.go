@@ -347,7 +347,7 @@ func TestLost(t *testing.T) {
 	m.mu.Unlock()
 	beginning, done := record("session.a", "a"), record("session.a", "a")
 	beginning.Intent = session.Restarting
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		err := store.Put(beginning)
 		var lost *backend.LostError
 		if errors.As(err, &lost) && lost.Holder.ID == "other" {

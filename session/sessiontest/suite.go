@@ -89,8 +89,8 @@ func Suite(t *testing.T, open func(t *testing.T) Harness) {
 // otherRun is the id of a run that no session has.
 const otherRun = "0123456789abcdef"
 
-// timeout bounds each wait. What is awaited takes milliseconds on an idle machine.
-const timeout = 20 * time.Second
+// timeout bounds each wait. What is awaited takes milliseconds on an idle machine, and much longer on a busy one.
+const timeout = time.Minute
 
 // until waits until true returns true.
 func until(t *testing.T, what string, true func() bool) {

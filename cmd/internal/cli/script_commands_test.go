@@ -24,7 +24,7 @@ import (
 )
 
 // patience is how long a script waits for something to become true.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // commands are what scripts can say besides testscript's own.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -73,7 +73,7 @@ func alive(pid int) bool {
 
 // end ends what was started for a folder, and returns what it could not end.
 func end(short string) (left []process) {
-	for stop := time.Now().Add(5 * time.Second); time.Now().Before(stop); time.Sleep(20 * time.Millisecond) {
+	for stop := time.Now().Add(time.Minute); time.Now().Before(stop); time.Sleep(20 * time.Millisecond) {
 		if left = processes(short); len(left) == 0 {
 			return nil
 		}

@@ -61,13 +61,13 @@ func (x *window) typed(text string) {
 func (x *window) await(pattern string) string {
 	x.t.Helper()
 	re := regexp.MustCompile(pattern)
-	for end := time.Now().Add(3 * patience); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		shown := x.tmux("capture-pane", "-p", "-t", "ui")
 		if re.MatchString(shown) {
 			return shown
 		}
 		if time.Now().After(end) {
-			x.t.Fatalf("waited %v for %q; the terminal shows\n%s", 3*patience, pattern, shown)
+			x.t.Fatalf("waited %v for %q; the terminal shows\n%s", patience, pattern, shown)
 		}
 	}
 }

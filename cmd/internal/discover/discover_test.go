@@ -99,7 +99,7 @@ func server(t *testing.T, name string, args ...string) {
 // eventually looks until n sessions are found: a pane's process has to become the agent.
 func eventually(t *testing.T, n int) Found {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		f := Agents(t.Context(), known(), "")
 		if len(f.Sessions) == n {
 			return f
@@ -200,7 +200,7 @@ func TestSocketsThatDoNotAnswer(t *testing.T) {
 	elsewhere := filepath.Join(dir, "elsewhere")
 	tmuxRun(t, "-S", elsewhere, "new-session", "-d", "-s", "far", "claude")
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", elsewhere, "kill-server").Run() })
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		f := Agents(t.Context(), known(), elsewhere+",4711,0")
 		if len(f.Sessions) == 2 && f.Sessions[0].ID == "tmux:"+elsewhere+"/far" {
 			break

@@ -27,7 +27,7 @@ func TestAttachCommand(t *testing.T) {
 	}
 	defer first.Wait()
 	defer first.Process.Kill()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err := (shim.Init{Dir: dir}).Hello(t.Context()); err == nil {
 			break
 		}

@@ -116,7 +116,7 @@ func (r *room) running() (*exec.Cmd, rundir.Facts) {
 
 func (r *room) until(what string, done func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(10 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			r.t.Fatalf("waited in vain until %s", what)
 		}

@@ -58,7 +58,7 @@ func TestCodexAndGeminiByAgentform(t *testing.T) {
 				t.Errorf("conversation %q, before the restart %q", again.Conversation, s.Conversation)
 			}
 			if c.agent == "gemini" { // it makes its second file while it is idle already
-				for end := time.Now().Add(5 * time.Second); time.Now().Before(end); {
+				for end := time.Now().Add(time.Minute); time.Now().Before(end); {
 					if now := p.Status(); now.Turns != 1 {
 						t.Fatalf("%d turns after the conversation was resumed", now.Turns)
 					}

@@ -289,7 +289,7 @@ func (s store) meets(t *testing.T, a attempt, kind string, at int) bool {
 	b, i := s.open(t), info("ann")
 	v := a.prepare(t, b, i)
 
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	p.set(kind, at, cancel)
 	err := a.do(ctx, b, i, v)

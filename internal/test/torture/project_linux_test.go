@@ -41,7 +41,7 @@ func newProject(t *testing.T) *project {
 				t.Logf("alive: %d %q", x.PID, x.command)
 			}
 		}
-		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && len(p.processes("")) > 0; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end) && len(p.processes("")) > 0; time.Sleep(20 * time.Millisecond) {
 			for _, x := range p.processes("") {
 				_ = syscall.Kill(x.PID, syscall.SIGKILL)
 			}

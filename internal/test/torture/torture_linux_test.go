@@ -195,7 +195,7 @@ func (x *torture) finish() {
 	if out, code := x.run("agentform", "destroy", "--auto-approve"); code != 0 {
 		x.t.Fatalf("destroy ended with %d:\n%s", code, out)
 	}
-	for end := time.Now().Add(10 * time.Second); len(x.processes("")) > 0; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(x.processes("")) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			x.t.Fatalf("still alive: %v", x.processes(""))
 		}
