@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -97,6 +98,7 @@ func claudeStart(in session.StartInput) session.Start {
 	s := in.Spec
 	// Else it runs npm by itself and may be another version at the next start.
 	start := session.Start{Env: map[string]string{"DISABLE_AUTOUPDATER": "1"}}
+	maps.Copy(start.Env, claudeTelemetry(s.Telemetry))
 	if s.Agent.Trust {
 		// It says that the folder is trusted; nothing else of 2.1.197 reads it. The
 		// other way is the person's own dotfile.

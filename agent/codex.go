@@ -113,7 +113,7 @@ func codexStart(in session.StartInput) session.Start {
 	if s.Agent.Trust && s.Workspace.Path != "" {
 		argv = append(argv, "-c", fmt.Sprintf(`projects={%s={trust_level="trusted"}}`, tomlString(s.Workspace.Path)))
 	}
-	argv = join(argv, codexHooks(in.Notify))
+	argv = join(argv, codexHooks(in.Notify), codexTelemetry(s.Telemetry))
 	if s.Profile != "" {
 		argv = append(argv, "--profile", s.Profile)
 	}

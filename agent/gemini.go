@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"path/filepath"
 
 	"github.com/agentform/agentform/session"
@@ -130,6 +131,7 @@ func geminiStart(in session.StartInput) session.Start {
 	if s.Agent.Trust {
 		start.Env["GEMINI_CLI_TRUST_WORKSPACE"] = "true"
 	}
+	maps.Copy(start.Env, geminiTelemetry(s.Telemetry))
 	geminiHooks(in, &start)
 	switch {
 	case in.Conversation != "":

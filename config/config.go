@@ -58,6 +58,7 @@ type Manifest struct {
 	HubAuto     bool           `json:",omitempty"` // an apply starts the hub
 	Backend     *Backend       `json:",omitempty"` // nil: the state is on this machine alone
 	Encryption  *Encryption    `json:",omitempty"` // of the state in the backend; nil: none
+	Telemetry   *Telemetry     `json:",omitempty"` // nil: what the hub's environment says
 	Sessions    []session.Spec // the enabled ones, sorted by address
 	Ranges      map[session.Address]session.Range
 

@@ -292,6 +292,9 @@ func (g *generator) settings(s session.Spec) (blockBody, bool) {
 	if !s.Runtime.Traits().OwnHome {
 		b.list(inheritEnv, lessOf(s.InheritEnv, g.m.InheritEnv), nil)
 	}
+	if s.Telemetry != g.m.Telemetry.ofAgents() {
+		g.note(s.Address, "the telemetry block is declared differently than it was started: the next plan shows what that changes")
+	}
 	b.text("desired", string(s.Desired), string(session.Running))
 	b.duration("timeout", s.Timeout, 0)
 	b.table("labels", s.Labels, nil)

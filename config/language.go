@@ -84,7 +84,7 @@ func language() map[string]shape {
 	all := map[string]shape{
 		"agentform": {
 			doc: "Settings of the project; at most once.", attrs: settingsAttrs(),
-			blocks: map[string]shape{"backend": backendShape(), "encryption": encryptionShape()},
+			blocks: map[string]shape{"backend": backendShape(), "encryption": encryptionShape(), "telemetry": telemetryShape()},
 		},
 		"variable": {
 			labels: named, doc: "A value given from [outside](#files).",

@@ -71,6 +71,7 @@ var besides = map[string]map[string]string{
 	"price":                {"input": "1", "output": "1"},
 	"price.long":           {"input": "1", "output": "1", "above": "1"},
 	"agentform.encryption": {"recipients": `["age1"]`},
+	"agentform.telemetry":  {"endpoint": `"http://127.0.0.1:4318"`},
 	"notify":               {"on": `["done"]`, "command": `["true"]`},
 }
 
@@ -147,7 +148,7 @@ var (
 	}
 	fitting = map[string]string{
 		"agentform.required_version": `">= 0.0.1"`, "agent.base": `"claude"`, "import.to": "session.it", "import.id": `"tmux:a/b"`,
-		"moved.to": "session.new", "notify.webhook": `"https://example.com"`, "session.workspace.repo": `"."`,
+		"moved.to": "session.new", "notify.webhook": `"https://example.com"`, "agentform.telemetry.endpoint": `"http://127.0.0.1:4318"`, "session.workspace.repo": `"."`,
 		"session.lifecycle.replace_triggered_by": "[1]", "session.health.heartbeat.key": `"F12"`, "session.restart.backoff.factor": "1",
 		"agent.health.heartbeat.key": `"F12"`,
 		"session.for_each":           `{ it = 1 }`, "import.for_each": `{ it = 1 }`, "notify.on": `["done"]`,

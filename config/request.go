@@ -37,7 +37,7 @@ type Request struct {
 func (m *Manifest) Compose(a Request) (session.Spec, error) {
 	s := session.Spec{
 		Address: a.Address, Role: a.Role, Labels: a.Labels, Desired: session.Running,
-		Profile: a.Profile, Args: a.Args, InheritEnv: slices.Clone(m.InheritEnv), Prompt: session.PromptOf(a.Prompt), Timeout: a.Timeout,
+		Profile: a.Profile, Args: a.Args, InheritEnv: slices.Clone(m.InheritEnv), Telemetry: m.Telemetry.ofAgents(), Prompt: session.PromptOf(a.Prompt), Timeout: a.Timeout,
 		Runtime: session.RuntimeSpec{Kind: "tmux"}, Pause: session.Pause{Mode: session.Detach},
 	}
 	if s.Role == "" {

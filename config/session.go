@@ -127,6 +127,7 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	d.Table(b, "labels", &s.Labels)
 	runtimeOf(d, b, of.runtimes, &s)
 	inherited(d, of.manifest, b, &s)
+	s.Telemetry = of.manifest.Telemetry.ofAgents()
 
 	readRestart(d, b.Block("restart"), &s.Restart)
 	readHealth(d, b.Block("health"), &s.Health)
@@ -225,7 +226,7 @@ var ignorable = sync.OnceValue(func() []string {
 	lang := language()
 	agent := lang["agent"]
 	maps.DeleteFunc(agent.blocks, func(typ string, _ shape) bool { return lang["session"].blocks[typ].doc != "" }) // they are the sessions'
-	paths := append(compared("", lang["session"]), compared("agent.", agent)...)
+	paths := slices.Concat(compared("", lang["session"]), compared("agent.", agent), compared("", lang["agentform"]))
 	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.HasPrefix(p, "lifecycle") })
 	slices.Sort(paths)
 	return slices.Compact(paths)

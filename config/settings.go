@@ -38,7 +38,7 @@ func readSettings(l *loader, m *Manifest) {
 	hub := ""
 	d.OneOf(b, "hub", &hub)
 	m.HubAuto = hub == "auto"
-	m.Backend, m.Encryption = readBackend(l, b), readEncryption(l, b)
+	m.Backend, m.Encryption, m.Telemetry = readBackend(l, b), readEncryption(l, b), readTelemetry(l, b)
 	if m.Encryption != nil && m.Backend == nil && len(b.Blocks["backend"]) == 0 {
 		l.Fail(b.Blocks["encryption"][0].Def, "Nothing to encrypt", "The state is on this machine alone; an encryption block needs a backend block.")
 	}

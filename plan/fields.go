@@ -47,6 +47,8 @@ var fields = []field{
 	{"env", ForcesRestart, func(s *session.Spec) any { return &s.Env }},
 	{"secrets", ForcesRestart, func(s *session.Spec) any { return &s.Secrets }},
 	{"inherit_env", ForcesRestart, func(s *session.Spec) any { return &s.InheritEnv }},
+	{"telemetry.endpoint", ForcesRestart, func(s *session.Spec) any { return &s.Telemetry.Endpoint }},
+	{"telemetry.prompts", ForcesRestart, func(s *session.Spec) any { return &s.Telemetry.Prompts }},
 	{promptField, ForcesRestart, func(s *session.Spec) any { return &s.Prompt }},
 	{"on_prompt_change", ForcesNothing, func(s *session.Spec) any { return &s.OnPromptChange }},
 	{"conversation", ForcesRestart, func(s *session.Spec) any { return &s.Conversation }},

@@ -36,7 +36,9 @@ type Spec struct {
 	Secrets []string          `json:"secrets,omitempty"` // names, sorted
 	// InheritEnv are names and patterns of more variables that the agent inherits.
 	InheritEnv []string `json:"inherit_env,omitempty"`
-	Prompt     Prompt   `json:"prompt,omitzero"`
+	// Telemetry is where the agent sends its own telemetry.
+	Telemetry Telemetry `json:"telemetry,omitzero"`
+	Prompt    Prompt    `json:"prompt,omitzero"`
 	// OnPromptChange says what another prompt does to the running agent.
 	OnPromptChange PromptChange `json:"on_prompt_change,omitempty"`
 
@@ -51,6 +53,19 @@ type Spec struct {
 	Pause     Pause     `json:"pause"`
 	Stop      Stop      `json:"stop"`
 	Lifecycle Lifecycle `json:"lifecycle,omitzero"`
+}
+
+// Telemetry is where an agent sends the telemetry that it makes itself. Without an endpoint it
+// is left to the agent's own settings.
+type Telemetry struct {
+	Endpoint string `json:"endpoint,omitempty"` // an OTLP collector by HTTP, without the path of a signal
+	Prompts  bool   `json:"prompts,omitempty"`  // with the text of prompts
+}
+
+// Signal returns the address of one signal: traces, metrics or logs. The paths are those of
+// OTLP/HTTP (opentelemetry.io/docs/specs/otlp).
+func (t Telemetry) Signal(name string) string {
+	return strings.TrimSuffix(t.Endpoint, "/") + "/v1/" + name
 }
 
 // Await is what a dependency must have reached before its dependents start.

@@ -42,12 +42,14 @@ type Config struct {
 	Inherited  func(run string) []string
 	MaxRunning int // limits how many agents live at once; 0: no limit
 	AtOnce     int // limits concurrent starts; 0: DefaultAtOnce
-	// Notify receives events that notify blocks may name, and Looked the duration of each
-	// look. They must not block, and may be nil.
-	Notify func(notify.Event)
-	Looked func(took time.Duration)
-	Wakers []Waker      // wake the hub before its next sweep
-	Log    *slog.Logger // may be nil
+	// Notify receives events that notify blocks may name, Looked the duration of each look,
+	// and Changed the events of what the hub and people by it change. They must not block,
+	// may be called from several goroutines, and may be nil.
+	Notify  func(notify.Event)
+	Looked  func(took time.Duration)
+	Changed func(history.Event)
+	Wakers  []Waker      // wake the hub before its next sweep
+	Log     *slog.Logger // may be nil
 }
 
 // DefaultAtOnce limits concurrent starts: each takes most of a processor for seconds.
@@ -82,7 +84,7 @@ func New(c Config) *Hub {
 	e := c.Open(history.ByHub)
 	h := &Hub{cfg: c, engine: e, log: c.Log, wake: make(chan struct{}, 1), ask: make(chan chan struct{})}
 	e.LockWait = 0
-	e.Applier.Emit = func(history.Event) { h.Wake() }
+	e.Applier.Emit = h.changed
 	h.feed = feed{stream: newStream(), project: c.Project, dataDir: c.DataDir, notify: c.Notify, log: c.Log}
 	h.observer = observer{engine: e, activity: c.Activity, maxRunning: c.MaxRunning, atOnce: c.AtOnce,
 		feed: &h.feed, log: c.Log, memory: map[session.Address]*memory{}}
@@ -97,6 +99,14 @@ func New(c Config) *Hub {
 	h.subscriptions = subscriptions{engine: e, log: c.Log, work: &h.work, wake: h.Wake, subscribed: map[string]bool{}}
 	h.snapshot.Store(&Snapshot{})
 	return h
+}
+
+// changed notes an event of a change.
+func (h *Hub) changed(e history.Event) {
+	h.Wake()
+	if h.cfg.Changed != nil {
+		h.cfg.Changed(e)
+	}
 }
 
 // Wake makes the hub look soon.

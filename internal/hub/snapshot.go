@@ -77,7 +77,7 @@ func (h *Hub) Look(ctx context.Context) (*Snapshot, error) {
 func (h *Hub) Do(ctx context.Context, by string, o engine.Override) (plan.Plan, apply.Tally, error) {
 	e := h.cfg.Open(by)
 	defer e.Close()
-	e.Applier.Emit = func(history.Event) { h.Wake() }
+	e.Applier.Emit = h.changed
 	p, tally, err := e.Override(ctx, o, nil)
 	h.Wake()
 	return p, tally, err

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,6 +81,13 @@ func (r *Run) Prepare(o Options) (l session.Launch, err error) {
 	r.Paste, r.prompted = start.Paste, o.Prompt != "" && start.Paste == ""
 	if err := writeFiles(in.Private, start.Files); err != nil {
 		return l, fmt.Errorf("write the run's settings: %w", err)
+	}
+	if s.Telemetry.Endpoint != "" {
+		if start.Env == nil {
+			start.Env = map[string]string{}
+		}
+		// Whoever reads the telemetry tells the sessions apart by them.
+		start.Env["OTEL_RESOURCE_ATTRIBUTES"] = "agentform.session=" + url.PathEscape(string(r.Record.Address)) + ",agentform.run=" + r.Record.Run.ID
 	}
 	env, secrets := Environ(s, o.Inherited, o.Secrets, o.Identity, start.Env)
 	env = append(env, rundir.SessionVariable+"="+string(r.Record.Address))

@@ -129,9 +129,15 @@ func (c sessions) collectUsage(to chan<- prometheus.Metric, records []session.Re
 	}
 }
 
-func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
+// Of returns what /metrics shows of a hub.
+func (m *Metrics) Of(h Hub, u *usage.Store, project string) prometheus.Gatherer {
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(sessions{s.cfg.Hub, s.cfg.Usage, s.cfg.Project})
-	promhttp.HandlerFor(prometheus.Gatherers{s.cfg.Metrics.registry, registry}, promhttp.HandlerOpts{}).ServeHTTP(w, r)
+	registry.MustRegister(sessions{h, u, project})
+	return prometheus.Gatherers{m.registry, registry}
+}
+
+func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) error {
+	all := s.cfg.Metrics.Of(s.cfg.Hub, s.cfg.Usage, s.cfg.Project)
+	promhttp.HandlerFor(all, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 	return nil
 }

@@ -45,6 +45,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"disk":        disk,
 	"foreign":     foreign,
 	"webhook":     webhook,
+	"collector":   collector,
 	"stateserver": startStateServer,
 	"s3server":    startS3,
 	"freeport":    freePort,

@@ -9,6 +9,8 @@ import (
 	"path"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/agentform/agentform/internal/test/otlptest"
 )
 
 // webhook VARIABLE FILE: a server whose address is in a variable. It keeps what is sent to
@@ -31,5 +33,18 @@ func webhook(ts *testscript.TestScript, neg bool, args []string) {
 		fmt.Fprintf(f, "%s\n", body)
 	}))
 	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL)
+}
+
+// collector NAME FILE: a collector of OpenTelemetry, whose address becomes the environment
+// variable NAME, writes a line of each thing that it gets to FILE.
+func collector(ts *testscript.TestScript, neg bool, args []string) {
+	file, err := os.OpenFile(ts.MkAbs(args[1]), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	s := httptest.NewServer(&otlptest.Collector{Told: func(line string) { fmt.Fprintln(file, line) }})
+	ts.Defer(func() {
+		s.Close()
+		_ = file.Close()
+	})
 	ts.Setenv(args[0], s.URL)
 }

@@ -201,7 +201,10 @@ func runServe(ctx context.Context, a *app, o serveOptions) (err error) {
 	defer endNotifier()
 	config, metrics := p.Hub(log, notifier), server.NewMetrics(a.env.Version)
 	config.Looked = metrics.Looked
+	sends := &sending{}
+	sends.follow(&config)
 	hub := hub.New(config)
+	defer sends.start(ctx, a, p, metrics.Of(hub, config.Usage, p.Manifest.Project), log)()
 	supervised, end := context.WithCancel(context.WithoutCancel(ctx)) // its API ends before it
 	defer end()
 	ended := make(chan error, 1)

@@ -67,7 +67,8 @@ func HubSettings(m *config.Manifest) string {
 		Notifies   []config.Notify
 		MaxRunning int
 		Prices     map[string]price.Price `json:",omitempty"`
-	}{notifies, m.MaxRunning, m.Prices})
+		Telemetry  *config.Telemetry      `json:",omitempty"`
+	}{notifies, m.MaxRunning, m.Prices, m.Telemetry})
 	if err != nil {
 		panic(err) // plain strings always marshal
 	}

@@ -57,6 +57,8 @@ var floors = map[string]int{
 	"internal/wire":           1,
 	"internal/usage":          0,
 	"internal/price":          0,
+	"internal/telemetry":      2,
+	"internal/test/otlptest":  0,
 	"cmd/internal/owner":      2,
 	"cmd/internal/secret":     2,
 	"plan":                    2,

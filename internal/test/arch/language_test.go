@@ -82,6 +82,8 @@ func TestLanguageAndPlan(t *testing.T) {
 		switch b.Type {
 		case "session":
 			read("", b)
+		case "agentform":
+			read("", b) // of what all sessions have
 		case "agent":
 			b.Blocks = slices.DeleteFunc(b.Blocks, func(b block) bool { return b.Type != "patterns" }) // its sessions'
 			read("agent.", b)

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/telemetry"
+)
+
+// telemetryEnd bounds how long the end of a hub waits for a collector.
+const telemetryEnd = 5 * time.Second
+
+// sending hands what a hub does to the sender of its telemetry, which is started after the
+// hub: it sends what the hub knows.
+type sending struct {
+	to atomic.Pointer[telemetry.Sender]
+}
+
+// follow adds the sender to what a hub tells.
+func (s *sending) follow(c *hub.Config) {
+	looked := c.Looked
+	c.Looked = func(took time.Duration) {
+		looked(took)
+		if to := s.to.Load(); to != nil {
+			to.Looked(took)
+		}
+	}
+	c.Changed = func(e history.Event) {
+		if to := s.to.Load(); to != nil {
+			to.Changed(e)
+		}
+	}
+}
+
+// start starts the sender, where the environment or the manifest has a collector. end sends
+// what is left. The hub does its work without it, too.
+func (s *sending) start(ctx context.Context, a *app, p *project.Project, metrics prometheus.Gatherer, log *slog.Logger) (end func()) {
+	c := telemetry.Config{Project: p.Manifest.Project, Version: a.env.Version, Getenv: a.env.Environ.Get, Metrics: metrics, Log: log}
+	if t := p.Manifest.Telemetry; t != nil {
+		c.Endpoint = t.Endpoint
+	}
+	to, err := telemetry.Start(ctx, c)
+	if err != nil {
+		log.Warn("telemetry is not sent", "error", err)
+	}
+	if to == nil {
+		return func() {}
+	}
+	s.to.Store(to)
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetryEnd)
+		defer cancel()
+		if err := to.Close(ctx); err != nil {
+			log.Warn("the last telemetry was not sent", "error", err)
+		}
+	}
+}

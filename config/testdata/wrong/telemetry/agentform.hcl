@@ -1,0 +1,9 @@
+agentform {
+  telemetry {
+    endpoint = "collector:4318"
+    agents   = "some"
+  }
+  telemetry {
+    prompts = true
+  }
+}
