@@ -93,6 +93,12 @@ func routes() []route {
 			query: none, fails: []int{404, 409, 413, 415}, handle: (*Server).answerQuestion,
 		},
 		route{
+			method: "POST", path: "/v1/sessions/{id}/land", id: "landSession", in: api.LandOptions{}, out: api.LandDocument{},
+			summary: "Bring a session's work to its base branch",
+			about:   "As agentform land --keep: the session must be at rest and its work committed, unless commit has a message. 409 has the reason why not; then nothing is changed.",
+			query:   none, fails: []int{404, 409, 413, 415}, handle: landSession,
+		},
+		route{
 			method: "GET", path: "/v1/sessions/{id}/terminal", id: "openTerminal", query: none, media: "application/octet-stream",
 			summary: "The terminal of a session, over a WebSocket",
 			about: "Binary messages are what the terminal shows: first a reset and the history, then what it prints. " +

@@ -207,6 +207,8 @@ func TestRoutes(t *testing.T) {
 	ask(401, "POST", "/v1/login", `{"code": "wrong"}`, `"unauthorized"`)
 	ask(200, "POST", "/v1/logout", "", `"by": ""`)
 	ask(409, "GET", "/v1/sessions/api/diff", "", `"no_diff"`)
+	ask(409, "POST", "/v1/sessions/api/land", `{"method": "squash"}`, `"not_landed"`)
+	ask(400, "POST", "/v1/sessions/api/land", `{"method": "moon"}`, "merge, squash, rebase or pr")
 	ask(426, "GET", "/v1/sessions/api/terminal", "", `"upgrade_required"`)
 	ask(200, "GET", "/healthz", "", `"status": "ok"`)
 	ask(200, "GET", "/readyz", "", `"status": "ok"`)

@@ -45,6 +45,7 @@ type Config struct {
 	Project  string
 	Version  string       // of agentform
 	Diff     Differ       // nil: the API has no diffs
+	Land     Lander       // nil: the API lands nothing
 	Environ  []string     // of the commands that attach terminals
 	By       string       // the author of actions over the unix socket: the owner of the hub
 	Log      *slog.Logger // nil: nowhere

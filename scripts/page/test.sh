@@ -17,4 +17,4 @@ cp bin/agentform bin/agentform-shim "$BIN"
 "$GO" build -o "$BIN/fakeagent" ./internal/test/page/agent
 [ -z "${SCREENSHOTS:-}" ] || SCREENSHOTS=$(realpath -m "$SCREENSHOTS")
 npm ci --prefix internal/test/page --no-audit --no-fund --ignore-scripts --silent
-node --test internal/test/page/page.test.mjs
+node --test ${ONLY:+--test-name-pattern "$ONLY"} internal/test/page/page.test.mjs

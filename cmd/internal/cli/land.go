@@ -212,20 +212,28 @@ func landedRef(address session.Address, branch string) string {
 }
 
 func landDryRun(ctx context.Context, a *app, l *land.Lander, o landOptions) error {
-	f, err := l.Look(ctx, o.Request)
-	if err != nil {
-		return err
-	}
-	steps, err := land.Decide(f, o.Request)
+	f, steps, err := decideLanding(ctx, l, o.Request)
 	if err != nil {
 		return err
 	}
 	if !a.globals.json {
 		return view.LandPlan(a.env.Stdout, a.out(), f, steps)
 	}
-	d := land.Landed{Address: f.Address, Branch: f.Branch, Commit: f.Commit, Base: f.Base, Method: o.Method, Already: len(steps) == 0,
+	return view.LandJSON(a.env.Stdout, wouldBe(f, steps, o.Method), view.Cleanup{}, true)
+}
+
+func decideLanding(ctx context.Context, l *land.Lander, q land.Request) (f land.Facts, steps []land.Step, err error) {
+	if f, err = l.Look(ctx, q); err != nil {
+		return f, nil, err
+	}
+	steps, err = land.Decide(f, q)
+	return f, steps, err
+}
+
+// wouldBe returns what landing would do, if it were done now.
+func wouldBe(f land.Facts, steps []land.Step, m land.Method) land.Landed {
+	return land.Landed{Address: f.Address, Branch: f.Branch, Commit: f.Commit, Base: f.Base, Method: m, Already: len(steps) == 0,
 		Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Steps: steps}
-	return view.LandJSON(a.env.Stdout, d, view.Cleanup{}, true)
 }
 
 func recordLanding(a *app, p *project.Project, r session.Record, d land.Landed) {

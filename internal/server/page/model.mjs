@@ -83,7 +83,8 @@ export const columns = {
   activity: (s) => s.activity,
   drift: (s) => (agrees(s) ? 1 : 0),
   changes: (s) => (s.changes ? s.changes.added + s.changes.removed + s.changes.untracked : -1),
-  tokens: (s) => s.tokens ?? -1,
+  tokens: (s) => s.usage?.total ?? s.tokens ?? -1,
+  cost: (s) => s.usage?.cost ?? -1,
   age: (s) => -(Date.parse(s.started_at ?? "") || 0),
   restarts: (s) => s.restarts,
 };
@@ -111,6 +112,15 @@ export const countdown = (ms) => {
   return s < 3600 ? `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}` : span(ms);
 };
 export const number = (n) => (n == null ? "" : n < 10000 ? String(n) : n < 1e6 ? `${Math.round(n / 1000)}k` : `${(n / 1e6).toFixed(1)}M`);
+// cost is the list price of what a session used, as status --wide has it: * where models
+// have no price.
+export function cost(u) {
+  if (!u) return "";
+  if (u.cost === null) return u.total ? "unpriced*" : "";
+  return `$${u.cost.toFixed(2)}${u.unpriced ? "*" : ""}`;
+}
+export const priced = (u) => (u?.unpriced ? `${u.unpriced} tokens are of models without a price` : "");
+export const used = (u) => `${u.total}: ${u.input} in, ${u.cache_read} read from a cache, ${u.cache_write + u.cache_write_1h} written to it, ${u.output} out`;
 export const clock = (time, zone) => new Date(time).toLocaleTimeString("en-GB", { timeZone: zone });
 
 // line is an event as it is listed.

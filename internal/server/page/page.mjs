@@ -1,5 +1,5 @@
 // The page: its state, and the views that show it.
-import { html, render, useEffect, useRef, useState } from "/vendor/preact.mjs";
+import { Component, html, render, useEffect, useRef, useState } from "/vendor/preact.mjs";
 import { ask, of } from "/api.mjs";
 import * as model from "/model.mjs";
 
@@ -20,7 +20,7 @@ const fail = (e) => (e.status === 401 ? set({ access: null, loaded: true }) : se
 
 let asking = false;
 let again = false;
-let due = 0;
+let refreshing = 0;
 async function refresh() {
   if (asking) return void (again = true);
   asking = true;
@@ -33,14 +33,14 @@ async function refresh() {
     fail(e);
   }
   asking = false;
-  clearTimeout(due);
+  clearTimeout(refreshing);
   // A large fleet takes longer: at most a third of the time goes into it.
-  due = setTimeout(refresh, again ? Math.max(50, 2 * (performance.now() - began)) : 5000);
+  refreshing = setTimeout(refresh, again ? Math.max(50, 2 * (performance.now() - began)) : 5000);
   again = false;
 }
 const soon = () => {
-  clearTimeout(due);
-  due = setTimeout(refresh, 20);
+  clearTimeout(refreshing);
+  refreshing = setTimeout(refresh, 20);
 };
 
 let stream = null;
@@ -76,11 +76,12 @@ async function enter(login) {
     login = { code: code[1] };
     set({ route: model.route("") });
   }
+  if (!login) refresh(); // its answer comes while that of access does
   try {
     const access = login ? await ask("/v1/login", login) : await ask("/v1/access");
     set({ access, trouble: "" });
     document.title = access.project ? `${access.project} · agentform` : "agentform";
-    refresh();
+    if (login) refresh();
     listen();
   } catch (e) {
     set({ access: null, loaded: true, trouble: login ? e.message : e.status === 401 ? "" : e.message });
@@ -162,6 +163,40 @@ function Confirm({ d }) {
     <div class="verbs"><button autofocus onClick=${close}>Cancel</button><button class="yes" onClick=${() => (close(), d.run())}>${d.yes}</button></div></dialog>`;
 }
 
+// Land shows what landing would do, or why it would not, and does it when told to.
+function Land({ s }) {
+  const [want, setWant] = useState({ method: "merge", commit: "" });
+  const [d, setD] = useState(null);
+  const [problem, setProblem] = useState("");
+  const [landing, setLanding] = useState(false);
+  const close = () => set({ dialog: null });
+  useEffect(() => {
+    let over = false;
+    setD(null);
+    const look = () => ask(`${of(s.address)}/land`, { ...want, dry_run: true }).then((x) => over || (setD(x.result), setProblem("")), (e) => over || setProblem(e.message));
+    const typed = setTimeout(look, want.commit ? 300 : 0);
+    return () => (clearTimeout(typed), (over = true));
+  }, [want.method, want.commit]);
+  const land = async () => {
+    setLanding(true);
+    try {
+      const { result: r } = await ask(`${of(s.address)}/land`, want);
+      set({ dialog: null, notice: r.url ? `${r.branch} is pushed: ${r.url}` : `${r.branch} is landed on ${r.base}.` });
+      soon();
+    } catch (e) {
+      setProblem(e.message);
+    }
+    setLanding(false);
+  };
+  return html`<dialog ...${useDialog(close)} aria-label=${`Land ${s.name}`} class="land"><h2>Land ${s.name}</h2>
+    <label>Method <select aria-label="method" value=${want.method} onChange=${(e) => setWant({ ...want, method: e.target.value })}>
+      <option value="merge">merge</option><option value="squash">squash into one commit</option><option value="rebase">rebase</option><option value="pr">push and open a pull request</option></select></label>
+    <label>Message for what is not committed <input value=${want.commit} onInput=${(e) => setWant({ ...want, commit: e.target.value })} placeholder="none: only commits are landed" /></label>
+    ${problem ? html`<p role="alert" class="trouble">${problem}</p>` : !d ? html`<p role="status">Looking…</p>` : d.already ? html`<p role="status">${d.base} has all of it already.</p>`
+      : html`<div role="status"><p>${d.commits} commits of ${d.branch}, on ${d.base}:</p><ol>${d.steps.map((x, i) => html`<li key=${i}>${x.detail}</li>`)}</ol></div>`}
+    <div class="verbs"><button autofocus onClick=${close}>Cancel</button><button class="yes" disabled=${landing || !d || d.already || problem} onClick=${land}>${landing ? "Landing…" : "Land"}</button></div></dialog>`;
+}
+
 const keys = [
   ["Ctrl-K", "jump to a session or view"], ["?", "this help"], ["g f", "fleet"], ["g p", "plan"], ["g n", "needs you"],
   ["/", "filter the fleet"], ["j, k", "next and previous session"], ["1 … 5", "tabs of a session"], ["Esc", "close a dialog"],
@@ -196,23 +231,36 @@ function Jump() {
 
 // ---- fleet ----
 
-const titles = { session: "Session", state: "State", activity: "Activity", drift: "Declared | actual", changes: "Changes", tokens: "Tokens", age: "Age", restarts: "Restarts" };
+const titles = { session: "Session", state: "State", activity: "Activity", drift: "Declared | actual", changes: "Changes", tokens: "Tokens", cost: "Cost", age: "Age", restarts: "Restarts" };
 const fleet = { filter: "", sort: "", descending: false, group: "", at: -1 };
 
-function Row({ s, drift, top, at, index }) {
-  const agrees = model.agrees(s) && !drift;
-  const detail = s.question?.text ?? (model.asks(s) || s.state !== s.detail ? s.detail : "");
-  return html`<div class=${`row${at ? " at" : ""}`} role="row" aria-rowindex=${index + 2} style=${{ transform: `translateY(${top}px)` }}>
+class Row extends Component {
+  // A row is drawn again when something in it differs: most stay as they are while the fleet
+  // scrolls.
+  shouldComponentUpdate(next) {
+    const p = this.props;
+    return next.s !== p.s || next.top !== p.top || next.at !== p.at || next.age !== p.age || next.due !== p.due || (next.drift ?? []).join() !== (p.drift ?? []).join();
+  }
+
+  render({ s, drift, top, at, index, age, due }) {
+    const agrees = model.agrees(s) && !drift;
+    const detail = s.question?.text ?? (model.asks(s) || s.state !== s.detail ? s.detail : "");
+    return html`<div class=${`row${at ? " at" : ""}`} role="row" aria-rowindex=${index + 2} style=${{ transform: `translateY(${top}px)` }}>
     <span role="cell" class="c-session"><a href=${model.link(s)}>${s.name}</a><small>${s.agent}</small></span>
-    <span role="cell" class="c-state"><${State} s=${s} />${s.restart_budget?.until && html`<small>next try in ${model.countdown(Date.parse(s.restart_budget.until) - store.now)}</small>`}</span>
+    <span role="cell" class="c-state"><${State} s=${s} />${due && html`<small>next try in ${due}</small>`}</span>
     <span role="cell" class="c-activity"><${Activity} s=${s} /><small title=${detail}>${detail}</small></span>
     <span role="cell" class=${`c-drift${agrees ? "" : " differs"}`} title=${(drift ?? []).join("\n")}><span>${s.desired}<small>${s.branch}</small></span><span>${s.state}<small>${drift ? drift[0] : agrees ? "the same" : model.actual(s)}</small></span></span>
     <span role="cell" class="c-changes">${model.changed(s)}</span>
-    <span role="cell" class="c-number">${model.number(s.tokens)}</span>
-    <span role="cell" class="c-number">${s.started_at ? model.span(store.now - Date.parse(s.started_at)) : ""}</span>
+    <span role="cell" class="c-number">${model.number(s.usage?.total ?? s.tokens)}</span>
+    <span role="cell" class="c-number" title=${model.priced(s.usage)}>${model.cost(s.usage)}</span>
+    <span role="cell" class="c-number">${age}</span>
     <span role="cell" class="c-number">${s.restarts || ""}</span>
   </div>`;
+  }
 }
+
+const age = (s) => (s.started_at ? model.span(store.now - Date.parse(s.started_at)) : "");
+const due = (s) => (s.restart_budget?.until ? model.countdown(Date.parse(s.restart_budget.until) - store.now) : "");
 
 function Fleet() {
   const [view, setView] = useState({ top: 0, height: innerHeight });
@@ -239,12 +287,12 @@ function Fleet() {
       <span role="status">${model.counts(store.counts, store.wrong)}${fleet.filter ? ` · ${all.filter((r) => r.session).length} shown` : ""}</span>
     </div>
     <div class="table" role="table" aria-label="sessions" aria-rowcount=${all.length + 1} ref=${ref} tabindex="0">
-      <div class="row head" role="row" aria-rowindex="1">${Object.entries(titles).map(([c, title]) => html`<span key=${c} role="columnheader" class=${`c-${["tokens", "age", "restarts"].includes(c) ? "number" : c}`} aria-sort=${fleet.sort === c ? (fleet.descending ? "descending" : "ascending") : "none"}><button onClick=${() => sort(c)}>${title}${fleet.sort === c ? (fleet.descending ? " ↓" : " ↑") : ""}</button></span>`)}</div>
+      <div class="row head" role="row" aria-rowindex="1">${Object.entries(titles).map(([c, title]) => html`<span key=${c} role="columnheader" class=${`c-${["tokens", "cost", "age", "restarts"].includes(c) ? "number" : c}`} aria-sort=${fleet.sort === c ? (fleet.descending ? "descending" : "ascending") : "none"}><button onClick=${() => sort(c)}>${title}${fleet.sort === c ? (fleet.descending ? " ↓" : " ↑") : ""}</button></span>`)}</div>
       <div class="rows" role="rowgroup" style=${{ height: `${all.length * rowHeight}px` }}>
         ${shown.map((r, i) => {
           const top = (first + i) * rowHeight;
           return r.session
-            ? html`<${Row} key=${r.session.address} s=${r.session} drift=${differs.get(r.session.address)} top=${top} index=${first + i} at=${first + i === fleet.at} />`
+            ? html`<${Row} key=${r.session.address} s=${r.session} age=${age(r.session)} due=${due(r.session)} drift=${differs.get(r.session.address)} top=${top} index=${first + i} at=${first + i === fleet.at} />`
             : html`<div key=${`group ${r.group}`} class="row group" role="row" aria-rowindex=${first + i + 2} style=${{ transform: `translateY(${top}px)` }}><span role="cell"><b>${r.group}</b> ${r.count}</span></div>`;
         })}
       </div>
@@ -408,7 +456,7 @@ function Changes({ s }) {
     }
   };
   const files = model.patch(d.patch);
-  return html`<div class="diff scrolls" tabindex="0" role="region" aria-label="changes"><p>${d.branch} against ${d.base || "HEAD"}: ${d.files.length} files, ${d.ahead} commits ahead. Land it: <code>agentform land '${s.name}'</code></p>
+  return html`<div class="diff scrolls" tabindex="0" role="region" aria-label="changes"><p>${d.branch} against ${d.base || "HEAD"}: ${d.files.length} files, ${d.ahead} commits ahead. <button disabled=${!operates()} onClick=${() => set({ dialog: { land: s } })}>Land…</button></p>
     ${d.truncated && html`<p role="alert">The diff is longer than what is shown: agentform diff shows all of it.</p>`}
     <ul class="files">${d.files.map((f) => html`<li key=${f.path}><a href=${`#file-${f.path}`} onClick=${(e) => (e.preventDefault(), document.getElementById(`file-${f.path}`)?.scrollIntoView())}>${f.path}</a> ${f.change} ${f.added != null && html`<ins>+${f.added}</ins> <del>−${f.removed}</del>`}</li>`)}</ul>
     ${files.map((f) => html`<section key=${f.path} class="file" id=${`file-${f.path}`} aria-label=${f.path}><h3>${f.path}</h3>
@@ -425,7 +473,7 @@ function Details({ s }) {
   const rows = [
     ["address", s.address], ["role", s.role], ["agent", s.agent], ["runtime", s.runtime], ["declared", model.declared(s)], ["actual", model.actual(s)], ["detail", s.detail], ["branch", s.branch_fault || s.branch],
     ["workspace", s.workspace], ["health", s.unhealthy?.detail || s.health], ["restarts", String(s.restarts)], ["budget", s.restart_budget?.reason && `${s.restart_budget.reason.replaceAll("_", " ")}, ${s.restart_budget.try} of ${s.restart_budget.of}`],
-    ["turns", s.turns == null ? "" : String(s.turns)], ["tokens", s.tokens == null ? "" : String(s.tokens)], ["pull request", s.pr_url], ["conversation", s.conversation_id], ["overridden", s.override ? `by ${s.override.by}` : ""],
+    ["turns", s.turns == null ? "" : String(s.turns)], ["tokens", s.usage ? model.used(s.usage) : s.tokens == null ? "" : String(s.tokens)], ["cost", s.usage && `${model.cost(s.usage)} ${model.priced(s.usage)}`], ["pull request", s.pr_url], ["conversation", s.conversation_id], ["overridden", s.override ? `by ${s.override.by}` : ""],
   ].filter(([, v]) => v);
   return html`<div class="scrolls" tabindex="0" role="region" aria-label="details">${problem && html`<p role="alert">${problem}</p>`}<dl class="details">${rows.map(([k, v]) => html`<div key=${k}><dt>${k}</dt><dd>${v}</dd></div>`)}</dl>
     ${d?.look_by_hand?.length > 0 && html`<h3>Commands to inspect it yourself</h3><pre>${d.look_by_hand.join("\n")}</pre>`}</div>`;
@@ -460,7 +508,7 @@ function App() {
   <main>${store.trouble && html`<p class="trouble" role="alert">${store.trouble} <button onClick=${() => set({ trouble: "" })}>Dismiss</button></p>`}
     <p class="notice" role="status">${store.notice}</p>
     ${r.view === "plan" ? html`<${Plan} />` : r.view === "needs" ? html`<${Needs} />` : r.view === "session" ? html`<${Session} key=${r.address} address=${r.address} tab=${r.tab} />` : html`<${Fleet} />`}</main>
-  ${store.dialog?.help ? html`<${Help} />` : store.dialog?.jump ? html`<${Jump} />` : store.dialog ? html`<${Confirm} d=${store.dialog} />` : null}`;
+  ${store.dialog?.help ? html`<${Help} />` : store.dialog?.jump ? html`<${Jump} />` : store.dialog?.land ? html`<${Land} s=${store.dialog.land} />` : store.dialog ? html`<${Confirm} d=${store.dialog} />` : null}`;
 }
 
 let before = "";

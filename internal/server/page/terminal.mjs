@@ -24,6 +24,14 @@ document.createElement = (name, options) => {
   return e;
 };
 
+// Only a terminal needs its styles, and it measures letters by them.
+await new Promise((done) => {
+  document.head.append(Object.assign(create("link"), { rel: "stylesheet", href: "/vendor/xterm.css", onload: done, onerror: done }));
+});
+
+// Without a graphics processor WebGL is slower than elements, and takes the time of clicks.
+const accelerated = create("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true }) !== null;
+
 const closes = { shutdown: 1001, notReady: 1013, gone: 4001, takenOver: 4002 };
 const slow = 128 * 1024; // bytes that are written and not drawn: the hub pauses
 const fast = 32 * 1024;
@@ -67,12 +75,10 @@ export class SessionTerminal {
     t.parser.registerCsiHandler({ prefix: "?", final: "h" }, alternate);
     t.parser.registerCsiHandler({ prefix: "?", final: "l" }, alternate);
     t.open(element);
-    try {
+    if (accelerated) {
       const webgl = new WebglAddon();
       webgl.onContextLoss(() => webgl.dispose());
       t.loadAddon(webgl);
-    } catch {
-      // Without WebGL the terminal is drawn by elements, which is slower.
     }
     t.onData((data) => this.type(data));
     this.resized = new ResizeObserver(() => this.resize());

@@ -115,6 +115,7 @@ var floors = map[string]int{
 	"internal/test/arch":        11,
 	"internal/test/bench":       11,
 	"internal/test/page/agent":  11,
+	"internal/test/relaytest":   3,
 	"internal/test/picture":     11,
 	"internal/test/torture":     11,
 	"docs":                      11,

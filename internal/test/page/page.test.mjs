@@ -1,5 +1,6 @@
 // The page in a real Chromium, with a hub and sessions in tmux: make test-page.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -55,6 +56,20 @@ const busy = () => Math.max(1, loadavg()[0] / availableParallelism());
 
 async function type(page, text) {
   await page.evaluate((t) => document.querySelector(".terminal").terminal.input(t), text);
+}
+
+const goldens = new URL("testdata/", import.meta.url);
+
+// structured compares the roles, names and texts of a view with those recorded, without times,
+// numbers and names of this run. UPDATE=1 records them.
+async function structured(page, view, where = "body") {
+  const lines = (await page.locator(where).ariaSnapshot()).replaceAll(fleet.dir, "DIR").split("\n")
+    .map((l) => l.replace(/\b[0-9a-f]{8,}\b|-[0-9a-f]{6}(?=\/)/g, "ID").replace(/\d+/g, "0").replace(/\b0(s|m|h0m|d)\b/g, "AGE"));
+  const events = lines.findIndex((l) => /listitem/.test(l) && view === "plan"); // they are in another order each time
+  const text = `${lines.slice(0, events < 0 ? undefined : events).filter((l, i) => l !== lines[i - 1]).join("\n")}\n`;
+  const file = new URL(`${view}.yaml`, goldens);
+  if (process.env.UPDATE) writeFileSync(file, text);
+  assert.equal(text, readFileSync(file, "utf8"), `${view}: UPDATE=1 make test-page records it`);
 }
 
 async function accessible(page, what) {
@@ -118,10 +133,39 @@ test("the fleet shows, filters, sorts and groups, in the words of the command li
   assert.deepEqual(await names(), ["web", "shell", "cat", "api"]);
 });
 
+test("each view has its structure", async () => {
+  const page = await open();
+  for (const name of ["api", "cat", "shell", "web"]) await page.waitForSelector(`.row a:text-is("${name}")`);
+  await until("all are at rest", async () => (await fleet.json("status")).sessions.every((s) => s.state === "running" && s.activity !== "working"));
+  await page.waitForSelector(".connection.on");
+  await structured(page, "fleet");
+  const at = async (hash, text) => {
+    await page.evaluate((h) => (location.hash = h), hash);
+    await says(page, text);
+  };
+  await at("#/plan", "Nothing: every session is as it was applied");
+  await structured(page, "plan", "section.plan");
+  await at("#/needs", "Notify me");
+  await structured(page, "needs", ".needs .tools");
+  await at("#/s/session.shell/terminal", "You are watching");
+  await structured(page, "terminal", ".terminal-tools");
+  await structured(page, "session", "nav.tabs");
+  await page.evaluate(() => (location.hash = "#/s/session.api/conversation"));
+  await page.waitForSelector(".conversation .entries > *");
+  await structured(page, "conversation", ".send");
+  await at("#/s/session.shell/timeline", "apply complete");
+  await page.waitForSelector(".events li");
+  await at("#/s/session.shell/changes", "commits ahead");
+  await structured(page, "changes", ".diff");
+  await at("#/s/session.shell/details", "Commands to inspect it yourself");
+  await structured(page, "details", "dl.details");
+  await page.keyboard.press("?");
+  await structured(page, "keys", "dialog");
+});
+
 test("drift is shown beside what is declared", async () => {
   const page = await open();
   const { sessions } = await fleet.json("status", "cat");
-  const { execFileSync } = await import("node:child_process");
   execFileSync("git", ["checkout", "-qb", "elsewhere"], { cwd: sessions[0].workspace, env: fleet.env });
   await page.waitForFunction(() => [...document.querySelectorAll(".c-drift.differs")].some((e) => e.textContent.includes("elsewhere")));
   await page.evaluate(() => (location.hash = "#/plan"));
@@ -237,6 +281,56 @@ test("a comment on a line of the diff reaches the agent", async () => {
   await page.click('.tabs a:text-is("details")');
   await says(page, sessions[0].workspace);
   await accessible(page, "details");
+});
+
+test("work is landed when nothing stands against it", async () => {
+  const { sessions } = await fleet.json("status", "api");
+  const git = (...args) => execFileSync("git", args, { cwd: sessions[0].workspace, env: fleet.env, encoding: "utf8" });
+  git("checkout", "-q", "--", ".");
+  writeFileSync(join(sessions[0].workspace, "tax.go"), "package cart\n");
+  const page = await open({ view: "#/s/session.api/changes" });
+  await page.click('button:text-is("Land…")');
+  await says(page, "not committed", "dialog");
+  assert.ok(await page.isDisabled('dialog button:text-is("Land")'));
+  await accessible(page, "land");
+  await page.fill("dialog input", "Add a tax");
+  await page.selectOption("dialog select", "squash");
+  await says(page, "of agents/api, on main", "dialog");
+  await shot(page, "land");
+  await page.click('dialog button:text-is("Land")');
+  await says(page, "agents/api is landed on main");
+  assert.match(git("show", "--stat", "main"), /tax\.go/);
+  const events = await fleet.agentform("events", "api");
+  assert.match(events, /landed/);
+  await page.click('button:text-is("Land…")');
+  await says(page, "main has all of it already", "dialog");
+  assert.equal((await fleet.json("status", "api")).sessions[0].state, "running");
+});
+
+test("a session that has needed somebody for 5 seconds is notified of, once", async () => {
+  const page = await open();
+  await page.context().grantPermissions(["notifications"], { origin: fleet.origin });
+  await page.waitForSelector('.row a:text-is("web")');
+  const shown = () => page.evaluate(() => window.notified);
+  // What a browser shows of a notification is outside of the page: its constructor is watched.
+  await page.evaluate(() => {
+    window.notified = [];
+    const real = window.Notification;
+    window.Notification = new Proxy(real, { construct: (of, args) => (window.notified.push({ title: args[0], at: Date.now() }), Reflect.construct(of, args)) });
+  });
+  await page.click("nav >> text=Needs you");
+  await page.click('button:text-is("Notify me")');
+  await says(page, "This browser tells you");
+  await fleet.agentform("send", "web", "ask touch y");
+  const blocked = async () => (await shown()).filter((n) => n.title === "web blocked"); // the end of an earlier turn may be another
+  await until("it is notified of", async () => (await blocked()).length > 0);
+  const [first] = await blocked();
+  const { sessions } = await fleet.json("status", "web");
+  assert.ok(first.at - Date.parse(sessions[0].needs.since) >= 5000);
+  await page.waitForTimeout(2500); // it looks each second
+  assert.equal((await blocked()).length, 1);
+  await page.click('.answers button:has-text("yes")');
+  await page.waitForFunction(() => !document.querySelector(".answers"));
 });
 
 test("the keyboard is enough, in the dark and in the light", async () => {
