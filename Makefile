@@ -12,12 +12,12 @@ MOST         ?= 1000
 # Where goroutines share something: the tests of these run under the race detector.
 RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./internal/launch .
 # What takes minutes, or measures time: make check runs it.
-SLOW := ./internal/test/bench ./internal/test/torture
+SLOW := ./internal/test/bench ./internal/test/torture ./cmd/internal/sbom
 # What has tests that need a Kubernetes cluster.
 KUBERNETES := ./internal/backend/kubernetes ./cmd/internal/backends ./deploy ./kubernetes
 # How many packages, and how many tests of a package, run at the same time. Most wait
 # for tmux, git and processes, so these are more than there are cores.
-PARALLEL ?= -p 3 -parallel 6
+PARALLEL ?= -p 2 -parallel 6
 # make bench-parts: what the time of the built program goes into.
 BENCH ?= ./tmux ./plan ./internal/engine ./state ./config
 
@@ -65,8 +65,9 @@ image: ## a container image of the programs alone into dist/, for docker load: t
 	@echo dist/agentform-image.tar
 
 .PHONY: reproducible
-reproducible: ## builds one release archive twice, elsewhere, and compares
+reproducible: ## builds one release archive twice, elsewhere, and compares; and its list of components
 	@GO="$(GO)" scripts/reproducible.sh
+	$(GO) test ./cmd/internal/sbom
 
 .PHONY: sbom
 sbom: build ## what the programs are made of, as CycloneDX, into dist/sbom.cdx.json
