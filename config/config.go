@@ -183,7 +183,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	maps.DeleteFunc(m.Agents, func(name string, _ Agent) bool { return broken[name] })
 	m.Runtimes = readRuntimes(l)
 	m.Secrets = readSecrets(l)
-	m.Notifies = readNotifies(l)
+	m.Notifies = readNotifies(l, m.Secrets)
 	readPrices(l, m)
 	m.Secrets = withWebhooks(m.Secrets, m.Notifies)
 	all, ok := expandBlocks(l)

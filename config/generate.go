@@ -288,7 +288,10 @@ func (g *generator) settings(s session.Spec) (blockBody, bool) {
 		return nil, false
 	}
 	b.table("env", s.Env, nil)
-	b.list("secrets", s.Secrets, nil)
+	b.list("secrets", slices.Sorted(slices.Values(slices.Concat(s.Secrets, slices.Collect(maps.Keys(s.SecretRefs))))), nil)
+	if len(s.SecretRefs) > 0 {
+		g.note(s.Address, "secrets that are in its cluster need secret blocks: the next plan shows what is missing")
+	}
 	if !s.Runtime.Traits().OwnHome {
 		b.list(inheritEnv, lessOf(s.InheritEnv, g.m.InheritEnv), nil)
 	}

@@ -108,12 +108,19 @@ func language() map[string]shape {
 		"session": sessionShape(named),
 		"runtime": runtimeShape(),
 		"secret": {
-			labels: named, doc: "The source of a secret: exactly one of the three. A secret without a block comes from the environment variable with its name. Nothing is read before an apply.",
+			labels: named, doc: "The source of a secret: exactly one of the four. A secret without a block comes from the environment variable with its name. Nothing is read before an apply.",
 			attrs: []attribute{
 				{Name: "env", Kind: aText, Doc: "A variable of agentform's own environment. No agent gets it under this name."},
 				{Name: "file", Kind: aPath, Doc: "A file, which may be outside the repository. One line break at its end is dropped."},
 				{Name: "command", Kind: aCommand, Doc: "A program that prints it, run in the project directory. One line break at the end is dropped."},
 			},
+			blocks: map[string]shape{"kubernetes": {
+				forces: toReplace, doc: "A Secret in the namespace of the sessions that get it, which all run in Kubernetes. agentform never has its value.",
+				attrs: []attribute{
+					{Name: "name", Kind: aText, Required: true, Doc: "The Secret's name."},
+					{Name: "key", Kind: aText, Required: true, Doc: "The key in it."},
+				},
+			}},
 		},
 		"notify": {
 			labels: named, doc: "Where the hub (`agentform serve`) sends events.",

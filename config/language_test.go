@@ -71,6 +71,7 @@ var besides = map[string]map[string]string{
 	"price":                {"input": "1", "output": "1"},
 	"price.long":           {"input": "1", "output": "1", "above": "1"},
 	"agentform.encryption": {"recipients": `["age1"]`},
+	"secret.kubernetes":    {"name": `"tokens"`, "key": `"github"`},
 	"agentform.telemetry":  {"endpoint": `"http://127.0.0.1:4318"`},
 	"notify":               {"on": `["done"]`, "command": `["true"]`},
 }

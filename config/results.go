@@ -40,6 +40,8 @@ type SecretSource struct {
 	Env     string   // a variable of agentform's own environment
 	File    string   // the absolute path of a file
 	Command []string // prints it
+	// Kubernetes has it in the cluster of the sessions that get it; nil: agentform has it.
+	Kubernetes *session.SecretRef `json:",omitempty"`
 }
 
 // Notify is a notify block: where events of some kinds are sent.

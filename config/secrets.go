@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/session"
 )
 
 func readSecrets(l *loader) (all map[string]SecretSource) {
@@ -18,6 +19,11 @@ func readSecrets(l *loader) (all map[string]SecretSource) {
 		}
 		d := l.reader(l.ctx)
 		var src SecretSource
+		if k := b.Blocks["kubernetes"]; len(k) > 0 {
+			src.Kubernetes = readSecretRef(d, b, k[0])
+			all = withSecret(all, name, src)
+			continue
+		}
 		switch d.ExactlyOne(b, "env", "file", "command") {
 		case "env":
 			if d.Word(b, "env", &src.Env) && !variableName(src.Env) {
@@ -30,15 +36,55 @@ func readSecrets(l *loader) (all map[string]SecretSource) {
 		case "command":
 			d.Command(b, "command", &src.Command)
 		}
-		if all == nil {
-			all = map[string]SecretSource{}
-		}
-		all[name] = src
+		all = withSecret(all, name, src)
 	}
 	return all
 }
 
-func readNotifies(l *loader) (all []Notify) {
+func withSecret(all map[string]SecretSource, name string, src SecretSource) map[string]SecretSource {
+	if all == nil {
+		all = map[string]SecretSource{}
+	}
+	all[name] = src
+	return all
+}
+
+// readSecretRef reads the kubernetes block of a secret block, which has nothing besides it.
+func readSecretRef(d reader, b, k *expr.Block) *session.SecretRef {
+	for _, other := range []string{"env", "file", "command"} {
+		if b.Attr(other) != nil {
+			d.FailAt(b.At(other), "Too many settings", "%s has a kubernetes block, so it takes no %q.", b.Title(), other)
+		}
+	}
+	var r session.SecretRef
+	d.Word(k, "name", &r.Name)
+	d.Word(k, "key", &r.Key)
+	d.Require(k, "name", `the Secret's name, like name = "tokens"`)
+	d.Require(k, "key", `the key in the Secret, like key = "github"`)
+	return &r
+}
+
+// secretsOfCluster moves the secrets of a session that are in its cluster from those whose
+// values agentform has.
+func secretsOfCluster(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
+	s.Secrets = slices.DeleteFunc(s.Secrets, func(name string) bool {
+		ref := m.Secrets[name].Kubernetes
+		if ref == nil {
+			return false
+		}
+		if s.Runtime.Kind != "kubernetes" {
+			d.FailAt(b.At("secrets"), "Secret of a cluster", "%s is in a Kubernetes cluster, and the session does not run in one. Give it env, file or command.", name)
+			return false
+		}
+		if s.SecretRefs == nil {
+			s.SecretRefs = map[string]session.SecretRef{}
+		}
+		s.SecretRefs[name] = *ref
+		return true
+	})
+}
+
+func readNotifies(l *loader, secrets map[string]SecretSource) (all []Notify) {
 	for _, b := range l.blocks["notify"] {
 		l.checkAll(b, inProject)
 		d := l.reader(l.ctx)
@@ -46,6 +92,9 @@ func readNotifies(l *loader) (all []Notify) {
 		readEvents(d, b, "on", &n.On)
 		d.OneOf(b, "preset", &n.Preset)
 		readTarget(d, b, &n)
+		if secrets[n.Secret].Kubernetes != nil {
+			d.FailAt(b.At("webhook_secret"), "Secret of a cluster", "%s is in a Kubernetes cluster, and only sessions there get it.", n.Secret)
+		}
 		all = append(all, n)
 	}
 	slices.SortFunc(all, func(a, b Notify) int { return strings.Compare(a.Name, b.Name) })

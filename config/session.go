@@ -126,6 +126,7 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	readDuration(d, b, "timeout", 0, &s.Timeout)
 	d.Table(b, "labels", &s.Labels)
 	runtimeOf(d, b, of.runtimes, &s)
+	secretsOfCluster(d, of.manifest, b, &s)
 	inherited(d, of.manifest, b, &s)
 	s.Telemetry = of.manifest.Telemetry.ofAgents()
 
@@ -226,7 +227,7 @@ var ignorable = sync.OnceValue(func() []string {
 	lang := language()
 	agent := lang["agent"]
 	maps.DeleteFunc(agent.blocks, func(typ string, _ shape) bool { return lang["session"].blocks[typ].doc != "" }) // they are the sessions'
-	paths := slices.Concat(compared("", lang["session"]), compared("agent.", agent), compared("", lang["agentform"]))
+	paths := slices.Concat(compared("", lang["session"]), compared("agent.", agent), compared("", lang["agentform"]), compared("", shape{blocks: map[string]shape{"secret": lang["secret"]}}))
 	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.HasPrefix(p, "lifecycle") })
 	slices.Sort(paths)
 	return slices.Compact(paths)

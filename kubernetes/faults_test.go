@@ -198,6 +198,30 @@ func TestSecretsAreNotStored(t *testing.T) {
 	}
 }
 
+// A secret of the cluster reaches the agent by reference alone; without it the error is the
+// cluster's.
+func TestSecretOfTheCluster(t *testing.T) {
+	b := newBed(t)
+	value := "hunter3-" + newRun()
+	launch := func() session.Launch {
+		l := b.launch("app-web-a1b2c3")
+		l.Spec.SecretRefs = map[string]session.SecretRef{"TOKEN": {Name: "tokens", Key: "github"}}
+		return l
+	}
+	if _, err := b.runtime.Create(t.Context(), launch()); err == nil || !strings.Contains(err.Error(), `secret "tokens" not found`) {
+		t.Errorf("without the Secret: %v", err)
+	}
+	b.cluster.Kubectl(t, "create", "secret", "generic", "tokens", "-n", b.namespace, "--from-literal=github="+value)
+	p := b.create(t, launch())
+	b.listening(t, p)
+	if !strings.Contains(b.state(t, p, "environ"), "TOKEN="+value) {
+		t.Error("the agent does not have the secret")
+	}
+	if set := b.cluster.Kubectl(t, "get", "statefulset,pod", "-n", b.namespace, "-o", "yaml"); strings.Contains(set, value) || !strings.Contains(set, "secretKeyRef") {
+		t.Errorf("the secret is not a reference:\n%s", set)
+	}
+}
+
 // repository makes a repository of one commit.
 func repository(t *testing.T) string {
 	t.Helper()

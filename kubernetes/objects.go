@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -141,6 +142,7 @@ func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured
 	spec["terminationGracePeriodSeconds"] = grace
 	main := spec["containers"].([]any)[0].(object)
 	main["command"] = []any{"sh", "-c", waitForProgram, "sh", k.Program, shim.PodMode, shim.InitFolder, strconv.Itoa(statusPort)}
+	main["env"] = append(main["env"].([]any), secretRefs(l.Spec.SecretRefs)...)
 	main["ports"] = []any{object{"name": "status", "containerPort": int64(statusPort)}}
 	main["startupProbe"] = probe("/started", 1<<20) // the program may come late over a slow line
 	main["readinessProbe"] = probe("/alive", 1)
@@ -169,6 +171,15 @@ func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured
 			"template": object{"metadata": object{"labels": of(labels), "annotations": of(annotations)}, "spec": spec},
 		},
 	}}, nil
+}
+
+// secretRefs returns the variables of secrets that are in the cluster, sorted.
+func secretRefs(all map[string]session.SecretRef) (env []any) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		r := all[name]
+		env = append(env, object{"name": name, "valueFrom": object{"secretKeyRef": object{"name": r.Name, "key": r.Key}}})
+	}
+	return env
 }
 
 // waitForProgram becomes the program that is its first argument as soon as that is there.

@@ -25,7 +25,10 @@ func TestTerminalIsRelayed(t *testing.T) {
 	p := b.create(t, b.launch("relayed"))
 	b.listening(t, p)
 	relaytest.Test(t, b.runtime.Attach(p), func() session.Live {
-		seen, _ := b.see(t, p)
-		return seen
+		lives, err := b.runtime.Observe(t.Context(), true) // without screens no pod is asked for its window
+		if err != nil || len(lives) != 1 {
+			t.Fatalf("observe: %v, %v", lives, err)
+		}
+		return lives[0]
 	})
 }

@@ -46,6 +46,7 @@ var fields = []field{
 	{"args", ForcesRestart, func(s *session.Spec) any { return &s.Args }},
 	{"env", ForcesRestart, func(s *session.Spec) any { return &s.Env }},
 	{"secrets", ForcesRestart, func(s *session.Spec) any { return &s.Secrets }},
+	{"secret.kubernetes", ForcesReplace, func(s *session.Spec) any { return &s.SecretRefs }},
 	{"inherit_env", ForcesRestart, func(s *session.Spec) any { return &s.InheritEnv }},
 	{"telemetry.endpoint", ForcesRestart, func(s *session.Spec) any { return &s.Telemetry.Endpoint }},
 	{"telemetry.prompts", ForcesRestart, func(s *session.Spec) any { return &s.Telemetry.Prompts }},

@@ -34,6 +34,8 @@ type Spec struct {
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Secrets []string          `json:"secrets,omitempty"` // names, sorted
+	// SecretRefs are those that are in Secrets of the session's cluster, by name.
+	SecretRefs map[string]SecretRef `json:"secret_refs,omitempty"`
 	// InheritEnv are names and patterns of more variables that the agent inherits.
 	InheritEnv []string `json:"inherit_env,omitempty"`
 	// Telemetry is where the agent sends its own telemetry.
@@ -53,6 +55,12 @@ type Spec struct {
 	Pause     Pause     `json:"pause"`
 	Stop      Stop      `json:"stop"`
 	Lifecycle Lifecycle `json:"lifecycle,omitzero"`
+}
+
+// SecretRef is a key of a Secret in the namespace of a session in Kubernetes.
+type SecretRef struct {
+	Name string `json:"name"`
+	Key  string `json:"key"`
 }
 
 // Telemetry is where an agent sends the telemetry that it makes itself. Without an endpoint it

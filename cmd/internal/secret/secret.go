@@ -73,6 +73,8 @@ func (s *Store) Fetch(name string) (string, error) {
 	var b []byte
 	var err error
 	switch {
+	case src.Kubernetes != nil:
+		return "", errInCluster
 	case src.File != "":
 		b, err = readFile(src.File)
 	case src.Command != nil:
@@ -104,6 +106,8 @@ func (s *Store) Fetch(name string) (string, error) {
 func (s *Store) Missing(name string) error {
 	src := s.sources[name]
 	switch {
+	case src.Kubernetes != nil:
+		return errInCluster
 	case src.File != "":
 		if err := checkRegular(src.File); err != nil {
 			return fmt.Errorf("%s: %w", origin(src), err)
@@ -140,6 +144,9 @@ func (s *Store) Environ() environ.Vars {
 func (s *Store) errUnset(name string) error {
 	return fmt.Errorf("set it in the environment of agentform: export %s=…", s.Variable(name))
 }
+
+// errInCluster is of a secret that only the pods of sessions get.
+var errInCluster = errors.New("it is in a Kubernetes cluster, and only sessions there get it")
 
 func origin(src config.SecretSource) string {
 	if src.File != "" {

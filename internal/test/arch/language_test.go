@@ -82,6 +82,8 @@ func TestLanguageAndPlan(t *testing.T) {
 		switch b.Type {
 		case "session":
 			read("", b)
+		case "secret":
+			read("secret.", b)
 		case "agentform":
 			read("", b) // of what all sessions have
 		case "agent":
