@@ -193,7 +193,7 @@ function Land({ s }) {
       <option value="merge">merge</option><option value="squash">squash into one commit</option><option value="rebase">rebase</option><option value="pr">push and open a pull request</option></select></label>
     <label>Message for what is not committed <input value=${want.commit} onInput=${(e) => setWant({ ...want, commit: e.target.value })} placeholder="none: only commits are landed" /></label>
     ${problem ? html`<p role="alert" class="trouble">${problem}</p>` : !d ? html`<p role="status">Looking…</p>` : d.already ? html`<p role="status">${d.base} has all of it already.</p>`
-      : html`<div role="status"><p>${d.commits} commits of ${d.branch}, on ${d.base}:</p><ol>${d.steps.map((x, i) => html`<li key=${i}>${x.detail}</li>`)}</ol></div>`}
+      : html`<div role="status"><p>${d.branch} on ${d.base}:</p><ol>${d.steps.map((x, i) => html`<li key=${i}>${x.detail}</li>`)}</ol></div>`}
     <div class="verbs"><button autofocus onClick=${close}>Cancel</button><button class="yes" disabled=${landing || !d || d.already || problem} onClick=${land}>${landing ? "Landing…" : "Land"}</button></div></dialog>`;
 }
 
@@ -497,7 +497,7 @@ function turn() {
 function App() {
   const [, count] = useState(0);
   draw = () => count((n) => n + 1);
-  if (!store.access) return store.loaded ? html`<main><${Door} /></main>` : html`<main aria-busy="true"></main>`;
+  if (!store.access) return store.loaded ? html`<main><${Door} /></main>` : html`<header><h1>agentform</h1></header><main aria-busy="true"></main>`;
   const r = store.route;
   const need = store.sessions.filter((s) => s.needs).length;
   const views = [["fleet", "Fleet", "#/"], ["plan", "Plan", "#/plan"], ["needs", `Needs you${need ? ` ${need}` : ""}`, "#/needs"]];
@@ -537,5 +537,6 @@ setInterval(() => set({ now: Date.now() }), 1000);
 setInterval(notify, 1000);
 const theme = localStorage.getItem("theme");
 if (theme) document.documentElement.dataset.theme = theme;
+document.getElementById("page").replaceChildren(); // what was shown until now
 render(html`<${App} />`, document.getElementById("page"));
 enter();

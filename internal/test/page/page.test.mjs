@@ -295,7 +295,7 @@ test("work is landed when nothing stands against it", async () => {
   await accessible(page, "land");
   await page.fill("dialog input", "Add a tax");
   await page.selectOption("dialog select", "squash");
-  await says(page, "of agents/api, on main", "dialog");
+  await says(page, "agents/api on main", "dialog");
   await shot(page, "land");
   await page.click('dialog button:text-is("Land")');
   await says(page, "agents/api is landed on main");
