@@ -14,7 +14,7 @@ RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./
 # What takes minutes, or measures time: make check runs it.
 SLOW := ./internal/test/bench ./internal/test/torture ./cmd/internal/sbom
 # What has tests that need a Kubernetes cluster.
-KUBERNETES := ./internal/backend/kubernetes ./cmd/internal/backends ./deploy ./kubernetes
+KUBERNETES := ./internal/backend/kubernetes ./cmd/internal/backends ./deploy ./kubernetes ./internal/test/page
 # How many packages, and how many tests of a package, run at the same time. Most wait
 # for tmux, git and processes, so these are more than there are cores.
 PARALLEL ?= -p 2 -parallel 6
@@ -104,8 +104,8 @@ test-real-agents: tools ## the real Claude Code, Codex and Gemini CLI, against a
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 20m ./internal/test/agenttest/...
 
 .PHONY: test-kubernetes
-test-kubernetes: cluster ## what needs a Kubernetes cluster, with a real one of two nodes; builds Kubernetes the first time
-	$(GO) run ./internal/test/kubetest/cluster sh -c '$(GO) test -tags kubernetes -count 1 -timeout 30m $(KUBERNETES) && \
+test-kubernetes: cluster engine ## what needs a Kubernetes cluster, with a real one of two nodes; builds Kubernetes the first time
+	scripts/dockerd.sh $(GO) run ./internal/test/kubetest/cluster sh -c '$(GO) test -tags kubernetes -count 1 -timeout 30m $(KUBERNETES) && \
 		$(GO) test -tags kubernetes -count 1 -timeout 30m -run "^TestClusterScripts$$" ./cmd/internal/cli'
 
 .PHONY: captures

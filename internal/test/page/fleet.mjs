@@ -35,13 +35,13 @@ session "cat" {
 `;
 
 export class Fleet {
-  constructor(text = manifest) {
+  constructor(text = manifest, environ = {}) {
     this.dir = mkdtempSync("/tmp/afp-"); // short: sockets
     for (const d of ["home", "run", "shop"]) mkdirSync(join(this.dir, d), { mode: 0o700 });
     this.shop = join(this.dir, "shop");
     this.env = {
       PATH: `${process.env.BIN}:${process.env.PATH}`, HOME: join(this.dir, "home"), XDG_RUNTIME_DIR: join(this.dir, "run"),
-      GIT_AUTHOR_NAME: "ada", GIT_AUTHOR_EMAIL: "ada@example.com", GIT_COMMITTER_NAME: "ada", GIT_COMMITTER_EMAIL: "ada@example.com",
+      GIT_AUTHOR_NAME: "ada", GIT_AUTHOR_EMAIL: "ada@example.com", GIT_COMMITTER_NAME: "ada", GIT_COMMITTER_EMAIL: "ada@example.com", ...environ,
     };
     writeFileSync(join(this.shop, "agentform.hcl"), `agentform {\n  project = "shop"\n}\n${text}`);
     writeFileSync(join(this.shop, "cart.go"), "package cart\n\nfunc Total() int { return 0 }\n");

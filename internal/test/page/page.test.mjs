@@ -8,6 +8,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { createRequire } from "node:module";
 import { after, afterEach, before, test } from "node:test";
 import { chromium } from "playwright-core";
+import { control, echoes, says, screen, shows, type } from "./browser.mjs";
 import { Fleet, until } from "./fleet.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -33,30 +34,10 @@ async function open({ view = "", size = { width: 1280, height: 800 }, link, dark
   return page;
 }
 
-const says = (page, text, where = "main") => page.waitForFunction(([t, w]) => document.querySelector(w)?.textContent.includes(t), [text, where]);
 const shot = (page, name) => screenshots && page.screenshot({ path: join(screenshots, `${name}.png`) });
-
-// screen returns what the terminal has, also above the screen.
-const screen = (page) =>
-  page.evaluate(() => {
-    const b = document.querySelector(".terminal").terminal.buffer.active;
-    let text = "";
-    for (let i = 0; i < b.length; i++) text += `${b.getLine(i).translateToString(true)}\n`;
-    return text;
-  });
-const shows = (page, text) => until(`the terminal shows ${text}`, async () => (await screen(page)).includes(text), 20000, () => "");
-
-async function control(page) {
-  await page.click("button.control");
-  await says(page, "You control this terminal");
-}
 
 // busy is by how much more this machine has to do than it can: limits of time grow with it.
 const busy = () => Math.max(1, loadavg()[0] / availableParallelism());
-
-async function type(page, text) {
-  await page.evaluate((t) => document.querySelector(".terminal").terminal.input(t), text);
-}
 
 const goldens = new URL("testdata/", import.meta.url);
 
@@ -214,23 +195,7 @@ test("a terminal is watched first, then controlled, and echoes fast", async () =
   await type(page, "echo hello-$((1+2))\n");
   await shows(page, "hello-3");
   await shot(page, "terminal");
-  const times = await page.evaluate(async () => {
-    const t = document.querySelector(".terminal").terminal;
-    const times = [];
-    const line = () => t.buffer.active.getLine(t.buffer.active.baseY + t.buffer.active.cursorY).translateToString(true);
-    for (let i = 0; i < 100; i++) {
-      const was = line();
-      const began = performance.now();
-      const echoed = new Promise((done) => {
-        const d = t.onWriteParsed(() => line() !== was && (d.dispose(), done()));
-      });
-      t.input("abcdefghij"[i % 10]);
-      await echoed;
-      times.push(performance.now() - began);
-      await new Promise((done) => setTimeout(done, 10));
-    }
-    return times.sort((a, b) => a - b);
-  });
+  const times = await echoes(page);
   console.log(`echo: median ${times[50].toFixed(1)} ms, p99 ${times[98].toFixed(1)} ms`);
   assert.ok(times[50] <= 50 * busy() && times[98] <= 120 * busy(), `median ${times[50]}, p99 ${times[98]}`);
   assert.ok(!(await screen(page)).includes("unasked"));

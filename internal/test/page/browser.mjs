@@ -1,0 +1,44 @@
+// What tests do with a page and its terminal.
+import { until } from "./fleet.mjs";
+
+export const says = (page, text, where = "main") => page.waitForFunction(([t, w]) => document.querySelector(w)?.textContent.includes(t), [text, where]);
+
+// screen returns what the terminal has, also above the screen.
+export const screen = (page) =>
+  page.evaluate(() => {
+    const b = document.querySelector(".terminal").terminal.buffer.active;
+    let text = "";
+    for (let i = 0; i < b.length; i++) text += `${b.getLine(i).translateToString(true)}\n`;
+    return text;
+  });
+export const shows = (page, text) => until(`the terminal shows ${text}`, async () => (await screen(page)).includes(text), 20000, () => "");
+
+export async function control(page) {
+  await page.click("button.control");
+  await says(page, "You control this terminal");
+}
+
+export async function type(page, text) {
+  await page.evaluate((t) => document.querySelector(".terminal").terminal.input(t), text);
+}
+
+// echoes returns how long keys took to be on the screen, in ms, sorted.
+export async function echoes(page) {
+  return page.evaluate(async () => {
+    const t = document.querySelector(".terminal").terminal;
+    const times = [];
+    const line = () => t.buffer.active.getLine(t.buffer.active.baseY + t.buffer.active.cursorY).translateToString(true);
+    for (let i = 0; i < 100; i++) {
+      const was = line();
+      const began = performance.now();
+      const echoed = new Promise((done) => {
+        const d = t.onWriteParsed(() => line() !== was && (d.dispose(), done()));
+      });
+      t.input("abcdefghij"[i % 10]);
+      await echoed;
+      times.push(performance.now() - began);
+      await new Promise((done) => setTimeout(done, 10));
+    }
+    return times.sort((a, b) => a - b);
+  });
+}
