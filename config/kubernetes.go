@@ -56,7 +56,7 @@ func kubernetesShape() shape {
 				doc: "The volume of the agent's home and workspace, with the access mode ReadWriteOncePod.",
 				attrs: []attribute{
 					{Name: "class", Kind: aText, Forces: toReplace, DefaultWords: "the cluster's", Doc: "The StorageClass. It cannot be changed while the session has a volume."},
-					{Name: "size", Kind: aSize, Forces: toReplace, Default: `"10GiB"`, Doc: "The size. It cannot become smaller while the session has a volume."},
+					{Name: "size", Kind: aSize, Forces: toReplace, Default: `"10GiB"`, Doc: "The size. The volume grows where its class allows that. It cannot become smaller while the session has a volume."},
 				},
 			},
 			"resources": {

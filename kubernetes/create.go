@@ -13,6 +13,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -139,7 +140,12 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Loca
 
 // ensureClaim makes a claim, unless it exists, and reports whether it did.
 func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured) (made bool, err error) {
-	var there struct{ Metadata metadata }
+	var there struct {
+		Metadata metadata
+		Spec     struct {
+			Resources struct{ Requests map[string]string }
+		}
+	}
 	err = c.get(ctx, claims, o.GetName(), &there)
 	if apierrors.IsNotFound(err) {
 		err = c.create(ctx, claims, o, &there)
@@ -150,10 +156,35 @@ func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured)
 			return false, nil
 		}
 	}
-	if err == nil && there.Metadata.Deleted != nil {
-		err = fmt.Errorf("kubernetes: the claim %s of namespace %s is being removed", o.GetName(), c.namespace)
+	switch {
+	case err != nil:
+		return false, err
+	case there.Metadata.Deleted != nil:
+		return false, fmt.Errorf("kubernetes: the claim %s of namespace %s is being removed", o.GetName(), c.namespace)
 	}
-	return false, err
+	return false, c.grow(ctx, o, there.Spec.Resources.Requests["storage"])
+}
+
+// grow makes a claim as large as it is declared. Whether its class allows that is the
+// cluster's to say.
+func (c *cluster) grow(ctx context.Context, o *unstructured.Unstructured, has string) error {
+	wanted, _, err := unstructured.NestedString(o.Object, "spec", "resources", "requests", "storage")
+	if err != nil {
+		return err
+	}
+	is, err := resource.ParseQuantity(has)
+	if err != nil {
+		return fmt.Errorf("kubernetes: the size of the claim %s: %w", o.GetName(), err)
+	}
+	if size := resource.MustParse(wanted); size.Cmp(is) <= 0 { // it was made from a number
+		return nil
+	}
+	var grown struct{}
+	err = c.patch(ctx, claims, o.GetName(), object{"spec": object{"resources": object{"requests": object{"storage": wanted}}}}, &grown)
+	if err != nil {
+		return fmt.Errorf("make the volume larger: %w", err)
+	}
+	return nil
 }
 
 func (t target) location() session.Location {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
@@ -219,6 +221,29 @@ func TestSecretOfTheCluster(t *testing.T) {
 	}
 	if set := b.cluster.Kubectl(t, "get", "statefulset,pod", "-n", b.namespace, "-o", "yaml"); strings.Contains(set, value) || !strings.Contains(set, "secretKeyRef") {
 		t.Errorf("the secret is not a reference:\n%s", set)
+	}
+}
+
+// A session that is recreated on its volume makes it as large as it is declared, where the
+// class lets volumes grow.
+func TestVolumeGrows(t *testing.T) {
+	b := newBed(t)
+	size := func() string {
+		return b.cluster.Kubectl(t, "get", "pvc", "-n", b.namespace, "-o", "jsonpath={.items[*].spec.resources.requests.storage}")
+	}
+	for _, want := range []struct {
+		size int64
+		is   string
+	}{{1 << 20, "1Mi"}, {3 << 20, "3Mi"}, {2 << 20, "3Mi"}} {
+		b.with = func(c *session.KubernetesConfig) { c.Storage.Size = want.size }
+		p := b.create(t, b.launch("app-web-a1b2c3"))
+		q, err := resource.ParseQuantity(size())
+		if err != nil || q.Cmp(resource.MustParse(want.is)) != 0 {
+			t.Errorf("with %d bytes declared, the claim has %s, %v", want.size, q.String(), err)
+		}
+		if err := b.runtime.Remove(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -248,6 +248,9 @@ func decideReplace(j *join, c Change, want session.Desired, requested bool) (Cha
 	if c.Before.Spec.Lifecycle.PreventDestroy || c.After.Lifecycle.PreventDestroy {
 		return stuck(c, prevented(c.Address, "replaced"))
 	}
+	if d, is := volumeProblem(c); is {
+		return stuck(c, d)
+	}
 	if problems := creatable(j, c.After); len(problems) > 0 {
 		return stuck(c, problems...)
 	}

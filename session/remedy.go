@@ -44,6 +44,7 @@ const (
 	RemedyMoveHolder        RemedyCode = "move_holder"        // the same, and the session has a workspace
 	RemedyMoveProject       RemedyCode = "move_project"       // the data directory was moved
 	RemedyMovePath          RemedyCode = "move_path"          // the path is occupied
+	RemedyNewVolume         RemedyCode = "new_volume"         // its volume cannot become what is declared
 	RemedyOtherHost         RemedyCode = "other_host"         // Host has the session
 	RemedyOtherNamespace    RemedyCode = "other_namespace"    // another container has the session
 	RemedyOtherUser         RemedyCode = "other_user"         // another user has the session

@@ -56,6 +56,7 @@ var table = map[session.RemedyCode]string{
 	session.RemedyOtherUser:      "; run agentform as that user",
 	session.RemedyPruneWorktree: "\nthat directory is gone: restore it, or remove its entry, with the commits of its submodules: " +
 		"git -C {repo} worktree prune",
+	session.RemedyNewVolume:        "\nset it back; or, for a new volume: agentform land {address}, agentform destroy {address}, agentform apply",
 	session.RemedyRebuildState:     "\nto restore the state: agentform state rebuild",
 	session.RemedyReplaceContainer: "\nto create another in its place: agentform apply --replace {address}",
 	session.RemedyReplaceSession:   "\nrestore it, or recreate the session: agentform apply --replace {address}",
