@@ -19,7 +19,7 @@ func Rules() []Rule {
 		{"", "pods", []string{"create", "delete", "get", "list", "watch"}, "what becomes of sessions; commands at volumes of sessions that do not run"},
 		{"", "pods/exec", []string{"create", "get"}, "agents: start, stop, send, capture, attach; git in workspaces"},
 		{"", "pods/log", []string{"get"}, "how agents ended, and branches"},
-		{"", "persistentvolumeclaims", []string{"create", "delete", "get", "list"}, "volumes of workspaces"},
+		{"", "persistentvolumeclaims", []string{"create", "delete", "get", "list", "patch"}, "volumes of workspaces"},
 		{"", "events", []string{"list"}, "why a pod is not created"},
 		{"networking.k8s.io", "networkpolicies", []string{"create"}, "network = \"none\" and \"restricted\""},
 	}
