@@ -5,9 +5,11 @@ package deploy
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -47,14 +49,14 @@ func TestHub(t *testing.T) {
 		pod, before := h.holder(t)
 		began := time.Now()
 		c.end(pod)
-		wait(t, 30*time.Second, c.name+": another hub leads", func() bool {
+		wait(t, time.Minute, c.name+": another hub leads", func() bool {
 			_, now := h.holder(t)
 			return now != before && now != ""
 		})
 		took := time.Since(began)
 		t.Logf("%s: another hub leads after %v", c.name, took.Round(100*time.Millisecond))
-		if took > 15*time.Second {
-			t.Errorf("%s: it took more than 15 s", c.name)
+		if limit := time.Duration(float64(15*time.Second) * busy(t)); took > limit {
+			t.Errorf("%s: it took more than %v", c.name, limit)
 		}
 		if c.name == "cut off" { // it has ended by itself, and is one that waits
 			for _, node := range kubetest.Nodes {
@@ -67,6 +69,20 @@ func TestHub(t *testing.T) {
 		}
 	}
 	h.ready(t)
+}
+
+// busy returns by how much more this machine has to do than it can: limits of time grow
+// with it.
+func busy(t *testing.T) float64 {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var load float64
+	if _, err := fmt.Sscan(string(text), &load); err != nil {
+		t.Fatal(err)
+	}
+	return max(1, load/float64(runtime.NumCPU()))
 }
 
 // image builds the image of the hub.

@@ -11,7 +11,7 @@ export const screen = (page) =>
     for (let i = 0; i < b.length; i++) text += `${b.getLine(i).translateToString(true)}\n`;
     return text;
   });
-export const shows = (page, text) => until(`the terminal shows ${text}`, async () => (await screen(page)).includes(text), 20000, () => "");
+export const shows = (page, text) => until(`the terminal shows ${text}`, async () => (await screen(page)).includes(text), 60000, () => "");
 
 export async function control(page) {
   await page.click("button.control");

@@ -90,7 +90,7 @@ export class Fleet {
   }
 }
 
-export async function until(what, is, ms = 30000, more = () => "") {
+export async function until(what, is, ms = 60000, more = () => "") {
   for (const end = Date.now() + ms; ; await sleep(20)) {
     if (await is()) return;
     if (Date.now() > end) throw new Error(`not within ${ms / 1000} s: ${what} ${more()}`);

@@ -25,7 +25,7 @@ async function open({ view = "", size = { width: 1280, height: 800 }, link, dark
   const context = await browser.newContext({ viewport: size, colorScheme: dark ? "dark" : "light", hasTouch: touch, isMobile: touch });
   contexts.push(context);
   const page = await context.newPage();
-  page.setDefaultTimeout(10000);
+  page.setDefaultTimeout(30000);
   page.on("pageerror", (e) => problems.push(e.message));
   page.on("console", (m) => /Content Security|TrustedType|Refused to/i.test(m.text()) && !axeStyles.test(m.text()) && problems.push(m.text()));
   await page.goto(link ?? (await to.newLink()));
