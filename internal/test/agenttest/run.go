@@ -58,9 +58,11 @@ func (l *Lab) Start(prompt string, changes ...func(*session.StartInput)) *Run {
 	if err := os.WriteFile(notify, []byte(script), 0o700); err != nil {
 		l.t.Fatal(err)
 	}
+	// Gemini CLI names a conversation's file by the minute and the first eight digits.
+	began := r.At.UnixNano()
 	r.Input = session.StartInput{
 		Spec:   session.Spec{Agent: l.Spec, Workspace: session.Workspace{Path: l.Dir}},
-		Prompt: prompt, Fresh: fmt.Sprintf("00000000-0000-4000-8000-%012d", time.Now().UnixNano()%1e12),
+		Prompt: prompt, Fresh: fmt.Sprintf("%08x-0000-4000-8000-%012d", uint32(began>>16), began%1e12),
 		Notify: []string{notify, r.signals}, Private: private, Root: os.Geteuid() == 0,
 	}
 	for _, change := range changes {
