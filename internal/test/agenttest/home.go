@@ -15,6 +15,8 @@ func access(agent, url string) map[string]string {
 		return map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": key}
 	case "codex":
 		return map[string]string{"OPENAI_API_KEY": key}
+	case "opencode":
+		return map[string]string{"ANTHROPIC_API_KEY": key}
 	}
 	return map[string]string{"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": key}
 }
@@ -41,6 +43,15 @@ stream_max_retries = 2
 [projects."DIR"]
 trust_level = "trusted"
 `)}
+	case "opencode":
+		return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{
+  "model": "anthropic/scripted",
+  "provider": {"anthropic": {
+    "options": {"baseURL": %q, "apiKey": "{env:ANTHROPIC_API_KEY}"},
+    "models": {"scripted": {"name": "Scripted"}}
+  }},
+  "permission": {"bash": "ask"}
+}`, url+"/v1")}
 	}
 	return map[string]string{".gemini/settings.json": `{
   "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},

@@ -23,12 +23,14 @@ var packages = map[string]string{
 	"claude": "@anthropic-ai/claude-code",
 	"codex":  "@openai/codex",
 	"gemini": "@google/gemini-cli",
+	// Its package for all systems only has a launcher, which an install script completes.
+	"opencode": "opencode-linux-x64",
 }
 
 // Lab is what one agent has around it. It is gone when its test ends, with every
 // process that was started in it.
 type Lab struct {
-	Agent   string // claude, codex, gemini
+	Agent   string // claude, codex, gemini, opencode
 	Version string // as it was installed
 	Spec    session.AgentSpec
 	Model   *modelserver.Server
@@ -36,6 +38,7 @@ type Lab struct {
 	Dir     string            // the workspace, an empty git repository
 	Columns int               // of its terminals; 0: 120
 	Asks    bool              // its project does not say that the workspace is trusted
+	Block   string            // of its project, for an agent that is not built in
 	Env     map[string]string // all that the agent's environment has, but for what its adapter adds
 
 	t      testing.TB
@@ -93,6 +96,9 @@ func Bare(t testing.TB, name string) *Lab {
 	}
 	t.Cleanup(l.Model.Close)
 	l.Spec = agent.Builtins()[name]
+	if name == "opencode" {
+		bin = filepath.Join(folder, "node_modules", packages[name], "bin")
+	}
 	l.Spec.Command = []string{filepath.Join(bin, name)}
 	l.Env = map[string]string{
 		"HOME": l.Home, "TMPDIR": filepath.Join(l.root, "tmp"), "USER": "tester", "SHELL": "/bin/sh",

@@ -56,7 +56,11 @@ func (l *Lab) Project(attributes string) *Project {
 		p.env = append(p.env, name+"="+value)
 	}
 	p.env = append(p.env, "XDG_RUNTIME_DIR="+sockets, "GIT_CONFIG_NOSYSTEM=1")
-	manifest := "agent " + quoted(l.Agent) + " {\n  base    = " + quoted(l.Agent) + "\n  command = [" + quoted(l.Spec.Command[0]) + "]\n  trust   = " + strconv.FormatBool(!l.Asks) + "\n}\n" +
+	block := l.Block
+	if block == "" {
+		block = "agent " + quoted(l.Agent) + " {\n  base    = " + quoted(l.Agent) + "\n  command = [" + quoted(l.Spec.Command[0]) + "]\n  trust   = " + strconv.FormatBool(!l.Asks) + "\n}\n"
+	}
+	manifest := block +
 		"session \"api\" {\n  agent   = agent." + l.Agent + "\n  branch  = \"agents/api\"\n" +
 		"  secrets = [" + strings.Join(secrets, ", ") + "]\n  env     = { " + strings.Join(env, ", ") + " }\n" + attributes + "\n}\n"
 	if err := os.WriteFile(filepath.Join(l.Dir, "agentform.hcl"), []byte(manifest), 0o600); err != nil {
