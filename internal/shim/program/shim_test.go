@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -308,6 +309,10 @@ func TestFactsOfALiveRun(t *testing.T) {
 }
 
 func TestAgentGetsDefaultSignals(t *testing.T) {
+	// A test under nohup hands on that SIGHUP is ignored. tmux, which starts shims, does not.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	r := prepare(t, "grep -E '^Sig(Blk|Ign)' /proc/self/status > signals", nil)
 	r.ended(r.start())
 	// Signals 32 and 33 are the C library's own, which sees to them itself; make
