@@ -120,13 +120,24 @@ func (h Harness) create(t *testing.T, name string) (session.Location, session.La
 	return p, l
 }
 
+// observe looks until it is known of every session whether its agent lives: one that is
+// elsewhere need not answer a busy machine in time.
 func (h Harness) observe(t *testing.T, screens bool) []session.Live {
 	t.Helper()
-	lives, err := h.Runtime.Observe(t.Context(), screens)
-	if err != nil {
-		t.Fatalf("observe: %v", err)
+	for end := time.Now().Add(timeout); ; {
+		lives, err := h.Runtime.Observe(t.Context(), screens)
+		if err != nil {
+			t.Fatalf("observe: %v", err)
+		}
+		i := slices.IndexFunc(lives, func(l session.Live) bool { return !l.Foreign && l.Liveness == session.Unknown })
+		if i < 0 {
+			return lives
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s is unknown for %v: %s", lives[i].Location.Name, timeout, lives[i].UnknownReason)
+		}
+		t.Logf("%s is unknown: %s", lives[i].Location.Name, lives[i].UnknownReason)
 	}
-	return lives
 }
 
 // find returns the session of that name, and whether it exists.
