@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentform/agentform/internal/test/agenttest"
 )
@@ -45,6 +46,22 @@ func TestOpencodeByItsBlock(t *testing.T) {
 		}
 	}
 
+	// It may draw its question a little before it takes a key.
+	press := func(key, what string, seen func(agenttest.Status) bool) {
+		t.Helper()
+		var next time.Time
+		p.Until(what, func(s agenttest.Status) bool {
+			if seen(s) {
+				return true
+			}
+			if time.Now().After(next) && strings.Contains(p.Do("capture", "api"), "Allow once") {
+				p.Do("send", "api", "--key", key)
+				next = time.Now().Add(5 * time.Second)
+			}
+			return false
+		})
+	}
+
 	p.Do("apply", "--auto-approve", "--wait")
 	p.Until("it asks", func(s agenttest.Status) bool {
 		return s.Activity == "blocked" && strings.Contains(p.Do("capture", "api"), "Allow once")
@@ -55,13 +72,19 @@ func TestOpencodeByItsBlock(t *testing.T) {
 	if made() {
 		t.Fatal("the command ran before it was allowed")
 	}
-	p.Do("send", "api", "--key", "Enter")
-	p.Until("the turn ends", shows("Done here."))
+	press("Enter", "the turn ends", shows("Done here."))
 	if !made() {
 		t.Error("the command that was allowed did not run")
 	}
 	if out, code := p.Run("plan", "--detailed-exitcode"); code != 0 {
 		t.Errorf("a plan after it has worked: exit %d\n%s", code, out)
+	}
+
+	p.Do("send", "api", "no [[tool bash: rm made]] [[text Never.]]")
+	p.Until("it asks for the second command", activity("blocked"))
+	press("Escape", "it is refused", activity("idle"))
+	if !made() {
+		t.Error("the command that was refused ran")
 	}
 
 	p.Do("send", "api", "wait [[stall]]")
@@ -75,8 +98,7 @@ func TestOpencodeByItsBlock(t *testing.T) {
 	})
 	p.Do("restart", "api", "--fresh")
 	p.Until("it asks again", activity("blocked"))
-	p.Do("send", "api", "--key", "Enter")
-	p.Until("the turn ends again", shows("Done here."))
+	press("Enter", "the turn ends again", shows("Done here."))
 	p.Do("send", "api", "more [[status 429]]")
 	p.Until("it is limited", activity("blocked_api"))
 	p.Do("destroy", "--auto-approve")
