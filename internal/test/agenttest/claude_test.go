@@ -78,7 +78,7 @@ var claudeSituations = []agenttest.Situation{
 	{Name: "interrupted", Prompt: "look [[text I look.]] [[stall]]", Want: session.Idle, Seen: shows("Interrupted"),
 		Steps: func(r *agenttest.Run) {
 			r.Until("it works", shows("● I look."))
-			r.Keys("Escape")
+			r.Press("Escape", shows("Interrupted"))
 		}},
 	{Name: "all-permitted", Want: session.Idle, Seen: shows("bypass permissions on"),
 		Input: func(in *session.StartInput) { in.Spec.Agent.Permissions, in.Sandbox = "all", true }},

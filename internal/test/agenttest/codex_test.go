@@ -73,7 +73,7 @@ var codexSituations = []agenttest.Situation{
 			// Sooner, it takes the prompt back as if it had never been.
 			r.Until("the model is asked", func(agenttest.Look) bool { return len(r.Lab.Model.Turns()) == 1 })
 			r.Until("it works", shows("(1s • esc to interrupt)"))
-			r.Keys("Escape")
+			r.Press("Escape", shows("Conversation interrupted"))
 		},
 		Seen: both(shows("Conversation interrupted"), told("Interrupt"))},
 	{Name: "exited", Prompt: "go [[text It is made.]]", Want: session.Exited,
@@ -254,7 +254,9 @@ func TestCodexTrustsNoHooksOfTheRepository(t *testing.T) {
 	run.Until("it asks about the repository's hooks", func(l agenttest.Look) bool {
 		return l.Detection.Activity == session.Blocked && strings.Contains(l.Detection.Detail, "Hooks need review")
 	})
-	run.Keys("Down", "Down", "Enter") // continue without trusting
+	run.Press("Down", shows("› 2. "))
+	run.Press("Down", shows("› 3. Continue without trusting"))
+	run.Press("Enter", func(l agenttest.Look) bool { return !shows("Hooks need review")(l) })
 	run.Until("a turn", both(turns(1), told("Stop")))
 	if _, err := os.Stat(touch); err == nil {
 		lab.Moved("hooks that nobody trusted do not run", "the repository's did")

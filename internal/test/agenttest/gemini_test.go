@@ -110,7 +110,7 @@ var geminiSituations = []agenttest.Situation{
 	{Name: "limit", Input: asGemini, Prompt: "go [[limit 2h]]", Want: session.BlockedAPI,
 		Steps: func(r *agenttest.Run) {
 			r.Until("it asks", shows("1. Keep trying"))
-			r.Keys("2")
+			r.Press("2", shows("✕ [API Error: You have exhausted"))
 		},
 		Seen: shows("✕ [API Error: You have exhausted your daily quota")},
 	{Name: "model-dialog", Input: asGemini, Prompt: "go [[status 404]]", Want: session.Blocked, Seen: shows("2. Stop")},
@@ -121,7 +121,7 @@ var geminiSituations = []agenttest.Situation{
 	{Name: "interrupted", Input: asGemini, Prompt: "wait [[delay 90s]]", Want: session.Idle,
 		Steps: func(r *agenttest.Run) {
 			r.Until("it works", shows("(esc to cancel, 1s)"))
-			r.Keys("Escape")
+			r.Press("Escape", shows("Request cancelled."))
 		},
 		Seen: shows("Request cancelled.")},
 	{Name: "exited", Input: asGemini, Prompt: "go [[text It is made.]]", Want: session.Exited,

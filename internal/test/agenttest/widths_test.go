@@ -74,8 +74,7 @@ func init() {
 				{Name: "errors", Input: asGemini, Prompt: "go [[limit 2h]]", Want: session.Failed, Seen: shows(`{"error":{"code":401`),
 					Steps: func(r *agenttest.Run) {
 						r.Until("it asks", shows("1. Keep trying"))
-						r.Keys("2")
-						r.Until("a limit", shows("✕ [API Error: You have exhausted"))
+						r.Press("2", shows("✕ [API Error: You have exhausted"))
 						r.Type("and [[status 401]]", shows(`{"error":{"code":401`)) // the rest is wrapped
 					}},
 				{Name: "asked-in-text", Input: asGemini, Prompt: "ask [[text Allow execution of it? It is a long question, so that its lines are broken wherever the terminal ends.]]", Want: session.Idle, Seen: answered(1)},
