@@ -116,8 +116,8 @@ func tokensOf(x api.Session) string {
 	if u == nil {
 		return printed(x.Tokens)
 	}
-	return fmt.Sprintf("%s (%s input, %s read from a cache, %s written to one, %s output)", thousands(u.Total),
-		thousands(u.Input), thousands(u.CacheRead), thousands(u.CacheWrite+u.CacheWrite1h), thousands(u.Output))
+	return fmt.Sprintf("%s (%s input, %s read from a cache, %s written to one, %s output)", plaintext.Thousands(u.Total),
+		plaintext.Thousands(u.Input), plaintext.Thousands(u.CacheRead), plaintext.Thousands(u.CacheWrite+u.CacheWrite1h), plaintext.Thousands(u.Output))
 }
 
 func printed[N int | int64](n *N) string {

@@ -29,7 +29,7 @@ func Usage(w io.Writer, s Style, d api.UsageDocument) error {
 	row := func(name string, u api.Usage, c ink) {
 		cells := []cell{{name, c}}
 		for _, n := range []int64{u.Answers, u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h, u.Output, u.Total} {
-			cells = append(cells, cell{thousands(n), c})
+			cells = append(cells, cell{plaintext.Thousands(n), c})
 		}
 		rows = append(rows, append(cells, cell{cost(&u), c}))
 	}
@@ -50,7 +50,7 @@ func Usage(w io.Writer, s Style, d api.UsageDocument) error {
 			names = append(names, plaintext.OneLine(orUnnamed(m)))
 		}
 		p.prose(0, p.paint(yellow, fmt.Sprintf("* %s tokens have no price and are not in it, those of %s: give a price in a price block.",
-			thousands(d.Total.Unpriced), plaintext.List(names, "and"))))
+			plaintext.Thousands(d.Total.Unpriced), plaintext.List(names, "and"))))
 	}
 	return p.flush(w)
 }
@@ -70,30 +70,9 @@ func cost(u *api.Usage) string {
 	case u.Cost == nil:
 		return "unpriced*"
 	case u.Unpriced > 0:
-		return dollars(*u.Cost) + "*"
+		return plaintext.Dollars(*u.Cost) + "*"
 	}
-	return dollars(*u.Cost)
-}
-
-func dollars(n float64) string {
-	if n > 0 && n < 0.005 {
-		return "<$0.01"
-	}
-	whole, cents, _ := strings.Cut(strconv.FormatFloat(n, 'f', 2, 64), ".")
-	x, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil {
-		return "$" + whole // more than anything costs
-	}
-	return "$" + thousands(x) + "." + cents
-}
-
-// thousands returns a number with commas: 12,345.
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return plaintext.Dollars(*u.Cost)
 }
 
 // UsageJSON writes what sessions used as one document.

@@ -1,0 +1,28 @@
+package plaintext
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Thousands returns a number with commas: 12,345.
+func Thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Dollars returns an amount in USD: $1,234.50.
+func Dollars(n float64) string {
+	if n > 0 && n < 0.005 {
+		return "<$0.01"
+	}
+	whole, cents, _ := strings.Cut(strconv.FormatFloat(n, 'f', 2, 64), ".")
+	x, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return "$" + whole // more than anything costs
+	}
+	return "$" + Thousands(x) + "." + cents
+}
