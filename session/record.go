@@ -1,6 +1,9 @@
 package session
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Origin says how a session came into the state. Only what came from a manifest is
 // destroyed for being absent from it.
@@ -40,6 +43,10 @@ type Record struct {
 	Owner    Owner          `json:"owner,omitzero"`
 	Tree     WorkspaceState `json:"workspace"`
 	Override *Override      `json:"override,omitempty"`
+	// OverBudget says that the session is held; nil: it is not.
+	OverBudget *OverBudget `json:"over_budget,omitempty"`
+	// BudgetsFrom is when its budgets last started over; zero: never.
+	BudgetsFrom time.Time `json:"budgets_from,omitzero"`
 	// Inherits names the secrets that the agent of a queued start inherits. Their values
 	// are not recorded.
 	Inherits  []string  `json:"inherits,omitempty"`
@@ -101,4 +108,23 @@ type Override struct {
 	Desired Desired   `json:"desired"`
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
+}
+
+// OverBudget says that a session is held because a budget is used up. The hub sets and
+// lifts it, and an apply that ignores budgets lifts it.
+type OverBudget struct {
+	Budget  string    `json:"budget"`
+	Desired Desired   `json:"desired"` // Paused or Stopped
+	Since   time.Time `json:"since"`
+	Until   time.Time `json:"until,omitzero"` // when the budget's period ends; zero: it has no end
+	Detail  string    `json:"detail"`         // for people: 20,134,112 of 20,000,000 tokens
+}
+
+// String returns it for people.
+func (o OverBudget) String() string {
+	text := fmt.Sprintf("%s by the budget %s: %s", o.Desired, o.Budget, o.Detail)
+	if !o.Until.IsZero() {
+		text += ", until " + o.Until.UTC().Format(time.RFC3339)
+	}
+	return text
 }

@@ -111,6 +111,9 @@ func (c sessions) collectUsage(to chan<- prometheus.Metric, records []session.Re
 	sums := map[label]usage.Sum{}
 	for _, s := range all {
 		for slice, sum := range s.Slices {
+			if !sum.Any() {
+				continue
+			}
 			l := label{plaintext.Safe(string(s.Address)), plaintext.Safe(slice.Agent), plaintext.Safe(slice.Model)}
 			sums[l] = sums[l].Plus(sum)
 		}

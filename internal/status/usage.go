@@ -66,7 +66,7 @@ func UsageDocumentOf(all []usage.Session, q UsageQuery) api.UsageDocument {
 			continue
 		}
 		for slice, sum := range s.Slices {
-			if slice.Start.Add(usage.SliceLength).Before(q.Since) || slice.Start.Add(usage.SliceLength).Equal(q.Since) {
+			if !sum.Any() || slice.Start.Add(usage.SliceLength).Before(q.Since) || slice.Start.Add(usage.SliceLength).Equal(q.Since) {
 				continue
 			}
 			name := map[string]string{BySession: string(s.Address), ByAgent: slice.Agent, ByModel: slice.Model, ByDay: slice.Start.In(q.Days).Format(time.DateOnly)}[q.By]

@@ -21,7 +21,29 @@ type Line struct {
 	FileID  string               `json:"file_id"` // of fileid.Of
 	Read    int64                `json:"read"`    // how many bytes of it were read
 	Context session.UsageContext `json:"context,omitzero"`
-	Answers []Answer             `json:"answers"`
+	// From is when the budgets of the session started over; zero: never.
+	From    time.Time `json:"from,omitzero"`
+	Answers []Answer  `json:"answers,omitempty"`
+	Worked  []Span    `json:"worked,omitempty"` // in a line without a file
+}
+
+// Span is a time in which an agent worked. In a line it is a text: BEGIN END.
+type Span struct{ Begin, End time.Time }
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Span) MarshalText() ([]byte, error) {
+	b := append(s.Begin.UTC().AppendFormat(nil, time.RFC3339Nano), ' ')
+	return s.End.UTC().AppendFormat(b, time.RFC3339Nano), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Span) UnmarshalText(text []byte) error {
+	begin, end, _ := strings.Cut(string(text), " ")
+	var err error
+	if s.Begin, err = time.Parse(time.RFC3339Nano, begin); err == nil {
+		s.End, err = time.Parse(time.RFC3339Nano, end)
+	}
+	return err
 }
 
 // Answer is what one answer of a model took, or more of it. In a line it is a text, which
@@ -121,7 +143,7 @@ func hash(s string) uint64 {
 }
 
 func parse(text []byte) (l Line, ok bool) {
-	return l, json.Unmarshal(text, &l) == nil && l.File != ""
+	return l, json.Unmarshal(text, &l) == nil && (l.File != "" || len(l.Worked) > 0)
 }
 
 // keys is a set of hashes that takes little memory: there may be millions.

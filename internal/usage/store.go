@@ -36,13 +36,19 @@ type Store struct {
 	roots    map[string]string   // conversations that the files of sub-agents belong to, by path
 	folders  map[string]folder   // by path
 
-	known sync.Map // sums by id, as of the last update
+	known sync.Map // known by id, as of the last update
 }
 
 // New returns the Store of a data directory. It reads nothing yet.
 func New(dataDir string, price Pricer) *Store {
 	return &Store{dataDir: dataDir, price: price,
 		sessions: map[string]*account{}, roots: map[string]string{}, folders: map[string]folder{}}
+}
+
+// known is what a session used. It is not changed any more.
+type known struct {
+	Session
+	total Sum
 }
 
 // account is a session's file, as far as it was read.
@@ -71,11 +77,13 @@ type Subject struct {
 	// Since is when the session was created or adopted: what its conversation took before
 	// is not its own.
 	Since time.Time
+	// From is when its budgets last started over; zero: never.
+	From time.Time
 }
 
 // Of returns the subject of a session on record.
 func Of(r session.Record) Subject {
-	return Subject{r.ID, r.Address, r.Spec.Agent.Name, r.Run.ID, r.CreatedAt}
+	return Subject{r.ID, r.Address, r.Spec.Agent.Name, r.Run.ID, r.CreatedAt, r.BudgetsFrom}
 }
 
 // early is how much earlier than its session an answer may be: files have their own clocks.
@@ -96,13 +104,13 @@ func (s *Store) Update(a session.Agent, of Subject, path, conversation string, n
 		return err
 	}
 	if _, is := s.known.Load(of.ID); !is {
-		s.known.Store(of.ID, x.sum.Total())
+		s.publish(x)
 	}
 	grown := s.grown(reader, x, path, conversation, now)
 	if len(grown) == 0 {
 		return nil
 	}
-	defer func() { s.known.Store(of.ID, x.sum.Total()) }()
+	defer func() { s.publish(x) }()
 	err = s.locked(x, func(f *os.File) error {
 		var errs []error
 		for _, path := range grown {
@@ -114,6 +122,29 @@ func (s *Store) Update(a session.Agent, of Subject, path, conversation string, n
 		delete(s.sessions, of.ID) // what is on disk counts
 	}
 	return err
+}
+
+// Work records that the agent of a session worked for a time.
+func (s *Store) Work(of Subject, w Span) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, err := s.account(of.ID)
+	if err != nil {
+		return err
+	}
+	defer func() { s.publish(x) }()
+	err = s.locked(x, func(f *os.File) error {
+		return s.put(f, x, Line{Session: of.Address, Agent: of.Agent, Run: of.Run, From: of.From, Worked: []Span{w}})
+	})
+	if err != nil {
+		delete(s.sessions, of.ID) // what is on disk counts
+	}
+	return err
+}
+
+// publish makes what a session used known.
+func (s *Store) publish(x *account) {
+	s.known.Store(x.sum.ID, known{x.copy(), x.sum.Total()})
 }
 
 // account returns what the session's file says, with what others added to it.
@@ -169,6 +200,9 @@ func (x *account) take(l Line, price Pricer) {
 		for _, k := range a.Keys {
 			x.keys.add(k) // known, unless another process has recorded it
 		}
+	}
+	if l.File == "" {
+		return
 	}
 	c := x.files[l.File]
 	if c == nil {
@@ -324,7 +358,7 @@ func (s *Store) follow(reader session.UsageReader, x *account, of Subject, path 
 	if err != nil {
 		return fmt.Errorf("read the usage in %s: %w", path, err)
 	}
-	l := Line{Session: of.Address, Agent: of.Agent, Run: of.Run, File: path, FileID: fileid.Of(path)}
+	l := Line{Session: of.Address, Agent: of.Agent, Run: of.Run, From: of.From, File: path, FileID: fileid.Of(path)}
 	if c := x.files[path]; c != nil && c.id == l.FileID && c.read <= info.Size() {
 		l.Read, l.Context = c.read, c.context
 	}
@@ -396,11 +430,22 @@ func (s *Store) Look(a session.Agent, rec session.Record, n *session.Transcript,
 // Known returns all that a session used, as of the last update of it by this Store. It
 // does not wait for another update.
 func (s *Store) Known(id string) (Sum, bool) {
-	sum, is := s.known.Load(id)
+	x, is := s.known.Load(id)
 	if !is {
 		return Sum{}, false
 	}
-	return sum.(Sum), true
+	return x.(known).total, true
+}
+
+// AllKnown returns what sessions used, by id, as of the last update of each by this Store.
+// It does not wait for another update. Nothing in it may be changed.
+func (s *Store) AllKnown() map[string]Session {
+	all := map[string]Session{}
+	s.known.Range(func(id, x any) bool {
+		all[id.(string)] = x.(known).Session
+		return true
+	})
+	return all
 }
 
 // Get returns what a session used, as far as it is recorded.
@@ -411,6 +456,7 @@ func (s *Store) Get(id string) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
+	s.publish(x)
 	return x.copy(), nil
 }
 
@@ -434,6 +480,7 @@ func (s *Store) All() ([]Session, error) {
 			errs = append(errs, err)
 			continue
 		}
+		s.publish(x)
 		if len(x.sum.Slices) > 0 {
 			all = append(all, x.copy())
 		}

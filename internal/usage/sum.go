@@ -7,12 +7,15 @@ import (
 )
 
 // Slice is a part of a session's usage: what one model took in one run, in a quarter of an
-// hour. Days begin at a quarter of an hour in every time zone.
+// hour. Days begin at a quarter of an hour in every time zone. The time in which the agent
+// worked is in slices without a model.
 type Slice struct {
 	Start time.Time // UTC
 	Model string
 	Run   string
 	Agent string
+	// From is when the budgets of the session had last started over; zero: never.
+	From time.Time // UTC
 }
 
 // SliceLength is how long a Slice is.
@@ -25,11 +28,15 @@ type Sum struct {
 	Cost    float64 // list price of those that have a price, in the currency of the prices
 	// Unpriced is how many of the tokens are of models without a price.
 	Unpriced int64
+	Worked   time.Duration // as far as it was recorded: only budgets need it
 }
+
+// Any reports whether a model took tokens.
+func (s Sum) Any() bool { return s.Answers > 0 || s.Tokens.Total() > 0 }
 
 // Plus returns the sum of both.
 func (s Sum) Plus(t Sum) Sum {
-	return Sum{s.Answers + t.Answers, s.Tokens.Plus(t.Tokens), s.Cost + t.Cost, s.Unpriced + t.Unpriced}
+	return Sum{s.Answers + t.Answers, s.Tokens.Plus(t.Tokens), s.Cost + t.Cost, s.Unpriced + t.Unpriced, s.Worked + t.Worked}
 }
 
 // Pricer returns the list price of tokens of a model. prompt is how many tokens the model
@@ -53,10 +60,49 @@ func (s Session) Total() Sum {
 	return all
 }
 
+// Since returns what the session used from a quarter of an hour on, and after its budgets
+// last started over. The zero times, and an empty run, leave nothing out.
+func (s Session) Since(quarter, startedOver time.Time, run string) Sum {
+	startedOver = startedOver.UTC().Round(0)
+	var all Sum
+	for k, x := range s.Slices {
+		after := !k.Start.Before(quarter)
+		if !startedOver.IsZero() && !startedOver.Before(quarter) {
+			after = k.From.Equal(startedOver)
+		}
+		if after && (run == "" || k.Run == run) {
+			all = all.Plus(x)
+		}
+	}
+	return all
+}
+
 func (s *Session) add(l Line, price Pricer) {
 	s.Address = l.Session
+	l.From = l.From.UTC().Round(0)
+	from := func(at time.Time) time.Time {
+		if at.Before(l.From) {
+			return time.Time{}
+		}
+		return l.From
+	}
+	for _, w := range l.Worked {
+		for at := w.Begin.UTC(); at.Before(w.End); {
+			quarter := at.Truncate(SliceLength)
+			end := quarter.Add(SliceLength)
+			if w.End.Before(end) {
+				end = w.End.UTC()
+			}
+			if at.Before(l.From) && l.From.Before(end) {
+				end = l.From
+			}
+			k := Slice{Start: quarter, Run: l.Run, Agent: l.Agent, From: from(at)}
+			s.Slices[k] = s.Slices[k].Plus(Sum{Worked: end.Sub(at)})
+			at = end
+		}
+	}
 	for _, a := range l.Answers {
-		k := Slice{a.At.UTC().Truncate(SliceLength), a.Model, l.Run, l.Agent}
+		k := Slice{a.At.UTC().Truncate(SliceLength), a.Model, l.Run, l.Agent, from(a.At)}
 		x := Sum{Tokens: a.Tokens}
 		if !a.More {
 			x.Answers = 1

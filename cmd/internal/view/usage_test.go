@@ -46,11 +46,3 @@ func TestUsage(t *testing.T) {
 		t.Errorf("%q", lines[2])
 	}
 }
-
-func TestDollars(t *testing.T) {
-	for n, want := range map[float64]string{0: "$0.00", 0.001: "<$0.01", 0.005: "$0.01", 1.005: "$1.00", 12.5: "$12.50", 1234567.891: "$1,234,567.89"} {
-		if got := dollars(n); got != want {
-			t.Errorf("%v: %s, want %s", n, got, want)
-		}
-	}
-}
