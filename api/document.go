@@ -62,7 +62,9 @@ type Session struct {
 	ConversationID string            `json:"conversation_id"`
 	Origin         session.Origin    `json:"origin"`
 	Override       *session.Override `json:"override"`
-	Transcripts    Transcripts       `json:"transcripts"`
+	// OverBudget is the budget that holds it; null: none does.
+	OverBudget  *session.OverBudget `json:"over_budget"`
+	Transcripts Transcripts         `json:"transcripts"`
 }
 
 // Changes is how far a workspace is from its merge base with its base.
@@ -247,13 +249,21 @@ type Field struct {
 
 // Start is the body of start.
 type Start struct {
-	Wait bool `json:"wait,omitempty"` // respond when the agent is ready
+	Wait         bool `json:"wait,omitempty"`          // respond when the agent is ready
+	IgnoreBudget bool `json:"ignore_budget,omitempty"` // also if it is over a budget; its budgets start over
+}
+
+// Resume is the body of resume.
+type Resume struct {
+	IgnoreBudget bool `json:"ignore_budget,omitempty"` // also if it is over a budget; its budgets start over
 }
 
 // Restart is the body of restart.
 type Restart struct {
 	Fresh bool `json:"fresh,omitempty"` // start a new conversation, with the prompt
 	Wait  bool `json:"wait,omitempty"`  // answer when the agent is ready
+	// IgnoreBudget restarts it also if it is over a budget; its budgets start over.
+	IgnoreBudget bool `json:"ignore_budget,omitempty"`
 }
 
 // RestartSession is the body of restart-session.

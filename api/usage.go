@@ -32,4 +32,16 @@ type UsageDocument struct {
 	Rows     []UsageRow `json:"usage"`
 	Total    Usage      `json:"total"`
 	Unpriced []string   `json:"unpriced_models"` // that were used and have no price
+	// Budgets are those that count, whatever usage was asked for.
+	Budgets []BudgetUse `json:"budgets"`
+}
+
+// BudgetUse is what was used of a budget.
+type BudgetUse struct {
+	Name    string          `json:"name"`
+	Session session.Address `json:"session"` // of a budget for each session; empty: several share it
+	Share   float64         `json:"share"`   // of its limit, 1: all; of several, the largest
+	Text    string          `json:"text"`    // what was used of each limit, for people
+	Begin   *time.Time      `json:"begin"`   // of the day or week; null: of a run, or of all
+	End     *time.Time      `json:"end"`
 }

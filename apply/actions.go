@@ -179,7 +179,8 @@ func (j *job) want(s session.Spec) {
 }
 
 // pause pauses the session in the mode of the wanted spec. A prompt that is still to be
-// typed is typed first: a paused session takes none.
+// typed is typed first: a paused session takes none. One over its budget must not work, so
+// it is given nothing and its agent is suspended.
 func (j *job) pause(ctx context.Context) error {
 	j.syncRun()
 	e := j.entry
@@ -187,10 +188,13 @@ func (j *job) pause(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := j.run.starter.give(ctx, j.entry, j.agent()); err != nil {
+	mode := e.rec.Spec.Pause.Mode
+	if e.rec.OverBudget != nil {
+		mode = session.Freeze
+	} else if err := j.run.starter.give(ctx, j.entry, j.agent()); err != nil {
 		return err
 	}
-	if err := rt.Pause(ctx, e.rec.Location, e.rec.Run.ID, e.rec.Spec.Pause.Mode); err != nil {
+	if err := rt.Pause(ctx, e.rec.Location, e.rec.Run.ID, mode); err != nil {
 		return err
 	}
 	return e.settle()
@@ -327,5 +331,8 @@ func (j *job) enqueue() error {
 	e.rec.Spec, e.rec.Inherits = spec, slices.Sorted(maps.Keys(in.Secrets))
 	e.rec.Intent, e.rec.LastError = session.Queued, ""
 	e.liftOverride()
+	if o := e.startOver(); o != nil {
+		e.emit(history.Event{Kind: history.BudgetIgnored, Old: string(o.Desired), New: o.Budget, Detail: o.Detail})
+	}
 	return e.save()
 }

@@ -20,6 +20,7 @@ type entry struct {
 	rec   session.Record    // with what has become true since it was saved
 	saved bool              // the store has it
 	lifts *session.Override // to be lifted when the change is complete
+	at    time.Time         // of the plan
 }
 
 func (e *entry) emit(events ...history.Event) {
@@ -50,8 +51,12 @@ func (e *entry) settle() error {
 	lifted := e.lifts
 	e.rec.Intent, e.rec.LastError = session.Settled, ""
 	e.liftOverride()
+	ignored := e.startOver()
 	if err := e.save(); err != nil {
 		return err
+	}
+	if ignored != nil {
+		e.emit(history.Event{Kind: history.BudgetIgnored, Old: string(ignored.Desired), New: ignored.Budget, Detail: ignored.Detail})
 	}
 	if lifted != nil {
 		e.lifts = nil
@@ -65,6 +70,17 @@ func (e *entry) liftOverride() {
 	if o := e.rec.Override; o != nil && (e.lifts != nil || o.Desired == e.rec.Spec.Desired) {
 		e.rec.Override = nil
 	}
+}
+
+// startOver lets the session's budgets start over if the change ignores one that holds
+// the session, and returns that; else nil.
+func (e *entry) startOver() *session.OverBudget {
+	o := e.rec.OverBudget
+	if o == nil || e.change.IgnoresBudget == nil {
+		return nil
+	}
+	e.rec.OverBudget, e.rec.BudgetsFrom = nil, e.at
+	return o
 }
 
 // keepPrompt keeps the prompt's text under its digest, so that a later start finds it

@@ -41,7 +41,7 @@ func newRun(a *Applier, p plan.Plan) *run {
 	r.stopper = &stopper{config: a, runtimes: r.runtimes, reader: reader, journal: r.journal}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		e := &entry{journal: r.journal, change: c, lifts: c.Lifts}
+		e := &entry{journal: r.journal, change: c, lifts: c.Lifts, at: p.At}
 		if c.After != nil {
 			r.environs.conceal(c.After.Secrets)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/budget"
 	"github.com/agentform/agentform/internal/price"
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
@@ -69,11 +70,12 @@ type Manifest struct {
 	Secrets  map[string]SecretSource `json:",omitempty"` // by name; without one: agentform's own environment
 	Notifies []Notify                `json:",omitempty"` // sorted by name
 	Prices   map[string]price.Price  `json:",omitempty"` // by model, of price blocks and price_file
+	Budgets  []budget.Budget         `json:",omitempty"` // those of the project, then of agents, then of sessions
 
 	// Bases are the places where the bases of workspaces are declared.
 	Bases map[session.Address]session.Range `json:"-"`
 
-	// NeedsHub are the parts of the manifest that only a hub carries out: notify,
+	// NeedsHub are the parts of the manifest that only a hub carries out: notify, budget,
 	// health, restart, depends_on.
 	NeedsHub []string `json:"-"`
 
@@ -191,6 +193,8 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 		return
 	}
 	built := readSessions(l, m, blockInputs{manifest: m, agents: agents, broken: broken, runtimes: m.Runtimes, instances: all})
+	m.Budgets = readBudgets(l, all, built)
+	m.NeedsHub = needsHub(l, m)
 	readAddressBlocks(l, m, all)
 	m.Outputs = readResults(l, m, all, built)
 }

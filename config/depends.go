@@ -84,7 +84,10 @@ func dependencies(d reader, of blockInputs) []edge {
 
 // splitDepends splits depends_on, so that each element has its own place.
 func splitDepends(l *loader, b *expr.Block, s scope) *dependsOn {
-	a := b.Attr("depends_on")
+	return splitReferences(l, b.Attr("depends_on"), s)
+}
+
+func splitReferences(l *loader, a *expr.Attr, s scope) *dependsOn {
 	if a == nil {
 		return &dependsOn{}
 	}
@@ -190,7 +193,11 @@ func sessionsIn(d reader, a *expr.Attr, instances map[string]*instances) []edge 
 	}
 	found, ok := edges(v, a.Expr.Range(), nil)
 	if !ok {
-		d.Fail(a, "Invalid dependency", "depends_on must be a list of sessions, without quotes: [session.database, session.worker[\"web\"]], or of objects { session = session.database, until = \"done\" }.")
+		or := ""
+		if a.Name == "depends_on" {
+			or = ", or of objects { session = session.database, until = \"done\" }"
+		}
+		d.Fail(a, "Invalid dependency", "%s must be a list of sessions, without quotes: [session.database, session.worker[\"web\"]]%s.", a.Name, or)
 		return nil
 	}
 	return found

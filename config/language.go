@@ -125,7 +125,7 @@ func language() map[string]shape {
 		"notify": {
 			labels: named, doc: "Where the hub (`agentform serve`) sends events.",
 			attrs: []attribute{
-				{Name: "on", Kind: someTexts, Required: true, Values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "pr_detected"}, Doc: "The events."},
+				{Name: "on", Kind: someTexts, Required: true, Values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "budget_warned", "budget_exceeded", "pr_detected"}, Doc: "The events."},
 				{Name: "command", Kind: aCommand, Doc: "A program that gets the event as JSON on its standard input."},
 				{Name: "webhook", Kind: aText, Doc: "An `https://` or `http://` address that gets it as a POST instead."},
 				{Name: "webhook_secret", Kind: aText, Doc: "The name of a [secret](#secret) that has this address. Use it for an address with a token."},
@@ -140,7 +140,8 @@ func language() map[string]shape {
 				{Name: "sensitive", Kind: aFlag, Default: "false", Doc: "Allows a sensitive value, which is then shown only when requested by name."},
 			},
 		},
-		"price": priceShape(),
+		"budget": budgetShape("For several sessions together.", attribute{Name: "sessions", Kind: someAddresses, DefaultWords: "all", Doc: "The sessions that share it: `session.worker` is all instances of the block."}),
+		"price":  priceShape(),
 		"check": {
 			labels: named, doc: "Assertions about the manifest. A false one is a warning.",
 			blocks: map[string]shape{"assert": {

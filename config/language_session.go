@@ -2,6 +2,7 @@ package config
 
 func agentShape(named []string) shape {
 	blocks := policyShapes()
+	blocks["budget"] = budgetShape("For each session of the agent by itself.")
 	blocks["patterns"] = shape{
 		forces: toNothing, doc: "Case-insensitive regular expressions over the screen, added to the built-in ones.",
 		attrs: []attribute{
@@ -89,6 +90,7 @@ func policyShapes() map[string]shape {
 
 func sessionShape(named []string) shape {
 	blocks := policyShapes()
+	blocks["budget"] = budgetShape("For the session, or for each of its instances by itself. It takes the place of one of its agent with the same name.")
 	blocks["workspace"] = shape{
 		doc: "The directory that the session works in.",
 		attrs: []attribute{

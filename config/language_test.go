@@ -70,6 +70,9 @@ var besides = map[string]map[string]string{
 
 	"price":                {"input": "1", "output": "1"},
 	"price.long":           {"input": "1", "output": "1", "above": "1"},
+	"budget":               {"time": `"1h"`, "tokens": "1"},
+	"session.budget":       {"time": `"1h"`, "tokens": "1"},
+	"agent.budget":         {"time": `"1h"`, "tokens": "1"},
 	"agentform.encryption": {"recipients": `["age1"]`},
 	"secret.kubernetes":    {"name": `"tokens"`, "key": `"github"`},
 	"agentform.telemetry":  {"endpoint": `"http://127.0.0.1:4318"`},
@@ -100,12 +103,12 @@ func (s seat) manifest(value string) string {
 	case "agent":
 		label = "claude"
 		fallthrough
-	case "session", "variable", "secret", "notify", "output", "check", "price":
+	case "session", "variable", "secret", "notify", "output", "check", "price", "budget":
 		header += ` "` + label + `"`
 	}
 	b.WriteString(header + " {\n")
 	path := s.typ + s.first
-	if len(s.way) == 0 || s.typ == "session" || s.typ == "variable" || s.typ == "price" || s.typ == "runtime" {
+	if len(s.way) == 0 || s.typ == "session" || s.typ == "variable" || s.typ == "price" || s.typ == "budget" || s.typ == "runtime" {
 		others(path)
 	}
 	for _, typ := range s.way {
@@ -113,8 +116,11 @@ func (s seat) manifest(value string) string {
 			b.WriteString("backend \"http\" {\n}\n") // else there is nothing to encrypt
 		}
 		path += "." + typ
-		if typ == "backend" {
+		switch typ {
+		case "backend":
 			typ += ` "` + s.first + `"`
+		case "budget":
+			typ += ` "it"`
 		}
 		b.WriteString(typ + " {\n")
 		others(path)
@@ -156,7 +162,7 @@ var (
 		"session.conversation.id": `"x"`, "output.value": "1", "runtimedocker.user": `"1000:1000"`, "runtimekubernetes.user": `"1000:1000"`,
 		"runtimekubernetes.affinity": `{ nodeAffinity = {} }`, "runtimekubernetes.resources.requests": `{ cpu = "1" }`,
 		"runtimekubernetes.resources.limits": `{ cpu = "1" }`,
-		"session.count":                      "1", "agentform.price_file": `"prices.json"`,
+		"session.count":                      "1", "budget.sessions": "[session.it]", "budget.zone": `"UTC"`, "session.budget.zone": `"UTC"`, "agent.budget.zone": `"UTC"`, "agentform.price_file": `"prices.json"`,
 	}
 )
 

@@ -14,14 +14,14 @@ import (
 
 // needsHub counts a restart block unless its policy is never.
 func needsHub(l *loader, m *Manifest) []string {
-	declared := map[string]bool{"notify": len(l.blocks["notify"]) > 0}
+	declared := map[string]bool{"notify": len(l.blocks["notify"]) > 0, "budget": len(m.Budgets) > 0}
 	for _, s := range m.Sessions {
 		declared["depends_on"] = declared["depends_on"] || len(s.Until) > 0
 		declared["restart"] = declared["restart"] || declares(l, s, "restart") && s.Restart.Policy != "never"
 		declared["health"] = declared["health"] || declares(l, s, "health")
 	}
 	var needs []string
-	for _, word := range []string{"notify", "health", "restart", "depends_on"} {
+	for _, word := range []string{"notify", "budget", "health", "restart", "depends_on"} {
 		if declared[word] {
 			needs = append(needs, word)
 		}

@@ -71,7 +71,6 @@ func readSessions(l *loader, m *Manifest, given blockInputs) []*built {
 			m.Bases[s.spec.Address] = rangeOf(w.At("base"))
 		}
 	}
-	m.NeedsHub = needsHub(l, m)
 	return all
 }
 

@@ -137,7 +137,7 @@ func (b schemaBlock) rows(prefix, forces string) string {
 	var out strings.Builder
 	for _, a := range b.Attributes {
 		typ := strings.ReplaceAll(a.Type, "|", "\\|")
-		if len(a.Values) > 0 && len(a.Values) < 12 {
+		if len(a.Values) > 0 && len(a.Values) < 15 {
 			typ = "`" + strings.Join(a.Values, "` `") + "`"
 		}
 		def := a.DefaultWords

@@ -68,7 +68,7 @@ func shortened(text []byte) []byte {
 		}
 		// The last of each kind is the current state, and a pull request is reported once.
 		room := &others
-		if what := fmt.Sprint(e.Kind, " ", e.Reason); !seen[what] || e.Kind == PRDetected {
+		if what := fmt.Sprint(e.Kind, " ", e.Reason); !seen[what] || e.Kind.Once() {
 			seen[what] = true
 			room = &decisive
 		} else if !counts(e.Kind) {

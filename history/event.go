@@ -33,6 +33,7 @@ const (
 	BranchMismatch  Kind = "branch_mismatch"
 	OverrideSet     Kind = "override_set"
 	OverrideLifted  Kind = "override_lifted"
+	BudgetIgnored   Kind = "budget_ignored" // New is the budget that held it: its budgets start over
 	Sent            Kind = "sent"
 	Moved           Kind = "moved"     // to another address: Old and New
 	Landed          Kind = "landed"    // Old is the commit of its branch, New that of the base, if that moved
@@ -46,7 +47,14 @@ const (
 	Healthy        Kind = "healthy"         // again
 	Escalated      Kind = "escalated"       // a person is needed: Reason is why
 	BranchRestored Kind = "branch_restored" // the workspace is on its branch again
+	BudgetWarned   Kind = "budget_warned"   // New is a budget that is nearly used up
+	BudgetExceeded Kind = "budget_exceeded" // New is a budget that is used up
+	BudgetHeld     Kind = "budget_held"     // New is the budget that holds the session now
+	BudgetLifted   Kind = "budget_lifted"   // Old is the budget that held the session
 )
+
+// Once reports whether each event of the kind counts, since it is not recorded again.
+func (k Kind) Once() bool { return k == PRDetected || k == BudgetWarned || k == BudgetExceeded }
 
 // ByHub is the By of events that the hub causes.
 const ByHub = "hub"

@@ -41,6 +41,9 @@ func lookUp(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 		return decideRemoved(j, c)
 	}
 	c, problems := decideExisting(j, c, d)
+	if len(problems) == 0 {
+		c = j.keepBudget(c)
+	}
 	if busy := atWork(c.Before, j.in.World); busy != "" && c.Reason == ReasonInterrupted {
 		c.Reason, c.Detail = ReasonUnderWay, busy
 	}

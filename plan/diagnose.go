@@ -198,8 +198,10 @@ func dead(s session.State, reason Reason, detail string, e *session.Exit) Diagno
 }
 
 // Desired returns what the session was last told to be, by an override or by its
-// recorded spec.
-func Desired(r session.Record) session.Desired {
+// recorded spec, as far as its budgets allow that.
+func Desired(r session.Record) session.Desired { return allowed(asked(r), r.OverBudget) }
+
+func asked(r session.Record) session.Desired {
 	if r.Override != nil {
 		return r.Override.Desired
 	}

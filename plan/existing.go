@@ -15,10 +15,11 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 	replace := within(c.Address, j.in.Options.Replace)
 	want := c.After.Desired
 	if j.in.ByHand {
-		want = Desired(*r)
+		want = asked(*r)
 	} else if r.Override != nil && r.Override.Desired != want {
 		c.Lifts = r.Override
 	}
+	want = allowed(want, j.overBudget(r))
 	if neverStarted(j, c) {
 		return recreate(j, c, want)
 	}
@@ -152,8 +153,15 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 		return act(c, Restart, ReasonPromptChanged, newConversation)
 	case reach == ForcesRestart:
 		return act(c, Restart, ReasonChanged, paths(c.Fields, ForcesRestart)+" changed")
+	case j.overBudget(r) != nil && want == session.Paused && d.State == session.StatePaused && c.Live != nil && !c.Live.Frozen:
+		c.Then = ""
+		return act(c, Pause, ReasonOverBudget, r.OverBudget.String())
 	case want == session.Paused && (d.State == session.StateRunning || c.Live != nil && c.Live.Suspended && !c.Live.InputOff):
 		c.Then, c.Sends = "", unsent && d.State == session.StateRunning && j.in.Hub == nil
+		if o := j.overBudget(r); o != nil {
+			c.Sends = false
+			return act(c, Pause, ReasonOverBudget, o.String())
+		}
 		return act(c, Pause, ReasonPause, "declared paused")
 	case want == session.Running && d.State == session.StatePaused:
 		c.Sends = unsent && j.in.Hub == nil
@@ -301,6 +309,9 @@ func paths(fields []Field, forces Forces) string {
 }
 
 func stoppedBy(r session.Record, otherwise string) string {
+	if o := r.OverBudget; o != nil && o.Desired == session.Stopped && asked(r) != session.Stopped {
+		return o.String()
+	}
 	if o := r.Override; o != nil && o.Desired == session.Stopped {
 		return fmt.Sprintf("stopped by %s at %s", o.By, o.At.UTC().Format(time.RFC3339))
 	}

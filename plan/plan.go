@@ -60,6 +60,8 @@ type Options struct {
 	// RemoveClean removes the workspaces of destroyed sessions in which nothing would be lost,
 	// also where on_destroy is keep.
 	RemoveClean bool
+	// IgnoreBudget lets the budgets of sessions that are held by one start over.
+	IgnoreBudget bool
 }
 
 // Plan is what is to be done.
@@ -93,20 +95,22 @@ type Change struct {
 	// Skips says of a hold for a dependency that waiting does not help.
 	Skips bool `json:",omitempty"`
 	// Approved says of a held start that someone approved it, so that it is recorded.
-	Approved   bool              `json:"-"`
-	Before     *session.Record   // nil: it is not recorded
-	After      *session.Spec     // nil: it is not wanted
-	Live       *session.Live     // nil: it was not seen
-	State      session.State     // as diagnosed
-	Moved      session.Address   // the address it is recorded under, if that is another
-	Import     string            // of Adopt: the id of what is taken over
-	Fresh      bool              // the agent starts a new conversation
-	Sends      bool              `json:",omitempty"` // the prompt is typed into the running conversation
-	Lifts      *session.Override // a person's override that this ends
-	Interrupts *session.Doing    `json:",omitempty"` // the work that this ends, if any is known
-	TurnLimit  session.Duration  `json:",omitempty"` // of the wait for the end of the turn; 0: none
-	Restarts   *health.Verdict   `json:",omitempty"` // on the restart budget, under the hub
-	Keeps      string            `json:"-"`          // the work for which a destroyed session's workspace is kept
+	Approved bool              `json:"-"`
+	Before   *session.Record   // nil: it is not recorded
+	After    *session.Spec     // nil: it is not wanted
+	Live     *session.Live     // nil: it was not seen
+	State    session.State     // as diagnosed
+	Moved    session.Address   // the address it is recorded under, if that is another
+	Import   string            // of Adopt: the id of what is taken over
+	Fresh    bool              // the agent starts a new conversation
+	Sends    bool              `json:",omitempty"` // the prompt is typed into the running conversation
+	Lifts    *session.Override // a person's override that this ends
+	// IgnoresBudget is the hold that this ends: the session's budgets start over.
+	IgnoresBudget *session.OverBudget `json:",omitempty"`
+	Interrupts    *session.Doing      `json:",omitempty"` // the work that this ends, if any is known
+	TurnLimit     session.Duration    `json:",omitempty"` // of the wait for the end of the turn; 0: none
+	Restarts      *health.Verdict     `json:",omitempty"` // on the restart budget, under the hub
+	Keeps         string              `json:"-"`          // the work for which a destroyed session's workspace is kept
 }
 
 // Field is one attribute that changes. Sensitive values are left out.
@@ -198,6 +202,7 @@ const (
 	ReasonPolicy           Reason = "restart_policy"
 	ReasonBackingOff       Reason = "backing_off"
 	ReasonBudgetSpent      Reason = "budget_spent"
+	ReasonOverBudget       Reason = "over_budget"
 	ReasonSecret           Reason = "secret_unavailable"
 	ReasonBlockedAPI       Reason = "blocked_api"
 	ReasonLimitOver        Reason = "limit_over"

@@ -120,11 +120,7 @@ type OverBudget struct {
 	Detail  string    `json:"detail"`         // for people: 20,134,112 of 20,000,000 tokens
 }
 
-// String returns it for people.
+// String returns it for people, without its end.
 func (o OverBudget) String() string {
-	text := fmt.Sprintf("%s by the budget %s: %s", o.Desired, o.Budget, o.Detail)
-	if !o.Until.IsZero() {
-		text += ", until " + o.Until.UTC().Format(time.RFC3339)
-	}
-	return text
+	return fmt.Sprintf("%s by the budget %s: %s", o.Desired, o.Budget, o.Detail)
 }

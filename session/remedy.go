@@ -41,6 +41,7 @@ const (
 	RemedyHolderMoves       RemedyCode = "holder_moves"       // Holder is to leave the branch
 	RemedyHolderStays       RemedyCode = "holder_stays"       // Holder is to keep the branch
 	RemedyHolderRemoved     RemedyCode = "holder_removed"     // Holder is no longer wanted
+	RemedyIgnoreBudget      RemedyCode = "ignore_budget"      // a budget is used up
 	RemedyMoveHolder        RemedyCode = "move_holder"        // the same, and the session has a workspace
 	RemedyMoveProject       RemedyCode = "move_project"       // the data directory was moved
 	RemedyMovePath          RemedyCode = "move_path"          // the path is occupied

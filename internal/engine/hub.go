@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,6 +22,8 @@ type HubInput struct {
 	plan.Hub
 	MaxRunning int                               // agents alive at once; 0: no limit
 	Doing      map[session.Address]session.Doing // of agents that other sessions wait for
+	// OverBudget returns what holds recorded sessions now. If it is nil, what is recorded does.
+	OverBudget func(records []session.Record, at time.Time) map[session.Address]session.OverBudget
 	// Missing returns why a secret that a start of a plan needs is unavailable, or "". If
 	// it is nil, all are available.
 	Missing func(start plan.Change, at time.Time) string
@@ -31,12 +34,78 @@ type HubInput struct {
 func (e *Engine) Observe(ctx context.Context, st state.State, in HubInput) Observation {
 	w := e.world(ctx, st, Request{Wanted: recordedSpecs(st)})
 	w.Writer = e.writer(st)
-	return observation(st, w, e.planHub(st, w, in))
+	return e.Replan(Observation{State: st, Recorded: st, World: w}, in)
 }
 
 // Replan returns the same observation with a plan from other input.
 func (e *Engine) Replan(o Observation, in HubInput) Observation {
-	return observation(o.State, o.World, e.planHub(o.State, o.World, in))
+	recorded := o.Recorded
+	if in.OverBudget == nil {
+		recorded = o.State
+	}
+	st, changed := in.judge(recorded, o.World)
+	x := observation(st, o.World, e.planHub(st, o.World, in))
+	x.Recorded, x.Judged = recorded, len(changed) > 0
+	return x
+}
+
+// judge returns the state with the holds that budgets order now, and the records that
+// differ. A session that a budget stopped is queued when the hold ends, so that it starts
+// whatever its restart policy says.
+func (in HubInput) judge(st state.State, w session.World) (judged state.State, changed []session.Record) {
+	if in.OverBudget == nil {
+		return st, nil
+	}
+	holds := in.OverBudget(st.Sessions, w.At)
+	judged = st
+	for i, rec := range st.Sessions {
+		was := rec.OverBudget
+		if o, is := holds[rec.Address]; is {
+			if was != nil && was.Budget == o.Budget && was.Desired == o.Desired && was.Until.Equal(o.Until) {
+				continue
+			}
+			rec.OverBudget = &o
+		} else if was == nil {
+			continue
+		} else if rec.OverBudget = nil; was.Desired == session.Stopped && rec.Intent == session.Settled && plan.Desired(rec) != session.Stopped && stopped(rec, w) {
+			rec.Intent = session.Queued
+		}
+		if len(changed) == 0 {
+			judged.Sessions = slices.Clone(st.Sessions)
+		}
+		judged.Sessions[i] = rec
+		changed = append(changed, rec)
+	}
+	return judged, changed
+}
+
+// stopped reports whether the last run of a session was ended by a command or a hub.
+func stopped(rec session.Record, w session.World) bool {
+	exit := w.Runs[rec.Run.ID].Exit
+	if l := byRun(w)[rec.Run.ID]; l != nil {
+		exit = l.Exit
+	}
+	return exit != nil && exit.Cause == "requested"
+}
+
+// recordHolds records what budgets order, and reports it.
+func recordHolds(store *state.Store, a apply.Applier, was []session.Record, changed []session.Record) error {
+	var errs []error
+	for _, rec := range changed {
+		e := history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, By: history.ByHub}
+		if o := rec.OverBudget; o != nil {
+			e.Kind, e.New, e.Reason, e.Detail = history.BudgetHeld, o.Budget, string(o.Desired), o.String()
+		} else {
+			i := slices.IndexFunc(was, func(r session.Record) bool { return r.Address == rec.Address })
+			e.Kind, e.Old = history.BudgetLifted, was[i].OverBudget.Budget
+		}
+		if err := store.Put(rec); err != nil {
+			errs = append(errs, fmt.Errorf("record that a budget holds %s: %w", rec.Address, err))
+			continue
+		}
+		a.Tell(e, rec)
+	}
+	return errors.Join(errs...)
 }
 
 // Repair observes and plans again under the lock, and applies that plan, which it
@@ -45,8 +114,13 @@ func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{})
 	var p plan.Plan
 	tally, err := e.locked(ctx, drain, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()
-		p = e.planHub(st, e.world(ctx, st, Request{Wanted: recordedSpecs(st)}), in)
+		w := e.world(ctx, st, Request{Wanted: recordedSpecs(st)})
+		judged, changed := in.judge(st, w)
+		p = e.planHub(judged, w, in)
 		a.By, a.EachAlone = history.ByHub, true
+		if err := recordHolds(store, a, st.Sessions, changed); err != nil {
+			return apply.Tally{}, err
+		}
 		return a.Run(ctx, p, drain)
 	})
 	return p, tally, err

@@ -12,7 +12,9 @@ import (
 
 // Observation is what is on record beside what is live.
 type Observation struct {
-	State    state.State
+	State    state.State // with what budgets order
+	Recorded state.State
+	Judged   bool // budgets order other than what is recorded
 	World    session.World
 	Sessions []Seen // in the order of addresses, as Pending
 	Pending  []Pending

@@ -28,6 +28,8 @@ type Override struct {
 	AfterTurn  bool
 	TurnLimit  time.Duration
 	MaxRunning int // holds starts beyond as many agents alive at once; 0: no limit
+	// IgnoreBudget lets the budgets of sessions that are held by one start over.
+	IgnoreBudget bool
 	// Wait makes Override wait until every session that it started is ready.
 	Wait bool
 }
@@ -59,7 +61,7 @@ func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}
 		if err != nil {
 			return apply.Tally{}, err
 		}
-		q := Request{Options: plan.Options{Targets: o.Addresses, MaxRunning: o.MaxRunning}}
+		q := Request{Options: plan.Options{Targets: o.Addresses, MaxRunning: o.MaxRunning, IgnoreBudget: o.IgnoreBudget}}
 		for _, rec := range x.after {
 			q.Wanted = append(q.Wanted, rec.Spec)
 		}
@@ -128,12 +130,20 @@ func (x overridden) check(p plan.Plan) (able map[session.Address]bool, errs []er
 		}
 	}
 	for _, c := range p.Changes {
+		if able[c.Address] && c.Reason == plan.ReasonOverBudget && c.Action == plan.Hold && wantsWork(*c.Before) {
+			delete(able, c.Address)
+			errs = append(errs, fmt.Errorf("%s: %s", c.Address, c.Detail))
+		}
 		if able[c.Address] && c.State == session.StateUnknown && !c.Action.Acts() {
 			delete(able, c.Address)
 			errs = append(errs, fmt.Errorf("%s: its state is unknown, so nothing was done: %s", c.Address, c.Detail))
 		}
 	}
 	return able, errs
+}
+
+func wantsWork(rec session.Record) bool {
+	return cmp.Or(desired(rec.Override), rec.Spec.Desired) == session.Running
 }
 
 // save records new overrides before they are acted on. One that stops an agent may fail

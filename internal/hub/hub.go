@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/budget"
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/notify"
@@ -35,6 +36,8 @@ type Config struct {
 	Activity *activity.Reader
 	// Usage keeps what sessions use. If it is nil, that is not read.
 	Usage *usage.Store
+	// Budgets limit what sessions use.
+	Budgets []budget.Budget
 	// Secret returns why a secret is unavailable. If it is nil, all are available.
 	Secret func(name string) error
 	// Inherited returns the names of the secrets that a run inherited from the
@@ -72,6 +75,7 @@ type Hub struct {
 	prober        prober
 	counting      counting
 	spending      spending
+	budgets       budgets
 	repairs       repairs
 	subscriptions subscriptions
 }
@@ -94,7 +98,8 @@ func New(c Config) *Hub {
 	h.prober = prober{engine: e, agent: c.Activity.Agent, log: c.Log, work: &h.work, done: make(chan probed), slots: make(chan struct{}, probesAtOnce)}
 	h.counting = counting{counter: changes.NewCounter(c.DataDir), engine: e, work: &h.work, wake: h.Wake}
 	h.spending = spending{store: c.Usage, agent: c.Activity.Agent, work: &h.work, wake: h.Wake, log: c.Log}
-	h.observer.spending = &h.spending
+	h.budgets = budgets{list: c.Budgets, spending: &h.spending, log: c.Log, exceeded: map[session.Address]time.Time{}, spans: map[string]*span{}}
+	h.observer.spending, h.observer.budgets = &h.spending, &h.budgets
 	h.repairs = repairs{engine: e, log: c.Log, work: &h.work, done: make(chan repaired, 1)}
 	h.subscriptions = subscriptions{engine: e, log: c.Log, work: &h.work, wake: h.Wake, subscribed: map[string]bool{}}
 	h.snapshot.Store(&Snapshot{})
@@ -142,6 +147,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		return fmt.Errorf("claim the project for the hub: %w", err)
 	}
 	h.feed.past = readNotified(h.cfg.DataDir)
+	h.budgets.load()
 	ctx, cancel := context.WithCancel(ctx)
 	for _, w := range h.cfg.Wakers {
 		h.work.Go(func() {
@@ -231,7 +237,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.subscriptions.update(ctx, s)
 	now := s.At
 	wait := h.interval(s)
-	if s.Fault == nil && s.Plan.Acts() && !h.repairs.running {
+	if s.Fault == nil && (s.Plan.Acts() || s.judged) && !h.repairs.running {
 		if until := h.repairs.notUntil; now.Before(until) {
 			wait = min(wait, until.Sub(now))
 		} else {
@@ -264,6 +270,7 @@ func (h *Hub) interval(s *Snapshot) time.Duration {
 }
 
 func (h *Hub) finish() {
+	h.budgets.close()
 	h.spending.stop()
 	done := make(chan struct{})
 	go func() { h.work.Wait(); close(done) }()

@@ -98,7 +98,7 @@ func thin(events []history.Event, over int) []history.Event {
 	i := -1
 	return slices.DeleteFunc(events, func(e history.Event) bool {
 		i++
-		if over > 0 && e.Kind != history.PRDetected && last[e.Kind] != i {
+		if over > 0 && !e.Kind.Once() && last[e.Kind] != i {
 			over--
 			return true
 		}

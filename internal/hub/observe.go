@@ -31,6 +31,7 @@ type observer struct {
 	secrets    *secrets // nil: all are available
 	feed       *feed
 	spending   *spending
+	budgets    *budgets
 	log        *slog.Logger
 
 	memory map[session.Address]*memory
@@ -50,8 +51,8 @@ type observer struct {
 //     no repair runs, which asks itself.
 func (o *observer) observe(ctx context.Context, repairing bool) *Snapshot {
 	st, fault := o.read()
-	in := o.input(st)
-	x := o.engine.Observe(ctx, st, in)
+	in, working := o.input(st), o.budgets.working(st, o.memory)
+	x := o.engine.Observe(ctx, st, o.budgets.input(in, working))
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -62,8 +63,9 @@ func (o *observer) observe(ctx context.Context, repairing bool) *Snapshot {
 	for i := range x.Sessions {
 		s.Sessions = append(s.Sessions, o.join(&x.Sessions[i], s))
 	}
-	if now := o.input(st); !reflect.DeepEqual(now, in) {
-		in = now
+	now, works := o.input(st), o.budgets.working(st, o.memory)
+	changed := !reflect.DeepEqual(now, in) || !maps.Equal(works, working)
+	if in = o.budgets.input(now, works); changed {
 		x = o.engine.Replan(x, in)
 	}
 	if o.secrets != nil {
@@ -72,10 +74,11 @@ func (o *observer) observe(ctx context.Context, repairing bool) *Snapshot {
 			x = o.engine.Replan(x, in)
 		}
 	}
-	s.Plan, s.input = x.Plan, in
-	changes := status.Changes(s.Plan)
-	status.AnnotateHolds(s.Sessions, changes)
-	o.report(s, changes)
+	s.Plan, s.input, s.judged = x.Plan, in, x.Judged
+	planned := status.Changes(s.Plan)
+	status.AnnotateHolds(s.Sessions, planned)
+	o.report(s, planned)
+	o.budgets.report(s, o)
 	o.began = true
 	return s
 }
@@ -179,6 +182,8 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 			m.transcript = status.Transcript(o.folder(*r))
 		}
 	}
+	given, _ := activity.Given(*r, m.events)
+	o.budgets.see(*r, m, x.Live != nil && x.Live.Frozen, given, s)
 	k := status.Observed(x, m.activity, m.events, s.At)
 	k.Transcript = m.transcript
 	if (fresh || m.unreported) && k.Diagnosis.State != session.StateUnknown {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/budget"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/status"
@@ -22,11 +23,13 @@ type Snapshot struct {
 	// Sessions are those on record, in the order of addresses.
 	Sessions []status.Input
 	Plan     plan.Plan // what the hub does and holds
+	Budgets  []budget.Standing
 	// Fault says why the state cannot be read. The sessions are those on record before.
 	Fault error
 
-	input engine.HubInput
-	again time.Duration // until the next look is needed; 0: the sweep is enough
+	input  engine.HubInput
+	judged bool          // budgets order other than what is recorded
+	again  time.Duration // until the next look is needed; 0: the sweep is enough
 }
 
 // lookAgain asks for the next look after d at most.

@@ -31,6 +31,7 @@ type usageLook struct {
 	rec        session.Record
 	transcript *session.Transcript
 	at         time.Time
+	worked     *usage.Span // nil: the session file is read
 }
 
 // read reads the usage of a session soon whose session file was read.
@@ -40,13 +41,26 @@ func (x *spending) read(rec session.Record, look activity.Look, at time.Time) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	next := usageLook{rec, look.Transcript, at}
-	same := func(l usageLook) bool { return l.rec.ID == rec.ID && l.transcript.Path == next.transcript.Path }
+	next := usageLook{rec: rec, transcript: look.Transcript, at: at}
+	same := func(l usageLook) bool {
+		return l.worked == nil && l.rec.ID == rec.ID && l.transcript.Path == next.transcript.Path
+	}
 	if i := slices.IndexFunc(x.waiting, same); i >= 0 {
 		x.waiting[i] = next
 		return
 	}
-	x.waiting = append(x.waiting, next)
+	x.add(next)
+}
+
+// worked records soon that an agent worked.
+func (x *spending) worked(rec session.Record, w usage.Span) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.add(usageLook{rec: rec, worked: &w})
+}
+
+func (x *spending) add(l usageLook) {
+	x.waiting = append(x.waiting, l)
 	if !x.busy {
 		x.busy = true
 		x.work.Go(x.drain)
@@ -70,17 +84,21 @@ func (x *spending) drain() {
 		x.waiting = x.waiting[1:]
 		x.mu.Unlock()
 		before, _ := x.store.Known(l.rec.ID)
-		x.report(l.rec.Address, x.store.Look(x.agent(l.rec), l.rec, l.transcript, l.at))
+		if l.worked != nil {
+			x.report(l.rec.Address, x.store.Work(usage.Of(l.rec), *l.worked))
+		} else {
+			x.report(l.rec.Address, x.store.Look(x.agent(l.rec), l.rec, l.transcript, l.at))
+		}
 		after, _ := x.store.Known(l.rec.ID)
 		news = news || before != after
 	}
 }
 
-// stop forgets what waits: the next hub reads it.
+// stop forgets the files that wait: the next hub reads them.
 func (x *spending) stop() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.waiting = nil
+	x.waiting = slices.DeleteFunc(x.waiting, func(l usageLook) bool { return l.worked == nil })
 }
 
 // report logs a fault once.

@@ -42,6 +42,8 @@ var happened = map[string]string{
 	"turn_ended":      "finished its turn",
 	"unhealthy":       "is unhealthy",
 	"branch_mismatch": "is on another branch",
+	"budget_warned":   "has used most of a budget",
+	"budget_exceeded": "has used up a budget",
 	"pr_detected":     "opened a pull request",
 	Test:              "can notify you",
 }
@@ -50,7 +52,7 @@ func describe(e Event) message {
 	name := cmp.Or(strings.TrimPrefix(e.Address, "session."), "agentform")
 	m := message{
 		title:  fit(plaintext.OneLine(name+" "+cmp.Or(happened[e.Event], e.Event)+" ("+e.Project+")"), maxTitle, oneRune),
-		urgent: e.Event == "blocked" || e.Event == "escalated" || e.Event == "failed" || e.Event == "branch_mismatch",
+		urgent: e.Event == "blocked" || e.Event == "escalated" || e.Event == "failed" || e.Event == "budget_exceeded" || e.Event == "branch_mismatch",
 	}
 	text := e.Detail
 	switch {

@@ -19,9 +19,11 @@ import (
 func addOptions(body any, h *engine.Override) error {
 	switch o := body.(type) {
 	case *api.Start:
-		h.Wait = o.Wait
+		h.Wait, h.IgnoreBudget = o.Wait, o.IgnoreBudget
+	case *api.Resume:
+		h.IgnoreBudget = o.IgnoreBudget
 	case *api.Restart:
-		h.Fresh, h.Wait = o.Fresh, o.Wait
+		h.Fresh, h.Wait, h.IgnoreBudget = o.Fresh, o.Wait, o.IgnoreBudget
 	case *api.RestartSession:
 		h.Fresh, h.Wait = o.Fresh, o.Wait == nil || *o.Wait
 	case *api.Stop:
@@ -61,7 +63,7 @@ func actions() []route {
 		action("pause", engine.Override{Desired: session.Paused}, struct{}{}, unlessAlive, route{
 			id: "pauseSession", summary: "Pause a session", about: "As set in its manifest: clients are detached and input is refused, or its processes are suspended.",
 		}),
-		action("resume", run, struct{}{}, unlessPaused, route{id: "resumeSession", summary: "Resume a paused session"}),
+		action("resume", run, api.Resume{}, unlessPaused, route{id: "resumeSession", summary: "Resume a paused session"}),
 		action("stop", engine.Override{Desired: session.Stopped}, api.Stop{}, nil, route{
 			id: "stopSession", summary: "Stop a session", about: "Returns when all its processes are gone. Its workspace and branch are kept.",
 		}),

@@ -26,6 +26,8 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	status.CurrentAddresses(all, s.cfg.Hub.Snapshot().Records())
+	snapshot := s.cfg.Hub.Snapshot()
+	status.CurrentAddresses(all, snapshot.Records())
+	q.Budgets = snapshot.Budgets
 	return answer(w, http.StatusOK, status.UsageDocumentOf(all, q))
 }

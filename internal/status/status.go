@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/api"
@@ -143,7 +144,7 @@ func (k Input) spec() session.Spec {
 }
 
 func recorded(s *api.Session, r session.Record) {
-	s.ID, s.Origin, s.Override = r.ID, r.Origin, r.Override
+	s.ID, s.Origin, s.Override, s.OverBudget = r.ID, r.Origin, r.Override, r.OverBudget
 	s.CreatedAt, s.StartedAt = wire.UTCOrNil(r.CreatedAt), wire.UTCOrNil(r.Run.StartedAt)
 	s.PaneID, s.Container, s.ConversationID = r.Location.Pane, r.Location.Container, r.Run.Conversation
 	s.Restarts = max(r.Run.Number-1, 0)
@@ -152,6 +153,12 @@ func recorded(s *api.Session, r session.Record) {
 	}
 	if r.Override != nil {
 		s.Desired = r.Override.Desired
+	}
+	if o := r.OverBudget; o != nil && !strings.Contains(s.Detail, o.String()) {
+		if s.Detail == string(s.State) {
+			s.Detail = ""
+		}
+		s.Detail = join(s.Detail, o.String())
 	}
 	// What the hub gave up on is its detail, not how the last try failed.
 	if r.LastError != "" && (s.Budget == nil || s.Budget.Reason != string(health.BudgetGone)) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/budget"
 	"github.com/agentform/agentform/internal/price"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/internal/wire"
@@ -40,6 +41,8 @@ type UsageQuery struct {
 	// Only reports whether a session is meant; nil: all are.
 	Only func(session.Address) bool
 	Days *time.Location // in which days begin
+	// Budgets are what was used of budgets.
+	Budgets []budget.Standing
 }
 
 // CurrentAddresses gives the sessions on record the addresses that they have now: what they
@@ -58,7 +61,7 @@ func CurrentAddresses(all []usage.Session, records []session.Record) {
 // their order.
 func UsageDocumentOf(all []usage.Session, q UsageQuery) api.UsageDocument {
 	d := api.UsageDocument{Format: api.FormatVersion, By: q.By, Since: wire.UTCOrNil(q.Since), Currency: "USD",
-		Prices: price.BuiltIn().Date, Rows: []api.UsageRow{}, Unpriced: []string{}}
+		Prices: price.BuiltIn().Date, Rows: []api.UsageRow{}, Unpriced: []string{}, Budgets: []api.BudgetUse{}}
 	sums := map[string]usage.Sum{}
 	var total usage.Sum
 	for _, s := range all {
@@ -88,5 +91,9 @@ func UsageDocumentOf(all []usage.Session, q UsageQuery) api.UsageDocument {
 		d.Rows = append(d.Rows, api.UsageRow{Name: name, Usage: UsageOf(sums[name])})
 	}
 	d.Total = UsageOf(total)
+	for _, s := range q.Budgets {
+		d.Budgets = append(d.Budgets, api.BudgetUse{Name: s.Budget.Name, Session: s.Session, Share: s.Budget.Share(s.Used),
+			Text: s.Budget.Text(s.Used), Begin: wire.UTCOrNil(s.Begin), End: wire.UTCOrNil(s.End)})
+	}
 	return d
 }

@@ -79,13 +79,9 @@ func (s Session) Since(quarter, startedOver time.Time, run string) Sum {
 
 func (s *Session) add(l Line, price Pricer) {
 	s.Address = l.Session
-	l.From = l.From.UTC().Round(0)
-	from := func(at time.Time) time.Time {
-		if at.Before(l.From) {
-			return time.Time{}
-		}
-		return l.From
-	}
+	// What is read after the budgets started over counts, whatever its time: a clock may
+	// have been set back.
+	from := l.From.UTC().Round(0)
 	for _, w := range l.Worked {
 		for at := w.Begin.UTC(); at.Before(w.End); {
 			quarter := at.Truncate(SliceLength)
@@ -93,16 +89,13 @@ func (s *Session) add(l Line, price Pricer) {
 			if w.End.Before(end) {
 				end = w.End.UTC()
 			}
-			if at.Before(l.From) && l.From.Before(end) {
-				end = l.From
-			}
-			k := Slice{Start: quarter, Run: l.Run, Agent: l.Agent, From: from(at)}
+			k := Slice{Start: quarter, Run: l.Run, Agent: l.Agent, From: from}
 			s.Slices[k] = s.Slices[k].Plus(Sum{Worked: end.Sub(at)})
 			at = end
 		}
 	}
 	for _, a := range l.Answers {
-		k := Slice{a.At.UTC().Truncate(SliceLength), a.Model, l.Run, l.Agent, from(a.At)}
+		k := Slice{a.At.UTC().Truncate(SliceLength), a.Model, l.Run, l.Agent, from}
 		x := Sum{Tokens: a.Tokens}
 		if !a.More {
 			x.Answers = 1

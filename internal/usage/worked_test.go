@@ -23,7 +23,7 @@ func TestWork(t *testing.T) {
 	}
 	work(at, at.Add(20*time.Minute))
 	of.From = over
-	work(over.Add(-time.Minute), over.Add(2*time.Minute)) // a minute of it before the budgets start over
+	work(over.Add(-time.Minute), over.Add(2*time.Minute)) // the clock was set back
 	of.Run = "r2"
 	work(over.Add(time.Hour), over.Add(time.Hour+time.Second))
 
@@ -42,8 +42,8 @@ func TestWork(t *testing.T) {
 			{quarter: noon, want: 13*time.Minute + time.Second},
 			{run: "r1", want: 23 * time.Minute},
 			{run: "r2", want: time.Second},
-			{over: over, want: 2*time.Minute + time.Second},
-			{over: over, run: "r1", want: 2 * time.Minute},
+			{over: over, want: 3*time.Minute + time.Second},
+			{over: over, run: "r1", want: 3 * time.Minute},
 			{quarter: noon.Add(time.Hour), over: over, want: time.Second}, // the period began later
 			{over: over.Add(time.Hour), want: 0},
 		} {

@@ -85,6 +85,7 @@ func overrideCommands(a *app) []*cobra.Command {
 			flags.BoolVar(&o.Fresh, "fresh", false, "start a new conversation with the initial prompt")
 		}
 		if o.Desired == session.Running {
+			flags.BoolVar(&o.IgnoreBudget, "ignore-budget", false, "also if it is over a budget; its budgets start over")
 			flags.BoolVar(&o.Wait, "wait", false, "wait until the started sessions are ready")
 		}
 		all = append(all, c)

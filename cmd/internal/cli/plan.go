@@ -260,6 +260,7 @@ type planFlags struct {
 	targets, exclude, replace []string
 	selector                  // chooses targets besides
 	destroy, refreshOnly      bool
+	ignoreBudget              bool
 	detail                    string
 }
 
@@ -281,12 +282,13 @@ func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&f.replace, "replace", nil, "recreate the session at this `address` (repeatable)")
 	flags.BoolVar(&f.destroy, "destroy", false, "plan to destroy all sessions")
+	flags.BoolVar(&f.ignoreBudget, "ignore-budget", false, "let sessions that are over a budget go on; their budgets start over")
 	flags.BoolVar(&f.refreshOnly, "refresh-only", false, "only show drift; plan no changes")
 	completeFlag(c, "replace", completeAddresses(a, unlimited))
 }
 
 func (f *planFlags) options(p *project.Project) (plan.Options, error) {
-	o := plan.Options{Destroy: f.destroy, RefreshOnly: f.refreshOnly, MaxRunning: p.MaxRunning}
+	o := plan.Options{Destroy: f.destroy, RefreshOnly: f.refreshOnly, MaxRunning: p.MaxRunning, IgnoreBudget: f.ignoreBudget}
 	if f.detail != "changes" && f.detail != "full" {
 		return o, errors.New("--detail " + f.detail + ": must be changes or full")
 	}

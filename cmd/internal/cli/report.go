@@ -204,7 +204,7 @@ func reportHub(a *app, p *project.Project, waits bool) {
 	h, runs := hub.Running(p.Manifest.DataDir)
 	if runs && !hub.Suspended(h) {
 		if !p.SettingsOnly && !session.HasErrors(p.Problems) && hub.Settings(p.Manifest.DataDir) != project.HubSettings(p.Manifest) {
-			a.say("\nThe hub was started with other settings (notify, max_running). Restart it: agentform serve --stop && agentform serve --detach")
+			a.say("\nThe hub was started with other settings (notify, max_running, prices, budgets, telemetry). Restart it: agentform serve --stop && agentform serve --detach")
 		}
 		return
 	}

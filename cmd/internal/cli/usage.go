@@ -14,6 +14,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/budget"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
@@ -112,6 +113,11 @@ func runUsage(ctx context.Context, a *app, typed []string, o usageOptions) error
 		}
 		q.Only = func(a session.Address) bool { return slices.Contains(named, a) }
 	}
+	used := make(map[string]usage.Session, len(all))
+	for _, x := range all {
+		used[x.ID] = x
+	}
+	q.Budgets = budget.Standings(e.project.Manifest.Budgets, budget.Subjects(s.State.Sessions, used), s.World.At)
 	d := status.UsageDocumentOf(all, q)
 	switch {
 	case a.globals.json:

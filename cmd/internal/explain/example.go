@@ -115,7 +115,7 @@ func sample(path string, a Attribute) string {
 func names() map[string]string {
 	return map[string]string{
 		"session": "api", "agent": "reviewer", "variable": "ticket", "secret": "GH_TOKEN", "notify": "me",
-		"output": "branch", "check": "branches", "runtime": "box", "price": "claude-opus-4-8",
+		"output": "branch", "check": "branches", "runtime": "box", "price": "claude-opus-4-8", "budget": "night",
 	}
 }
 
@@ -129,6 +129,7 @@ func before() map[string]string {
 func needed() map[string][]string {
 	return map[string][]string{
 		"session": {"branch"}, "agent": {"base"}, "notify": {"command"}, "session.conversation": {"id"},
+		"budget": {"cost"}, "session.budget": {"tokens"}, "agent.budget": {"tokens"},
 	}
 }
 
@@ -151,6 +152,9 @@ func useful() map[string][]string {
 		"secret":                   {"command"},
 		"runtime.docker":           {"cpus", "memory"},
 		"price":                    {"cache_read"},
+		"budget":                   {"sessions", "per", "on_exceeded"},
+		"session.budget":           {"per"},
+		"agent.budget":             {"per"},
 		"runtime.kubernetes":       {"namespace", "cpus", "memory"},
 		"import":                   {}, "moved": {}, "removed": {}, "notify": {}, "output": {},
 	}
@@ -199,6 +203,8 @@ func samples() map[string]string {
 		"secret.env":                        `"SHOP_TOKEN"`, "secret.file": `"~/.config/shop/token"`, "secret.command": `["pass", "show", "shop/token"]`,
 		"notify.on": `["blocked", "done"]`, "notify.command": `["notify-send", "agentform"]`,
 		"notify.webhook": `"https://hooks.example.com/shop"`, "notify.webhook_secret": `"HOOK_URL"`, "notify.preset": `"desktop"`,
+		"budget.sessions": "[session.api]", "budget.tokens": "20000000", "budget.cost": "25", "budget.time": `"8h"`, "budget.zone": `"Europe/Berlin"`,
+		"session.budget.tokens": "1000000", "session.budget.cost": "5", "session.budget.time": `"2h"`, "session.budget.zone": `"Europe/Berlin"`,
 		"price.input": "5", "price.output": "25", "price.cache_read": "0.5", "price.cache_write": "6.25", "price.cache_write_1h": "10",
 		"price.long.above": "200000", "price.long.input": "6", "price.long.output": "22.5", "price.long.cache_read": "0.6",
 		"price.long.cache_write": "7.5", "price.long.cache_write_1h": "12",

@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/secret"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/budget"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
@@ -47,6 +48,7 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 		},
 		Activity:   reader,
 		Usage:      Usage(p),
+		Budgets:    p.Manifest.Budgets,
 		Secret:     func(name string) error { _, err := p.Secrets.Fetch(name); return err },
 		Inherited:  func(run string) []string { _, names, _ := rundir.LaunchEnv(p.RunDir(run)); return names },
 		MaxRunning: p.MaxRunning,
@@ -67,8 +69,9 @@ func HubSettings(m *config.Manifest) string {
 		Notifies   []config.Notify
 		MaxRunning int
 		Prices     map[string]price.Price `json:",omitempty"`
+		Budgets    []budget.Budget        `json:",omitempty"`
 		Telemetry  *config.Telemetry      `json:",omitempty"`
-	}{notifies, m.MaxRunning, m.Prices, m.Telemetry})
+	}{notifies, m.MaxRunning, m.Prices, m.Budgets, m.Telemetry})
 	if err != nil {
 		panic(err) // plain strings always marshal
 	}

@@ -68,7 +68,8 @@ func kindText(k history.Kind) string {
 }
 
 // told are the kinds whose detail says what Old and New do.
-var told = []history.Kind{history.Held, history.PromptDelivered, history.Observable}
+var told = []history.Kind{history.Held, history.PromptDelivered, history.Observable,
+	history.BudgetWarned, history.BudgetExceeded, history.BudgetHeld, history.BudgetIgnored}
 
 func eventWords(e history.Event) string {
 	var parts []string
@@ -86,7 +87,7 @@ func eventWords(e history.Event) string {
 	if e.Elapsed > 0 {
 		add("after " + Elapsed(e.Elapsed.D()))
 	}
-	if e.By != "" && slices.Contains([]history.Kind{history.OverrideSet, history.OverrideLifted, history.Sent, history.Landed}, e.Kind) {
+	if e.By != "" && slices.Contains([]history.Kind{history.OverrideSet, history.OverrideLifted, history.BudgetIgnored, history.Sent, history.Landed}, e.Kind) {
 		add("by " + e.By)
 	}
 	words := strings.Join(parts, " ")
@@ -115,11 +116,11 @@ func shortHash(s string) string {
 
 func kindInk(k history.Kind) ink {
 	switch k {
-	case history.ApplyErrored, history.BranchMismatch, history.Escalated, history.Unhealthy:
+	case history.ApplyErrored, history.BranchMismatch, history.Escalated, history.Unhealthy, history.BudgetExceeded:
 		return red
-	case history.ApplySkipped, history.RunEnded, history.WorkKept, history.Held:
+	case history.ApplySkipped, history.RunEnded, history.WorkKept, history.Held, history.BudgetWarned, history.BudgetHeld:
 		return yellow
-	case history.ApplyComplete, history.Ready, history.Healthy, history.BranchRestored, history.Landed:
+	case history.ApplyComplete, history.Ready, history.Healthy, history.BranchRestored, history.Landed, history.BudgetLifted:
 		return green
 	}
 	return noInk

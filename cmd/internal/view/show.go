@@ -89,6 +89,12 @@ func facts(x status.Detail, now time.Time) []attribute {
 		add("cost", cost(x.Usage)+" (list price)")
 	}
 	at("limited until", x.Until, "")
+	if o := x.OverBudget; o != nil {
+		add("over budget", o.String())
+		if !o.Until.IsZero() {
+			at("held until", &o.Until, "")
+		}
+	}
 	add("restarts", fmt.Sprint(x.Restarts)+policy(x))
 	add("health", x.Health)
 	if x.Exit != nil {

@@ -214,6 +214,9 @@ func why(x api.Session, now time.Time) string {
 	if o := x.Override; o != nil {
 		parts = append(parts, fmt.Sprintf("%s by %s %s", o.Desired, o.By, since(o.At, now)))
 	}
+	if o := x.OverBudget; o != nil && !o.Until.IsZero() {
+		parts = append(parts, "until "+clock(o.Until, now))
+	}
 	return strings.Join(parts, "; ")
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -19,6 +20,7 @@ func Usage(w io.Writer, s Style, d api.UsageDocument) error {
 	p := &page{Style: s}
 	if len(d.Rows) == 0 {
 		p.line("No usage.")
+		writeBudgets(p, d.Budgets)
 		return p.flush(w)
 	}
 	columns := []column{{title: strings.ToUpper(d.By), min: 20}}
@@ -52,7 +54,31 @@ func Usage(w io.Writer, s Style, d api.UsageDocument) error {
 		p.prose(0, p.paint(yellow, fmt.Sprintf("* %s tokens have no price and are not in it, those of %s: give a price in a price block.",
 			plaintext.Thousands(d.Total.Unpriced), plaintext.List(names, "and"))))
 	}
+	writeBudgets(p, d.Budgets)
 	return p.flush(w)
+}
+
+func writeBudgets(p *page, all []api.BudgetUse) {
+	if len(all) == 0 {
+		return
+	}
+	now := time.Now()
+	var rows [][]cell
+	for _, b := range all {
+		of, text, c := b.Session.Short(), b.Text, noInk
+		if b.Session == "" {
+			of = ""
+		}
+		if b.End != nil {
+			text += ", until " + clock(*b.End, now)
+		}
+		if b.Share >= 1 {
+			c = red
+		}
+		rows = append(rows, []cell{{b.Name, noInk}, {of, noInk}, {fmt.Sprintf("%.0f %%", 100*b.Share), c}, {text, noInk}})
+	}
+	p.line()
+	p.table("", []column{{title: "BUDGET"}, {title: "SESSION"}, {title: "USED", right: true}, {}}, rows)
 }
 
 func orUnnamed(model string) string {

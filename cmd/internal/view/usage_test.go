@@ -26,6 +26,10 @@ func sampleUsage() api.UsageDocument {
 		}},
 	}, status.UsageQuery{By: status.BySession, Days: time.UTC})
 	d.Prices = "2026-03-01"
+	d.Budgets = []api.BudgetUse{
+		{Name: "night", Share: 0.6, Text: "2,777,000 of 4,500,000 tokens"},
+		{Name: "run", Session: `session.worker["web"]`, Share: 1.04, Text: "41,500 of 40,000 tokens"},
+	}
 	return d
 }
 

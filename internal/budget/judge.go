@@ -1,0 +1,151 @@
+package budget
+
+import (
+	"time"
+
+	"github.com/agentform/agentform/internal/usage"
+	"github.com/agentform/agentform/session"
+)
+
+// Subject is a session with what it used.
+type Subject struct {
+	ID      string
+	Address session.Address
+	Agent   string
+	Run     string // the last one
+	// Recorded is false of a session that was removed.
+	Recorded bool
+	// From is when its budgets last started over; zero: never.
+	From time.Time
+	Used usage.Session
+	Open time.Duration // work of the current run that is not recorded yet
+	// Known says that Used is all that is recorded.
+	Known bool
+	Held  *session.OverBudget // as recorded
+}
+
+// Standing is what was used of a budget, by one session or by several together.
+type Standing struct {
+	Budget     Budget
+	Session    session.Address // of a budget for each session; empty: all together
+	Begin, End time.Time       // of the period; zero: it has none
+	Used       usage.Sum
+	Known      bool // false: more may have been used
+	// Top is the session on record that used the most; empty: none is on record.
+	Top session.Address
+	// Sessions are those on record that it counts.
+	Sessions []session.Address
+}
+
+// Exceeded reports whether the budget is used up.
+func (s Standing) Exceeded() bool { return s.Budget.Share(s.Used) >= 1 }
+
+// Warns reports whether the budget is nearly used up.
+func (s Standing) Warns() bool { return !s.Exceeded() && s.Budget.Share(s.Used) >= s.Budget.WarnAt }
+
+// Standings returns what is used of each budget, in the order of budgets and addresses. A
+// budget that counts for nobody has no standing.
+func Standings(budgets []Budget, sessions []Subject, now time.Time) []Standing {
+	var all []Standing
+	for _, b := range budgets {
+		begin, end := b.Period(now)
+		together := Standing{Budget: b, Begin: begin, End: end, Known: true}
+		var most usage.Sum
+		found := false
+		for _, x := range sessions {
+			if !b.Means(x.Address, x.Agent) || !x.Recorded && (b.Each || b.Per == PerRun) {
+				continue
+			}
+			run := ""
+			if b.Per == PerRun {
+				run = x.Run
+			}
+			used := x.Used.Since(begin, x.From, run)
+			if x.Recorded {
+				used.Worked += x.Open
+			}
+			if b.Each {
+				all = append(all, Standing{b, x.Address, begin, end, used, x.Known, x.Address, []session.Address{x.Address}})
+				continue
+			}
+			found = true
+			together.Used = together.Used.Plus(used)
+			together.Known = together.Known && x.Known
+			if x.Recorded {
+				if together.Top == "" || b.Share(used) > b.Share(most) {
+					together.Top, most = x.Address, used
+				}
+				together.Sessions = append(together.Sessions, x.Address)
+			}
+		}
+		if found {
+			all = append(all, together)
+		}
+	}
+	return all
+}
+
+// Holds returns the sessions that are to be held, and by what. A hold on record stays as it
+// is while its reason lasts, and while it is not known what was used.
+func Holds(standings []Standing, sessions []Subject, now time.Time) map[session.Address]session.OverBudget {
+	held := map[session.Address]*session.OverBudget{}
+	for _, x := range sessions {
+		if x.Recorded && x.Held != nil {
+			held[x.Address] = x.Held
+		}
+	}
+	all := map[session.Address]session.OverBudget{}
+	for _, s := range standings {
+		if s.Budget.OnExceeded == Notify {
+			continue
+		}
+		o := session.OverBudget{Budget: s.Budget.Name, Desired: session.Paused, Since: now.UTC(), Until: s.End.UTC(), Detail: s.Budget.Text(s.Used)}
+		if s.Budget.OnExceeded == Stop {
+			o.Desired = session.Stopped
+		}
+		if s.End.IsZero() {
+			o.Until = time.Time{}
+		}
+		for _, a := range s.Sessions {
+			was := held[a]
+			same := was != nil && was.Budget == o.Budget
+			switch {
+			case !s.Exceeded() && (s.Known || !same):
+				continue
+			case same && (!s.Exceeded() || was.Desired == o.Desired && was.Until.Equal(o.Until)):
+				stricter(all, a, *was)
+			default:
+				stricter(all, a, o)
+			}
+		}
+	}
+	return all
+}
+
+// stricter keeps of two holds the one that stops, else the one that lasts longer.
+func stricter(all map[session.Address]session.OverBudget, a session.Address, o session.OverBudget) {
+	was, is := all[a]
+	stops := func(x session.OverBudget) bool { return x.Desired == session.Stopped }
+	later := func(x, y time.Time) bool { return !y.IsZero() && (x.IsZero() || x.After(y)) }
+	if !is || stops(o) && !stops(was) || stops(o) == stops(was) && later(o.Until, was.Until) {
+		all[a] = o
+	}
+}
+
+// Subjects returns the sessions on record, and those that were removed, with what they used, by id.
+// All that they used is known.
+func Subjects(records []session.Record, used map[string]usage.Session) []Subject {
+	all := make([]Subject, 0, len(used)+len(records))
+	recorded := make(map[string]bool, len(records))
+	for _, r := range records {
+		recorded[r.ID] = true
+		all = append(all, Subject{ID: r.ID, Address: r.Address, Agent: r.Spec.Agent.Name, Run: r.Run.ID, Recorded: true,
+			From: r.BudgetsFrom, Used: used[r.ID], Known: true, Held: r.OverBudget})
+	}
+	for id, x := range used {
+		if !recorded[id] {
+			all = append(all, Subject{ID: id, Address: x.Address, Used: x, Known: true})
+		}
+	}
+	return all
+}

@@ -1,0 +1,48 @@
+package plan
+
+import "github.com/agentform/agentform/session"
+
+// allowed returns what is left of a wish for a session that may be over its budget.
+func allowed(wish session.Desired, o *session.OverBudget) session.Desired {
+	if o == nil || wish == session.Stopped {
+		return wish
+	}
+	return o.Desired
+}
+
+// overBudget returns what holds a session; nil: nothing does, or it is ignored.
+func (j *join) overBudget(r *session.Record) *session.OverBudget {
+	if j.in.Options.IgnoreBudget {
+		return nil
+	}
+	return r.OverBudget
+}
+
+// keepBudget holds what would make the agent of a session over its budget work, and shows
+// one that rests as held. If budgets are ignored, it says that the session's start over.
+func (j *join) keepBudget(c Change) Change {
+	over := c.Before.OverBudget
+	if over == nil {
+		return c
+	}
+	if j.in.Options.IgnoreBudget {
+		c.IgnoresBudget = over
+		if c.Action == None {
+			c = act(c, Update, ReasonOverBudget, "")
+		}
+		c.Detail = over.String() + "; its budgets start over"
+		return c
+	}
+	works := starts(c) || c.Action == Resume || c.Action == Hold && starts(Change{Action: c.Holds})
+	rests := c.Action == None && c.Reason != ReasonFinished && c.State != session.StateRunning
+	if !works && !rests {
+		return c
+	}
+	c = held(c, ReasonOverBudget, over.String())
+	if rests {
+		c.Holds = ""
+	}
+	c.Remedy = session.Remedy{Code: session.RemedyIgnoreBudget, Address: c.Address}
+	c.Until, c.Lifts = over.Until, nil
+	return c
+}
