@@ -38,6 +38,11 @@ func TestBuiltins(t *testing.T) {
 			StatusBarLines: 3, Observable: "at_start", UnobservedFor: session.Duration(24 * time.Hour),
 			Env: map[string]string{"COLORTERM": "truecolor"},
 		},
+		"opencode": {
+			Name: "opencode", Base: "opencode", Command: []string{"opencode"}, PromptVia: "paste",
+			Ready: `ctrl\+p commands`, ReadyTimeout: session.Duration(time.Minute),
+			StatusBarLines: 3, Observable: "at_first_prompt", UnobservedFor: session.Duration(24 * time.Hour),
+		},
 	}
 	if diff := cmp.Diff(want, Builtins()); diff != "" {
 		t.Error(diff)
