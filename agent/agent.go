@@ -43,8 +43,9 @@ type kind struct {
 	// paths are parts of the paths of its program that do not end in its name.
 	paths []string
 	// commands are the characters that, at the beginning of a prompt, would make it
-	// a command of the agent's own, and that a blank before them makes text.
-	commands string
+	// a command of the agent's own, and that shield before them makes text. An empty
+	// shield is a blank.
+	commands, shield string
 	// resumedVia is how a prompt that comes with an earlier conversation is delivered,
 	// whatever the spec says; empty: as the spec says. An agent may lose what is typed while
 	// it loads one, or not submit its argument then.
@@ -77,12 +78,13 @@ type kind struct {
 const (
 	Claude   = "claude" // Claude Code
 	Codex    = "codex"
+	Copilot  = "copilot" // GitHub Copilot CLI
 	Gemini   = "gemini"
 	Opencode = "opencode"
 )
 
 // kinds makes the built-in agents, by name.
-var kinds = map[string]func() kind{Claude: claude, Codex: codex, Gemini: gemini, Opencode: opencode}
+var kinds = map[string]func() kind{Claude: claude, Codex: codex, Copilot: copilot, Gemini: gemini, Opencode: opencode}
 
 // Names returns the names of the built-in agents, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
@@ -227,11 +229,11 @@ func (p *program) Composer(screen string) (text string, shown bool) {
 	return "", false
 }
 
-// Typed returns a text as it has to be typed: a blank goes before what would make
-// it a command of the agent.
+// Typed returns a text as it has to be typed: a blank, or what the agent needs instead,
+// goes before what would make it a command of the agent.
 func (p *program) Typed(text string) string {
 	if text != "" && strings.IndexByte(p.commands, text[0]) >= 0 {
-		return " " + text
+		return cmp.Or(p.shield, " ") + text
 	}
 	return text
 }

@@ -32,6 +32,11 @@ func TestBuiltins(t *testing.T) {
 			Ready: `^\s*\S+ \S+ · [/~]`, ReadyTimeout: session.Duration(30 * time.Second),
 			StatusBarLines: 3, Observable: "at_first_prompt", UnobservedFor: session.Duration(24 * time.Hour),
 		},
+		"copilot": {
+			Name: "copilot", Base: "copilot", Command: []string{"copilot"}, PromptVia: "argument",
+			Ready: `^❯( |$)`, ReadyTimeout: session.Duration(30 * time.Second),
+			StatusBarLines: 1, Observable: "at_start", UnobservedFor: session.Duration(24 * time.Hour),
+		},
 		"gemini": {
 			Name: "gemini", Base: "gemini", Command: []string{"gemini"}, PromptVia: "paste",
 			Ready: `^[>*]\s+Type your message`, ReadyTimeout: session.Duration(30 * time.Second),
