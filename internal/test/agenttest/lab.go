@@ -32,7 +32,7 @@ var packages = map[string]string{
 // Lab is what one agent has around it. It is gone when its test ends, with every
 // process that was started in it.
 type Lab struct {
-	Agent   string // claude, codex, gemini, opencode
+	Agent   string // claude, codex, copilot, gemini, opencode
 	Version string // as it was installed
 	Spec    session.AgentSpec
 	Model   *modelserver.Server
