@@ -101,7 +101,7 @@ test-agent: ## only the life of a session: the decisions, the runtimes and the c
 
 .PHONY: test-real-agents
 test-real-agents: tools ## the real Claude Code, Codex, Gemini CLI and opencode, against a model that follows a script
-	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 20m ./internal/test/agenttest/...
+	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 40m ./internal/test/agenttest/...
 
 .PHONY: test-kubernetes
 test-kubernetes: cluster engine ## what needs a Kubernetes cluster, with a real one of two nodes; builds Kubernetes the first time

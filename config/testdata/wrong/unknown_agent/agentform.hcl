@@ -25,6 +25,6 @@ session "c" {
 }
 
 session "d" {
-  agent  = "aider"
+  agent  = "copilot"
   branch = "d"
 }
