@@ -307,6 +307,7 @@ test("the keyboard is enough, in the dark and in the light", async () => {
   await accessible(page, "help");
   await page.keyboard.press("Escape");
   await page.keyboard.press("Control+k");
+  await page.waitForSelector('input[aria-label="session or view"]:focus'); // else the page takes the keys
   await page.keyboard.type("shel");
   await accessible(page, "jump");
   await page.keyboard.press("Enter");
