@@ -5,6 +5,8 @@ BIN          := $(CURDIR)/bin
 VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINT_VERSION := v2.15.0
 LINT         := $(BIN)/golangci-lint-$(LINT_VERSION)
+# Without the trace pages of gRPC, which keep the linker from removing unused methods.
+TAGS         := grpcnotrace
 FUZZTIME     ?= 5s
 TORTURE      ?= 1000
 MOST         ?= 1000
@@ -44,12 +46,12 @@ picture: tools build ## writes docs/demo.svg: plan, drift and repair, as the pro
 .PHONY: build
 build: ## bin/agentform and bin/agentform-shim
 	@mkdir -p $(BIN)
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(BIN)/ ./cmd/agentform
+	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags "-X main.version=$(VERSION)" -o $(BIN)/ ./cmd/agentform
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./cmd/agentform-shim
 
 .PHONY: install
 install: ## both programs into GOBIN
-	$(GO) install -trimpath ./cmd/...
+	$(GO) install -trimpath -tags $(TAGS) ./cmd/...
 
 .PHONY: release
 release: ## archives for each platform into dist/release, the same bytes for one commit

@@ -32,7 +32,7 @@ for platform in $platforms; do
 	name=agentform_${version}_$(echo "$platform" | tr / _)
 	folder=$work/$name
 	mkdir -p "$folder/man"
-	GOOS=${platform%/*} GOARCH=${platform#*/} "$go" build -trimpath -buildvcs=true \
+	GOOS=${platform%/*} GOARCH=${platform#*/} "$go" build -trimpath -buildvcs=true -tags grpcnotrace \
 		-ldflags "-s -w -X main.version=$version" -o "$folder/" ./cmd/agentform ./cmd/agentform-shim
 	"$go" run ./cmd/internal/sbom "$folder/agentform" "$folder/agentform-shim" >"$folder/sbom.cdx.json"
 	cp README.md CHANGELOG.md LICENSE "$folder/"

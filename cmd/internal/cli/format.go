@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/template"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 )
@@ -45,7 +46,7 @@ func outputFlag(a *app, c *cobra.Command, own ...string) *string {
 		text, isTemplate := strings.CutPrefix(s, "template=")
 		switch {
 		case isTemplate:
-			t, err := view.ParseTemplate(text)
+			t, err := template.Parse("output", text)
 			if err != nil {
 				return err
 			}

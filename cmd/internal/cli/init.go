@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
@@ -95,41 +94,45 @@ type firstManifest struct {
 	Base  string // branch that new branches start from; empty: HEAD
 }
 
-// BaseHCL returns Base as an expression: git allows quotes and ${ in the name of a branch.
-func (f firstManifest) BaseHCL() string { return config.Quote(f.Base) }
-
-var manifestTemplate = template.Must(template.New(manifestFile).Parse(`# The coding-agent sessions of this repository.
+// text returns the manifest.
+func (f firstManifest) text() string {
+	var hub, agent, workspace string
+	if f.Hub {
+		hub = `
+agentform {
+  hub = "auto" # apply starts the hub, which restarts agents that exit
+}
+`
+	}
+	if f.Trust {
+		agent = fmt.Sprintf(`
+agent "%s" {
+  trust = true # starts without asking whether to trust the folder
+}
+`, f.Agent)
+	}
+	if f.Base != "" { // git allows quotes and ${ in the name of a branch
+		workspace = fmt.Sprintf(`
+  workspace {
+    base = %s # where the branch starts
+  }
+`, config.Quote(f.Base))
+	}
+	return fmt.Sprintf(`# The coding-agent sessions of this repository.
 #
 #   agentform plan      show what apply would do, and why
 #   agentform apply     do it
 #   agentform status    show the status of all sessions
 #   agentform attach NAME
-{{- if .Hub}}
-
-agentform {
-  hub = "auto" # apply starts the hub, which restarts agents that exit
-}
-{{- end}}
-{{- if .Trust}}
-
-agent "{{.Agent}}" {
-  trust = true # starts without asking whether to trust the folder
-}
-{{- end}}
-
+%s%s
 session "first" {
-  agent  = "{{.Agent}}"
+  agent  = "%s"
   branch = "agents/first" # its own branch, in its own worktree
 
   prompt = "Read the README, then say in a few sentences what this repository is for."
-{{- if .Base}}
-
-  workspace {
-    base = {{.BaseHCL}} # where the branch starts
-  }
-{{- end}}
+%s}
+`, hub, agent, f.Agent, workspace)
 }
-`))
 
 func runInit(ctx context.Context, a *app, o initOptions) error {
 	if err := checkNoManifest(a.env.Dir, "agentform validate checks it"); err != nil {
@@ -151,11 +154,7 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 		return err
 	}
 	first.Base = git.Look(root).Branch
-	var text bytes.Buffer
-	if err := manifestTemplate.Execute(&text, first); err != nil {
-		return err
-	}
-	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), text.Bytes(), 0o644); err != nil {
+	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), []byte(first.text()), 0o644); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	ignored, err := ignore(a.env.Dir, ".agentform/")

@@ -60,6 +60,27 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// TestUnusedMethodsAreRemoved: nothing in a release calls methods by names that are only
+// known when it runs. The linker would keep all exported methods of all types then.
+func TestUnusedMethodsAreRemoved(t *testing.T) {
+	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-dumpdep", "-o", os.DevNull, "../../../cmd/agentform")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %.2000s", err, out)
+	}
+	n := 0
+	for line := range strings.Lines(string(out)) {
+		n++
+		if from, to, ok := strings.Cut(line, " -> "); ok && strings.Contains(to, "<ReflectMethod>") {
+			t.Errorf("%s calls %s", from, to)
+		}
+	}
+	if n < 10_000 {
+		t.Errorf("the linker printed only %d lines: %.2000s", n, out)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	if err := run(nil, nil); err == nil || !strings.Contains(err.Error(), "usage") {
 		t.Errorf("of no program: %v", err)

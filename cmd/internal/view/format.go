@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/template"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/agentform/agentform/cmd/internal/template"
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
@@ -80,15 +80,6 @@ func yamlText(s string) *yaml.Node {
 		n.Style = yaml.LiteralStyle
 	}
 	return n
-}
-
-// ParseTemplate returns a Go template for Template. Besides Go's own functions it has json.
-func ParseTemplate(text string) (*template.Template, error) {
-	asJSON := func(v any) (string, error) {
-		b, err := json.Marshal(v)
-		return string(b), err
-	}
-	return template.New("output").Option("missingkey=error").Funcs(template.FuncMap{"json": asJSON}).Parse(text)
 }
 
 // Template writes a JSON document with a template, and ends the last line.

@@ -23,7 +23,7 @@ type project struct {
 func built(t testing.TB) string {
 	t.Helper()
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-trimpath", "-o", bin, "../../../cmd/...", "../../../cmd/internal/profiled")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-o", bin, "../../../cmd/...", "../../../cmd/internal/profiled")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
