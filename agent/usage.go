@@ -1,13 +1,10 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/tidwall/gjson"
 
 	"github.com/agentform/agentform/session"
 )
@@ -55,60 +52,70 @@ func claudeUsageFiles(path, _ string, _ time.Time) []string {
 	return []string{filepath.Join(folder, "*.jsonl"), filepath.Join(folder, "*", "*.jsonl"), filepath.Join(folder, "*", "*", "*.jsonl")}
 }
 
-var claudeUsageMark = []byte(`"usage":`)
-
-// readClaudeUsage walks through the line without decoding it: most of it is what the
-// agent wrote, which may be megabytes.
 func readClaudeUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {
-	if !bytes.Contains(line, claudeUsageMark) {
-		return nil
-	}
-	var kind, id, request, uuid, model, at, usage gjson.Result
-	side := false
-	gjson.ParseBytes(line).ForEach(func(key, value gjson.Result) bool {
-		switch key.Str {
-		case "type":
-			kind = value
-		case "requestId":
-			request = value
-		case "uuid":
-			uuid = value
-		case "timestamp":
-			at = value
-		case "isSidechain":
-			side = value.Bool()
-		case "message":
-			value.ForEach(func(key, value gjson.Result) bool {
-				switch key.Str {
-				case "id":
-					id = value
-				case "model":
-					model = value
-				case "usage":
-					usage = value
+	var u session.Usage
+	var id, request, uuid string
+	var long int64
+	side, answer, has := false, false, false
+	usage := func(key []byte, s *scanner) {
+		switch string(key) {
+		case "input_tokens":
+			u.Tokens.Input = s.count()
+		case "cache_read_input_tokens":
+			u.Tokens.CacheRead = s.count()
+		case "cache_creation_input_tokens":
+			u.Tokens.CacheWrite = s.count()
+		case "output_tokens":
+			u.Tokens.Output = s.count()
+		case "cache_creation":
+			s.object(func(key []byte) {
+				if string(key) == "ephemeral_1h_input_tokens" {
+					long = s.count()
 				}
-				return true
 			})
 		}
-		return true
+	}
+	s := &scanner{text: line}
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "type":
+			if answer = string(s.value()) == `"assistant"`; !answer {
+				s.stop()
+			}
+		case "requestId":
+			request = s.str()
+		case "uuid":
+			uuid = s.str()
+		case "timestamp":
+			u.At = s.time()
+		case "isSidechain":
+			side = string(s.value()) == "true"
+		case "message":
+			s.object(func(key []byte) {
+				switch string(key) {
+				case "id":
+					id = s.str()
+				case "model":
+					u.Model = s.str()
+				case "usage":
+					has = s.next() == '{'
+					s.object(func(key []byte) { usage(key, s) })
+				}
+			})
+		}
 	})
-	if kind.Str != "assistant" || !usage.IsObject() {
+	if !answer || !has || !s.whole() {
 		return nil
 	}
-	t := session.Tokens{
-		Input: count(usage, "input_tokens"), CacheRead: count(usage, "cache_read_input_tokens"),
-		CacheWrite: count(usage, "cache_creation_input_tokens"), Output: count(usage, "output_tokens"),
+	if long <= u.Tokens.CacheWrite {
+		u.Tokens.CacheWrite, u.Tokens.CacheWrite1h = u.Tokens.CacheWrite-long, long
 	}
-	if long := count(usage, "cache_creation.ephemeral_1h_input_tokens"); long <= t.CacheWrite {
-		t.CacheWrite, t.CacheWrite1h = t.CacheWrite-long, long
-	}
-	u := session.Usage{At: gjsonTime(at), Model: model.Str, Key: id.Str + "/" + request.Str, Tokens: t}
-	if id.Str == "" && request.Str == "" {
-		u.Key = uuid.Str
+	if u.Key = id + "/" + request; id == "" && request == "" {
+		u.Key = uuid
 	}
 	return next(c, u, func() bool {
 		// A side chain repeats messages of its parent as answers to requests of its own.
-		return counted(u.Key) || side && id.Str != "" && counted(id.Str)
+		return counted(u.Key) || side && id != "" && counted(id)
 	})
 }
 
@@ -133,22 +140,6 @@ func next(c *session.UsageContext, u session.Usage, counted func() bool) []sessi
 		}
 	}
 	return []session.Usage{u}
-}
-
-// count returns a number of tokens: never less than none, and no more than anything
-// could take, so that a foreign file cannot make sums overflow.
-func count(r gjson.Result, path string) int64 { return bounded(r.Get(path).Int()) }
-
-const mostTokens = 1 << 40
-
-func bounded(n int64) int64 { return min(max(n, 0), mostTokens) }
-
-func gjsonTime(r gjson.Result) time.Time {
-	at, err := time.Parse(time.RFC3339Nano, r.Str)
-	if err != nil {
-		return time.Time{}
-	}
-	return at
 }
 
 // codexUsage is Codex's. 0.169 writes a record for each answer, and totals after it;
@@ -181,72 +172,90 @@ func codexUsageOwner(head []byte) string {
 	return l.Payload.Session
 }
 
-type rolloutCounts struct {
-	In        int64 `json:"input_tokens"` // with what is cached
-	Read      int64 `json:"cached_input_tokens"`
-	Write     int64 `json:"cache_write_input_tokens"`
-	Out       int64 `json:"output_tokens"` // with the reasoning
-	Reasoning int64 `json:"reasoning_output_tokens"`
+// rolloutCounts returns the tokens of counts in a rollout.
+func rolloutCounts(s *scanner) session.Tokens {
+	var t session.Tokens
+	in := int64(0) // with what is cached
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "input_tokens":
+			in = s.count()
+		case "cached_input_tokens":
+			t.CacheRead = s.count()
+		case "cache_write_input_tokens":
+			t.CacheWrite = s.count()
+		case "output_tokens": // with the reasoning
+			t.Output = s.count()
+		case "reasoning_output_tokens":
+			t.Reasoning = s.count()
+		}
+	})
+	t.Input = max(in-t.CacheRead-t.CacheWrite, 0)
+	t.Reasoning = min(t.Reasoning, t.Output)
+	return t
 }
-
-func (r rolloutCounts) tokens() session.Tokens {
-	in, read, write := bounded(r.In), bounded(r.Read), bounded(r.Write)
-	out := bounded(r.Out)
-	return session.Tokens{Input: max(in-read-write, 0), CacheRead: read, CacheWrite: write, Output: out, Reasoning: min(bounded(r.Reasoning), out)}
-}
-
-var codexUsageMarks = [][]byte{[]byte(`"token_usage_record"`), []byte(`"token_count"`), []byte(`"turn_context"`)}
 
 func readCodexUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {
-	if !containsAny(line, codexUsageMarks) {
-		return nil
-	}
-	var l struct {
-		At      time.Time `json:"timestamp"`
-		Type    string    `json:"type"`
-		Payload struct {
-			Type     string        `json:"type"`
-			Model    string        `json:"model"`
-			Response string        `json:"response_id"`
-			Usage    rolloutCounts `json:"usage"`
-			Thread   rolloutCounts `json:"thread_token_usage"`
-			Info     *struct {
-				Total rolloutCounts `json:"total_token_usage"`
-				Last  rolloutCounts `json:"last_token_usage"`
-			} `json:"info"`
-		} `json:"payload"`
-	}
-	if json.Unmarshal(line, &l) != nil {
-		return nil
-	}
-	p := l.Payload
+	var at time.Time
+	var kind, of, model, response string // of: the type of the payload
+	var used, thread, total, last session.Tokens
+	info := false
+	s := &scanner{text: line}
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "timestamp":
+			at = s.time()
+		case "type":
+			if kind = s.str(); kind != "turn_context" && kind != "token_usage_record" && kind != "event_msg" {
+				s.stop()
+			}
+		case "payload":
+			s.object(func(key []byte) {
+				switch string(key) {
+				case "type":
+					if of = s.str(); kind == "event_msg" && of != "token_count" {
+						s.stop()
+					}
+				case "model":
+					model = s.str()
+				case "response_id":
+					response = s.str()
+				case "usage":
+					used = rolloutCounts(s)
+				case "thread_token_usage":
+					thread = rolloutCounts(s)
+				case "info":
+					info = s.next() == '{'
+					s.object(func(key []byte) {
+						switch string(key) {
+						case "total_token_usage":
+							total = rolloutCounts(s)
+						case "last_token_usage":
+							last = rolloutCounts(s)
+						}
+					})
+				}
+			})
+		}
+	})
 	switch {
-	case l.Type == "turn_context" && p.Model != "":
-		c.Model = p.Model
-	case l.Type == "token_usage_record":
-		c.Total = p.Thread.tokens()
-		return next(c, session.Usage{At: l.At, Model: c.Model, Key: p.Response, Tokens: p.Usage.tokens()}, func() bool { return counted(p.Response) })
-	case p.Type == "token_count" && p.Info != nil:
-		total := p.Info.Total.tokens()
+	case !s.whole():
+	case kind == "turn_context" && model != "":
+		c.Model = model
+	case kind == "token_usage_record":
+		c.Total = thread
+		return next(c, session.Usage{At: at, Model: c.Model, Key: response, Tokens: used}, func() bool { return counted(response) })
+	case of == "token_count" && info:
 		took := total.Minus(c.Total)
 		if took.Total() < 0 { // it counts from the beginning again
-			took = p.Info.Last.tokens()
+			took = last
 		}
 		c.Total = total
 		if took != (session.Tokens{}) {
-			return []session.Usage{{At: l.At, Model: c.Model, Tokens: took, Prompt: took.Prompt()}}
+			return []session.Usage{{At: at, Model: c.Model, Tokens: took, Prompt: took.Prompt()}}
 		}
 	}
 	return nil
-}
-
-func containsAny(text []byte, marks [][]byte) bool {
-	for _, m := range marks {
-		if bytes.Contains(text, m) {
-			return true
-		}
-	}
-	return false
 }
 
 // geminiUsage is Gemini CLI's. An answer is written again when its tools have run, and all
@@ -264,43 +273,73 @@ func geminiUsageFiles(path, conversation string, _ time.Time) []string {
 	return []string{filepath.Join(chats, "session-*-"+globLiteral(id)+".jsonl"), filepath.Join(chats, globLiteral(conversation), "*.jsonl")}
 }
 
-type chatUsage struct {
-	ID     string    `json:"id"`
-	At     time.Time `json:"timestamp"`
-	Type   string    `json:"type"`
-	Model  string    `json:"model"`
-	Tokens *struct {
-		In       int64 `json:"input"` // with what is cached
-		Out      int64 `json:"output"`
-		Cached   int64 `json:"cached"`
-		Thoughts int64 `json:"thoughts"`
-		Tool     int64 `json:"tool"` // the prompt of a tool that the model's provider runs
-	} `json:"tokens"`
-	Set struct {
-		Messages []chatUsage `json:"messages"`
-	} `json:"$set"`
+func readGeminiUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {
+	s := &scanner{text: line}
+	var all []session.Usage
+	if u, answer := chatUsage(s, func() {
+		s.object(func(key []byte) {
+			if string(key) != "messages" {
+				return
+			}
+			s.array(func() {
+				if u, answer := chatUsage(s, nil); answer {
+					all = append(all, u)
+				}
+			})
+		})
+	}); answer {
+		all = append(all, u)
+	}
+	if len(all) == 0 || !s.whole() {
+		return nil
+	}
+	var some []session.Usage
+	for _, u := range all {
+		some = append(some, next(c, u, func() bool { return counted(u.Key) })...)
+	}
+	return some
 }
 
-var geminiUsageMark = []byte(`"tokens"`)
-
-func readGeminiUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {
-	if !bytes.Contains(line, geminiUsageMark) {
-		return nil
-	}
-	var l chatUsage
-	if json.Unmarshal(line, &l) != nil {
-		return nil
-	}
-	var all []session.Usage
-	for _, m := range append(l.Set.Messages, l) {
-		if m.Type != "gemini" || m.Tokens == nil {
-			continue
+// chatUsage returns what a message of a chat says that its answer took. A line may be a
+// change of the whole instead, which set takes: then it is not in a message.
+func chatUsage(s *scanner, set func()) (u session.Usage, answer bool) {
+	has := false
+	var in, tool int64
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "id":
+			u.Key = s.str()
+		case "timestamp":
+			u.At = s.time()
+		case "model":
+			u.Model = s.str()
+		case "type":
+			if answer = string(s.value()) == `"gemini"`; !answer && set != nil {
+				s.stop()
+			}
+		case "tokens":
+			has = s.next() == '{'
+			s.object(func(key []byte) {
+				switch string(key) {
+				case "input": // with what is cached
+					in = s.count()
+				case "output":
+					u.Tokens.Output = s.count()
+				case "cached":
+					u.Tokens.CacheRead = s.count()
+				case "thoughts":
+					u.Tokens.Reasoning = s.count()
+				case "tool": // the prompt of a tool that the model's provider runs
+					tool = s.count()
+				}
+			})
+		case "$set":
+			if set != nil {
+				set()
+			}
 		}
-		n := m.Tokens
-		in, read := bounded(n.In), bounded(n.Cached)
-		thoughts := bounded(n.Thoughts)
-		t := session.Tokens{Input: max(in-read, 0) + bounded(n.Tool), CacheRead: read, Output: bounded(n.Out) + thoughts, Reasoning: thoughts}
-		all = append(all, next(c, session.Usage{At: m.At, Model: m.Model, Key: m.ID, Tokens: t}, func() bool { return counted(m.ID) })...)
-	}
-	return all
+	})
+	u.Tokens.Input = max(in-u.Tokens.CacheRead, 0) + tool
+	u.Tokens.Output += u.Tokens.Reasoning
+	return u, answer && has
 }

@@ -9,11 +9,45 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/agentform/agentform/agent"
 )
 
-// transcript writes a transcript of so many MiB as Claude Code does: a prompt, an answer
-// in two lines, and what a tool has said.
-func transcript(b *testing.B, path string, mib int) {
+// answered is what each agent writes of one answer of its model: what the tool said that
+// it asked for, and what the answer took.
+var answered = map[string]func(n int, said string) string{
+	agent.Claude: func(n int, said string) string {
+		id := fmt.Sprintf("msg_%d", n)
+		one := func(output int64, text string) string {
+			return strings.Replace(claudeLine(id, "req_"+id, "claude-opus-4-8", output), `"text":"`, `"text":"`+text, 1)
+		}
+		return one(1, said[:1000]) + one(90, said[:2000]) +
+			`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"` + said + `"}]},"uuid":"` + id + `","timestamp":"2026-03-14T12:00:01Z"}` + "\n"
+	},
+	agent.Codex: func(n int, said string) string {
+		counts := fmt.Sprintf(`{"input_tokens":%d,"cached_input_tokens":7,"output_tokens":90,"reasoning_output_tokens":9}`, n)
+		line := func(kind, payload string) string {
+			return `{"timestamp":"2026-03-14T12:00:01.000Z","ordinal":1,"type":"` + kind + `","payload":{` + payload + "}}\n"
+		}
+		return line("turn_context", `"cwd":"/work","model":"gpt-5","approval_policy":"never"`) +
+			line("response_item", `"type":"message","role":"assistant","content":[{"type":"output_text","text":"`+said[:2000]+`"}]`) +
+			line("event_msg", `"type":"item_completed","item":{"type":"AgentMessage","content":[{"type":"Text","text":"`+said[:2000]+`"}]}`) +
+			line("response_item", `"type":"function_call_output","call_id":"call_1","output":"`+said+`"`) +
+			line("token_usage_record", fmt.Sprintf(`"thread_id":"t","response_id":"resp_%d","usage":%s,"thread_token_usage":%s`, n, counts, counts)) +
+			line("event_msg", `"type":"token_count","info":{"total_token_usage":`+counts+`,"last_token_usage":`+counts+`}`)
+	},
+	agent.Gemini: func(n int, said string) string { // all is in one line, which is written again with the tool's result
+		line := func(calls string) string {
+			return fmt.Sprintf(`{"id":"m%d","timestamp":"2026-03-14T12:00:01.000Z","type":"gemini","content":"%s","thoughts":[]%s,"tokens":{"input":%d,"output":50,"cached":1,"thoughts":2,"tool":0,"total":61},"model":"gemini-3.8-flash"}`+"\n",
+				n, said[:2000], calls, n)
+		}
+		return line("") + line(`,"toolCalls":[{"name":"bash","args":{"command":"go test"},"status":"success","result":[{"functionResponse":{"response":{"output":"`+said+`"}}}]}]`) +
+			`{"$set":{"lastUpdated":"2026-03-14T12:00:01.000Z"}}` + "\n"
+	},
+}
+
+// transcript writes a transcript of so many MiB as an agent does.
+func transcript(b *testing.B, name, path string, mib int) {
 	b.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		b.Fatal(err)
@@ -24,11 +58,8 @@ func transcript(b *testing.B, path string, mib int) {
 	}
 	defer f.Close()
 	said := strings.Repeat(`It says \"hello\" and goes on to the next line.\n`, 100)
-	for n, size := 0, 0; size < mib<<20; n++ {
-		id := fmt.Sprintf("msg_%d", n)
-		text := strings.Replace(claudeLine(id, "req_"+id, "claude-opus-4-8", 1), `"text":"`, `"text":"`+said[:1000], 1)
-		text += strings.Replace(claudeLine(id, "req_"+id, "claude-opus-4-8", 90), `"text":"`, `"text":"`+said[:2000], 1)
-		text += `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","content":"` + said + `"}]},"uuid":"` + id + `","timestamp":"2026-03-14T12:00:01Z"}` + "\n"
+	for n, size := 1, 0; size < mib<<20; n++ {
+		text := answered[name](n, said)
 		size += len(text)
 		if _, err := f.WriteString(text); err != nil {
 			b.Fatal(err)
@@ -38,21 +69,28 @@ func transcript(b *testing.B, path string, mib int) {
 
 // BenchmarkFirstLook reads a transcript for the first time. A GiB is to take a second.
 func BenchmarkFirstLook(b *testing.B) {
-	const mib = 256
-	path := filepath.Join(b.TempDir(), "11111111.jsonl")
-	transcript(b, path, mib)
-	b.SetBytes(mib << 20)
-	before := processor(b)
-	for b.Loop() {
-		s := New(b.TempDir(), dollarEach)
-		if err := s.Update(claude, Subject{ID: "api"}, path, "11111111", noon); err != nil {
-			b.Fatal(err)
-		}
-		if x, err := s.Get("api"); err != nil || x.Total().Answers < 1000 {
-			b.Fatal(x.Total(), err)
-		}
+	for _, name := range []string{agent.Claude, agent.Codex, agent.Gemini} {
+		b.Run(name, func(b *testing.B) {
+			const mib = 256
+			path := filepath.Join(b.TempDir(), "11111111.jsonl")
+			transcript(b, name, path, mib)
+			a := agent.For(agent.Builtins()[name])
+			b.SetBytes(mib << 20)
+			var took time.Duration
+			for b.Loop() {
+				s := New(b.TempDir(), dollarEach)
+				before := processor(b)
+				if err := s.Update(a, Subject{ID: "api"}, path, "11111111", noon); err != nil {
+					b.Fatal(err)
+				}
+				took += processor(b) - before
+				if x, err := s.Get("api"); err != nil || x.Total().Answers < 1000 {
+					b.Fatal(x.Total(), err)
+				}
+			}
+			b.ReportMetric(took.Seconds()/float64(b.N)*1024/mib, "cpu-s/GiB")
+		})
 	}
-	b.ReportMetric((processor(b)-before).Seconds()/float64(b.N)*1024/mib, "cpu-s/GiB")
 }
 
 // processor returns how much of the processor this process has used. On a busy machine it
@@ -76,7 +114,7 @@ func BenchmarkNextLook(b *testing.B) {
 			var paths []string
 			for n := range 200 {
 				paths = append(paths, filepath.Join(dir, "home", fmt.Sprintf("%d.jsonl", n)))
-				transcript(b, paths[n], 1)
+				transcript(b, agent.Claude, paths[n], 1)
 			}
 			round := 0
 			look := func() {
@@ -109,7 +147,7 @@ func BenchmarkNextLook(b *testing.B) {
 func BenchmarkRecords(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, "11111111.jsonl")
-	transcript(b, path, 50)
+	transcript(b, agent.Claude, path, 50)
 	data := filepath.Join(dir, "data")
 	if err := New(data, dollarEach).Update(claude, Subject{ID: "api"}, path, "11111111", noon); err != nil {
 		b.Fatal(err)

@@ -63,7 +63,7 @@ type Answer struct {
 
 // MarshalText implements encoding.TextMarshaler.
 func (a Answer) MarshalText() ([]byte, error) {
-	b := a.At.UTC().AppendFormat(nil, time.RFC3339Nano)
+	b := a.At.UTC().AppendFormat(make([]byte, 0, 128), time.RFC3339Nano)
 	b = append(b, ' ')
 	switch {
 	case a.More:

@@ -85,6 +85,7 @@ func TestRatios(t *testing.T) {
 		{"state", recording},
 		{"start", start},
 		{"changes", changes},
+		{"usage", spending},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.measure(t, m) }) {
 			m.leftOut("all of " + part.name + ", which failed")
