@@ -16,7 +16,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -41,6 +43,7 @@ type cluster struct {
 	config    *rest.Config
 	http      *http.Client
 	dynamic   dynamic.Interface
+	raw       rest.Interface // for lists, which are decoded at once
 	namespace string
 }
 
@@ -62,7 +65,12 @@ func connect(c Config) (*cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes: %w", err)
 	}
-	return &cluster{config: config, http: client, dynamic: all, namespace: namespace}, nil
+	config.NegotiatedSerializer = codecs()
+	raw, err := rest.UnversionedRESTClientForConfigAndClient(config, client)
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: %w", err)
+	}
+	return &cluster{config: config, http: client, dynamic: all, raw: raw, namespace: namespace}, nil
 }
 
 func (c *cluster) of(r schema.GroupVersionResource) dynamic.ResourceInterface {
@@ -81,19 +89,37 @@ func (c *cluster) get(ctx context.Context, r schema.GroupVersionResource, name s
 	return decode(found.Object, into)
 }
 
-func (c *cluster) list(ctx context.Context, r schema.GroupVersionResource, o metav1.ListOptions, each func(map[string]any) error) error {
+// codecs decodes what the API server says of an error.
+func codecs() runtime.NegotiatedSerializer {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return serializer.NewCodecFactory(scheme).WithoutConversion()
+}
+
+// list returns the objects of a resource. They are decoded once, from what the API server
+// sent: through generic objects, a thousand pods take three times as long.
+func list[T any](ctx context.Context, c *cluster, r schema.GroupVersionResource, o metav1.ListOptions) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	found, err := c.of(r).List(ctx, o)
-	if err != nil {
-		return c.explain(err)
+	prefix := "/apis/" + r.Group
+	if r.Group == "" {
+		prefix = "/api"
 	}
-	for i := range found.Items {
-		if err := each(found.Items[i].Object); err != nil {
-			return err
+	q := c.raw.Get().AbsPath(prefix, r.Version, "namespaces", c.namespace, r.Resource)
+	for name, value := range map[string]string{"labelSelector": o.LabelSelector, "fieldSelector": o.FieldSelector} {
+		if value != "" {
+			q.Param(name, value)
 		}
 	}
-	return nil
+	text, err := q.DoRaw(ctx)
+	if err != nil {
+		return nil, c.explain(err)
+	}
+	var found struct{ Items []T }
+	if err := json.Unmarshal(text, &found); err != nil {
+		return nil, fmt.Errorf("kubernetes: read an answer of the cluster: %w", err)
+	}
+	return found.Items, nil
 }
 
 // decode turns a generic object into one of the types of this package.

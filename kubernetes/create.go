@@ -87,7 +87,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Loca
 		return at, err
 	}
 	name, claim := objectName(l.Name), r.config.claimOf(l.Dir)
-	k := record{Mark: l.Mark, Spec: &l.Spec, Root: r.config.DataDir, Program: program.path, Begun: time.Now().UTC()}
+	k := record{Mark: l.Mark, Spec: &l.Spec, Root: r.config.DataDir, Program: program.path, Begun: time.Now().UTC(), Ready: true}
 	set, err := setOf(l, k, claim)
 	if err != nil {
 		return at, err
@@ -218,7 +218,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 		return at, err
 	}
 	err = t.update(ctx, func(k *record) error {
-		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, Program: t.record.Program, Begun: time.Now().UTC()}
+		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, Program: t.record.Program, Begun: time.Now().UTC(), Ready: t.record.Ready}
 		return nil
 	})
 	if err != nil {
@@ -292,7 +292,7 @@ func (t target) begin(ctx context.Context, l session.Launch, p program) error {
 		Args:   tmuxwire.Args(append(tmuxwire.Options(1), create)...), // the init watches
 		Target: pane, Format: tmuxwire.PaneFormat, RunFiles: files,
 		Config: &rundir.Config{
-			Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: shim.InitFolder + "/g",
+			Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Branch: l.Spec.Branch, Socket: shim.InitFolder + "/g",
 			Argv: l.Argv, Env: l.Env, Inherit: true, Init: shim.InitFolder + "/" + shim.InitSocket,
 			Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec,
 		},
@@ -412,17 +412,17 @@ func (t target) claimReason(ctx context.Context) string {
 
 // event returns the message of the last event of one of the reasons about an object.
 func (t target) event(ctx context.Context, name string, reasons ...string) (message string) {
+	type occurrence struct {
+		Reason  string    `json:"reason"`
+		Message string    `json:"message"`
+		At      time.Time `json:"lastTimestamp"`
+	}
+	all, _ := list[occurrence](ctx, t.cluster, events, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name}) // without events there is no reason
 	var last time.Time
-	_ = t.cluster.list(ctx, events, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name}, func(o map[string]any) error { // without events there is no reason
-		var e struct {
-			Reason  string    `json:"reason"`
-			Message string    `json:"message"`
-			At      time.Time `json:"lastTimestamp"`
-		}
-		if err := decode(o, &e); err == nil && slices.Contains(reasons, e.Reason) && !e.At.Before(last) {
+	for _, e := range all {
+		if slices.Contains(reasons, e.Reason) && !e.At.Before(last) {
 			last, message = e.At, e.Message
 		}
-		return nil
-	})
+	}
 	return shim.OneLine(strings.TrimSpace(message), 500)
 }

@@ -26,37 +26,28 @@ import (
 const settling = 2 * time.Minute
 
 // Observe lists the StatefulSets and pods of the namespace, two requests at the same time.
-// A foreign StatefulSet can have a name that is wanted. The
-// ends of logs tell how runs ended and on which branch a workspace is. Commands are executed
-// for screens, and in pods whose log and conditions differ.
+// A foreign StatefulSet can have a name that is wanted. A pod that is ready needs no more: its
+// agent lives, and its workspace is on its branch. Of the others the end of the log tells how
+// the run ended or on which branch the workspace is. Commands are executed for screens, and in
+// pods whose log and conditions differ.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	c, err := r.cluster()
 	if err != nil {
 		return nil, err
 	}
 	var sets []statefulSet
-	byName := map[string]*pod{}
+	var all []pod
 	var errSets, errPods error
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		errSets = c.list(ctx, statefulSets, metav1.ListOptions{}, func(o map[string]any) error {
-			var s statefulSet
-			err := decode(o, &s)
-			sets = append(sets, s)
-			return err
-		})
-	})
-	wg.Go(func() {
-		errPods = c.list(ctx, pods, metav1.ListOptions{LabelSelector: r.config.selector()}, func(o map[string]any) error {
-			p := &pod{}
-			err := decode(o, p)
-			byName[p.Metadata.Name] = p
-			return err
-		})
-	})
+	wg.Go(func() { sets, errSets = list[statefulSet](ctx, c, statefulSets, metav1.ListOptions{}) })
+	wg.Go(func() { all, errPods = list[pod](ctx, c, pods, metav1.ListOptions{LabelSelector: r.config.selector()}) })
 	wg.Wait()
 	if err := cmp.Or(errSets, errPods); err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	byName := make(map[string]*pod, len(all))
+	for i := range all {
+		byName[all[i].Metadata.Name] = &all[i]
 	}
 	lives := make([]session.Live, len(sets))
 	now := time.Now()
@@ -73,7 +64,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		l.Spec = k.Spec
 		p := byName[t.pod]
 		ask := judge(l, &sets[i], k, p, now)
-		if l.PlaceUp && p != nil && p.running() && !p.isolated() {
+		if (ask || screens) && l.PlaceUp && p != nil && p.running() && !p.isolated() {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 				defer cancel()
@@ -83,7 +74,10 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 				case <-ctx.Done():
 					return
 				}
-				if ask = t.readLog(ctx, l, p, ask); ask || screens {
+				if ask {
+					ask = t.readLog(ctx, l, p)
+				}
+				if ask || screens {
 					t.inspect(ctx, l, p, screens)
 				}
 			})
@@ -112,7 +106,7 @@ func markOf(s statefulSet, k record, readable bool, lineage string) session.Mark
 }
 
 // judge fills in what the record and the pod's conditions say of a session, and reports
-// whether that is not enough, so that the init has to be asked.
+// whether that is not enough, so that the log has to be read.
 func judge(l *session.Live, s *statefulSet, k record, p *pod, now time.Time) (ask bool) {
 	l.Started = k.Begun
 	l.Size = [2]int{200, 50} // until a client attaches; a screen tells it
@@ -150,13 +144,35 @@ func judge(l *session.Live, s *statefulSet, k record, p *pod, now time.Time) (as
 	case l.Exit != nil:
 		dead(true, "")
 	case c.Ready:
-		l.Liveness = session.Alive
-		l.InputOff, l.Frozen = k.Paused != "", k.Paused == session.Freeze
-	default: // its agent has ended, or the kubelet has not asked for it yet
+		k.alive(l)
+		if ws := k.workspace(); k.Ready && ws.Path != "" {
+			l.Checkout = &ws
+			return false
+		}
+		return k.Spec != nil && k.Spec.Branch != "" // an init of an earlier version
+	default: // its agent has ended, its workspace is on another branch, or the kubelet has not asked for it yet
 		l.UnknownReason = ended(c)
 		return true
 	}
 	return false
+}
+
+// alive fills in that the agent of a session lives.
+func (k record) alive(l *session.Live) {
+	l.Liveness, l.UnknownReason = session.Alive, ""
+	l.InputOff, l.Frozen = k.Paused != "", k.Paused == session.Freeze
+}
+
+// workspace returns the workspace of a session whose pod is ready: it is as declared.
+func (k record) workspace() session.Checkout {
+	switch s := k.Spec; {
+	case s == nil || s.Workspace.Path == "":
+		return session.Checkout{}
+	case s.Branch == "":
+		return session.Checkout{Path: s.Workspace.Path, Exists: true}
+	default:
+		return checkout(s.Workspace.Path, rundir.BranchRef+s.Branch)
+	}
 }
 
 // fresh reports whether a run was begun a short time ago. The clock of whoever began it may differ
@@ -218,28 +234,31 @@ func (t target) inspect(ctx context.Context, l *session.Live, p *pod, screens bo
 	}
 }
 
-// readLog fills in the workspace's branch as the init of a pod printed it, and, if that is
-// asked, whether the session's agent is dead and how it ended. It reports whether that is
-// still to be asked.
-func (t target) readLog(ctx context.Context, l *session.Live, p *pod, ask bool) bool {
+// readLog fills in what the init of a pod printed: the workspace's branch, and, unless the
+// session is known to be alive, whether its agent is and how it ended. It reports whether
+// that is still to be asked.
+func (t target) readLog(ctx context.Context, l *session.Live, p *pod) (ask bool) {
 	run := t.record.Mark.Run
 	dir, branch := "", ""
 	if s := t.record.Spec; s != nil {
 		dir, branch = s.Workspace.Path, s.Branch
 	}
-	if known, ok := t.runtime.exits.Load(run); ok && ask {
-		l.Liveness, l.Exit, ask = session.Dead, known.(*session.Exit), false
-	}
-	if !ask && branch == "" {
+	alive := l.Liveness == session.Alive
+	if known, ok := t.runtime.exits.Load(run); ok && !alive {
+		l.Liveness, l.Exit = session.Dead, known.(*session.Exit)
 		return false
 	}
 	text, err := t.cluster.log(ctx, p.Metadata.Name, false)
 	now := told(text, run)
-	if now.head != "" {
-		l.Checkout = checkout(dir, now.head)
+	if now.looked && dir != "" {
+		co := session.Checkout{Path: dir, Exists: !now.gone}
+		if now.head != "" {
+			co = checkout(dir, now.head)
+		}
+		l.Checkout = &co
 	}
-	if !ask || err != nil {
-		return ask
+	if alive || err != nil {
+		return !alive
 	}
 	if !now.started && p.container().Starts > 0 {
 		if before, err := t.cluster.log(ctx, p.Metadata.Name, true); err == nil {
@@ -257,14 +276,17 @@ func (t target) readLog(ctx context.Context, l *session.Live, p *pod, ask bool) 
 		l.Liveness = session.Dead
 		l.UnknownReason = cmp.Or(l.UnknownReason, "its pod was made again, and no agent was started in it")
 		return false
+	case t.record.Ready && l.Checkout != nil && (!l.Checkout.Exists || l.Checkout.Branch != branch):
+		t.record.alive(l) // that its workspace is not as declared is why the pod is not ready
+		return false
 	}
 	return true
 }
 
 // checkout returns the clone at a path whose HEAD has that text.
-func checkout(dir, head string) *session.Checkout {
-	co := &session.Checkout{Path: dir, Exists: true, Git: true, GitDir: path.Join(dir, ".git"), Repo: path.Join(dir, ".git"), Head: head}
-	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
+func checkout(dir, head string) session.Checkout {
+	co := session.Checkout{Path: dir, Exists: true, Git: true, GitDir: path.Join(dir, ".git"), Repo: path.Join(dir, ".git"), Head: head}
+	if branch, ok := strings.CutPrefix(head, rundir.BranchRef); ok {
 		co.Branch, co.Head = branch, ""
 	}
 	return co
@@ -274,7 +296,9 @@ func checkout(dir, head string) *session.Checkout {
 type printed struct {
 	started bool
 	exit    *session.Exit
-	head    string
+	looked  bool   // at the workspace
+	head    string // empty: it is no checkout
+	gone    bool   // the workspace does not exist
 }
 
 // told returns what an init printed of a run. Whoever runs in the container can print there,
@@ -290,7 +314,7 @@ func told(log, run string) (p printed) {
 		p.started = true
 		switch {
 		case o.Event == shim.Head:
-			p.head = shim.OneLine(o.Head, 300)
+			p.looked, p.head, p.gone = true, shim.OneLine(o.Head, 300), o.Gone
 		case o.Event != shim.Exited:
 		case o.Exit != nil && rundir.KnownCause(o.Exit.Cause):
 			p.exit = reported.Exit(o.Exit)

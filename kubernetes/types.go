@@ -29,6 +29,7 @@ type record struct {
 	Root    string        `json:"root"`            // where the pod has the volume: the data directory of whoever made it
 	Program string        `json:"program"`         // the init's, on the volume
 	Begun   time.Time     `json:"begun"`           // when the run was about to be started
+	Ready   bool          `json:"ready,omitempty"` // a pod that is ready has its workspace on its branch: its init looks
 	Exit    *session.Exit `json:"exit,omitempty"`  // of a run that was stopped
 	Paused  string        `json:"pause,omitempty"` // the mode
 }

@@ -34,16 +34,16 @@ func (v *volumes) Workspaces(ctx context.Context) ([]session.Checkout, error) {
 	if err != nil {
 		return nil, err
 	}
+	all, err := list[struct{ Metadata metadata }](ctx, c, claims, metav1.ListOptions{LabelSelector: v.config.selector()})
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces: %w", err)
+	}
 	var found []session.Checkout
-	err = c.list(ctx, claims, metav1.ListOptions{LabelSelector: v.config.selector()}, func(o map[string]any) error {
-		var claim struct{ Metadata metadata }
-		if err := decode(o, &claim); err != nil {
-			return err
-		}
+	for _, claim := range all {
 		m := claim.Metadata
 		dir := m.Annotations[annotationPath]
 		if dir == "" || m.Deleted != nil || m.Name != v.config.claimOf(dir) {
-			return nil
+			continue
 		}
 		co := session.Checkout{Path: dir, Exists: true, Branch: m.Annotations[annotationBranch]}
 		if co.Git = co.Branch != ""; co.Git {
@@ -51,10 +51,6 @@ func (v *volumes) Workspaces(ctx context.Context) ([]session.Checkout, error) {
 			co.Repo = co.GitDir
 		}
 		found = append(found, co)
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
 	return found, nil
 }
@@ -168,18 +164,16 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 	}
 	claim := v.config.claimOf(dir)
 	var running, blocked string
-	err := c.list(ctx, pods, metav1.ListOptions{LabelSelector: labelVolume + "=" + labelValue(claim)}, func(o map[string]any) error {
-		var p pod
-		err := decode(o, &p)
+	all, err := list[pod](ctx, c, pods, metav1.ListOptions{LabelSelector: labelVolume + "=" + labelValue(claim)})
+	for _, p := range all {
 		switch {
-		case err != nil || p.Metadata.Labels[labelOneOff] != "":
+		case p.Metadata.Labels[labelOneOff] != "":
 		case p.isolated() || p.Metadata.Deleted != nil:
 			blocked = unreachable(p)
 		case p.running():
 			running = p.Metadata.Name
 		}
-		return err
-	})
+	}
 	switch {
 	case err != nil:
 		return "", err

@@ -37,16 +37,26 @@ func engineOfPaths(wanted []session.Spec, recorded []session.Record) map[string]
 	return of
 }
 
-// find asks each runtime once which workspaces it holds.
-func (h *held) find(ctx context.Context, open func(session.RuntimeSpec) (session.Runtime, error), wanted []session.Spec, recorded []session.Record) {
+// find asks each runtime once which workspaces it holds, unless the places of its sessions
+// show all of them.
+func (h *held) find(ctx context.Context, open func(session.RuntimeSpec) (session.Runtime, error), wanted []session.Spec, recorded []session.Record, lives []session.Live) {
 	of := engineOfPaths(wanted, recorded)
 	if len(of) == 0 {
 		return
 	}
+	shown := map[string]bool{}
+	for _, l := range lives {
+		if l.Checkout != nil && !l.Foreign {
+			shown[l.Checkout.Path] = true
+		}
+	}
 	specs := map[string]session.RuntimeSpec{}
 	h.engines, h.paths = map[string][]session.Checkout{}, map[string]string{}
 	for path, spec := range of {
-		specs[spec.Engine()], h.paths[path] = spec, spec.Engine()
+		h.paths[path] = spec.Engine()
+		if !shown[path] {
+			specs[spec.Engine()] = spec
+		}
 	}
 	var wg sync.WaitGroup
 	for engine, spec := range specs {

@@ -65,8 +65,10 @@ func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []s
 	all := slices.Concat(wanted, o.Also)
 	var wg sync.WaitGroup
 	held := &held{}
-	wg.Go(func() { o.lives(ctx, &w, runtimes(all, recorded), screens) })
-	wg.Go(func() { held.find(ctx, o.Runtime, all, recorded) })
+	wg.Go(func() {
+		o.lives(ctx, &w, runtimes(all, recorded), screens)
+		held.find(ctx, o.Runtime, all, recorded, w.Lives)
+	})
 	wg.Go(func() { w.Found = o.found(ctx) })
 	paths, withoutGit := workspaces(all, recorded)
 	paths = slices.DeleteFunc(paths, heldPaths(all, recorded))

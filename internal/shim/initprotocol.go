@@ -110,14 +110,15 @@ type Occurrence struct {
 	Run   string       `json:"run"`
 	PID   int          `json:"pid,omitempty"`  // of the agent, in the container
 	Exit  *rundir.Exit `json:"exit,omitempty"` // nil: the shim was killed, too
-	Head  string       `json:"head,omitempty"` // what the workspace's HEAD has
+	Head  string       `json:"head,omitempty"` // what the workspace's HEAD has; empty: it is no checkout
+	Gone  bool         `json:"gone,omitempty"` // the workspace does not exist
 }
 
 // The events of an Occurrence.
 const (
 	Started = "started"
 	Exited  = "exited"
-	Head    = "head" // the workspace's HEAD is another than before
+	Head    = "head" // the workspace's HEAD, after the start and whenever it is another
 )
 
 // TmuxReply is what a tmux command in the container came to.

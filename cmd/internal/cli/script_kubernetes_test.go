@@ -59,7 +59,7 @@ func TestClusterScripts(t *testing.T) {
 			e.Setenv("AGENTFORM_VAR_bin", bin)
 			return setup(e, filepath.Dir(self))
 		},
-		Cmds:               commands,
+		Cmds:               clusterCommands(),
 		RequireUniqueNames: true,
 	})
 }

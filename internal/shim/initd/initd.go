@@ -29,9 +29,16 @@ type container struct {
 
 	mu   sync.Mutex
 	own  map[int]bool // children that somebody here waits for
-	last string       // the folder of the run that was begun last
+	last begun        // the run that was begun last
 	// holds is how many terminals are watched.
 	holds int
+}
+
+// begun is what has to be known of a run.
+type begun struct {
+	dir       string // its folder; empty: there is no run
+	workspace string
+	branch    string // that the workspace is to be on; empty: it is no checkout
 }
 
 // Main is the program: it never returns but for SIGTERM and SIGINT, by which an
@@ -79,7 +86,7 @@ func keep(folder string, serve func(*container) (end func())) int {
 // leave ends the run, with the signal and the grace that it was started with: the
 // engine has its own idea of how long that may take, and kills what is late.
 func (k *container) leave() {
-	dir := k.lastRun()
+	dir := k.lastRun().dir
 	if dir == "" {
 		return
 	}

@@ -35,9 +35,10 @@ const (
 // Pod is the program of a Kubernetes pod's first process. It is Main, and besides
 //
 //   - answers HTTP on a port: 200 for /started, and for /alive while the agent of the last
-//     run lives, else 503. The kubelet's startup and readiness probes carry that into the
-//     pod's conditions.
-//   - prints one JSON line to standard output when an agent started and when it ended.
+//     run lives and its workspace is on the declared branch, else 503. The kubelet's startup
+//     and readiness probes carry that into the pod's conditions.
+//   - prints one JSON line to standard output when an agent started, when it ended, and when
+//     HEAD of its workspace has changed.
 //   - writes how the last run ended to the container's termination message.
 func Pod(args []string) int {
 	port := 0
@@ -60,17 +61,33 @@ func Pod(args []string) int {
 	})
 }
 
-// alive reports whether the agent of the last run lives.
-func (k *container) alive() bool {
-	dir := k.lastRun()
-	if dir == "" {
+// ready reports whether the agent of the last run lives and its workspace is as declared.
+func (k *container) ready() bool {
+	last := k.lastRun()
+	if last.dir == "" {
 		return false
 	}
-	f, _ := rundir.ReadLiveness(dir) // what cannot be read is not alive
-	return f.Exit == nil && f.Agent.Alive()
+	f, _ := rundir.ReadLiveness(last.dir) // what cannot be read is not alive
+	return f.Exit == nil && f.Agent.Alive() && last.inPlace(last.head())
 }
 
-func (k *container) lastRun() string {
+// head returns what HEAD of the workspace has, and whether the workspace exists.
+func (b begun) head() (head string, exists bool) {
+	if b.branch != "" {
+		if head = rundir.ReadHead(b.workspace); head != "" {
+			return head, true
+		}
+	}
+	info, err := os.Lstat(b.workspace)
+	return "", err == nil && info.IsDir()
+}
+
+// inPlace reports whether the workspace is on its branch, or just exists if it has none.
+func (b begun) inPlace(head string, exists bool) bool {
+	return exists && (b.branch == "" || head == rundir.BranchRef+b.branch)
+}
+
+func (k *container) lastRun() begun {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.last
@@ -94,7 +111,7 @@ func (k *container) answerProbe(conn *os.File) {
 	words := strings.Fields(line)
 	if len(words) == 3 {
 		switch {
-		case words[1] == "/started", words[1] == "/alive" && k.alive():
+		case words[1] == "/started", words[1] == "/alive" && k.ready():
 			status = "200 OK"
 		case words[1] == "/alive":
 			status = "503 Service Unavailable"
@@ -112,41 +129,46 @@ func printLine(w io.Writer, o shim.Occurrence) {
 
 // report prints what becomes of the runs, for ever.
 func (k *container) report(w io.Writer) {
-	started, ended, workspace, head := "", "", "", ""
+	type workspace struct {
+		head   string
+		exists bool
+	}
+	started, ended := "", ""
+	var shown *workspace // of the run that started
 	for ; ; time.Sleep(watchInterval) {
-		dir := k.lastRun()
-		if dir == "" {
+		last := k.lastRun()
+		if last.dir == "" {
 			continue
 		}
-		if now := rundir.ReadHead(workspace); workspace != "" && now != head {
-			head = now
-			printLine(w, shim.Occurrence{At: time.Now().UTC(), Event: shim.Head, Run: filepath.Base(dir), Head: head})
+		run := filepath.Base(last.dir)
+		if last.dir != ended {
+			f, _ := rundir.ReadLiveness(last.dir) // what cannot be read tells nothing
+			if f.Agent.PID != 0 && started != last.dir {
+				started, shown = last.dir, nil
+				printLine(w, shim.Occurrence{At: f.StartedAt, Event: shim.Started, Run: run, PID: f.Agent.PID})
+			}
+			if f.Exit != nil || f.Agent.PID != 0 && !f.Agent.Alive() && !f.Shim.Alive() {
+				ended = last.dir
+				o := shim.Occurrence{At: time.Now().UTC(), Event: shim.Exited, Run: run, Exit: f.Exit}
+				if f.Exit != nil {
+					o.At = f.Exit.At
+				}
+				printLine(w, o)
+			}
 		}
-		if dir == ended {
+		if started != last.dir {
 			continue
 		}
-		f, _ := rundir.ReadLiveness(dir) // what cannot be read tells nothing
-		run := filepath.Base(dir)
-		if f.Agent.PID != 0 && started != dir {
-			started, head = dir, ""
-			if c, err := rundir.Load(dir); err == nil {
-				workspace = c.Dir
-			}
-			printLine(w, shim.Occurrence{At: f.StartedAt, Event: shim.Started, Run: run, PID: f.Agent.PID})
-		}
-		if f.Exit != nil || f.Agent.PID != 0 && !f.Agent.Alive() && !f.Shim.Alive() {
-			ended = dir
-			o := shim.Occurrence{At: time.Now().UTC(), Event: shim.Exited, Run: run, Exit: f.Exit}
-			if f.Exit != nil {
-				o.At = f.Exit.At
-			}
-			printLine(w, o)
+		var now workspace
+		if now.head, now.exists = last.head(); shown == nil || now != *shown {
+			shown = &now
+			printLine(w, shim.Occurrence{At: time.Now().UTC(), Event: shim.Head, Run: run, Head: now.head, Gone: !now.exists})
 		}
 	}
 }
 
 func (k *container) writeTermination(path string) {
-	dir := k.lastRun()
+	dir := k.lastRun().dir
 	if dir == "" {
 		return
 	}

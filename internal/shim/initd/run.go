@@ -28,7 +28,7 @@ func (k *container) start(q shim.InitRequest) error {
 	}
 	k.secrets.keep(c.Run, q.Secrets, q.Held)
 	k.mu.Lock()
-	k.last = q.RunDir
+	k.last = begun{q.RunDir, c.Dir, c.Branch}
 	k.mu.Unlock()
 	t, err := k.terminal.begin(q.Args)
 	if err == nil && t.Code != 0 {
@@ -40,7 +40,7 @@ func (k *container) start(q shim.InitRequest) error {
 // over returns when nothing of the last run is, or why it cannot be waited for. A
 // shim that has written down how its run ended is about to leave.
 func (k *container) over() error {
-	dir := k.lastRun()
+	dir := k.lastRun().dir
 	if dir == "" {
 		return nil
 	}

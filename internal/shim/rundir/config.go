@@ -31,14 +31,15 @@ const configLimit = 8 << 20
 
 // Config is what a shim is to start. Prepare writes it to the run's folder.
 type Config struct {
-	Version int             `json:"version"` // rundir.Version of the writer; Prepare fills it in
-	Run     string          `json:"run"`     // run id: letters, digits, dashes, dots, underscores; at most 64
-	Address string          `json:"address"` // of the session, for people
-	Dir     string          `json:"dir"`     // where the agent starts; absolute
-	Socket  string          `json:"socket"`  // of the shim; absolute
-	Argv    []string        `json:"argv"`    // Argv[0] is looked up in the agent's own PATH
-	Env     []string        `json:"env"`     // KEY=VALUE; a later one wins
-	Signal  string          `json:"signal"`  // how a stop begins; empty: SIGTERM
+	Version int             `json:"version"`          // rundir.Version of the writer; Prepare fills it in
+	Run     string          `json:"run"`              // run id: letters, digits, dashes, dots, underscores; at most 64
+	Address string          `json:"address"`          // of the session, for people
+	Dir     string          `json:"dir"`              // where the agent starts; absolute
+	Branch  string          `json:"branch,omitempty"` // that Dir is to be on, for the init of a pod; empty: it is no checkout
+	Socket  string          `json:"socket"`           // of the shim; absolute
+	Argv    []string        `json:"argv"`             // Argv[0] is looked up in the agent's own PATH
+	Env     []string        `json:"env"`              // KEY=VALUE; a later one wins
+	Signal  string          `json:"signal"`           // how a stop begins; empty: SIGTERM
 	Grace   time.Duration   `json:"grace_ns"`
 	Timeout time.Duration   `json:"timeout_ns"`     // longest run; 0: none
 	Spec    json.RawMessage `json:"spec,omitempty"` // kept as it is, for ReadFacts

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -21,11 +22,35 @@ type Files struct {
 	Head    string `json:"head,omitempty"` // of the workspace: ReadHead
 }
 
+// BranchRef is what HEAD has before the name of a branch.
+const BranchRef = "ref: refs/heads/"
+
 // ReadHead returns what the file HEAD of a checkout has that is no linked worktree, such as
-// "ref: refs/heads/main"; empty: it cannot be read.
+// "ref: refs/heads/main"; empty: it cannot be read. While a rebase or a bisect has detached
+// HEAD, it returns the branch that the operation is about.
 func ReadHead(path string) string {
-	b, _, _ := ReadFile(filepath.Join(path, ".git", "HEAD"), 4<<10) // missing, or not a file
-	return string(bytes.TrimRight(b, "\n"))
+	read := func(name string) string {
+		b, _, _ := ReadFile(filepath.Join(path, ".git", name), 4<<10) // missing, or not a file
+		return string(bytes.TrimRight(b, "\n"))
+	}
+	head := read("HEAD")
+	if head == "" || strings.HasPrefix(head, "ref:") {
+		return head
+	}
+	for _, name := range []string{"rebase-merge/head-name", "rebase-apply/head-name"} {
+		if branch, ok := strings.CutPrefix(read(name), "refs/heads/"); ok {
+			return BranchRef + branch
+		}
+	}
+	if branch := read("BISECT_START"); branch != "" && !commitForm(branch) {
+		return BranchRef + branch
+	}
+	return head
+}
+
+// commitForm reports whether a text is the name of a commit: bisect began at a detached HEAD.
+func commitForm(text string) bool {
+	return len(text) >= 40 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
 // signalsChunk bounds the signals of one answer: with the rest, and as JSON, it stays below

@@ -1,0 +1,152 @@
+package initd
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
+)
+
+// running returns an init whose last run has this process as its agent.
+func running(t *testing.T, branch string) (k *container, head string) {
+	t.Helper()
+	self, ok := proc.ReadStat(os.Getpid())
+	if !ok {
+		t.Fatal("this process has no entry in /proc")
+	}
+	dir, workspace := t.TempDir(), filepath.Join(t.TempDir(), "work")
+	if err := os.MkdirAll(filepath.Join(workspace, ".git", "rebase-merge"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := rundir.Claim(dir, self.Process); err != nil {
+		t.Fatal(err)
+	}
+	if err := rundir.WriteRun(dir, self.Process, self.Process, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	return &container{last: begun{dir, workspace, branch}}, filepath.Join(workspace, ".git", "HEAD")
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReady shows when the kubelet is told that a pod is ready.
+func TestReady(t *testing.T) {
+	const commit = "0123456789abcdef0123456789abcdef01234567\n"
+	k, head := running(t, "agents/web")
+	is := func(what string, want bool) {
+		t.Helper()
+		if got := k.ready(); got != want {
+			t.Errorf("%s: ready is %t, want %t", what, got, want)
+		}
+	}
+	is("without HEAD", false)
+	write(t, head, "ref: refs/heads/agents/web\n")
+	is("on its branch", true)
+	write(t, head, "ref: refs/heads/agents/web2\n")
+	is("on another branch", false)
+	write(t, head, commit)
+	is("detached", false)
+	rebased := filepath.Join(filepath.Dir(head), "rebase-merge", "head-name")
+	write(t, rebased, "refs/heads/agents/web\n")
+	is("rebasing its branch", true)
+	write(t, rebased, "refs/heads/main\n")
+	is("rebasing another branch", false)
+	if err := os.Remove(rebased); err != nil {
+		t.Fatal(err)
+	}
+	bisect := filepath.Join(filepath.Dir(head), "BISECT_START")
+	write(t, bisect, "agents/web\n")
+	is("bisecting its branch", true)
+	write(t, bisect, commit)
+	is("bisecting from a commit", false)
+
+	k.last.branch = ""
+	is("of a session without a branch", true)
+	if err := os.RemoveAll(k.last.workspace); err != nil {
+		t.Fatal(err)
+	}
+	is("without its workspace", false)
+	k.last = begun{}
+	is("before the first run", false)
+}
+
+// lines collects what an init prints.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// events returns the events that were printed, each with its HEAD.
+func (l *lines) events(t *testing.T) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []string
+	for line := range bytes.Lines(l.text.Bytes()) {
+		var o shim.Occurrence
+		if err := json.Unmarshal(line, &o); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		text := o.Event
+		if o.Event == shim.Head {
+			text += "(" + o.Head + ")"
+		}
+		if o.Gone {
+			text += " gone"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ", ")
+}
+
+// TestReport shows what an init prints of a workspace, also after the end of its agent.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	k, head := running(t, "main")
+	write(t, head, "ref: refs/heads/main\n")
+	var out lines
+	go k.report(&out)
+	want := "started, head(ref: refs/heads/main)"
+	await := func(event string) {
+		t.Helper()
+		want = strings.TrimPrefix(want+event, ", ")
+		for end := time.Now().Add(time.Minute); out.events(t) != want; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("it printed %q, want %q", out.events(t), want)
+			}
+		}
+	}
+	await("")
+	write(t, head, "ref: refs/heads/other\n")
+	await(", head(ref: refs/heads/other)")
+	if err := rundir.WriteExit(k.lastRun().dir, rundir.Exit{Cause: rundir.CauseSelf, At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	await(", exited")
+	if err := os.Remove(head); err != nil {
+		t.Fatal(err)
+	}
+	await(", head()")
+	if err := os.RemoveAll(k.lastRun().workspace); err != nil {
+		t.Fatal(err)
+	}
+	await(", head() gone")
+}
