@@ -1,17 +1,41 @@
 // What the page shows of sessions, plans and events, as plain values: nothing here touches
 // the document. Agents' text passes through as text, and is put into the page as text.
 
-// verbs are what a session can be told, and when that makes sense.
+// verbs are what a session can be told, and when that makes sense. One that a budget holds
+// does not run again unless its budgets start over.
 export const verbs = [
-  { name: "restart-session", label: "Restart session", when: (s) => s.state === "stale" },
-  { name: "start", label: "Start", when: (s) => ["stopped", "error", "pending"].includes(s.state) },
-  { name: "restart", label: "Restart", when: (s) => s.session_alive === true },
+  { name: "start", label: "Start anyway…", over: true, when: (s) => s.over_budget },
+  { name: "restart-session", label: "Restart session", when: (s) => s.state === "stale" && !s.over_budget },
+  { name: "start", label: "Start", when: (s) => ["stopped", "error", "pending"].includes(s.state) && !s.over_budget },
+  { name: "restart", label: "Restart", when: (s) => s.session_alive === true && !s.over_budget },
   { name: "pause", label: "Pause", when: (s) => s.session_alive === true && s.state !== "paused" },
-  { name: "resume", label: "Resume", when: (s) => s.state === "paused" },
+  { name: "resume", label: "Resume", when: (s) => s.state === "paused" && !s.over_budget },
   { name: "stop", label: "Stop", when: (s) => s.session_alive === true },
 ];
 
 export const asks = (s) => s.activity === "blocked" || s.activity === "blocked_api";
+
+// held says which budget holds a session, and until when.
+export function held(s, now) {
+  const o = s.over_budget;
+  if (!o) return "";
+  const until = o.until ? `until ${day(o.until, now)}, in ${span(Date.parse(o.until) - now)}` : "until its budget is larger or starts over: its period has no end";
+  return `${o.desired} by the budget ${o.budget}: ${o.detail}; ${until}`;
+}
+
+// again says what a session may spend that is started although a budget holds it.
+export function again(s, now) {
+  const o = s.over_budget;
+  const until = o.until ? ` until ${day(o.until, now)}` : "";
+  return `The budget ${o.budget} is used up: ${o.detail}. All budgets of ${s.name} start over, so that it may spend as much again${until}. This is recorded with your name.`;
+}
+
+// day is a time with its date, if that is not today's.
+function day(time, now) {
+  const at = new Date(time);
+  const date = at.toDateString() === new Date(now).toDateString() ? "" : `${at.toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short" })} `;
+  return date + clock(time).slice(0, 5);
+}
 
 // answers are the buttons for a question: the text on each and what is sent.
 export function answers(question) {

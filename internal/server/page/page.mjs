@@ -141,10 +141,11 @@ function Answers({ s }) {
 }
 
 function confirmVerb(s, v) {
+  if (v.over) return set({ dialog: { title: `Start ${s.name} over its budget?`, text: model.again(s, store.now), yes: "Start anyway", run: () => act(`Started ${s.name}: its budgets start over.`, s.address, v.name, { ignore_budget: true }) } });
   set({ dialog: { title: `${v.label} ${s.name}?`, yes: v.label, run: () => act(`${v.label}: ${s.name}`, s.address, v.name) } });
 }
 
-const Verbs = ({ s }) => html`<div class="verbs">${model.verbs.filter((v) => v.when(s)).map((v) => html`<button key=${v.name} disabled=${!operates()} onClick=${() => confirmVerb(s, v)}>${v.label}</button>`)}</div>`;
+const Verbs = ({ s }) => html`<div class="verbs">${model.verbs.filter((v) => v.when(s)).map((v) => html`<button key=${v.label} disabled=${!operates()} onClick=${() => confirmVerb(s, v)}>${v.label}</button>`)}</div>`;
 
 // useDialog returns a ref of a dialog that is shown modally and tells when it closes.
 function useDialog(close) {
@@ -159,7 +160,7 @@ function useDialog(close) {
 
 function Confirm({ d }) {
   const close = () => set({ dialog: null });
-  return html`<dialog ...${useDialog(close)} aria-label=${d.title}><h2>${d.title}</h2>
+  return html`<dialog ...${useDialog(close)} aria-label=${d.title}><h2>${d.title}</h2>${d.text && html`<p>${d.text}</p>`}
     <div class="verbs"><button autofocus onClick=${close}>Cancel</button><button class="yes" onClick=${() => (close(), d.run())}>${d.yes}</button></div></dialog>`;
 }
 
@@ -359,6 +360,7 @@ function Session({ address, tab }) {
   const View = { terminal: TerminalTab, conversation: Conversation, timeline: Timeline, changes: Changes, details: Details }[tab] ?? TerminalTab;
   return html`<section class="session" aria-label=${s.name}>
     <div class="tools"><h2>${s.name}</h2><${State} s=${s} /><${Activity} s=${s} /><span class="branch">${s.branch}</span><${Verbs} s=${s} /></div>
+    ${s.over_budget && html`<p class="hold" role="status">${model.held(s, store.now)}</p>`}
     ${s.question && html`<div class="question" role="alert"><p class="asked">${s.question.text}</p><${Answers} s=${s} /></div>`}
     <nav class="tabs" aria-label="views of the session">${tabs.map((t) => html`<a key=${t} href=${model.link(s, t)} aria-current=${t === tab ? "page" : undefined}>${t}</a>`)}</nav>
     <${View} key=${address} s=${s} /></section>`;
@@ -397,7 +399,7 @@ function TerminalTab({ s }) {
     <div class="tools terminal-tools"><span role="status" class=${`control ${t.control}`}>${says}${t.viewers > 1 ? ` ${t.viewers} pages show it.` : ""}</span>
       ${t.message && t.status === "connected" && html`<span role="alert">${t.message}</span>`}
       ${t.status === "connected" && !t.readOnly && html`<button class="control" onClick=${() => shown.current.control(t.control !== "you")}>${t.control === "you" ? "Release control" : "Take control"}</button>`}
-      ${t.status === "gone" && html`<button disabled=${!operates()} onClick=${async () => (await act(`Restarted ${s.name}`, s.address, s.state === "stale" ? "restart-session" : "restart", { wait: true })) && again()}>Restart</button>`}
+      ${t.status === "gone" && !s.over_budget && html`<button disabled=${!operates()} onClick=${async () => (await act(`Restarted ${s.name}`, s.address, s.state === "stale" ? "restart-session" : "restart", { wait: true })) && again()}>Restart</button>`}
       ${(t.status === "detached" || t.status === "gone") && html`<button onClick=${again}>Connect again</button>`}
       <input type="search" aria-label="search the terminal" placeholder="search" value=${search} onInput=${(e) => (setSearch(e.target.value), shown.current?.find(e.target.value))} onKeyDown=${(e) => e.key === "Enter" && shown.current?.find(search, e.shiftKey)} />
       <label class="reader"><input type="checkbox" onChange=${(e) => shown.current && (shown.current.terminal.options.screenReaderMode = e.target.checked)} /> screen reader</label></div>
@@ -471,7 +473,7 @@ function Changes({ s }) {
 function Details({ s }) {
   const [d, problem] = useDocument(of(s.address), s);
   const rows = [
-    ["address", s.address], ["role", s.role], ["agent", s.agent], ["runtime", s.runtime], ["declared", model.declared(s)], ["actual", model.actual(s)], ["detail", s.detail], ["branch", s.branch_fault || s.branch],
+    ["address", s.address], ["role", s.role], ["agent", s.agent], ["runtime", s.runtime], ["declared", model.declared(s)], ["actual", model.actual(s)], ["detail", s.detail], ["held", model.held(s, store.now)], ["branch", s.branch_fault || s.branch],
     ["workspace", s.workspace], ["health", s.unhealthy?.detail || s.health], ["restarts", String(s.restarts)], ["budget", s.restart_budget?.reason && `${s.restart_budget.reason.replaceAll("_", " ")}, ${s.restart_budget.try} of ${s.restart_budget.of}`],
     ["turns", s.turns == null ? "" : String(s.turns)], ["tokens", s.usage ? model.used(s.usage) : s.tokens == null ? "" : String(s.tokens)], ["cost", s.usage && `${model.cost(s.usage)} ${model.priced(s.usage)}`], ["pull request", s.pr_url], ["conversation", s.conversation_id], ["overridden", s.override ? `by ${s.override.by}` : ""],
   ].filter(([, v]) => v);

@@ -427,6 +427,50 @@ test("a session that ends offers its restart", async () => {
   await shows(page, "ready");
 });
 
+test("a session that a budget holds says so, and starts when it may spend as much again", async () => {
+  const other = new Fleet(`
+agent "fake" {
+  base    = "claude"
+  command = ["fakeagent", "-as-claude"]
+}
+session "api" {
+  agent  = agent.fake
+  branch = "agents/api"
+  budget "few" {
+    tokens = 200
+    per    = "day"
+    zone   = "UTC"
+  }
+}`);
+  try {
+    await other.agentform("apply", "--auto-approve", "--wait");
+    await other.serve();
+    await other.agentform("send", "api", "work 1s one"); // an answer takes 110 tokens
+    await other.agentform("wait", "api");
+    await other.agentform("send", "api", "work 1s two");
+    const page = await open({ to: other, view: "#/s/session.api/details" });
+    await says(page, "paused by the budget few: 220 of 200 tokens; until ");
+    assert.deepEqual(await page.locator("section.session .verbs button").allTextContents(), ["Start anyway…", "Stop"]);
+    await accessible(page, "held");
+    await page.click('button:text-is("Start anyway…")');
+    await says(page, "220 of 200 tokens. All budgets of api start over, so that it may spend as much again until ", "dialog");
+    await accessible(page, "start anyway");
+    await page.click('dialog button:text-is("Cancel")');
+    assert.equal((await other.json("status", "api")).sessions[0].state, "paused");
+    await page.click('button:text-is("Start anyway…")');
+    await page.click('dialog button:text-is("Start anyway")');
+    await says(page, "Started api: its budgets start over.");
+    await page.waitForFunction(() => !document.querySelector("section.session > .hold"));
+    await page.waitForSelector('.verbs button:text-is("Restart")');
+    const [api] = (await other.json("status", "api")).sessions;
+    assert.equal(api.state, "running");
+    assert.equal(api.over_budget, null);
+    assert.match(await other.agentform("events", "api"), /budget ignored/);
+  } finally {
+    await other.remove();
+  }
+});
+
 // A thousand agents do not fit on this machine: the document of the real ones is repeated.
 test("a thousand sessions scroll smoothly, and two hundred are there in 300 ms", async () => {
   const page = await open({ view: "#/needs" });
