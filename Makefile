@@ -105,6 +105,11 @@ test-agent: ## only the life of a session: the decisions, the runtimes and the c
 test-real-agents: tools ## the real Claude Code, Codex, Gemini CLI and opencode, against a model that follows a script
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 40m ./internal/test/agenttest/...
 
+.PHONY: usage-long
+usage-long: tools ## CONVERSATIONS (default 200) random conversations with each real agent: what is read of their usage, to the token; SEED=N repeats them
+	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder AGENTFORM_CONVERSATIONS=$(or $(CONVERSATIONS),200) AGENTFORM_SEED=$(SEED) \
+		$(GO) test -tags agents -count 1 -v -timeout 4h -run '^TestUsageOfManyConversations$$' ./internal/test/agenttest
+
 .PHONY: test-kubernetes
 test-kubernetes: cluster engine ## what needs a Kubernetes cluster, with a real one of two nodes; builds Kubernetes the first time
 	scripts/dockerd.sh $(GO) run ./internal/test/kubetest/cluster sh -c '$(GO) test -tags kubernetes -count 1 -timeout 30m $(KUBERNETES) && \

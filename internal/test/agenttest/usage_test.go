@@ -3,10 +3,13 @@
 package agenttest_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,9 +27,12 @@ import (
 // TestUsage are recorded in: internal/usage/testdata. Empty: none are.
 const usageCaptures = "AGENTFORM_USAGE_CAPTURES"
 
-// conversations is the environment variable with the number of conversations that
-// TestUsageOfManyConversations has with each agent.
-const conversations = "AGENTFORM_CONVERSATIONS"
+// conversations and seed are the environment variables with the number of conversations
+// that TestUsageOfManyConversations has with each agent, and with what they follow from.
+const (
+	conversations = "AGENTFORM_CONVERSATIONS"
+	seed          = "AGENTFORM_SEED"
+)
 
 // meter reads the usage of one session of a lab, and compares it with what the model
 // counted.
@@ -36,12 +42,22 @@ type meter struct {
 	store *usage.Store
 	data  string
 	since time.Time
-	paths map[string]string // conversations, by the paths of their files
+	paths map[string]string    // conversations, by the paths of their files
+	read  map[string]time.Time // when those had been written to
+}
+
+func modified(t *testing.T, path string) time.Time {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ModTime()
 }
 
 func newMeter(t *testing.T, lab *agenttest.Lab) *meter {
 	data := t.TempDir()
-	return &meter{lab: lab, data: data, since: time.Now(), store: usage.New(data, unpriced), paths: map[string]string{}}
+	return &meter{lab: lab, data: data, since: time.Now(), store: usage.New(data, unpriced), paths: map[string]string{}, read: map[string]time.Time{}}
 }
 
 func unpriced(string, session.Tokens, int64) (float64, bool) { return 0, false }
@@ -72,15 +88,26 @@ func (m *meter) say(text string) {
 func (m *meter) update(t *testing.T) (read, counted session.Tokens) {
 	t.Helper()
 	files := m.run.Files()
-	if n := m.run.Transcript(); n != nil && n.Conversation != "" && len(files) > 0 {
+	if n := m.run.Transcript(); n != nil && n.Conversation != "" && len(files) > 0 && m.paths[files[0]] == "" {
 		m.paths[files[0]] = n.Conversation
 	}
 	of := usage.Subject{ID: "api", Address: "session.api", Agent: m.lab.Agent, Run: "run", Since: m.since}
 	a := agent.For(m.lab.Spec)
+	newest := time.Time{}
+	for path := range m.paths {
+		if at := modified(t, path); at.After(newest) {
+			newest = at
+		}
+	}
 	for path, conversation := range m.paths {
+		at := modified(t, path)
+		if at.Equal(m.read[path]) && at.Before(newest) {
+			continue // there may be hundreds
+		}
 		if err := m.store.Update(a, of, path, conversation, time.Now()); err != nil {
 			t.Fatal(err)
 		}
+		m.read[path] = at
 	}
 	x, err := m.store.Get("api")
 	if err != nil {
@@ -89,12 +116,23 @@ func (m *meter) update(t *testing.T) (read, counted session.Tokens) {
 	return x.Total().Tokens, countedBy(m.lab)
 }
 
-// countedBy returns what the model counted of the answers that the agent's session files
-// tell of. Titles and the like are in no file; nor are the summaries of Gemini CLI.
+// inFiles reports whether the agent's session files tell of an answer. Titles and the like are
+// in no file; nor are the summaries of Claude Code and Gemini CLI.
+func inFiles(agent string, s modelserver.Spent) bool {
+	switch agent {
+	case "claude":
+		return !s.Side && !strings.HasPrefix(s.Prompt, "CRITICAL: Respond with TEXT ONLY.")
+	case "codex":
+		return !s.Side || strings.Contains(s.Prompt, "CONTEXT CHECKPOINT COMPACTION")
+	}
+	return !s.Side
+}
+
+// countedBy returns what the model counted of the answers that the agent's files tell of.
 func countedBy(lab *agenttest.Lab) session.Tokens {
 	var all modelserver.Usage
 	for _, s := range lab.Model.Spent() {
-		if !s.Side || lab.Agent == "codex" && strings.Contains(s.Prompt, "CONTEXT CHECKPOINT COMPACTION") {
+		if inFiles(lab.Agent, s) {
 			all = all.Plus(s.Usage)
 		}
 	}
@@ -109,7 +147,7 @@ func (m *meter) until(t *testing.T, answers int) {
 	m.run.Until(fmt.Sprintf("%d answers, and all of them in its files", answers), func(l agenttest.Look) bool {
 		n := 0
 		for _, s := range m.lab.Model.Spent() {
-			if !s.Side {
+			if !s.Side && inFiles(m.lab.Agent, s) {
 				n++
 			}
 		}
@@ -190,13 +228,53 @@ var usageRules = []struct {
 	{"codex", "compacted", func(t *testing.T, m *meter) {
 		m.start("one "+uses(modelserver.Usage{Input: 11, Output: 50})+" [[text One.]]", "")
 		m.until(t, 1)
-		before := len(m.lab.Model.Requests())
-		m.run.Type("/compact", func(agenttest.Look) bool { return len(m.lab.Model.Requests()) > before })
+		compact(m, "/compact")
 		m.run.Until("the conversation is compacted", func(l agenttest.Look) bool {
 			return strings.Contains(string(joined(m.run.Lines())), `"type":"compacted"`) && l.Detection.Activity != session.Working
 		})
 		m.say("two " + uses(modelserver.Usage{Input: 13, Output: 90}) + " [[text Two.]]")
 		m.until(t, 2)
+	}},
+	{"claude", "compacted", func(t *testing.T, m *meter) {
+		m.start("one "+uses(modelserver.Usage{Input: 11, Output: 50})+" [[text One.]]", "")
+		m.until(t, 1)
+		m.say("two " + uses(modelserver.Usage{Input: 13, Output: 90}) + " [[text Two.]]")
+		m.until(t, 2)
+		compact(m, "/compact")
+		m.run.Until("the conversation is compacted", func(agenttest.Look) bool {
+			return strings.Contains(string(joined(m.run.Lines())), `"compact_boundary"`)
+		})
+		m.say("three " + uses(modelserver.Usage{Input: 17, Output: 70}) + " [[text Three.]]")
+		m.until(t, 3)
+	}},
+	{"gemini", "compacted", func(t *testing.T, m *meter) {
+		m.start("one "+uses(modelserver.Usage{Input: 41000, Output: 50})+" [[text One.]]", "")
+		m.until(t, 1)
+		compact(m, "/compress")
+		m.run.Until("the conversation is compacted", shows("Chat history compressed"))
+		m.say("two " + uses(modelserver.Usage{Input: 13, Output: 90}) + " [[text I look.]] [[tool bash: echo a]] " +
+			uses(modelserver.Usage{Input: 17, Output: 70}) + " [[text Two.]]")
+		m.until(t, 3)
+	}},
+	// A conversation that fills more than half of what the model can read is compacted
+	// before the next message.
+	{"gemini", "compacted-by-itself", func(t *testing.T, m *meter) {
+		m.start("one "+uses(modelserver.Usage{Input: 700000, Output: 50})+" [[text One.]]", "")
+		m.until(t, 1)
+		m.say("two " + uses(modelserver.Usage{Input: 13, Output: 90}) + " [[text Two.]]")
+		m.until(t, 2)
+		if !slices.ContainsFunc(m.lab.Model.Spent(), func(s modelserver.Spent) bool { return s.Side && strings.Contains(s.Prompt, "<state_snapshot>") }) {
+			t.Error("it was not compacted")
+		}
+	}},
+	// Its model does not call the tool that ends a sub-agent, and is asked once more.
+	{"gemini", "sub-agent", func(t *testing.T, m *meter) {
+		m.start(`go [[tool invoke_agent {"agent_name":"codebase_investigator","prompt":"say it"}]] `+
+			uses(modelserver.Usage{Input: 2, Output: 70})+" [[text Done.]]", "")
+		m.until(t, 3)
+		if all, err := filepath.Glob(filepath.Join(m.lab.Home, ".gemini/tmp/*/chats/*/*.jsonl")); err != nil || len(all) != 1 {
+			t.Errorf("the sub-agent has the files %q: %v", all, err)
+		}
 	}},
 	{"gemini", "cached", cached},
 	{"gemini", "resumed", goesOn},
@@ -209,6 +287,12 @@ func joined(lines [][]byte) []byte {
 		all = append(append(all, l...), '\n')
 	}
 	return all
+}
+
+// compact gives the agent's own command that compacts its conversation.
+func compact(m *meter, command string) {
+	asked := len(m.lab.Model.Requests())
+	m.run.Type(command, func(agenttest.Look) bool { return len(m.lab.Model.Requests()) > asked })
 }
 
 func cached(t *testing.T, m *meter) {
@@ -264,36 +348,154 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestUsageOfManyConversations has conversations with restarts, tools, caches and retries:
-// the sums agree to the token after each.
+// talk is how an agent that runs begins another conversation and compacts the one that it
+// has, and where it keeps them: one file each.
+type talk struct{ files, fresh, compact string }
+
+var talks = map[string]talk{
+	"claude": {".claude/projects/*/*.jsonl", "/clear", "/compact"},
+	"codex":  {".codex/sessions/*/*/*/rollout-*.jsonl", "/clear", "/compact"},
+	"gemini": {".gemini/tmp/*/chats/session-*.jsonl", "/clear", "/compress"},
+}
+
+// talker has conversations with one agent, which follow from r.
+type talker struct {
+	*meter
+	talk
+	r       *rand.Rand
+	answers int    // so far
+	starts  int    // of the agent
+	said    string // the end of the last turn
+}
+
+// latest finds the conversations that began since, and returns the last one that was
+// written to.
+func (k *talker) latest(t *testing.T) string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(k.lab.Home, k.files))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var newest time.Time
+	last := ""
+	for _, path := range all {
+		if k.paths[path] == "" {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := agent.For(k.lab.Spec).Transcript(bytes.Split(text, []byte("\n"))).Conversation
+			if id == "" {
+				continue // of a sub-agent, or its first line is being written
+			}
+			k.paths[path] = id
+		}
+		if at := modified(t, path); at.After(newest) {
+			newest, last = at, k.paths[path]
+		}
+	}
+	return last
+}
+
+// turn returns a message with its script, and adds the answers that it will have.
+func (k *talker) turn(name string) string {
+	some := func() string {
+		u := modelserver.Usage{Input: 5000 + k.r.Int64N(50000), CacheRead: k.r.Int64N(50000), Output: 1 + k.r.Int64N(9000)}
+		if k.lab.Agent == "claude" {
+			u.CacheWrite5m, u.CacheWrite1h = k.r.Int64N(3000), k.r.Int64N(3000)
+		} else {
+			u.Reasoning = k.r.Int64N(u.Output)
+		}
+		return uses(u)
+	}
+	k.answers++
+	k.said = "End of " + name + "."
+	text := name + " "
+	switch kind := k.r.IntN(10); {
+	case kind < 3:
+		k.answers++
+		text += some() + " [[text I look.]] [[tool bash: echo a]] "
+	case kind == 3:
+		text += "[[status 500 x1]] "
+	case kind == 4 && k.lab.Agent == "claude":
+		k.answers += 2
+		text += some() + ` [[tool Agent {"description":"d","prompt":"say it","subagent_type":"general-purpose"}]] `
+	}
+	return text + some() + " [[text " + k.said + "]]"
+}
+
+// leave ends the agent.
+func (k *talker) leave() {
+	if k.run != nil {
+		k.run.Close()
+		k.lab.UntilNone()
+	}
+}
+
+// converse has conversation n, of some turns, with a restart and a compaction here and
+// there. Most begin in an agent that runs.
+func (k *talker) converse(t *testing.T, n int) {
+	turns := 1 + k.r.IntN(3)
+	restarted, compacted := n == 0, n == 1 // be there, however few there are
+	if n < 2 {
+		turns = 3
+	}
+	for turn := range turns {
+		before := k.said
+		message := k.turn(fmt.Sprintf("conversation %d, turn %d", n, turn))
+		switch {
+		case turn > 0 && (restarted || k.r.IntN(8) == 0):
+			restarted = false
+			id := k.latest(t)
+			k.leave()
+			k.start(message, id)
+			k.starts++
+		case turn > 0:
+			k.say(message)
+		case k.run == nil || k.r.IntN(12) == 0:
+			k.leave()
+			k.start(message, "")
+			k.starts++
+		default:
+			k.run.Type(k.fresh, func(l agenttest.Look) bool { return !strings.Contains(l.Screen, before) })
+			k.say(message)
+		}
+		k.run.Until("the turn has ended", func(agenttest.Look) bool { return len(k.lab.Model.Turns()) >= k.answers && k.latest(t) != "" })
+		k.until(t, k.answers)
+		if turn > 0 && turn+1 < turns && (compacted || k.r.IntN(6) == 0) {
+			compacted = false
+			compact(k.meter, k.compact)
+			k.until(t, k.answers)
+		}
+	}
+}
+
+// TestUsageOfManyConversations has random conversations: new ones in the agent that runs
+// and in another, with tools, caches, sub-agents, retries, restarts, resumes and
+// compactions. The sums agree to the token after each turn.
 func TestUsageOfManyConversations(t *testing.T) {
-	number := 2
+	number, from := 3, uint64(1)
 	if n, err := strconv.Atoi(os.Getenv(conversations)); err == nil {
 		number = n
 	}
-	for _, name := range agent.Names() {
+	if n, err := strconv.ParseUint(os.Getenv(seed), 10, 64); err == nil {
+		from = n
+	}
+	for name, talk := range talks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := newMeter(t, agenttest.New(t, name))
-			answers := 0
+			k := &talker{meter: newMeter(t, agenttest.New(t, name)), talk: talk, r: rand.New(rand.NewPCG(from, uint64(len(name))))}
 			for n := range number {
-				u := modelserver.Usage{Input: int64(7 + n), CacheRead: int64(13 * n), Output: int64(100 + n)}
-				if name == "claude" {
-					u.CacheWrite5m, u.CacheWrite1h = int64(3*n), int64(n)
-				} else {
-					u.Reasoning = int64(n)
+				if k.converse(t, n); t.Failed() {
+					t.Fatalf("in conversation %d of seed %d", n, from)
 				}
-				m.start(fmt.Sprintf("conversation %d %s [[text I look.]] [[tool bash: echo a]] [[text Done.]]", n, uses(u)), "")
-				answers += 2
-				m.until(t, answers)
-				id := m.run.Transcript().Conversation
-				m.run.Close()
-				m.lab.UntilNone()
-				m.start(fmt.Sprintf("on with %d [[status 500 x1]] %s [[text On.]]", n, uses(u)), id)
-				answers++
-				m.until(t, answers)
-				m.run.Close()
-				m.lab.UntilNone()
+				if number > 10 && n%10 == 9 {
+					read, _ := k.update(t)
+					t.Logf("%d conversations, %d files, %d starts, %d answers: %+v", n+1, len(k.paths), k.starts, k.answers, read)
+				}
+			}
+			if len(k.paths) != number {
+				t.Errorf("%d conversations are in %d files", number, len(k.paths))
 			}
 		})
 	}
