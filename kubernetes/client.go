@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -57,6 +58,7 @@ func connect(c Config) (*cluster, error) {
 	namespace = cmp.Or(c.Namespace, namespace)
 	config.QPS = -1 // the server has its own limits, and says when to come back
 	config.WarningHandler = rest.NoWarnings{}
+	config.Wrap(noVainWait)
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes: %w", err)
@@ -72,6 +74,26 @@ func connect(c Config) (*cluster, error) {
 	}
 	return &cluster{config: config, http: client, dynamic: all, raw: raw, namespace: namespace}, nil
 }
+
+// noVainWait removes Retry-After from answers where a request ends before that: its error is
+// then what the server said, and not that time ran out.
+func noVainWait(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(q *http.Request) (*http.Response, error) {
+		a, err := next.RoundTrip(q)
+		if err != nil {
+			return a, err
+		}
+		end, bounded := q.Context().Deadline()
+		if seconds, err := strconv.Atoi(a.Header.Get("Retry-After")); err == nil && bounded && time.Until(end) < time.Duration(seconds)*time.Second {
+			a.Header.Del("Retry-After")
+		}
+		return a, nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(q *http.Request) (*http.Response, error) { return f(q) }
 
 func (c *cluster) of(r schema.GroupVersionResource) dynamic.ResourceInterface {
 	return c.dynamic.Resource(r).Namespace(c.namespace)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,7 +41,7 @@ const (
 )
 
 // create makes an object. The caller's context does not end the request: its answer has to
-// be awaited.
+// be awaited. An object whose answer was lost is looked up.
 func (c *cluster) create(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, into any) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -48,10 +49,50 @@ func (c *cluster) create(ctx context.Context, r schema.GroupVersionResource, o *
 	making, cancel := detached(ctx)
 	defer cancel()
 	made, err := c.of(r).Create(making, o, metav1.CreateOptions{FieldManager: "agentform"})
+	if unanswered(err) {
+		if found := c.lookUp(making, r, o); found != nil {
+			made, err = found, nil
+		}
+	}
 	if err != nil {
 		return c.explain(err)
 	}
 	return decode(made.Object, into)
+}
+
+// unanswered reports whether the API server may have done what it was asked: its answer was
+// lost, or says that something failed meanwhile.
+func unanswered(err error) bool {
+	var status apierrors.APIStatus
+	return err != nil && (!errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError)
+}
+
+// lookUp returns the object that a request made whose answer was lost, nil if it made none.
+// An API server that was killed is back within seconds.
+func (c *cluster) lookUp(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured) *unstructured.Unstructured {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for {
+		found, err := c.of(r).Get(ctx, o.GetName(), metav1.GetOptions{})
+		switch {
+		case err == nil && contains(found.GetLabels(), o.GetLabels()) && contains(found.GetAnnotations(), o.GetAnnotations()):
+			return found
+		case err == nil, !unanswered(err):
+			return nil
+		}
+		if sleep(ctx, 200*time.Millisecond) != nil {
+			return nil
+		}
+	}
+}
+
+func contains(all, some map[string]string) bool {
+	for k, v := range some {
+		if is, ok := all[k]; !ok || is != v {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *cluster) patch(ctx context.Context, r schema.GroupVersionResource, name string, change object, into any) error {
@@ -383,7 +424,7 @@ func (t target) awaitPod(ctx context.Context, schedule time.Duration) error {
 			switch {
 			case futile:
 				return fmt.Errorf("kubernetes: pod %s does not start: %s", t.pod, shim.OneLine(reason, 500))
-			case p.unschedulable() && age > schedule:
+			case p.unschedulable() && age+wait > schedule:
 				return fmt.Errorf("kubernetes: the cluster found no place for pod %s within %s: %s%s (schedule_timeout lets it look for longer, as where nodes are added on demand)",
 					t.pod, schedule, shim.OneLine(reason, 500), t.claimReason(ctx))
 			case age > podTimeout:

@@ -50,7 +50,7 @@ func TestImageMissing(t *testing.T) {
 func TestVolumeNotBindable(t *testing.T) {
 	b := newBed(t)
 	b.with = func(c *session.KubernetesConfig) { c.Storage.Class = "never" }
-	refused(t, b, time.Minute, "no place", "volumes", "schedule_timeout")
+	refused(t, b, 15*time.Second, "no place", "volumes", "schedule_timeout") // 10 seconds on an idle machine
 }
 
 func TestNoNode(t *testing.T) {
@@ -100,6 +100,58 @@ func TestPodDeleted(t *testing.T) {
 	if text, err := b.exec(p, "cat", l.Dir+"/file"); err != nil || text != "kept\n" {
 		t.Errorf("the volume has %q, %v", text, err)
 	}
+}
+
+// A pod that is evicted is made again, and keeps its volume and not its agent.
+func TestPodEvicted(t *testing.T) {
+	b := newBed(t)
+	l := b.launch("app-web-a1b2c3")
+	p := b.create(t, l)
+	uid := func() string {
+		out, _ := b.cluster.TryKubectl("", "get", "pod", p.Name+"-0", "-n", b.namespace, "-o", "jsonpath={.metadata.uid}") // fails if there is none
+		return out
+	}
+	before := uid()
+	eviction := fmt.Sprintf(`{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "%s-0", "namespace": %q}}`, p.Name, b.namespace)
+	if out, err := b.cluster.TryKubectl(eviction, "create", "--raw", "/api/v1/namespaces/"+b.namespace+"/pods/"+p.Name+"-0/eviction", "-f", "-"); err != nil {
+		t.Fatal(err, out)
+	}
+	until(t, "the agent is dead in a new pod", func() bool {
+		live, _ := b.see(t, p)
+		return uid() != before && live.PlaceUp && live.Liveness == session.Dead
+	})
+	b.revive(t, p)
+}
+
+// An agent that needs more memory than its pod has is killed; the session says so.
+func TestOutOfMemory(t *testing.T) {
+	b := newBed(t)
+	b.with = func(c *session.KubernetesConfig) { c.Memory = 64 << 20 }
+	l := b.launch("app-web-a1b2c3")
+	l.Argv = []string{"tail", "/dev/zero"} // keeps a line of any length
+	p := b.create(t, l)
+	until(t, "it is dead for want of memory", func() bool {
+		live, _ := b.see(t, p)
+		said := live.UnknownReason
+		if live.Exit != nil {
+			said += live.Exit.Cause + " " + live.Exit.Detail
+		}
+		return live.PlaceUp && live.Liveness == session.Dead && strings.Contains(said, "memory")
+	})
+	b.revive(t, p)
+}
+
+// revive starts the agent of a session again, and checks that it is the only one.
+func (b *bed) revive(t *testing.T, p session.Location) {
+	t.Helper()
+	next := b.launch(p.Name)
+	if again, err := b.runtime.Restart(t.Context(), p, next); err != nil || again != p {
+		t.Fatalf("restart: %+v, %v", again, err)
+	}
+	if live, _ := b.see(t, p); live.Liveness != session.Alive || live.Mark != next.Mark {
+		t.Errorf("%s, mark %+v; want alive, %+v", live.Liveness, live.Mark, next.Mark)
+	}
+	b.listening(t, p)
 }
 
 // A set that is scaled to nothing by hand is dead, and a restart scales it again.

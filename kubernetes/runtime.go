@@ -298,7 +298,7 @@ func (r *Runtime) Events(ctx context.Context, happened func()) error {
 	}
 	defer w.Stop()
 	for e := range w.ResultChan() {
-		if e.Type == "ERROR" {
+		if e.Type == "ERROR" && ctx.Err() == nil {
 			return fmt.Errorf("kubernetes: watch pods: %w", apierrors.FromObject(e.Object))
 		}
 		happened()

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 )
 
 // Settings choose a cluster.
@@ -19,6 +21,7 @@ type Settings struct {
 // Config returns how to reach the cluster, and the namespace of its context. Within a pod
 // without a kubeconfig it is the cluster of the pod, as the pod's service account.
 func Config(s Settings) (config *rest.Config, namespace string, err error) {
+	klog.SetLogger(logr.Discard()) // errors are returned, and not printed besides
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.Kubeconfig
 	rules.WarnIfAllMissing = false

@@ -1,0 +1,102 @@
+//go:build kubernetes
+
+package kubernetes_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/test/kubetest"
+	"github.com/agentform/agentform/kubernetes"
+	"github.com/agentform/agentform/session"
+)
+
+// through returns the runtime of a bed behind a proxy.
+func (b *bed) through(t *testing.T) (*kubernetes.Runtime, *kubetest.Proxy) {
+	t.Helper()
+	p := b.cluster.Proxy(t)
+	r := kubernetes.New(kubernetes.Config{Kubeconfig: p.Kubeconfig, Namespace: b.namespace, DataDir: dataDir, Lineage: lineage, Shim: shim})
+	t.Cleanup(r.Close)
+	return r, p
+}
+
+// A server that has too much to do is asked again when it says, and for at most 10 seconds.
+func TestThrottled(t *testing.T) {
+	b := newBed(t)
+	r, proxy := b.through(t)
+	proxy.Expect(kubetest.Fault{Call: "GET pods", Nth: 1, Kind: kubetest.Throttled})
+	began := time.Now()
+	if _, err := r.Observe(t.Context(), false); err != nil || proxy.Met() != 1 || time.Since(began) < time.Second {
+		t.Errorf("throttled once: %v after %s, met %d times", err, time.Since(began), proxy.Met())
+	}
+	proxy.Expect(kubetest.Fault{Call: "GET pods", Kind: kubetest.Throttled})
+	began = time.Now()
+	_, err := r.Observe(t.Context(), false)
+	took := time.Since(began)
+	if err == nil || !strings.Contains(err.Error(), kubetest.Injected) && !strings.Contains(err.Error(), "too many requests") || took > 15*time.Second {
+		t.Errorf("throttled for ever: %v after %s", err, took)
+	}
+	if n := proxy.Met(); n < 3 || n > 12 {
+		t.Errorf("it was asked %d times in %s; want once a second", n, took)
+	}
+}
+
+// A watch that is dropped is an error, and the next one tells what happens.
+func TestWatchDropped(t *testing.T) {
+	b := newBed(t)
+	r, proxy := b.through(t)
+	ended := make(chan error, 1)
+	var happened atomic.Int32
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	watch := func() { ended <- r.Events(ctx, func() { happened.Add(1) }) }
+	go watch()
+	until(t, "it watches", func() bool { return proxy.Calls()["GET pods watch"] == 1 })
+	proxy.Cut()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), "watch") {
+			t.Errorf("%v, want that the watch ended", err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not notice that its watch was dropped")
+	}
+	go watch()
+	until(t, "it watches again", func() bool { return proxy.Calls()["GET pods watch"] == 2 })
+	p := b.create(t, b.launch("app-web-a1b2c3"))
+	until(t, "it tells of the pod", func() bool { return happened.Load() > 0 })
+	before := happened.Load()
+	b.kill(t, p)
+	until(t, "it tells that the agent is dead", func() bool { return happened.Load() > before })
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// The clock of whoever started a session decides nothing: whether an agent lives is the
+// pod's to say, and a second one is not started beside it.
+func TestClockSkew(t *testing.T) {
+	b := newBed(t)
+	l := b.launch("app-web-a1b2c3")
+	p := b.create(t, l)
+	for _, skew := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
+		begun := time.Now().Add(skew).UTC().Format(time.RFC3339Nano)
+		record := b.cluster.Kubectl(t, "get", "statefulset", p.Name, "-n", b.namespace, "-o", `jsonpath={.metadata.annotations.agentform\.record}`)
+		was, rest, _ := strings.Cut(record[strings.Index(record, `"begun":"`)+len(`"begun":"`):], `"`)
+		if rest == "" {
+			t.Fatalf("no begin in %s", record)
+		}
+		b.cluster.Kubectl(t, "annotate", "--overwrite", "statefulset", p.Name, "-n", b.namespace, "agentform.record="+strings.Replace(record, was, begun, 1))
+		if live, _ := b.see(t, p); live.Liveness != session.Alive {
+			t.Errorf("begun %s from now: %s, %s", skew, live.Liveness, live.UnknownReason)
+		}
+		if _, err := b.runtime.Restart(t.Context(), p, b.launch(p.Name)); err == nil || !strings.Contains(err.Error(), "is running") {
+			t.Errorf("begun %s from now: restart beside a live agent: %v", skew, err)
+		}
+	}
+	b.send(t, p, "say here")
+}
