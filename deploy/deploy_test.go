@@ -14,17 +14,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/kubetest"
 )
 
-// TestHub deploys two hubs. The one that acts is killed, cut off and ended: each time the
-// other one takes over, and no two act.
+// TestHub deploys two hubs, which start the agent of a session again when it is killed. The
+// one that acts is killed, cut off and ended: each time the other one takes over, no two act,
+// and the session has one agent.
 func TestHub(t *testing.T) {
 	cluster := kubetest.Open(t)
 	namespace := cluster.Namespace(t)
-	cluster.Import(t, image(t))
+	programs := t.TempDir()
+	cluster.Import(t, image(t, programs))
+	s := newSession(t, cluster, namespace, programs)
 	cluster.Kubectl(t, "create", "secret", "generic", "agentform-hub", "-n", namespace, "--from-literal=token="+strings.Repeat("0123456789abcdef", 2))
-	cluster.Kubectl(t, "apply", "-k", overlay(t, namespace))
+	cluster.Kubectl(t, "apply", "-k", overlay(t, namespace, s.settings))
 	t.Cleanup(func() {
 		if t.Failed() {
 			out, _ := cluster.TryKubectl("", "logs", "-n", namespace, "-l", "app.kubernetes.io/name=agentform-hub", "--prefix", "--tail", "20")
@@ -46,6 +50,7 @@ func TestHub(t *testing.T) {
 		}},
 	} {
 		h.ready(t)
+		s.kill(t)
 		pod, before := h.holder(t)
 		began := time.Now()
 		c.end(pod)
@@ -69,6 +74,142 @@ func TestHub(t *testing.T) {
 		}
 	}
 	h.ready(t)
+	s.kill(t)
+	if out, err := s.run("plan", "--detailed-exitcode"); err != nil {
+		t.Errorf("what the hubs did is not what was applied: %v: %s", err, out)
+	}
+}
+
+// remote is a session in the cluster, which was applied on this machine.
+type remote struct {
+	cluster   kubetest.Cluster
+	namespace string
+	programs  string // the directory of agentform
+	dir       string // of the project
+	settings  string // its block agentform
+}
+
+func newSession(t *testing.T, cluster kubetest.Cluster, namespace, programs string) remote {
+	t.Helper()
+	layer, err := dockertest.Layer(dockertest.Programs()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := kubetest.Archive("localhost/agentform-session:1", layer, map[string]any{"Env": dockertest.Variables})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster.Import(t, archive)
+	dir, err := os.MkdirTemp("/tmp", "afd") // the hubs can write below /tmp, too
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	block, err := os.ReadFile("kubernetes/agentform.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := remote{cluster, namespace, programs, dir, strings.NewReplacer(
+		`namespace = "agents"`, fmt.Sprintf("namespace = %q", namespace),
+		`project = "agents"`, fmt.Sprintf("project = \"agents\"\n  data_dir = %q", dir+"/data")).Replace(string(block))}
+	manifest := s.settings + fmt.Sprintf(`
+runtime "kubernetes" "team" {
+  namespace = %q
+  image     = "localhost/agentform-session:1"
+  storage {
+    class = "local"
+    size  = "1MiB"
+  }
+}
+
+agent "idle" {
+  command    = ["sleep", "100000"]
+  prompt_via = "none"
+  restart {
+    attempts = 100
+    backoff {
+      initial = "100ms"
+      factor  = 1
+    }
+  }
+}
+
+session "api" {
+  agent   = agent.idle
+  runtime = runtime.kubernetes.team
+  workspace {
+    mode = "plain"
+  }
+}
+`, namespace)
+	if err := os.WriteFile(filepath.Join(dir, "agentform.hcl"), []byte(manifest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.run("apply", "--auto-approve"); err != nil {
+		t.Fatalf("apply: %v: %s", err, out)
+	}
+	return s
+}
+
+// run runs agentform on this machine.
+func (s remote) run(args ...string) (string, error) {
+	c := exec.Command(filepath.Join(s.programs, "agentform"), args...)
+	c.Dir = s.dir
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "XDG_RUNTIME_DIR=" + s.dir, "KUBECONFIG=" + s.cluster.Kubeconfig()}
+	out, err := c.CombinedOutput()
+	return string(out), err
+}
+
+// kill kills the agent and waits until a hub has started it again.
+func (s remote) kill(t *testing.T) {
+	t.Helper()
+	var run string
+	wait(t, time.Minute, "the session has one agent", func() bool {
+		ready := false
+		run, ready = s.running(t)
+		return ready && s.agents() == 1
+	})
+	began := time.Now()
+	if _, err := s.exec(`for p in /proc/[0-9]*; do read name <$p/comm; if [ "$name" = sleep ]; then kill -9 ${p#/proc/}; fi; done`); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, time.Minute, "a hub has started the agent again", func() bool {
+		now, ready := s.running(t)
+		return now != run && ready && s.agents() == 1
+	})
+	t.Logf("the agent runs again %v after it was killed", time.Since(began).Round(100*time.Millisecond))
+}
+
+// exec runs a script in the session's pod.
+func (s remote) exec(script string) (string, error) {
+	pod := s.pod()
+	return s.cluster.TryKubectl("", "exec", "-n", s.namespace, pod, "--", "sh", "-c", script)
+}
+
+func (s remote) pod() string {
+	out, _ := s.cluster.TryKubectl("", "get", "pods", "-n", s.namespace, "-l", "agentform.project", "-o", "jsonpath={.items[0].metadata.name}") // fails if there is none
+	return out
+}
+
+// agents returns how many agents run in the session's pod.
+func (s remote) agents() int {
+	out, err := s.exec("cat /proc/[0-9]*/comm 2>/dev/null; true")
+	if err != nil {
+		return 0
+	}
+	return strings.Count("\n"+out, "\nsleep\n")
+}
+
+// running returns the last run of the session, and whether its agent is alive.
+func (s remote) running(t *testing.T) (run string, ready bool) {
+	t.Helper()
+	text := s.cluster.Kubectl(t, "get", "statefulset", "-n", s.namespace, "-l", "agentform.project", "-o", `jsonpath={.items[0].metadata.annotations.agentform\.record}`)
+	var record struct{ Mark struct{ Run string } }
+	if err := json.Unmarshal([]byte(text), &record); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	out, err := s.cluster.TryKubectl("", "get", "pod", s.pod(), "-n", s.namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
+	return record.Mark.Run, err == nil && out == "True"
 }
 
 // busy returns by how much more this machine has to do than it can: limits of time grow
@@ -85,10 +226,9 @@ func busy(t *testing.T) float64 {
 	return max(1, load/float64(runtime.NumCPU()))
 }
 
-// image builds the image of the hub.
-func image(t *testing.T) []byte {
+// image builds the programs in a directory, and of them the image of the hub.
+func image(t *testing.T, dir string) []byte {
 	t.Helper()
-	dir := t.TempDir()
 	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir, "../cmd/agentform", "../cmd/agentform-shim")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -106,7 +246,7 @@ func image(t *testing.T) []byte {
 }
 
 // overlay returns a kustomization with another namespace, image and manifest.
-func overlay(t *testing.T, namespace string) string {
+func overlay(t *testing.T, namespace, settings string) string {
 	t.Helper()
 	base, err := filepath.Abs("kubernetes")
 	if err != nil {
@@ -116,12 +256,8 @@ func overlay(t *testing.T, namespace string) string {
 	if err := os.CopyFS(filepath.Join(dir, "base"), os.DirFS(base)); err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := os.ReadFile(filepath.Join(base, "agentform.hcl"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, text := range map[string]string{
-		"agentform.hcl": strings.Replace(string(manifest), `namespace = "agents"`, "namespace = \""+namespace+"\"", 1),
+		"agentform.hcl": settings,
 		"kustomization.yaml": `
 namespace: ` + namespace + `
 resources: [base]
