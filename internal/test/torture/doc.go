@@ -20,6 +20,10 @@
 // error must be clear, the state right, and the next apply must converge. What can be
 // had without processes is tested exhaustively in package reconcile.
 //
+// The tests TestCluster… do that with sessions and a state in a Kubernetes cluster, see
+// package kubetest: each call to the API server fails, it is killed, and two machines apply
+// at the same time.
+//
 // What is random comes from one seed, which is printed. AGENTFORM_TORTURE_SEED sets it,
 // AGENTFORM_TORTURE how many kills there are: some in CI, a thousand in `make torture`.
 // When a kill happened, in microseconds, is the machine's own choice; so the seed brings
