@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -42,11 +43,13 @@ type kind struct {
 	// paths are parts of the paths of its program that do not end in its name.
 	paths []string
 	// commands are the characters that, at the beginning of a prompt, would make it
-	// a command of the agent's own, and that a blank before them makes text.
-	commands string
-	// deafResuming says that what is typed while an earlier conversation is loaded is
-	// lost: the prompt that comes with one is an argument, pasted or not otherwise.
-	deafResuming bool
+	// a command of the agent's own, and that shield before them makes text. An empty
+	// shield is a blank.
+	commands, shield string
+	// resumedVia is how a prompt that comes with an earlier conversation is delivered,
+	// whatever the spec says; empty: as the spec says. An agent may lose what is typed while
+	// it loads one, or not submit its argument then.
+	resumedVia string
 	// files, transcript and entries are Agent.Files, Transcript and Entries; nil: the
 	// agent has no session file that is known.
 	files      func(of session.Lookup) []string
@@ -73,13 +76,15 @@ type kind struct {
 
 // The names of the built-in agents, for session.AgentSpec.Name.
 const (
-	Claude = "claude" // Claude Code
-	Codex  = "codex"
-	Gemini = "gemini"
+	Claude   = "claude" // Claude Code
+	Codex    = "codex"
+	Copilot  = "copilot" // GitHub Copilot CLI
+	Gemini   = "gemini"
+	Opencode = "opencode"
 )
 
 // kinds makes the built-in agents, by name.
-var kinds = map[string]func() kind{Claude: claude, Codex: codex, Gemini: gemini}
+var kinds = map[string]func() kind{Claude: claude, Codex: codex, Copilot: copilot, Gemini: gemini, Opencode: opencode}
 
 // Names returns the names of the built-in agents, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
@@ -92,7 +97,7 @@ func Builtins() map[string]session.AgentSpec {
 		s := kind().spec
 		s.Name, s.Base = name, name
 		s.Command = []string{name}
-		s.ReadyTimeout = session.Duration(30 * time.Second)
+		s.ReadyTimeout = cmp.Or(s.ReadyTimeout, session.Duration(30*time.Second))
 		s.UnobservedFor = session.Duration(24 * time.Hour)
 		specs[name] = s
 	}
@@ -160,13 +165,15 @@ func (p *program) Detect(e session.Evidence) session.Detection { return p.detect
 func (p *program) Start(in session.StartInput) session.Start {
 	in.Spec.Agent = p.spec
 	in.Prompt = p.Typed(in.Prompt)
-	paste := ""
-	pasted := p.spec.PromptVia == ViaPaste && (in.Conversation == "" || !p.deafResuming)
+	paste, via := "", p.spec.PromptVia
+	if in.Conversation != "" && p.resumedVia != "" && via != ViaNone {
+		via = p.resumedVia
+	}
 	switch {
 	case in.Prompt == "":
-	case p.spec.PromptVia == ViaNone:
+	case via == ViaNone:
 		in.Prompt = ""
-	case pasted || len(in.Prompt) > ArgumentLimit || strings.ContainsRune(in.Prompt, 0):
+	case via == ViaPaste || len(in.Prompt) > ArgumentLimit || strings.ContainsRune(in.Prompt, 0):
 		paste, in.Prompt = in.Prompt, ""
 	}
 	start := p.start(in)
@@ -222,11 +229,11 @@ func (p *program) Composer(screen string) (text string, shown bool) {
 	return "", false
 }
 
-// Typed returns a text as it has to be typed: a blank goes before what would make
-// it a command of the agent.
+// Typed returns a text as it has to be typed: a blank, or what the agent needs instead,
+// goes before what would make it a command of the agent.
 func (p *program) Typed(text string) string {
 	if text != "" && strings.IndexByte(p.commands, text[0]) >= 0 {
-		return " " + text
+		return cmp.Or(p.shield, " ") + text
 	}
 	return text
 }

@@ -32,11 +32,21 @@ func TestBuiltins(t *testing.T) {
 			Ready: `^\s*\S+ \S+ · [/~]`, ReadyTimeout: session.Duration(30 * time.Second),
 			StatusBarLines: 3, Observable: "at_first_prompt", UnobservedFor: session.Duration(24 * time.Hour),
 		},
+		"copilot": {
+			Name: "copilot", Base: "copilot", Command: []string{"copilot"}, PromptVia: "argument",
+			Ready: `^❯( |$)`, ReadyTimeout: session.Duration(30 * time.Second),
+			StatusBarLines: 1, Observable: "at_start", UnobservedFor: session.Duration(24 * time.Hour),
+		},
 		"gemini": {
 			Name: "gemini", Base: "gemini", Command: []string{"gemini"}, PromptVia: "paste",
 			Ready: `^[>*]\s+Type your message`, ReadyTimeout: session.Duration(30 * time.Second),
 			StatusBarLines: 3, Observable: "at_start", UnobservedFor: session.Duration(24 * time.Hour),
 			Env: map[string]string{"COLORTERM": "truecolor"},
+		},
+		"opencode": {
+			Name: "opencode", Base: "opencode", Command: []string{"opencode"}, PromptVia: "paste",
+			Ready: `ctrl\+p commands`, ReadyTimeout: session.Duration(time.Minute),
+			StatusBarLines: 3, Observable: "at_first_prompt", UnobservedFor: session.Duration(24 * time.Hour),
 		},
 	}
 	if diff := cmp.Diff(want, Builtins()); diff != "" {

@@ -45,7 +45,7 @@ var (
 	// draws no blank before a label that is wrapped.
 	numbered = lazily(`^(?:([❯›●▶▸>])\s*)?(\d{1,2})[.)](\s+\S.*|[^\s\d].*)$`)
 	// keyHint ends a label that has a key of its own.
-	keyHint = lazily(`\s*\(([a-z]|esc|enter|shift\+tab)\)$`)
+	keyHint = lazily(`\s*\(([a-z]|[Ee]sc(?: to stop)?|enter|shift\+tab)\)$`)
 	// checkbox begins an answer of which several can be chosen.
 	checkbox = lazily(`^\[[ x✔✓]\]\s*`)
 	// typing is an answer that is a text.
@@ -166,7 +166,7 @@ func withoutHint(label, about, key string) (string, string, string) {
 			continue
 		}
 		switch hint := (*text)[m[2]:m[3]]; hint {
-		case "esc":
+		case "esc", "Esc", "Esc to stop":
 			key = "Escape"
 		case "enter":
 			key = "Enter"

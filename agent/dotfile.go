@@ -51,6 +51,7 @@ func Refusal(in session.StartInput) string {
 // Text that is not a JSON object is an error.
 func (f DotfileFix) Apply(now []byte) (text []byte, changed bool, err error) {
 	object := map[string]json.RawMessage{}
+	head, now := comments(now)
 	if len(bytes.TrimSpace(now)) > 0 {
 		if err := json.Unmarshal(now, &object); err != nil {
 			return nil, false, fmt.Errorf("add to %s: %w", f.Path, err)
@@ -64,10 +65,22 @@ func (f DotfileFix) Apply(now []byte) (text []byte, changed bool, err error) {
 		changed = changed || added
 	}
 	if !changed {
-		return now, false, nil
+		return slices.Concat(head, now), false, nil
 	}
 	text, err = json.MarshalIndent(object, "", "  ")
-	return append(text, '\n'), true, err
+	return slices.Concat(head, text, []byte("\n")), true, err
+}
+
+// comments divides a file's text behind the comments that Copilot CLI begins it with.
+func comments(text []byte) (head, rest []byte) {
+	for bytes.HasPrefix(text[len(head):], []byte("//")) {
+		end := bytes.IndexByte(text[len(head):], '\n')
+		if end < 0 {
+			return text, nil
+		}
+		head = text[:len(head)+end+1]
+	}
+	return head, text[len(head):]
 }
 
 // into adds a setting to an object and reports whether it was missing.

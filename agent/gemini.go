@@ -65,16 +65,17 @@ func gemini() kind {
 		// A prompt that begins with a slash is a command however it comes, blanks
 		// before it or not. One with ! is the shell's if its first character is taken
 		// for a key.
-		commands:     "!",
-		deafResuming: true,
-		files:        geminiFiles,
-		transcript:   readGeminiTranscript,
-		entries:      geminiEntries,
-		usage:        geminiUsage,
-		dotfiles:     geminiDotfiles,
-		signal:       geminiSignal,
-		reads:        geminiReads,
-		login:        geminiLogin,
+		commands: "!",
+		// What is typed while it loads a conversation is lost.
+		resumedVia: ViaArgument,
+		files:      geminiFiles,
+		transcript: readGeminiTranscript,
+		entries:    geminiEntries,
+		usage:      geminiUsage,
+		dotfiles:   geminiDotfiles,
+		signal:     geminiSignal,
+		reads:      geminiReads,
+		login:      geminiLogin,
 		// No hook tells that a question was answered; the title does.
 		trust: []string{FromTranscript, FromTitle, FromHook},
 	}

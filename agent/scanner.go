@@ -175,8 +175,10 @@ func (s *scanner) count() int64 {
 		}
 		n = int64(min(max(f, 0), mostTokens))
 	}
-	return min(max(n, 0), mostTokens)
+	return bounded(n)
 }
+
+func bounded(n int64) int64 { return min(max(n, 0), mostTokens) }
 
 const mostTokens = 1 << 40
 

@@ -22,7 +22,7 @@ mkdir -p "$cache"
 new=$(mktemp -d "$cache/new.XXXXXX")
 trap 'rm -rf "$new"' EXIT
 cp "$pins/package.json" "$pins/package-lock.json" "$new/"
-echo "installing the agents (once; about 900 MB in $folder)" >&2
+echo "installing the agents (once; about 1.1 GB in $folder)" >&2
 (
 	cd "$new"
 	# No install scripts: they would compile what no test needs. Claude Code's puts

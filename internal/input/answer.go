@@ -264,6 +264,9 @@ func (s Sender) choose(ctx context.Context, q session.Question, o session.Option
 		if err := s.mark(ctx, q, o.Number); err != nil {
 			return err
 		}
+		if o.Key == "Escape" { // Copilot CLI 1.0.102 waits for a text after Enter
+			return s.key(ctx, o.Key)
+		}
 		return s.key(ctx, "Enter")
 	case o.Key == "Enter":
 		return s.key(ctx, o.Key)

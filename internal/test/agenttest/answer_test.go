@@ -23,7 +23,7 @@ func made(p *agenttest.Project, name string) bool {
 // An approval is answered in the agent's own dialog: what is permitted is done, and what is
 // not is not; what is no answer answers nothing, and an answer goes to no other question.
 func TestAnswerByAgentform(t *testing.T) {
-	for _, name := range []string{"claude", "codex", "gemini"} {
+	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, name)

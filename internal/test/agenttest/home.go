@@ -15,6 +15,9 @@ func access(agent, url string) map[string]string {
 		return map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": key}
 	case "codex":
 		return map[string]string{"OPENAI_API_KEY": key}
+	case "copilot":
+		return map[string]string{"COPILOT_PROVIDER_BASE_URL": url, "COPILOT_PROVIDER_TYPE": "anthropic", "COPILOT_PROVIDER_API_KEY": key,
+			"COPILOT_MODEL": "scripted", "COPILOT_OFFLINE": "true"}
 	case "opencode":
 		return map[string]string{"ANTHROPIC_API_KEY": key}
 	}
@@ -43,6 +46,8 @@ stream_max_retries = 2
 [projects."DIR"]
 trust_level = "trusted"
 `)}
+	case "copilot":
+		return map[string]string{".copilot/config.json": fmt.Sprintf(`{"appTipShown": true, "trustedFolders": [%q]}`, dir)}
 	case "opencode":
 		return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{
   "model": "anthropic/scripted",

@@ -23,6 +23,8 @@ var packages = map[string]string{
 	"claude": "@anthropic-ai/claude-code",
 	"codex":  "@openai/codex",
 	"gemini": "@google/gemini-cli",
+	// Its package for all systems only has a launcher, which needs a newer Node.
+	"copilot": "@github/copilot-linux-x64",
 	// Its package for all systems only has a launcher, which an install script completes.
 	"opencode": "opencode-linux-x64",
 }
@@ -30,7 +32,7 @@ var packages = map[string]string{
 // Lab is what one agent has around it. It is gone when its test ends, with every
 // process that was started in it.
 type Lab struct {
-	Agent   string // claude, codex, gemini, opencode
+	Agent   string // claude, codex, copilot, gemini, opencode
 	Version string // as it was installed
 	Spec    session.AgentSpec
 	Model   *modelserver.Server
@@ -96,7 +98,10 @@ func Bare(t testing.TB, name string) *Lab {
 	}
 	t.Cleanup(l.Model.Close)
 	l.Spec = agent.Builtins()[name]
-	if name == "opencode" {
+	switch name {
+	case "copilot":
+		bin = filepath.Join(folder, "node_modules", packages[name])
+	case "opencode":
 		bin = filepath.Join(folder, "node_modules", packages[name], "bin")
 	}
 	l.Spec.Command = []string{filepath.Join(bin, name)}

@@ -3,104 +3,209 @@
 package agenttest_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/test/agenttest"
+	"github.com/agentform/agentform/session"
 )
 
-// opencode runs by the block of docs/agents/custom.md, from the manifest and back:
-// it works, asks, is answered, has done its turn, is limited, and after each end
-// nothing of it lives.
-func TestOpencodeByItsBlock(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../../../docs/agents/custom.md")
-	if err != nil {
-		t.Fatal(err)
+// TestSituationsOfOpencode brings one opencode, which takes long to start, from situation to
+// situation, so that each has the ones before above it. With a folder for captures it
+// records them, in terminals of several widths.
+func TestSituationsOfOpencode(t *testing.T) {
+	widths := []int{120}
+	if os.Getenv(agenttest.Captures) != "" {
+		widths = []int{60, 80, 120, 200}
 	}
-	block := regexp.MustCompile("(?s)```hcl\n(agent \"opencode\" .*?\n)```").FindSubmatch(page)
-	if block == nil {
-		t.Fatal("docs/agents/custom.md has no block for opencode")
-	}
-	lab := agenttest.New(t, "opencode")
-	if !strings.Contains(string(page), "opencode "+lab.Version+",") {
-		t.Errorf("docs/agents/custom.md is about another version than %s", lab.Version)
-	}
-	const command = `["opencode"]`
-	lab.Block = strings.Replace(string(block[1]), command, `["`+lab.Spec.Command[0]+`"]`, 1)
-	if lab.Block == string(block[1]) {
-		t.Fatalf("the block has no %s", command)
-	}
-	p := lab.Project(`  prompt = "fix it [[text I look.]] [[tool bash: touch made]] [[text Done here.]]"`)
-	made := func() bool {
-		found, err := filepath.Glob(filepath.Join(lab.Dir, ".agentform", "workspaces", "*", "*", "made"))
-		return err == nil && len(found) > 0
-	}
-	shows := func(text string) func(agenttest.Status) bool {
-		return func(s agenttest.Status) bool {
-			return s.Activity == "idle" && strings.Contains(p.Do("capture", "api"), text)
-		}
-	}
-
-	// It may draw its question a little before it takes a key.
-	press := func(key, what string, seen func(agenttest.Status) bool) {
-		t.Helper()
-		var next time.Time
-		p.Until(what, func(s agenttest.Status) bool {
-			if seen(s) {
-				return true
-			}
-			if time.Now().After(next) && strings.Contains(p.Do("capture", "api"), "Allow once") {
-				p.Do("send", "api", "--key", key)
-				next = time.Now().Add(5 * time.Second)
-			}
-			return false
+	for _, columns := range widths {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
+			walkOpencode(t, columns)
 		})
 	}
+}
 
+func walkOpencode(t *testing.T, columns int) {
+	lab := agenttest.New(t, "opencode")
+	lab.Columns = columns
+	asks := func(in *session.StartInput) { in.Spec.Agent.Permissions = "ask" }
+	run := lab.Start("", asks)
+	// In narrow terminals texts wrap.
+	has := func(text string) func(agenttest.Look) bool {
+		dense := func(s string) string { return strings.Join(strings.Fields(strings.ReplaceAll(s, "┃", "")), "") }
+		return func(l agenttest.Look) bool { return strings.Contains(dense(l.Screen), dense(text)) }
+	}
+	situation := func(name string, want session.Activity, seen ...func(agenttest.Look) bool) agenttest.Look {
+		t.Helper()
+		look := run.Until(name+": "+string(want), func(l agenttest.Look) bool {
+			for _, s := range seen {
+				if !s(l) {
+					return false
+				}
+			}
+			return l.Detection.Activity == want
+		})
+		if folder := os.Getenv(agenttest.Captures); folder != "" {
+			if columns != 120 {
+				name = fmt.Sprintf("%s-%d", name, columns)
+			}
+			if err := run.Capture(folder, name, look); err != nil {
+				t.Error(err)
+			}
+		}
+		return look
+	}
+	ended := 0
+	ends := func() func(agenttest.Look) bool {
+		ended++
+		n := ended
+		return func(l agenttest.Look) bool {
+			return l.Transcript != nil && l.Transcript.Turns == n && has("ctrl+p commands")(l) && !has("esc interrupt")(l) && !has("again to interrupt")(l)
+		}
+	}
+	prompts := 0
+	say := func(text string) {
+		t.Helper()
+		prompts++
+		n := prompts
+		run.Type(text, func(l agenttest.Look) bool {
+			return l.Transcript != nil && l.Transcript.Prompts+l.Transcript.Queued == n
+		})
+	}
+	interrupt := func() {
+		t.Helper()
+		run.Press("Escape", func(l agenttest.Look) bool { return has("esc again to interrupt")(l) || idle(l) })
+		run.Press("Escape", idle)
+	}
+
+	situation("idle", session.Idle, has("Ask anything"))
+	say("make it [[text I look.]] [[tool bash: touch made]] [[text It is made.]]")
+	look := situation("approval", session.Blocked, has("Allow once"))
+	if look.Detection.Detail != `run "touch made"?` {
+		lab.Moved("the plugin is told what is asked", "%q", look.Detection.Detail)
+	}
+	run.Keys("Right")
+	run.Press("Enter", has("△ Always allow"))
+	situation("approval-always", session.Blocked)
+	run.Press("Escape", has("Allow once"))
+	if _, err := os.Stat(filepath.Join(lab.Dir, "made")); err == nil {
+		lab.Moved("it does nothing before it was answered", "the file is there")
+	}
+	run.Press("Enter", has("It is made."))
+	look = situation("turn-done", session.Idle, ends())
+	n := look.Transcript
+	if _, err := os.Stat(filepath.Join(lab.Dir, "made")); err != nil {
+		lab.Moved("what was allowed is done", "%v", err)
+	}
+	if n.Conversation == "" || n.Dir != lab.Dir || n.Prompts != 1 || !strings.HasPrefix(n.LastPrompt, "make it") || n.LastMessage != "It is made." || n.Tokens == 0 {
+		lab.Moved("the events tell conversation, folder, prompt, answer and tokens", "%+v", *n)
+	}
+	if kinds := strings.Join(run.Kinds(), " "); kinds != "user agent tool result usage agent usage" {
+		lab.Moved("the events are told to people", "%q", kinds)
+	}
+
+	say(`write [[tool write {"filePath":"notes.md","content":"hello\n"}]]`)
+	situation("approval-edit", session.Blocked, has("Allow once"))
+	run.Press("Escape", idle)
+	situation("rejected", session.Idle, ends())
+	if _, err := os.Stat(filepath.Join(lab.Dir, "notes.md")); err == nil {
+		lab.Moved("what was refused is not done", "the file is there")
+	}
+
+	say(`ask [[tool question {"questions":[{"question":"Which color?","header":"Color","options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]}]}]] [[text Noted.]]`)
+	situation("question", session.Blocked, has("Type your own answer"))
+	run.Press("2", has("Noted."))
+	situation("answered", session.Idle, ends())
+
+	say("wait [[delay 90s]]")
+	situation("working", session.Working, has("esc interrupt"))
+	interrupt()
+	situation("interrupted", session.Idle, ends())
+
+	say("go [[status 429]]")
+	situation("retrying", session.BlockedAPI, has("scripted too many requests"))
+	interrupt()
+	ends()
+
+	say("go [[status 401]]")
+	look = situation("failed-401", session.Failed, has("scripted unauthorized"), ends())
+	if look.Detection.Detail != "scripted unauthorized" {
+		lab.Moved("the plugin is told why a turn failed", "%q", look.Detection.Detail)
+	}
+
+	// A prompt is text whatever it begins with.
+	typed := agent.For(lab.Spec).(interface{ Typed(string) string }).Typed
+	for _, prompt := range []string{"!touch bang [[text bang]]", "/exit [[text slash]]", "“ü” 🙂\nline two [[text uni]]"} {
+		asked := len(lab.Model.Turns())
+		say(typed(prompt))
+		run.Until("a turn", ends())
+		if turns := lab.Model.Turns(); len(turns) != asked+1 || strings.TrimSpace(turns[asked].Prompt()) != prompt {
+			lab.Moved("a prompt is text", "%d requests, %q", len(turns)-asked, turns[len(turns)-1].Prompt())
+		}
+	}
+	if _, err := os.Stat(filepath.Join(lab.Dir, "bang")); err == nil {
+		lab.Moved("a prompt with ! after a blank runs no shell", "it did")
+	}
+
+	say("say [[text Goodbye!]] [[delay 10s]]")
+	run.Until("it works", func(l agenttest.Look) bool { return l.Detection.Activity == session.Working })
+	say("and then [[text Then.]]")
+	situation("queued", session.Working, has("QUEUED"), func(l agenttest.Look) bool { return l.Transcript.Queued == 1 })
+	run.Until("what was queued is answered", func(l agenttest.Look) bool {
+		return l.Transcript.LastMessage == "Then." && l.Detection.Activity == session.Idle
+	})
+	conversation, turns := n.Conversation, run.Transcript().Turns
+	run.Press("C-c", exited)
+	look = situation("exited", session.Exited, has("opencode -s "+conversation))
+	if look.Exit.Code != 0 {
+		lab.Moved("Ctrl-C leaves with 0", "%+v", *look.Exit)
+	}
+	run.Close()
+	lab.UntilNone()
+
+	// Its conversation goes on where it was.
+	run = lab.Start("second [[text Two.]]", asks, func(in *session.StartInput) { in.Conversation = conversation })
+	run.Until("it is ready", func(agenttest.Look) bool { return run.Ready() })
+	situation("resumed", session.Idle, has("Then."))
+	say(run.Start.Paste)
+	run.Until("another turn", func(l agenttest.Look) bool {
+		return idle(l) && l.Transcript.Turns == turns+1 && l.Transcript.LastMessage == "Two."
+	})
+	if got := run.Transcript().Conversation; got != conversation {
+		lab.Moved("a resumed conversation goes on in its file", "%s, not %s", got, conversation)
+	}
+	run.Close() // as when its terminal is killed
+	lab.UntilNone()
+}
+
+// From the manifest and back: it asks, is answered, has done its turn, and goes on with its
+// conversation after a restart.
+func TestOpencodeByAgentform(t *testing.T) {
+	t.Parallel()
+	lab := agenttest.New(t, "opencode")
+	p := lab.Project(`  prompt = "fix it [[text I look.]] [[tool bash: touch made]] [[text Done here.]]"`)
 	p.Do("apply", "--auto-approve", "--wait")
 	p.Until("it asks", func(s agenttest.Status) bool {
-		return s.Activity == "blocked" && strings.Contains(p.Do("capture", "api"), "Allow once")
+		return s.Activity == "blocked" && strings.HasPrefix(s.Detail, `run "touch made"?`)
 	})
-	if out, code := p.Run("answer", "api", "no"); code == 0 {
-		t.Errorf("its question is answered without its answers being known:\n%s", out)
+	if made(p, "made") {
+		t.Error("the command ran before it was allowed")
 	}
-	if made() {
-		t.Fatal("the command ran before it was allowed")
-	}
-	press("Enter", "the turn ends", shows("Done here."))
-	if !made() {
-		t.Error("the command that was allowed did not run")
-	}
+	p.Do("send", "api", "--key", "Enter")
+	p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 && made(p, "made") })
 	if out, code := p.Run("plan", "--detailed-exitcode"); code != 0 {
 		t.Errorf("a plan after it has worked: exit %d\n%s", code, out)
 	}
-
-	p.Do("send", "api", "no [[tool bash: rm made]] [[text Never.]]")
-	p.Until("it asks for the second command", activity("blocked"))
-	press("Escape", "it is refused", activity("idle"))
-	if !made() {
-		t.Error("the command that was refused ran")
-	}
-
+	p.Do("restart", "api")
+	p.Do("send", "api", "and then [[text Then.]]")
+	p.Until("the conversation goes on", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 2 })
 	p.Do("send", "api", "wait [[stall]]")
-	working := p.Until("it works", activity("working"))
-	p.Do("stop", "api")
-	lab.UntilNone()
-
-	p.Do("start", "api")
-	p.Until("it asks or is idle again", func(s agenttest.Status) bool {
-		return s.PID != working.PID && (s.Activity == "idle" || s.Activity == "blocked")
-	})
-	p.Do("restart", "api", "--fresh")
-	p.Until("it asks again", activity("blocked"))
-	press("Enter", "the turn ends again", shows("Done here."))
-	p.Do("send", "api", "more [[status 429]]")
-	p.Until("it is limited", activity("blocked_api"))
+	p.Until("it works", activity("working"))
 	p.Do("destroy", "--auto-approve")
 	lab.UntilNone()
 }

@@ -14,14 +14,15 @@ import (
 	"github.com/agentform/agentform/internal/test/agenttest"
 )
 
-// Codex and Gemini, from the manifest and back: the question is told and answered,
+// Codex, Copilot and Gemini, from the manifest and back: the question is told and answered,
 // the conversation survives a restart without its prompt being sent twice, after
 // the end nothing lives, and a conversation that is gone is said to be.
-func TestCodexAndGeminiByAgentform(t *testing.T) {
+func TestOthersByAgentform(t *testing.T) {
 	for _, c := range []struct {
 		agent, tool, yes, files string
 	}{
 		{"codex", "exec_command", "y", ".codex/sessions/*/*/*/*.jsonl"},
+		{"copilot", "bash", "1", ".copilot/session-state/*/events.jsonl"},
 		{"gemini", "run_shell_command", "1", ".gemini/tmp/*/chats/*.jsonl"},
 	} {
 		t.Run(c.agent, func(t *testing.T) {
@@ -141,7 +142,7 @@ func TestCodexUnobservedByAgentform(t *testing.T) {
 // An agent that was never told anything has nothing to go on with, whatever it
 // has written at its start: it starts again all the same.
 func TestRestartBeforeAnyPromptByAgentform(t *testing.T) {
-	for _, agent := range []string{"claude", "codex", "gemini"} {
+	for _, agent := range []string{"claude", "codex", "copilot", "gemini"} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, agent)

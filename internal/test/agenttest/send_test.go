@@ -13,7 +13,7 @@ import (
 // What is sent reaches the real agents as it was meant: over a draft, in several
 // lines, long, beginning like a command, in any script, and while they work.
 func TestSendByAgentform(t *testing.T) {
-	for _, name := range []string{"claude", "codex", "gemini"} {
+	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, name)
@@ -28,7 +28,7 @@ func TestSendByAgentform(t *testing.T) {
 					t.Fatalf("%.60q did not reach the model", text)
 				}
 				prompts := turns[len(turns)-1].Prompts
-				if len(prompts) == 0 || strings.TrimSpace(prompts[len(prompts)-1]) != text {
+				if len(prompts) == 0 || strings.Trim(prompts[len(prompts)-1], " \n\u200b") != text {
 					t.Fatalf("the model was told %.200q, want %.60q", prompts, text)
 				}
 			}

@@ -11,9 +11,10 @@ import (
 
 // situations are those of every agent, each beside its adapter's other tests.
 var situations = map[string][]agenttest.Situation{
-	"claude": claudeSituations,
-	"codex":  codexSituations,
-	"gemini": geminiSituations,
+	"claude":  claudeSituations,
+	"codex":   codexSituations,
+	"copilot": copilotSituations,
+	"gemini":  geminiSituations,
 }
 
 // TestSituations brings the real agents into every situation and says which one is

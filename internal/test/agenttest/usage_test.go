@@ -72,6 +72,10 @@ func (m *meter) start(prompt, conversation string, changes ...func(*session.Star
 	changes = append([]func(*session.StartInput){work, func(in *session.StartInput) { in.Conversation = conversation }}, changes...)
 	if conversation != "" { // what is typed while it loads the conversation is lost: the prompt comes with it
 		m.run = m.lab.Start(prompt, changes...)
+		if m.run.Start.Paste != "" {
+			m.run.Until("it is ready", func(agenttest.Look) bool { return m.run.Ready() })
+			m.say(prompt)
+		}
 		return
 	}
 	m.run = m.lab.Start("", changes...)
@@ -278,9 +282,24 @@ var usageRules = []struct {
 			t.Errorf("the sub-agent has the files %q: %v", all, err)
 		}
 	}},
+	{"copilot", "cached", cached},
+	{"copilot", "resumed", goesOn},
+	{"copilot", "retried", retried},
 	{"gemini", "cached", cached},
 	{"gemini", "resumed", goesOn},
 	{"gemini", "retried", retried},
+	{"opencode", "life", func(t *testing.T, m *meter) {
+		m.start("one [[status 500 x1]] "+uses(modelserver.Usage{Input: 11, CacheRead: 200, CacheWrite5m: 30, Output: 50})+" [[text I look.]] [[tool bash: echo a]] "+
+			uses(modelserver.Usage{Input: 1, Output: 70})+" [[text Done.]]", "")
+		m.until(t, 2)
+		m.say(`sub [[tool task {"description":"d","prompt":"say it","subagent_type":"general"}]] ` + uses(modelserver.Usage{Input: 2, Output: 7}) + " [[text Sub.]]")
+		m.until(t, 5)
+		id := m.run.Transcript().Conversation
+		m.run.Close()
+		m.lab.UntilNone()
+		m.start("two "+uses(modelserver.Usage{Input: 13, Output: 90})+" [[text Two.]]", id)
+		m.until(t, 6)
+	}},
 }
 
 func joined(lines [][]byte) []byte {
@@ -298,7 +317,11 @@ func compact(m *meter, command string) {
 }
 
 func cached(t *testing.T, m *meter) {
-	m.start("go "+uses(modelserver.Usage{Input: 11, CacheRead: 200, Output: 50, Reasoning: 20})+" [[text I look.]] [[tool bash: echo a]] "+
+	first := modelserver.Usage{Input: 11, CacheRead: 200, Output: 50, Reasoning: 20}
+	if m.lab.Agent == "copilot" { // its API does not tell
+		first.Reasoning = 0
+	}
+	m.start("go "+uses(first)+" [[text I look.]] [[tool bash: echo a]] "+
 		uses(modelserver.Usage{Input: 1, Output: 70})+" [[text Done.]]", "")
 	m.until(t, 2)
 	m.say("more " + uses(modelserver.Usage{Input: 13, CacheRead: 1, Output: 90}) + " [[text More.]]")

@@ -61,6 +61,29 @@ func init() {
 						r.Press("C-c", exited)
 					}, Next: resumed},
 			},
+			"copilot": {
+				{Name: "idle", Want: session.Idle, Seen: shows("Copilot v")},
+				{Name: "farewell", Prompt: "say [[text Goodbye!]]", Want: session.Failed, Seen: both(shows("✗ 400"), rests),
+					Steps: func(r *agenttest.Run) {
+						r.Until("a turn", turned)
+						r.Type("and [[status 400]]", shows("✗ 400"))
+					}},
+				{Name: "errors", Prompt: "go [[status 401]]", Want: session.Failed, Seen: both(shows("✗ 400"), rests),
+					Steps: func(r *agenttest.Run) {
+						r.Until("a failure", both(shows("✗ Authentication failed"), turned))
+						r.Type("and [[status 400]]", shows("✗ 400"))
+					}},
+				{Name: "asked-in-text", Prompt: "ask [[text Do you want to run this command? It is a long question, so that its lines are broken wherever the terminal ends.\n\n1. Yes\n2. No]]",
+					Want: session.Idle, Seen: both(shows("Do you want to run"), turned, rests)},
+				{Name: "resumed", Prompt: "go [[status 400]]", Want: session.Idle, Seen: both(shows("✗ 400"), shows("No problems found."), rests),
+					Steps: func(r *agenttest.Run) {
+						r.Until("an error", both(shows("✗ 400"), turned))
+						r.Type("and [[text No problems found.]]", shows("● No problems found."))
+						r.Until("two turns", func(l agenttest.Look) bool { return l.Transcript != nil && l.Transcript.Turns == 2 && idle(l) })
+						r.Press("C-c", func(l agenttest.Look) bool { return exited(l) || shows("again to exit")(l) })
+						r.Press("C-c", exited)
+					}, Next: resumed},
+			},
 			"gemini": {
 				{Name: "idle", Input: asGemini, Want: session.Idle, Seen: both(shows("Type your message"), shows("Gemini CLI v"))},
 				{Name: "farewell", Input: asGemini, Prompt: "say [[text Goodbye!]]", Want: session.Failed, Seen: shows("✕ [API Error: "),

@@ -1,5 +1,5 @@
 // Package modelserver is a language model that follows a script, for tests: an
-// HTTP server that speaks to Claude Code, Codex and Gemini CLI in their own
+// HTTP server that speaks to Claude Code, Codex, Copilot CLI and Gemini CLI in their own
 // languages and says what the prompt tells it to say.
 //
 // It answers Anthropic's Messages (POST /v1/messages, streamed or whole, and

@@ -121,6 +121,7 @@ var shells = []struct {
 	args func(command string, ask bool) object
 }{
 	{"Bash", described},
+	{"bash", described},
 	{"run_shell_command", described},
 	{"exec_command", func(command string, ask bool) object {
 		args := object{"cmd": command}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -125,9 +126,14 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 // asked adds a message of the user's to those of a request. What the program
 // made up by itself is left out.
 func (r *Request) asked(text string) {
-	if text = strings.TrimSpace(text); text == "" || strings.HasPrefix(text, "<") {
-		return
+	// Copilot CLI puts the time before each message, and joins those without an answer.
+	for _, one := range dated.Split(text, -1) {
+		if one = strings.TrimSpace(one); one == "" || strings.HasPrefix(one, "<") {
+			continue
+		}
+		r.Prompts = append(r.Prompts, one)
+		r.Results = 0
 	}
-	r.Prompts = append(r.Prompts, text)
-	r.Results = 0
 }
+
+var dated = regexp.MustCompile(`<current_datetime>[^<]*</current_datetime>`)

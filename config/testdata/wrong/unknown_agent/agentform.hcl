@@ -25,6 +25,6 @@ session "c" {
 }
 
 session "d" {
-  agent  = "copilot"
+  agent  = "aider"
   branch = "d"
 }

@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"path/filepath"
+
+	"github.com/agentform/agentform/session"
+)
+
+// copilot is the GitHub Copilot CLI, measured with 1.0.102; docs/agents/copilot.md has it in
+// words. Its session file says all that it does, but for retries after a 429 or 500, of
+// which nothing can be seen.
+func copilot() kind {
+	return kind{
+		spec: session.AgentSpec{
+			PromptVia:      ViaArgument,
+			Ready:          `^❯( |$)`,
+			StatusBarLines: 1,
+			// Its session file is there before any prompt.
+			Observable: AtStart,
+		},
+		start: copilotStart,
+		paths: []string{"/@github/copilot"},
+		marks: marks{
+			composer: `^❯(?: (.*))?$`,
+			blocked: []string{
+				`^Do you want to .*\?`,
+				`Do you trust the files in this folder\?`,
+				`^↑/↓ to navigate · enter to select`,
+				`^↑/↓ select · enter accept`,
+			},
+			blockedAPI: []string{`^✗ .*([Rr]ate limit|quota|HTTP 429|^✗ 429)`},
+			failed:     []string{`^✗ \S`},
+			working:    []string{`^[◉◎●○] Working\b`},
+			ui:         []string{`/ commands · \? help|ctrl\+c again to exit`, `esc (esc|again to) (edit prompt|interrupt)`},
+			started:    []string{`Copilot v\d`},
+			turn:       `^❯ +\S.* \d\d:\d\d`,
+		},
+		commands:   "/!",
+		shield:     "\u200b", // a zero-width space: it drops blanks before it runs a command
+		files:      copilotFiles,
+		transcript: readCopilotTranscript,
+		entries:    copilotEntries,
+		usage:      copilotUsage,
+		dotfiles:   copilotDotfiles,
+		reads:      copilotReads,
+		login:      copilotLogin,
+		trust:      []string{FromTranscript},
+	}
+}
+
+var copilotPermissions = map[string][]string{
+	"ask":   nil,
+	"edits": {"--allow-tool=write"},
+	"all":   {"--allow-all"},
+}
+
+func copilotStart(in session.StartInput) session.Start {
+	s := in.Spec
+	start := session.Start{
+		// It would update itself while others run, and look different afterwards.
+		Argv: join(s.Agent.Command, []string{"--no-auto-update"}, copilotPermissions[s.Agent.Permissions]),
+		Env:  map[string]string{},
+	}
+	if s.Agent.Trust && s.Agent.Permissions == "all" {
+		// Only with all permissions a folder can be trusted but by its settings.
+		start.Env["COPILOT_ALLOW_ALL"] = "true"
+	}
+	switch {
+	case in.Conversation != "":
+		start.Argv = append(start.Argv, "--resume="+in.Conversation)
+		start.Conversation = in.Conversation
+	case in.Fresh != "":
+		start.Argv = append(start.Argv, "--session-id="+in.Fresh)
+		start.Conversation = in.Fresh
+	}
+	start.Argv = append(start.Argv, s.Args...)
+	if in.Prompt != "" {
+		// In one word, because the prompt may begin with a dash.
+		start.Argv = append(start.Argv, "--interactive="+in.Prompt)
+	}
+	return start
+}
+
+// copilotHome is its own folder.
+func copilotHome(of session.Lookup) string {
+	if own := of.Env["COPILOT_HOME"]; own != "" {
+		return own
+	}
+	if of.Home == "" {
+		return ""
+	}
+	return filepath.Join(of.Home, ".copilot")
+}
+
+// copilotDotfiles: it asks at start whether to trust a folder, unless it or one above it is
+// among those of its settings.
+func copilotDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
+	if !s.Agent.Trust || s.Agent.Permissions == "all" || s.Workspace.Path == "" {
+		return nil
+	}
+	return []DotfileFix{{
+		Path:    filepath.Join(copilotHome(of), "config.json"),
+		Problem: "Copilot asks whether to trust the workspace, which only this file can tell it",
+		add:     []setting{{path: []string{"trustedFolders"}, value: s.Workspace.Path, list: true}},
+	}}
+}
+
+// copilotLogin looks for the login of Copilot CLI, which also takes that of GitHub's own
+// command.
+func copilotLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
+	if f.set(s, "COPILOT_PROVIDER_", "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN") {
+		return "", ""
+	}
+	config := filepath.Join(copilotHome(f.At), "config.json")
+	if f.contains(config, "ogged", "oken") || f.exists(filepath.Join(f.At.Home, ".config", "gh", "hosts.yml")) {
+		return "", ""
+	}
+	return "there is no login in " + config + ", and no token in its environment", "log in: start copilot once and type /login, or set GH_TOKEN"
+}
+
+// copilotReads returns what Copilot CLI logs in with, which model it asks and where its
+// files are. It leaves out what permits something (COPILOT_ALLOW_ALL): that is the manifest's.
+func copilotReads(func(string) string) []string {
+	return []string{
+		"COPILOT_PROVIDER_*", "COPILOT_MODEL", "COPILOT_OFFLINE", "COPILOT_GITHUB_TOKEN", "COPILOT_HOME", "COPILOT_GH_HOST",
+		"COPILOT_CUSTOM_INSTRUCTIONS_DIRS", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST",
+	}
+}

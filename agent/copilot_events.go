@@ -1,0 +1,266 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// copilotFiles returns the file of a conversation, whose folder has its id.
+func copilotFiles(of session.Lookup) []string {
+	home := copilotHome(of)
+	if home == "" {
+		return nil
+	}
+	id := "*"
+	if of.Conversation != "" {
+		id = globLiteral(of.Conversation)
+	}
+	return []string{filepath.Join(globLiteral(home), "session-state", id, "events.jsonl")}
+}
+
+// copilotEvent is a line of a session file. Its types are those of
+// schemas/session-events.schema.json, which comes with Copilot CLI.
+type copilotEvent struct {
+	Type  string    `json:"type"`
+	At    time.Time `json:"timestamp"`
+	Agent string    `json:"agentId"` // of a sub-agent
+	Data  struct {
+		Session string    `json:"sessionId"`
+		Start   time.Time `json:"startTime"`
+		Context struct {
+			Dir string `json:"cwd"`
+		} `json:"context"`
+
+		Content  string `json:"content"`
+		Delivery string `json:"delivery"` // of a user's message: idle, queued, steering
+		Calls    []struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"toolRequests"`
+
+		Request    string `json:"requestId"`
+		Permission struct {
+			Command   string `json:"fullCommandText"`
+			Path      string `json:"path"`
+			File      string `json:"fileName"`
+			Intention string `json:"intention"`
+		} `json:"permissionRequest"`
+		Tool      string `json:"toolName"`
+		ToolCall  string `json:"toolCallId"`
+		Arguments struct {
+			Message string `json:"message"`
+		} `json:"arguments"`
+
+		Message string `json:"message"`
+		Kind    string `json:"errorType"`
+		Status  int    `json:"statusCode"`
+		Result  struct {
+			Content string `json:"content"`
+		} `json:"result"`
+		Usage struct {
+			Input  int64 `json:"inputTokens"`
+			Output int64 `json:"outputTokens"`
+		} `json:"usage"`
+	} `json:"data"`
+}
+
+// question returns what is asked, as Question.Text has it.
+func (e copilotEvent) question() string {
+	p := e.Data.Permission
+	if p.Command != "" {
+		return `run "` + oneLine(p.Command) + `"?`
+	}
+	return oneLine(cmp.Or(e.Data.Arguments.Message, p.Intention+" "+cmp.Or(p.File, p.Path)))
+}
+
+func (e copilotEvent) limited() bool {
+	return e.Data.Status == 429 || strings.Contains(e.Data.Kind, "rate_limit") || strings.Contains(e.Data.Kind, "quota")
+}
+
+// readCopilotTranscript reads a session file. Each request to the model begins and ends a
+// turn of the file's; the user's turn ends with one that calls no tools.
+func readCopilotTranscript(lines [][]byte) session.Transcript {
+	var c copilotSession
+	for _, line := range lines {
+		var e copilotEvent
+		if json.Unmarshal(line, &e) == nil && !e.At.IsZero() {
+			c.add(e)
+		}
+	}
+	return c.n
+}
+
+type copilotSession struct {
+	n     session.Transcript
+	open  bool // the model was asked, and its turn has not ended
+	calls int  // tools that its last message called
+	// questions have no answer yet. The first is the one that is shown.
+	questions []copilotQuestion
+}
+
+type copilotQuestion struct{ id, text string }
+
+func (c *copilotSession) add(e copilotEvent) {
+	d := e.Data
+	c.n.At = e.At
+	switch {
+	case e.Type == "session.start":
+		c.n.Conversation, c.n.StartedAt, c.n.Dir = d.Session, d.Start, d.Context.Dir
+	case e.Type == "session.usage_record":
+		c.n.Tokens += bounded(d.Usage.Input) + bounded(d.Usage.Output)
+	case e.Type == "permission.requested":
+		c.asks(d.Request, e.question())
+	case e.Type == "permission.completed":
+		c.answered(d.Request)
+	case e.Type == "tool.execution_start" && d.Tool == "ask_user":
+		c.asks(d.ToolCall, e.question())
+	case e.Type == "tool.execution_complete":
+		c.answered(d.ToolCall)
+	case e.Agent != "": // a sub-agent's, which the user's turn waits for
+	case e.Type == "user.message":
+		c.open, c.calls = true, 0
+		c.n.Prompts++
+		c.n.LastPrompt, c.n.PromptAt = d.Content, e.At
+		c.n.Take(session.Message{At: e.At, Text: d.Content})
+		if d.Delivery != "" && d.Delivery != "idle" {
+			c.n.TakenAt = e.At
+		}
+		c.n.Activity, c.n.Detail = session.Working, ""
+	case e.Type == "assistant.turn_start":
+		c.open, c.calls = true, 0
+		c.n.Activity, c.n.Detail = session.Working, ""
+	case e.Type == "assistant.message":
+		c.calls = len(d.Calls)
+		c.n.LastMessage = cmp.Or(d.Content, c.n.LastMessage)
+	case e.Type == "assistant.turn_end" && c.calls == 0:
+		c.ended(e.At, session.Idle, "")
+	case e.Type == "abort":
+		c.ended(e.At, session.Idle, "")
+	case e.Type == "session.error" && e.limited():
+		c.ended(e.At, session.BlockedAPI, d.Message)
+	case e.Type == "session.error":
+		c.ended(e.At, session.Failed, d.Message)
+	}
+}
+
+func (c *copilotSession) asks(id, question string) {
+	c.questions = append(c.questions, copilotQuestion{id, question})
+	c.n.Activity, c.n.Detail = session.Blocked, c.questions[0].text
+}
+
+func (c *copilotSession) answered(id string) {
+	if c.questions = slices.DeleteFunc(c.questions, func(q copilotQuestion) bool { return q.id == id }); c.n.Activity != session.Blocked {
+		return
+	}
+	c.n.Activity, c.n.Detail = session.Working, ""
+	if len(c.questions) > 0 {
+		c.n.Activity, c.n.Detail = session.Blocked, c.questions[0].text
+	}
+}
+
+func (c *copilotSession) ended(at time.Time, does session.Activity, detail string) {
+	c.questions = nil
+	c.n.Activity, c.n.Detail = does, detail
+	if !c.open {
+		return
+	}
+	c.open = false
+	c.n.Turns++
+	c.n.TurnAt = at
+	if c.n.FirstTurnAt.IsZero() {
+		c.n.FirstTurnAt = at
+	}
+}
+
+// copilotEntries returns what a line of a session file says, for people.
+func copilotEntries(line []byte) []session.Entry {
+	var e copilotEvent
+	if json.Unmarshal(line, &e) != nil || e.At.IsZero() {
+		return nil
+	}
+	var all []session.Entry
+	add := func(kind, text string) {
+		if text = clip(strings.TrimSpace(text)); text != "" {
+			all = append(all, session.Entry{At: e.At, Kind: kind, Text: text})
+		}
+	}
+	switch e.Type {
+	case "user.message":
+		add("user", e.Data.Content)
+	case "assistant.message":
+		add("agent", e.Data.Content)
+		for _, call := range e.Data.Calls {
+			add("tool", toolText(call.Name, string(call.Arguments)))
+		}
+	case "tool.execution_complete":
+		add("result", e.Data.Result.Content)
+	case "session.error":
+		add("error", e.Data.Message)
+	case "session.info":
+		add("info", e.Data.Message)
+	case "session.usage_record":
+		u := e.Data.Usage
+		add("usage", tokens(u.Input, u.Output, u.Input+u.Output))
+	}
+	return all
+}
+
+// copilotUsage is Copilot CLI's, which writes a record for each answer, also of sub-agents.
+var copilotUsage = usageReader{read: readCopilotUsage}
+
+func readCopilotUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {
+	var u session.Usage
+	var id string
+	var in int64 // with what a cache has, or was written to it
+	s := &scanner{text: line}
+	record := func(key []byte) {
+		switch string(key) {
+		case "model":
+			u.Model = s.str()
+		case "inputTokens":
+			in = s.count()
+		case "outputTokens":
+			u.Tokens.Output = s.count()
+		case "cacheReadTokens":
+			u.Tokens.CacheRead = s.count()
+		case "cacheWriteTokens":
+			u.Tokens.CacheWrite = s.count()
+		case "reasoningTokens": // a part of outputTokens
+			u.Tokens.Reasoning = s.count()
+		case "apiCallId":
+			u.Key = s.str()
+		}
+	}
+	is := false
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "type":
+			if is = string(s.value()) == `"session.usage_record"`; !is {
+				s.stop()
+			}
+		case "id":
+			id = s.str()
+		case "timestamp":
+			u.At = s.time()
+		case "data":
+			s.object(func(key []byte) {
+				if string(key) == "usage" {
+					s.object(record)
+				}
+			})
+		}
+	})
+	if !is || !s.whole() {
+		return nil
+	}
+	u.Tokens.Input = max(in-u.Tokens.CacheRead-u.Tokens.CacheWrite, 0)
+	u.Tokens.Reasoning = min(u.Tokens.Reasoning, u.Tokens.Output)
+	u.Key = cmp.Or(u.Key, id)
+	return next(c, u, func() bool { return counted(u.Key) })
+}

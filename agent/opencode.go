@@ -1,0 +1,120 @@
+package agent
+
+import (
+	_ "embed"
+	"encoding/json"
+	"path/filepath"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// opencode is opencode, measured with 1.18.33; docs/agents/opencode.md has it in words.
+// Its own database is not read: a plugin of the run writes its events to a file.
+func opencode() kind {
+	return kind{
+		spec: session.AgentSpec{
+			PromptVia:      ViaPaste,
+			Ready:          `ctrl\+p commands`,
+			ReadyTimeout:   session.Duration(time.Minute),
+			StatusBarLines: 3,
+			// The plugin learns the conversation with the first prompt.
+			Observable: AtFirstPrompt,
+		},
+		start: opencodeStart,
+		paths: []string{"/opencode-ai/"},
+		marks: marks{
+			blocked: []string{
+				`△ (Permission required|Always allow|Reject permission)`,
+				`^(?:.*\s)?enter (?:submit|confirm|toggle)\s+esc dismiss$`, // a question of the model's
+			},
+			retrying: []string{`\[retrying .*attempt #\d+\]`},
+			working:  []string{`^[⬝■]{3,}.* esc (again to )?interrupt\b`},
+			ui: []string{
+				`ctrl\+p commands|esc (again to )?interrupt`,
+				`△ (Permission required|Always allow|Reject permission)`,
+			},
+		},
+		// Typed or pasted they are its commands, a file and the shell's, which asks nobody.
+		commands: "/!",
+		// It puts the prompt of its command line into the composer then, and waits.
+		resumedVia: ViaPaste,
+		files:      opencodeFiles,
+		transcript: readOpencodeTranscript,
+		entries:    opencodeEntries,
+		usage:      opencodeUsage,
+		reads:      opencodeReads,
+	}
+}
+
+// opencodePlugin is the source of the plugin that writes opencode's events down.
+//
+//go:embed opencode.js
+var opencodePlugin string
+
+// opencodePluginFile is the name of the plugin of one run.
+const opencodePluginFile = "opencode.js"
+
+// opencodePermissions are its settings by the permissions of a manifest. What a person has
+// denied stays denied: all is a flag.
+var opencodePermissions = map[string]map[string]string{
+	"ask":   {"bash": "ask", "edit": "ask"},
+	"edits": {"bash": "ask", "edit": "allow"},
+}
+
+func opencodeStart(in session.StartInput) session.Start {
+	s := in.Spec
+	start := session.Start{
+		Argv: join(s.Agent.Command),
+		Env:  map[string]string{"OPENCODE_DISABLE_AUTOUPDATE": "1"},
+	}
+	if s.Agent.Permissions == "all" {
+		start.Argv = append(start.Argv, "--auto")
+	}
+	config := map[string]any{}
+	if p := opencodePermissions[s.Agent.Permissions]; p != nil {
+		config["permission"] = p
+	}
+	if in.Private != "" {
+		start.Files = map[string]string{opencodePluginFile: opencodePlugin}
+		config["plugin"] = []string{"file://" + filepath.Join(in.Private, opencodePluginFile)}
+	}
+	if text, err := json.Marshal(config); err == nil && len(config) > 0 { // it always can be
+		start.Env["OPENCODE_CONFIG_CONTENT"] = string(text)
+	}
+	if in.Conversation != "" {
+		start.Argv = append(start.Argv, "--session", in.Conversation)
+		start.Conversation = in.Conversation
+	}
+	start.Argv = append(start.Argv, s.Args...)
+	if in.Prompt != "" {
+		// In one word, because the prompt may begin with a dash.
+		start.Argv = append(start.Argv, "--prompt="+in.Prompt)
+	}
+	return start
+}
+
+// opencodeFiles returns the file that the plugin writes.
+func opencodeFiles(of session.Lookup) []string {
+	data := of.Env["XDG_DATA_HOME"]
+	if data == "" && of.Home != "" {
+		data = filepath.Join(of.Home, ".local", "share")
+	}
+	if data == "" {
+		return nil
+	}
+	name := "ses_*.jsonl"
+	if of.Conversation != "" {
+		name = globLiteral(of.Conversation) + ".jsonl"
+	}
+	return []string{filepath.Join(globLiteral(data), "opencode", "agentform", name)}
+}
+
+// opencodeReads returns what opencode logs in with and where its files are. A provider of
+// its configuration may name any other variable: a manifest has to declare that.
+func opencodeReads(func(string) string) []string {
+	return []string{
+		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY", "GROQ_API_KEY",
+		"MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR",
+	}
+}

@@ -1,0 +1,335 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// opencodeEvent is a line that the plugin has written: an event of opencode.
+type opencodeEvent struct {
+	At         int64  `json:"at"` // milliseconds since 1970
+	Type       string `json:"type"`
+	Properties struct {
+		Session   string          `json:"sessionID"` // of a sub-agent, not the conversation
+		Directory string          `json:"directory"` // run
+		Info      opencodeMessage `json:"info"`      // message.updated
+		Part      opencodePart    `json:"part"`      // message.part.updated
+		Error     *opencodeError  `json:"error"`     // session.error
+		Status    opencodeStatus  `json:"status"`    // session.status
+		ID        string          `json:"id"`        // permission.asked, question.asked
+		Request   string          `json:"requestID"` // what replies to one of these
+		About     string          `json:"permission"`
+		Patterns  []string        `json:"patterns"`
+		Metadata  map[string]any  `json:"metadata"`
+		Questions []opencodeAsks  `json:"questions"`
+	} `json:"properties"`
+}
+
+type opencodeAsks struct {
+	Question string `json:"question"`
+}
+
+type opencodeStatus struct {
+	Type    string `json:"type"` // busy, retry, idle
+	Message string `json:"message"`
+	Next    int64  `json:"next"` // of retry: when it tries again
+}
+
+type opencodeError struct {
+	Name string `json:"name"`
+	Data struct {
+		Message string `json:"message"`
+		Status  int    `json:"statusCode"`
+	} `json:"data"`
+}
+
+type opencodeMessage struct {
+	ID     string `json:"id"`
+	Parent string `json:"parentID"` // the user's message that this one answers
+	Role   string `json:"role"`
+	Model  string `json:"modelID"`
+	Finish string `json:"finish"`
+	Time   struct {
+		Created   int64 `json:"created"`
+		Completed int64 `json:"completed"`
+	} `json:"time"`
+	Tokens struct {
+		In        int64 `json:"input"` // without what is cached
+		Out       int64 `json:"output"`
+		Reasoning int64 `json:"reasoning"` // not in the output
+		Cache     struct {
+			Read  int64 `json:"read"`
+			Write int64 `json:"write"`
+		} `json:"cache"`
+	} `json:"tokens"`
+}
+
+func (m opencodeMessage) total() int64 {
+	t := m.Tokens
+	return t.In + t.Out + t.Reasoning + t.Cache.Read + t.Cache.Write
+}
+
+type opencodePart struct {
+	Type      string          `json:"type"` // text, tool
+	Message   string          `json:"messageID"`
+	Text      string          `json:"text"`
+	Synthetic bool            `json:"synthetic"` // opencode's own words in a message of the user's
+	Time      json.RawMessage `json:"time"`      // only of what the model writes
+	Tool      string          `json:"tool"`
+	State     struct {
+		Input  json.RawMessage `json:"input"`
+		Output string          `json:"output"`
+		Error  string          `json:"error"`
+	} `json:"state"`
+}
+
+// prompt reports whether the part is what a user said.
+func (p opencodePart) prompt() bool {
+	return p.Type == "text" && len(p.Time) == 0 && !p.Synthetic && p.Text != ""
+}
+
+// readOpencodeTranscript reads what the plugin has written.
+func readOpencodeTranscript(lines [][]byte) session.Transcript {
+	c := opencodeConversation{asked: map[string]string{}, counted: map[string]bool{}}
+	for _, line := range lines {
+		var e opencodeEvent
+		if json.Unmarshal(line, &e) == nil && e.At > 0 {
+			c.add(e)
+		}
+	}
+	return c.n
+}
+
+// opencodeConversation is a conversation as it is read, event by event.
+type opencodeConversation struct {
+	n       session.Transcript
+	open    bool              // a turn has begun that has not ended
+	failed  *opencodeError    // how the turn that is open failed
+	asked   map[string]string // what is asked, by the id of the request
+	order   []string          // the ids, the first asked first
+	queued  []opencodeQueued
+	counted map[string]bool // messages whose tokens are in n.Tokens
+}
+
+// opencodeQueued is a message of the user that was typed during a turn.
+type opencodeQueued struct {
+	id string
+	session.Message
+}
+
+func (c *opencodeConversation) add(e opencodeEvent) {
+	p, at := e.Properties, moment(e.At)
+	if e.Type == "run" {
+		if c.n.Conversation == "" {
+			c.n.Conversation, c.n.Dir, c.n.StartedAt = p.Session, p.Directory, at
+		}
+		// What was under way when the run before ended is not any more.
+		c.open, c.failed, c.order, c.queued = false, nil, nil, nil
+		clear(c.asked)
+		c.n.Activity, c.n.Detail, c.n.Until, c.n.Queued = "", "", time.Time{}, 0
+		return
+	}
+	c.n.At = at
+	own := p.Session == c.n.Conversation
+	switch e.Type {
+	case "permission.asked":
+		c.ask(p.ID, opencodePermission(p.About, p.Patterns, p.Metadata))
+	case "question.asked":
+		var texts []string
+		for _, q := range p.Questions {
+			texts = append(texts, q.Question)
+		}
+		c.ask(p.ID, strings.Join(texts, "\n"))
+	case "permission.replied", "question.replied", "question.rejected":
+		c.reply(p.Request)
+	case "message.updated":
+		if m := p.Info; m.Role == "assistant" {
+			if total := m.total(); total > 0 && !c.counted[m.ID] {
+				c.counted[m.ID] = true
+				c.n.Tokens += total
+			}
+			if own {
+				c.takeUpTo(m.Parent, at)
+			}
+		}
+	case "message.part.updated":
+		switch {
+		case !own || p.Part.Type != "text":
+		case p.Part.prompt():
+			c.prompt(opencodeQueued{p.Part.Message, session.Message{At: at, Text: p.Part.Text}})
+		case len(p.Part.Time) > 0 && strings.TrimSpace(p.Part.Text) != "":
+			c.n.LastMessage = p.Part.Text
+		}
+	case "session.status":
+		if own {
+			c.status(p.Status, at)
+		}
+	case "session.error":
+		if own && p.Error != nil {
+			c.open, c.failed = true, p.Error
+		}
+	case "session.idle":
+		if own {
+			c.end(at)
+		}
+	}
+}
+
+func (c *opencodeConversation) ask(id, question string) {
+	c.asked[id] = question
+	c.order = append(c.order, id)
+	c.asks()
+}
+
+func (c *opencodeConversation) reply(id string) {
+	delete(c.asked, id)
+	c.order = slices.DeleteFunc(c.order, func(one string) bool { return one == id })
+	c.n.Activity, c.n.Detail = session.Working, ""
+	c.asks()
+}
+
+// asks notes the question that the agent shows: the first that was asked.
+func (c *opencodeConversation) asks() {
+	if len(c.order) > 0 {
+		c.n.Activity, c.n.Detail = session.Blocked, c.asked[c.order[0]]
+	}
+}
+
+// prompt adds a message of the user. One that is typed during a turn waits.
+func (c *opencodeConversation) prompt(m opencodeQueued) {
+	if c.open {
+		c.queued = append(c.queued, m)
+		c.n.Queued = len(c.queued)
+		return
+	}
+	c.take(m.Message, m.At)
+}
+
+func (c *opencodeConversation) take(m session.Message, at time.Time) {
+	c.open, c.failed = true, nil
+	c.n.Prompts++
+	c.n.LastPrompt, c.n.PromptAt = m.Text, at
+	c.n.Take(session.Message{At: at, Text: m.Text})
+	c.n.Activity, c.n.Detail, c.n.Until = session.Working, "", time.Time{}
+}
+
+// takeUpTo takes up the messages that have waited, up to that which the agent answers now.
+func (c *opencodeConversation) takeUpTo(id string, at time.Time) {
+	i := slices.IndexFunc(c.queued, func(m opencodeQueued) bool { return m.id == id })
+	for _, m := range c.queued[:i+1] {
+		c.take(m.Message, at)
+		c.n.TakenAt = at
+	}
+	c.queued = c.queued[i+1:]
+	c.n.Queued = len(c.queued)
+}
+
+// retryShown is how far off another attempt is that is told as the end of a limit.
+const retryShown = time.Minute
+
+func (c *opencodeConversation) status(s opencodeStatus, at time.Time) {
+	switch {
+	case s.Type == "idle" || len(c.order) > 0:
+		return
+	case s.Type == "retry":
+		c.n.Activity, c.n.Detail, c.n.Until = session.BlockedAPI, s.Message, time.Time{}
+		if next := moment(s.Next); next.Sub(at) > retryShown {
+			c.n.Until = next.Local()
+		}
+	default:
+		c.n.Activity, c.n.Detail, c.n.Until = session.Working, "", time.Time{}
+	}
+	c.open = true
+}
+
+// end ends a turn. After a failure opencode says twice that it is idle.
+func (c *opencodeConversation) end(at time.Time) {
+	if !c.open {
+		return
+	}
+	c.open = false
+	c.order = nil
+	clear(c.asked)
+	c.n.Turns++
+	c.n.TurnAt = at
+	if c.n.FirstTurnAt.IsZero() {
+		c.n.FirstTurnAt = at
+	}
+	c.n.Activity, c.n.Detail, c.n.Until = session.Idle, "", time.Time{}
+	if f := c.failed; f != nil && f.Name != "MessageAbortedError" {
+		c.n.Activity, c.n.Detail = session.Failed, f.Data.Message
+		if f.Data.Status == 429 {
+			c.n.Activity = session.BlockedAPI
+		}
+	}
+}
+
+// opencodePermission is what a request for a permission asks.
+func opencodePermission(about string, patterns []string, metadata map[string]any) string {
+	if command, is := metadata["command"].(string); is && about == "bash" {
+		return asked("Bash", command, "")
+	}
+	return asked(about, strings.Join(patterns, " "), "")
+}
+
+// opencodeEntries returns what a line says, for people.
+func opencodeEntries(line []byte) []session.Entry {
+	var e opencodeEvent
+	if json.Unmarshal(line, &e) != nil {
+		return nil
+	}
+	var all []session.Entry
+	add := func(kind, text string) {
+		if strings.TrimSpace(text) != "" {
+			all = append(all, session.Entry{At: moment(e.At), Kind: kind, Text: text})
+		}
+	}
+	switch p := e.Properties; {
+	case e.Type == "session.error" && p.Error != nil && p.Error.Name == "MessageAbortedError":
+		add("info", "interrupted")
+	case e.Type == "session.error" && p.Error != nil:
+		add("error", p.Error.Data.Message)
+	case e.Type == "message.part.updated" && p.Part.prompt():
+		add("user", p.Part.Text)
+	case e.Type == "message.part.updated" && p.Part.Type == "text" && !p.Part.Synthetic:
+		add("agent", p.Part.Text)
+	case e.Type == "message.part.updated" && p.Part.Type == "tool":
+		add("tool", toolText(p.Part.Tool, string(p.Part.State.Input)))
+		add("result", clip(p.Part.State.Output+p.Part.State.Error))
+	case e.Type == "message.updated" && p.Info.Time.Completed > 0:
+		add("usage", tokens(p.Info.total()-p.Info.Tokens.Out-p.Info.Tokens.Reasoning, p.Info.Tokens.Out+p.Info.Tokens.Reasoning, p.Info.total()))
+	}
+	return all
+}
+
+// opencodeUsage is opencode's. Each answer is a message, which is written again as it
+// changes; those of sub-agents are in the same file. An answer whose tool was running when
+// opencode was killed has no tokens.
+var opencodeUsage = usageReader{read: readOpencodeUsage}
+
+var opencodeUsageMark = []byte(`"message.updated"`)
+
+func readOpencodeUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {
+	if !bytes.Contains(line, opencodeUsageMark) {
+		return nil
+	}
+	var e opencodeEvent
+	if json.Unmarshal(line, &e) != nil || e.Type != "message.updated" || e.Properties.Info.Role != "assistant" {
+		return nil
+	}
+	m := e.Properties.Info
+	if m.total() == 0 {
+		return nil // it is not answered yet
+	}
+	reasoning := bounded(m.Tokens.Reasoning)
+	t := session.Tokens{
+		Input: bounded(m.Tokens.In), CacheRead: bounded(m.Tokens.Cache.Read), CacheWrite: bounded(m.Tokens.Cache.Write),
+		Output: bounded(m.Tokens.Out) + reasoning, Reasoning: reasoning,
+	}
+	return next(c, session.Usage{At: moment(m.Time.Created), Model: m.Model, Key: m.ID, Tokens: t}, func() bool { return counted(m.ID) })
+}

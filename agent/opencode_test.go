@@ -1,0 +1,81 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOpencodeStart(t *testing.T) {
+	const update = "OPENCODE_DISABLE_AUTOUPDATE"
+	permissions := func(p string) session.AgentSpec {
+		return builtin("opencode", func(s *session.AgentSpec) { s.Permissions = p })
+	}
+	env := map[string]string{update: "1"}
+	argument := builtin("opencode", func(s *session.AgentSpec) { s.PromptVia = ViaArgument })
+	for name, c := range map[string]struct {
+		agent session.AgentSpec
+		in    session.StartInput
+		want  session.Start
+	}{
+		"a prompt":      {builtin("opencode"), session.StartInput{Prompt: "fix it"}, session.Start{Argv: []string{"opencode"}, Env: env, Paste: "fix it"}},
+		"a shell line":  {builtin("opencode"), session.StartInput{Prompt: "!ls"}, session.Start{Argv: []string{"opencode"}, Env: env, Paste: " !ls"}},
+		"by argument":   {argument, session.StartInput{Prompt: "-p"}, session.Start{Argv: []string{"opencode", "--prompt=-p"}, Env: env}},
+		"may all":       {permissions("all"), session.StartInput{}, session.Start{Argv: []string{"opencode", "--auto"}, Env: env}},
+		"may edit":      {permissions("edits"), session.StartInput{}, session.Start{Argv: []string{"opencode"}, Env: map[string]string{update: "1", "OPENCODE_CONFIG_CONTENT": `{"permission":{"bash":"ask","edit":"allow"}}`}}},
+		"with a plugin": {builtin("opencode"), session.StartInput{Private: "/run/1"}, session.Start{Argv: []string{"opencode"}, Env: map[string]string{update: "1", "OPENCODE_CONFIG_CONTENT": `{"plugin":["file:///run/1/opencode.js"]}`}, Files: map[string]string{"opencode.js": opencodePlugin}}},
+		"goes on with a prompt, which it would not submit": {argument, session.StartInput{Conversation: "ses_1", Prompt: "and now", Spec: session.Spec{Args: []string{"-m", "a/b"}}},
+			session.Start{Argv: []string{"opencode", "--session", "ses_1", "-m", "a/b"}, Env: env, Paste: "and now", Conversation: "ses_1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.in.Spec.Agent = c.agent
+			if diff := cmp.Diff(c.want, For(c.agent).Start(c.in)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOpencodeFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		of   session.Lookup
+		want []string
+	}{
+		"a conversation": {session.Lookup{Home: "/h", Conversation: "ses_1"}, []string{"/h/.local/share/opencode/agentform/ses_1.jsonl"}},
+		"not known":      {session.Lookup{Home: "/h"}, []string{"/h/.local/share/opencode/agentform/ses_*.jsonl"}},
+		"its own folder": {session.Lookup{Home: "/h", Env: map[string]string{"XDG_DATA_HOME": "/d*"}}, []string{`/d\*/opencode/agentform/ses_*.jsonl`}},
+		"no home":        {session.Lookup{}, nil},
+	} {
+		if diff := cmp.Diff(c.want, opencodeFiles(c.of)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// A turn that was cut off by the end of its run is not one of the next run's: what it asked
+// is not asked any more, and the first message of the next one is taken up at once.
+func TestOpencodeRunThatWasCutOff(t *testing.T) {
+	lines := func(texts ...string) (all [][]byte) {
+		for _, text := range texts {
+			all = append(all, []byte(strings.ReplaceAll(text, "SES", `"sessionID":"ses_1"`)))
+		}
+		return all
+	}
+	const (
+		run    = `{"at":1000,"type":"run","properties":{SES,"directory":"/work"}}`
+		prompt = `{"at":2000,"type":"message.part.updated","properties":{SES,"part":{"type":"text","messageID":"m1","text":"go"}}}`
+		asks   = `{"at":3000,"type":"permission.asked","properties":{SES,"id":"per_1","permission":"bash","metadata":{"command":"ls"}}}`
+		again  = `{"at":5000,"type":"message.part.updated","properties":{SES,"part":{"type":"text","messageID":"m2","text":"again"}}}`
+	)
+	if n := readOpencodeTranscript(lines(run, prompt, asks)); n.Activity != session.Blocked || n.Detail != `run "ls"?` || n.Prompts != 1 {
+		t.Errorf("while it asks: %+v", n)
+	}
+	if n := readOpencodeTranscript(lines(run, prompt, asks, run)); n.Activity != "" || n.Turns != 0 || n.Conversation != "ses_1" || n.Dir != "/work" {
+		t.Errorf("at the start of the next run: %+v", n)
+	}
+	if n := readOpencodeTranscript(lines(run, prompt, asks, run, again)); n.Activity != session.Working || n.Queued != 0 || n.Prompts != 2 || n.LastPrompt != "again" {
+		t.Errorf("in the next run: %+v", n)
+	}
+}
