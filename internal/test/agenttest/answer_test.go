@@ -23,6 +23,7 @@ func made(p *agenttest.Project, name string) bool {
 // An approval is answered in the agent's own dialog: what is permitted is done, and what is
 // not is not; what is no answer answers nothing, and an answer goes to no other question.
 func TestAnswerByAgentform(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,6 +94,7 @@ func TestAnswerByAgentform(t *testing.T) {
 // A workspace that is not trusted is asked about at the start, in the agent's own words, and
 // yes trusts it. Gemini CLI leaves then, to be started again.
 func TestAnswerTrustByAgentform(t *testing.T) {
+	t.Parallel()
 	for name, before := range map[string]func(*agenttest.Lab){
 		"claude": func(l *agenttest.Lab) {
 			l.Write(".claude.json", `{"hasCompletedOnboarding":true,"customApiKeyResponses":{"approved":["`+l.Env["ANTHROPIC_API_KEY"][len(l.Env["ANTHROPIC_API_KEY"])-20:]+`"],"rejected":[]}}`)
@@ -115,6 +117,7 @@ func TestAnswerTrustByAgentform(t *testing.T) {
 				t.Errorf("answer always: exit %d\n%s", code, out)
 			}
 			out := p.Do("answer", "api", "yes")
+			t.Log(out)
 			if name == "gemini" && !strings.Contains(out, "has exited since") {
 				p.Until("it leaves", func(s agenttest.Status) bool { return s.Activity == "exited" })
 			}
@@ -132,6 +135,7 @@ func TestAnswerTrustByAgentform(t *testing.T) {
 
 // A question of the model's is answered by number, by label, or with a text of one's own.
 func TestAnswerQuestionsByAgentform(t *testing.T) {
+	t.Parallel()
 	claude := func(text string) string {
 		return `[[tool AskUserQuestion {"questions":[{"question":"` + text + `?","header":"Color","multiSelect":false,"options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]}]}]]`
 	}

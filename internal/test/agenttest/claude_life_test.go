@@ -94,6 +94,7 @@ func TestClaudeWithoutAPrompt(t *testing.T) {
 // However it ends, nothing of it lives on, and its conversation goes on where it
 // was, without asking again.
 func TestClaudeEndsAndGoesOn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		end   func(*agenttest.Run)
 		code  int  // its exit status; of a signal 128 and its number

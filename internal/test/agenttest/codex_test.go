@@ -121,6 +121,7 @@ func TestCodexIsUnobservedBeforeItsFirstPrompt(t *testing.T) {
 // However it ends, nothing of it lives on, and its conversation goes on where it
 // was: the file is the same, and the prompt is not asked again.
 func TestCodexEndsAndGoesOn(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*agenttest.Run){
 		"quit":    func(r *agenttest.Run) { r.Type("/quit", exited) },
 		"SIGTERM": func(r *agenttest.Run) { r.Signal(syscall.SIGTERM) },
@@ -174,6 +175,7 @@ func TestCodexUsesNoDaemon(t *testing.T) {
 }
 
 func TestCodexTakesPromptsAsText(t *testing.T) {
+	t.Parallel()
 	for i, prompt := range []string{"-v [[text dash]]", "/quit [[text slash]]", "!touch made [[text bang]]", "@nothing [[text at]]", "review", "“ü” 🙂\nline two [[text uni]]"} {
 		for _, via := range []string{"argument", "paste"} {
 			t.Run(fmt.Sprint(via, i), func(t *testing.T) {
@@ -210,6 +212,7 @@ func TestCodexSaysThatAConversationIsGone(t *testing.T) {
 
 // What it may do unasked.
 func TestCodexPermissions(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		prompt string
 		asks   bool

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/agentform/agentform/internal/test/agenttest"
 	"github.com/agentform/agentform/session"
@@ -15,10 +16,19 @@ import (
 // session file's.
 func rests(l agenttest.Look) bool { return !shows("Working")(l) && shows("/ commands")(l) }
 
-// interrupt presses Escape twice, as Copilot asks for.
+// interrupt presses Escape twice, until the turn has ended. Copilot waits half a second for
+// the second one, and takes two that it reads at once for another key.
 func interrupt(r *agenttest.Run) {
-	r.Press("Escape", func(l agenttest.Look) bool { return shows("esc again to")(l) || !shows("Working")(l) })
-	r.Press("Escape", func(l agenttest.Look) bool { return l.Transcript != nil && l.Transcript.Activity == session.Idle })
+	var pressed time.Time
+	r.Until("it is interrupted", func(l agenttest.Look) bool {
+		if shows("Working")(l) && time.Since(pressed) > 3*time.Second {
+			r.Keys("Escape")
+			time.Sleep(200 * time.Millisecond)
+			r.Keys("Escape")
+			pressed = time.Now()
+		}
+		return l.Transcript != nil && l.Transcript.Activity == session.Idle
+	})
 }
 
 var copilotSituations = []agenttest.Situation{

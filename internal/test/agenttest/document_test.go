@@ -17,6 +17,7 @@ import (
 // a real agent: they end by themselves, print the answer, leave nothing, and can be run
 // again. A session of that name that is still there is named with what to do.
 func TestTheLibrarysDocument(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../../docs/library.md")
 	if err != nil {
 		t.Fatal(err)

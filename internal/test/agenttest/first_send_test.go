@@ -13,6 +13,7 @@ import (
 // TestSendBeforeThePrompt checks that a text which is sent while the agents start is not
 // lost: they show their composer before they submit the prompt of their command line.
 func TestSendBeforeThePrompt(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"claude", "codex"} {
 		t.Run(name, func(t *testing.T) {
 			lab := agenttest.New(t, name)

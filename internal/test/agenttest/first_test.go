@@ -12,6 +12,7 @@ import (
 // A changed prompt is typed into the running conversation: the same process and
 // conversation take another turn. It is queued while the agent works.
 func TestPromptIsSentByAgentform(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"claude", "codex", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,6 +49,7 @@ func TestPromptIsSentByAgentform(t *testing.T) {
 // At a terminal, apply ends with the question that a new folder makes the agent ask, and
 // with the command that answers it.
 func TestApplySaysThatTrustIsAsked(t *testing.T) {
+	t.Parallel()
 	for name, before := range map[string]func(*agenttest.Lab){
 		"claude": func(l *agenttest.Lab) {
 			key := l.Env["ANTHROPIC_API_KEY"]
@@ -57,6 +59,7 @@ func TestApplySaysThatTrustIsAsked(t *testing.T) {
 		"gemini": unset(`"folderTrust": {"enabled": false}`, `"folderTrust": {"enabled": true}`),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			lab := agenttest.New(t, name)
 			before(lab)
 			p := lab.Project("")

@@ -152,6 +152,7 @@ func TestGeminiTakesAChosenConversation(t *testing.T) {
 // However it ends, it is one process and nothing of it lives on; its exit code
 // says nothing; and its conversation goes on where it was.
 func TestGeminiEndsAndGoesOn(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		end  func(*agenttest.Run)
 		code int
@@ -208,6 +209,7 @@ func TestGeminiEndsAndGoesOn(t *testing.T) {
 // A prompt is text whatever it begins with, but for a slash: that is a command,
 // by argument as when pasted.
 func TestGeminiTakesPromptsAsText(t *testing.T) {
+	t.Parallel()
 	for i, prompt := range []string{"-v [[text dash]]", "!touch made [[text bang]]", "@nothing [[text at]]", "“ü” 🙂\nline two [[text uni]]"} {
 		for _, via := range []string{"argument", "paste"} {
 			t.Run(fmt.Sprint(via, i), func(t *testing.T) {
@@ -242,6 +244,7 @@ func TestGeminiSaysThatAConversationIsGone(t *testing.T) {
 
 // What it may do unasked.
 func TestGeminiPermissions(t *testing.T) {
+	t.Parallel()
 	for permission, asks := range map[string]bool{"ask": true, "edits": true, "all": false} {
 		t.Run(permission, func(t *testing.T) {
 			t.Parallel()
@@ -268,6 +271,7 @@ func TestGeminiPermissions(t *testing.T) {
 // a key in the environment is enough to be logged in. Elsewhere it warns, and
 // works without.
 func TestGeminiHooks(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Run("not root", func(t *testing.T) {
 			lab := agenttest.New(t, "gemini")

@@ -14,6 +14,7 @@ import (
 // An agent that was killed is started again by the hub, in its conversation and with
 // the login that it had: a key of the environment, which is not written down.
 func TestHubByAgentform(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 // TestHungByAgentform checks that the hub finds an agent hung whose model has stalled,
 // though its spinner and timer go on, and not while the model streams.
 func TestHungByAgentform(t *testing.T) {
+	t.Parallel()
 	const streams = 12 * time.Second // longer than hung_after
 	for _, name := range []string{"claude", "codex", "gemini"} {
 		t.Run(name, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 // situation, so that each has the ones before above it. With a folder for captures it
 // records them, in terminals of several widths.
 func TestSituationsOfOpencode(t *testing.T) {
+	t.Parallel()
 	widths := []int{120}
 	if os.Getenv(agenttest.Captures) != "" {
 		widths = []int{60, 80, 120, 200}

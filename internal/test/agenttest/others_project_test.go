@@ -18,6 +18,7 @@ import (
 // the conversation survives a restart without its prompt being sent twice, after
 // the end nothing lives, and a conversation that is gone is said to be.
 func TestOthersByAgentform(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		agent, tool, yes, files string
 	}{
@@ -142,6 +143,7 @@ func TestCodexUnobservedByAgentform(t *testing.T) {
 // An agent that was never told anything has nothing to go on with, whatever it
 // has written at its start: it starts again all the same.
 func TestRestartBeforeAnyPromptByAgentform(t *testing.T) {
+	t.Parallel()
 	for _, agent := range []string{"claude", "codex", "copilot", "gemini"} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 // TestWaitForAQueuedMessage checks that wait returns with the turn of the message
 // that was sent last, also if the agent was at work with another one then.
 func TestWaitForAQueuedMessage(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

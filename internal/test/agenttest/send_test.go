@@ -13,6 +13,7 @@ import (
 // What is sent reaches the real agents as it was meant: over a draft, in several
 // lines, long, beginning like a command, in any script, and while they work.
 func TestSendByAgentform(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

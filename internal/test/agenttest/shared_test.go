@@ -16,6 +16,7 @@ import (
 // below the one that was started first and serves the others too: without it they are not
 // idle.
 func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
+	t.Parallel()
 	lab := agenttest.New(t, "codex")
 	p := lab.Project("")
 	socket := filepath.Join(lab.Home, "people")

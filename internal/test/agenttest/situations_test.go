@@ -20,6 +20,7 @@ var situations = map[string][]agenttest.Situation{
 // TestSituations brings the real agents into every situation and says which one is
 // no longer read for what it is. With a folder for captures it records them.
 func TestSituations(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv(agenttest.Captures)
 	for agent, all := range situations {
 		for _, s := range all {

@@ -14,6 +14,7 @@ import (
 // TestSendToASlowAgent checks that a text which the agent reads seconds after it was typed
 // is typed once. An agent that takes too long is an error.
 func TestSendToASlowAgent(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"claude", "codex", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,6 +57,7 @@ func TestSendToASlowAgent(t *testing.T) {
 // TestWaitForAQueuedMessageOfASlowAgent checks that the rest between two turns is not taken
 // for the end, however long it lasts: by wait, by stop --after-turn, by next.
 func TestWaitForAQueuedMessageOfASlowAgent(t *testing.T) {
+	t.Parallel()
 	const between = 8 * time.Second
 	for _, name := range []string{"claude", "gemini"} { // Codex takes a message up within the turn
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 // Each agent sends its own telemetry to the collector of a spec, and prompts only if the
 // spec says so.
 func TestTelemetry(t *testing.T) {
+	t.Parallel()
 	for name, service := range map[string]string{"claude": "claude-code", "codex": "codex", "gemini": "gemini"} {
 		for prompts, way := range map[bool]string{false: "silent", true: "prompts"} {
 			t.Run(name+"/"+way, func(t *testing.T) {
