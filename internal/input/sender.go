@@ -247,13 +247,43 @@ func (s Sender) composed(ctx context.Context, d delivery, wanted func(text strin
 // Press sends input without verification: a key, a draft or a text. An agent that is
 // working queues what is submitted.
 func (s Sender) Press(ctx context.Context, in session.Input) (Outcome, error) {
+	if in.NoEnter && in.Key == "" && in.Text != "" {
+		return Unverified, s.typeDraft(ctx, in)
+	}
 	outcome := Unverified
-	if in.Key == "Enter" || in.Key == "" && !in.NoEnter {
+	if in.Key == "Enter" || in.Key == "" {
 		if now, err := s.Observe(ctx); err == nil && now.working() {
 			outcome = Queued
 		}
 	}
 	return outcome, s.Runtime.Send(ctx, s.Location, in)
+}
+
+// typeDraft types a text that stays in the composer, and waits until it shows there, at most
+// for retryTimeout: Copilot CLI 1.0.102 reads a key before a paste that came shortly before.
+func (s Sender) typeDraft(ctx context.Context, in session.Input) error {
+	composed := func() (text string, shown bool) {
+		c, known := s.Agent.(Composer)
+		if !known {
+			return "", false
+		}
+		now, err := s.Observe(ctx)
+		if err != nil {
+			return "", false
+		}
+		return c.Composer(now.Screen)
+	}
+	before, shown := composed()
+	if err := s.Runtime.Send(ctx, s.Location, in); err != nil {
+		return err
+	}
+	text := before
+	for began := time.Now(); shown && text == before && time.Since(began) < retryTimeout; text, shown = composed() {
+		if err := pause(ctx, lookInterval); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // awaitReady waits for an agent that is booting, drawing or about to submit its own prompt,

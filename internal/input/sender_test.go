@@ -314,3 +314,13 @@ func TestPress(t *testing.T) {
 		}
 	}
 }
+
+// TestPressDraft checks that a draft is waited for until the agent shows it.
+func TestPressDraft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{enter: nothing, now: idle("screen\n"), runs: time.Now().Add(3 * time.Second)}
+		if _, err := (Sender{Runtime: d, Agent: d, Observe: d.observe}).Press(t.Context(), session.Input{Text: "a draft", NoEnter: true}); err != nil || d.composed != "a draft" {
+			t.Errorf("%v, composed %q", err, d.composed)
+		}
+	})
+}

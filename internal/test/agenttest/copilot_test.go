@@ -37,7 +37,8 @@ var copilotSituations = []agenttest.Situation{
 	{Name: "working", Prompt: "wait [[delay 90s]]", Want: session.Working, Seen: both(shows("Working"), says(session.Working))},
 	{Name: "queued", Prompt: "wait [[delay 90s]]", Want: session.Working,
 		Steps: func(r *agenttest.Run) {
-			r.Until("it works", shows("Working"))
+			// Before that both messages would be one.
+			r.Until("the model is asked", func(agenttest.Look) bool { return len(r.Lab.Model.Turns()) > 0 })
 			r.Type("and then this", shows("[pending"))
 		},
 		Seen: shows("[pending")},

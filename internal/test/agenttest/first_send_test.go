@@ -22,7 +22,7 @@ func TestSendBeforeThePrompt(t *testing.T) {
 			p.Edit(`"agents/api"`, `"agents/api-${count.index}"`)
 			p.Do("apply", "--auto-approve")
 			out := p.Do("send", "api", "go on [[text Gone on.]]")
-			p.Do("wait", "api", "--timeout", "120s")
+			p.Do("wait", "api", "--timeout", "4m")
 			told := 0
 			for _, turn := range lab.Model.Turns() {
 				if slices.ContainsFunc(turn.Prompts, func(prompt string) bool { return strings.Contains(prompt, "go on") }) {

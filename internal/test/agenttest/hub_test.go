@@ -36,7 +36,7 @@ func TestHubByAgentform(t *testing.T) {
 			}
 			const more = "more [[delay 2s]] [[text More.]]"
 			p.Do("send", "api", more)
-			p.Do("wait", "api", "--timeout", "90s")
+			p.Do("wait", "api", "--timeout", "4m")
 			turns := lab.Model.Turns()
 			last := turns[len(turns)-1]
 			if took := time.Since(last.At); took < 2*time.Second {

@@ -42,7 +42,7 @@ func TestByTheLibrary(t *testing.T) {
 				Workspace: session.Workspace{Path: lab.Dir},
 				Prompt:    session.PromptOf("write it [[text I look.]] [[tool ask: echo hi > made]] [[text See https://github.com/a/b/pull/7 for it.]]"),
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), agenttest.Deadline)
 			defer cancel()
 			err = sessions.With(ctx, "api", spec, func(ctx context.Context, s *agentform.Session) error {
 				var urls []string

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agentform/agentform/internal/test/agenttest"
 )
@@ -60,13 +59,15 @@ func TestOthersByAgentform(t *testing.T) {
 				t.Errorf("conversation %q, before the restart %q", again.Conversation, s.Conversation)
 			}
 			if c.agent == "gemini" { // it makes its second file while it is idle already
-				for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-					if now := p.Status(); now.Turns != 1 {
+				p.Until("a conversation that is resumed in another minute has a second file", func(now agenttest.Status) bool {
+					if now.Turns != 1 {
 						t.Fatalf("%d turns after the conversation was resumed", now.Turns)
 					}
-				}
-				if files, err := filepath.Glob(filepath.Join(lab.Home, c.files)); err != nil || len(files) != 2 {
-					lab.Moved("a conversation that is resumed in another minute has a second file", "%q, %v", files, err)
+					files, err := filepath.Glob(filepath.Join(lab.Home, c.files))
+					return err == nil && len(files) == 2
+				})
+				if now := p.Status(); now.Turns != 1 {
+					t.Fatalf("%d turns with the second file", now.Turns)
 				}
 			}
 			p.Do("send", "api", "more [[text More.]]")

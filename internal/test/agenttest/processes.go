@@ -67,10 +67,10 @@ func (r *Run) Close() {
 func (l *Lab) UntilNone() {
 	l.t.Helper()
 	var alive []string
-	for until := time.Now().Add(deadline); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(Deadline); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		if alive = l.Alive(); len(alive) == 0 {
 			return
 		}
 	}
-	l.t.Errorf("still alive after %s: %q", deadline, alive)
+	l.t.Errorf("still alive after %s: %q", Deadline, alive)
 }

@@ -58,7 +58,7 @@ func (l *Lab) Project(attributes string) *Project {
 	p.env = append(p.env, "XDG_RUNTIME_DIR="+sockets, "GIT_CONFIG_NOSYSTEM=1")
 	block := l.Block
 	if block == "" {
-		block = "agent " + quoted(l.Agent) + " {\n  base    = " + quoted(l.Agent) + "\n  command = [" + quoted(l.Spec.Command[0]) + "]\n  trust   = " + strconv.FormatBool(!l.Asks) + "\n}\n"
+		block = "agent " + quoted(l.Agent) + " {\n  base    = " + quoted(l.Agent) + "\n  command = [" + quoted(l.Spec.Command[0]) + "]\n  trust   = " + strconv.FormatBool(!l.Asks) + "\n  ready_timeout = \"4m\"\n}\n"
 	}
 	manifest := block +
 		"session \"api\" {\n  agent   = agent." + l.Agent + "\n  branch  = \"agents/api\"\n" +
@@ -162,14 +162,14 @@ func (p *Project) Status() Status {
 // Until looks until it sees what is waited for.
 func (p *Project) Until(what string, seen func(Status) bool) Status {
 	p.Lab.t.Helper()
-	for end := time.Now().Add(deadline); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(Deadline); ; time.Sleep(100 * time.Millisecond) {
 		s := p.Status()
 		if seen(s) {
 			return s
 		}
 		if time.Now().After(end) {
 			show, _ := p.Run("show", "api")
-			p.Lab.t.Fatalf("not seen within %s: %s\n%+v\n%s", deadline, what, s, show)
+			p.Lab.t.Fatalf("not seen within %s: %s\n%+v\n%s", Deadline, what, s, show)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestWaitForAQueuedMessage(t *testing.T) {
 				if out := p.Do("send", "api", "second [[delay 3s]] [[text Two.]]"); !strings.Contains(out, "is working") {
 					t.Errorf("the second message was not queued: %s", out)
 				}
-				p.Do("wait", "api", "--timeout", "60s")
+				p.Do("wait", "api", "--timeout", "4m")
 				if s := p.Status(); s.Activity != "idle" {
 					t.Errorf("wait returned while the agent was %s", s.Activity)
 				}

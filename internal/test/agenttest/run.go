@@ -16,8 +16,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// deadline is how long the slowest thing may take on a busy machine.
-const deadline = 2 * time.Minute
+// Deadline is how long the slowest thing may take on a busy machine: opencode takes five
+// seconds of a processor to start, of which forty others want their share.
+const Deadline = 5 * time.Minute
 
 // Run is one start of an agent.
 type Run struct {
@@ -181,13 +182,13 @@ func (r *Run) Ready() bool { return r.agent.Ready(r.Screen()) }
 // with all there is to see, when it does not come.
 func (r *Run) Until(what string, seen func(Look) bool) Look {
 	r.Lab.t.Helper()
-	for end := time.Now().Add(deadline); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(Deadline); ; time.Sleep(50 * time.Millisecond) {
 		l := r.Look()
 		if seen(l) {
 			return l
 		}
 		if time.Now().After(end) {
-			r.Lab.t.Fatalf("%s %s: not seen within %s: %s\n%s", r.Lab.Agent, r.Lab.Version, deadline, what, r.report(l))
+			r.Lab.t.Fatalf("%s %s: not seen within %s: %s\n%s", r.Lab.Agent, r.Lab.Version, Deadline, what, r.report(l))
 		}
 	}
 }

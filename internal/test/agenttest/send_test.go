@@ -23,7 +23,7 @@ func TestSendByAgentform(t *testing.T) {
 			reaches := func(text string) {
 				t.Helper()
 				p.Do("send", "api", text)
-				p.Do("wait", "api", "--timeout", "60s")
+				p.Do("wait", "api", "--timeout", "4m")
 				turns := lab.Model.Turns()
 				if len(turns) == 0 {
 					t.Fatalf("%.60q did not reach the model", text)

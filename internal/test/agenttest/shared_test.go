@@ -34,7 +34,7 @@ func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
 			command = append(command, name+"="+value)
 		}
 		tmux(append(command, lab.Spec.Command...)...)
-		for end := time.Now().Add(time.Minute); !strings.Contains(tmux("capture-pane", "-p", "-t", name), "gpt-5 default"); time.Sleep(100 * time.Millisecond) {
+		for end := time.Now().Add(agenttest.Deadline); !strings.Contains(tmux("capture-pane", "-p", "-t", name), "gpt-5 default"); time.Sleep(100 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%s does not start:\n%s", name, tmux("capture-pane", "-p", "-t", name))
 			}
@@ -54,7 +54,7 @@ func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
 		t.Errorf("the daemon was %q, and is %q", before, now)
 	}
 	p.Do("send", "two", "go on [[text Gone on.]]")
-	for end := time.Now().Add(time.Minute); !strings.Contains(tmux("capture-pane", "-p", "-t", "two"), "• Gone on."); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(agenttest.Deadline); !strings.Contains(tmux("capture-pane", "-p", "-t", "two"), "• Gone on."); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the other one does not answer:\n%s", tmux("capture-pane", "-p", "-t", "two"))
 		}
@@ -63,7 +63,7 @@ func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
 	for pid := range strings.FieldsSeq(daemon()) {
 		_ = exec.Command("kill", pid).Run()
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(agenttest.Deadline); ; time.Sleep(100 * time.Millisecond) {
 		out := p.Do("status", "two", "--json")
 		if strings.Contains(out, "Reconnecting to server") && strings.Contains(out, `"activity": "working"`) {
 			break

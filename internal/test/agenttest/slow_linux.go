@@ -80,7 +80,7 @@ func (p *Project) FreezeAtTurnEnd(d time.Duration) (thawed <-chan struct{}, betw
 		title, _ := exec.Command("tmux", "-S", sockets[0], "list-panes", "-a", "-F", "#{pane_title}").Output()
 		return strings.Contains(string(title), "Ready") || strings.HasPrefix(string(title), "✳")
 	}
-	for end := time.Now().Add(deadline); !rests(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(Deadline); !rests(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.Lab.t.Error("no turn has ended")
 			break

@@ -34,7 +34,7 @@ func TestSendToASlowAgent(t *testing.T) {
 				if told++; code != 0 {
 					t.Fatalf("frozen for %s: exit %d\n%s", frozen, code, out)
 				}
-				p.Do("wait", "api", "--timeout", "60s")
+				p.Do("wait", "api", "--timeout", "4m")
 				turns := lab.Model.Turns()
 				if last := turns[len(turns)-1].Prompt(); strings.TrimSpace(last) != text {
 					t.Errorf("frozen for %s, the model was told %q, want %q", frozen, last, text)
@@ -66,9 +66,9 @@ func TestWaitForAQueuedMessageOfASlowAgent(t *testing.T) {
 			p := lab.Project("")
 			p.Do("apply", "--auto-approve", "--wait")
 			for _, ends := range [][]string{
-				{"wait", "api", "--timeout", "60s"},
-				{"next", "--timeout", "60s"},
-				{"stop", "api", "--after-turn", "--timeout", "60s"},
+				{"wait", "api", "--timeout", "4m"},
+				{"next", "--timeout", "4m"},
+				{"stop", "api", "--after-turn", "--timeout", "4m"},
 			} {
 				p.Do("send", "api", "first [[delay 4s]] [[text One.]]")
 				p.Do("send", "api", "second [[delay 1s]] [[text Two.]]")

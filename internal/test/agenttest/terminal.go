@@ -67,7 +67,7 @@ func (r *Run) open() {
 // child is the agent's process, below the pane's; none when it has left already.
 func (r *Run) child() session.Process {
 	pane := r.format("#{pane_pid}")
-	for end := time.Now().Add(deadline); time.Now().Before(end) && r.Exit() == nil; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(Deadline); time.Now().Before(end) && r.Exit() == nil; time.Sleep(5 * time.Millisecond) {
 		children, err := os.ReadFile("/proc/" + pane + "/task/" + pane + "/children")
 		if pid, _, found := strings.Cut(string(children), " "); err == nil && found {
 			if n, err := strconv.Atoi(pid); err == nil {

@@ -551,7 +551,7 @@ func TestUsageByAgentform(t *testing.T) {
 						Answers int64
 					}
 				}
-				for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+				for end := time.Now().Add(agenttest.Deadline); ; time.Sleep(100 * time.Millisecond) {
 					out := p.Do("usage", "--json")
 					if err := json.Unmarshal([]byte(out), &d); err != nil {
 						t.Fatalf("%v\n%s", err, out)
@@ -575,13 +575,13 @@ func TestUsageByAgentform(t *testing.T) {
 			}
 			p.Until("it is idle again", func(now agenttest.Status) bool { return now.Activity == "idle" && now.PID != s.PID && now.PID != 0 })
 			p.Do("send", "api", "more "+uses(modelserver.Usage{Input: 13, CacheRead: 5, Output: 90})+" [[text More.]]")
-			p.Do("wait", "api", "--timeout", "90s")
+			p.Do("wait", "api", "--timeout", "4m")
 			agrees("after a restart by the hub")
 			p.Do("serve", "--stop")
 			p.Do("restart", "--fresh", "--wait", "api")
 			p.Until("the prompt is answered", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
 			p.Do("send", "api", "last "+uses(modelserver.Usage{Input: 17, Output: 3})+" [[text Last.]]")
-			p.Do("wait", "api", "--timeout", "90s")
+			p.Do("wait", "api", "--timeout", "4m")
 			p.Do("destroy", "--auto-approve")
 			agrees("when the session is gone")
 			lab.UntilNone()
