@@ -11,11 +11,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// world is some sessions that use tokens, and a hub that looks every two seconds while it
-// is there. Beside the sums by which the hub decides it keeps every use.
+// world is some sessions that use tokens, money or time, and a hub that looks every two
+// seconds while it is there. Beside the sums by which the hub decides it keeps every use.
 type world struct {
 	r        *rand.Rand
 	b        budget.Budget
+	limit    int64 // of b, in units
+	unit     usage.Sum
 	wall     time.Time
 	sessions []*worker
 	spent    []spent
@@ -27,12 +29,15 @@ type worker struct {
 }
 
 type spent struct {
-	of     *worker
-	at     time.Time
-	run    string
-	from   time.Time
-	tokens int64
+	of    *worker
+	at    time.Time
+	run   string
+	from  time.Time
+	units int64
 }
+
+// units are what can be limited. Sums of the cost are exact.
+var units = []usage.Sum{{Tokens: session.Tokens{Output: 1}}, {Cost: 1. / 128}, {Worked: 25 * time.Millisecond}}
 
 // used returns what the sessions that share a budget with x used of it, by every use.
 func (w *world) used(x *worker) (sum int64) {
@@ -48,7 +53,7 @@ func (w *world) used(x *worker) (sum int64) {
 		case s.at.Truncate(usage.SliceLength).Before(begin):
 			continue
 		}
-		sum += s.tokens
+		sum += s.units
 	}
 	return sum
 }
@@ -57,7 +62,8 @@ func (w *world) work(x *worker) {
 	n := w.r.Int64N(40)
 	w.spent = append(w.spent, spent{x, w.wall, x.Run, x.From, n})
 	k := usage.Slice{Start: w.wall.Truncate(usage.SliceLength), Run: x.Run, From: x.From}
-	x.Used.Slices[k] = x.Used.Slices[k].Plus(usage.Sum{Answers: 1, Tokens: session.Tokens{Output: n}})
+	x.Used.Slices[k] = x.Used.Slices[k].Plus(usage.Sum{Answers: 1, Tokens: session.Tokens{Output: n * w.unit.Tokens.Output},
+		Cost: float64(n) * w.unit.Cost, Worked: time.Duration(n) * w.unit.Worked})
 }
 
 // look is one look of a hub, which knows nothing but what is recorded.
@@ -69,8 +75,8 @@ func (w *world) look(t *testing.T) {
 	holds := budget.Holds(budget.Standings([]budget.Budget{w.b}, all, w.wall), all, w.wall)
 	for _, x := range w.sessions {
 		o, held := holds[x.Address]
-		if exceeded := w.used(x) >= w.b.Tokens; held != exceeded {
-			t.Fatalf("%s: held %v with %d of %d tokens, of %+v", x.Address, held, w.used(x), w.b.Tokens, w.b)
+		if exceeded := w.used(x) >= w.limit; held != exceeded {
+			t.Fatalf("%s: held %v with %d of %d, of %+v", x.Address, held, w.used(x), w.limit, w.b)
 		}
 		if x.Held = nil; held {
 			x.Held = &o
@@ -86,8 +92,9 @@ func TestNeverLateNeverEarly(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			pick := func(of ...string) string { return of[r.IntN(len(of))] }
-			w := &world{r: r, wall: now.Add(time.Duration(r.IntN(86400)) * time.Second), b: budget.Budget{
-				Name: "b", Tokens: 500 + r.Int64N(20000), Each: r.IntN(2) == 0, WarnAt: 0.8,
+			limit, unit := 500+r.Int64N(20000), units[r.IntN(len(units))]
+			w := &world{r: r, limit: limit, unit: unit, wall: now.Add(time.Duration(r.IntN(86400)) * time.Second), b: budget.Budget{
+				Name: "b", Tokens: limit * unit.Tokens.Output, Cost: float64(limit) * unit.Cost, Time: session.Duration(time.Duration(limit) * unit.Worked), Each: r.IntN(2) == 0, WarnAt: 0.8,
 				Per: pick(budget.PerRun, budget.PerDay, budget.PerWeek, budget.Total), OnExceeded: pick(budget.Pause, budget.Stop),
 				Zone: pick("UTC", "Europe/Berlin", "Asia/Kathmandu")}}
 			for i := range 1 + r.IntN(3) {
@@ -115,7 +122,7 @@ func TestNeverLateNeverEarly(t *testing.T) {
 					if x.Held == nil {
 						w.work(x)
 					}
-					if x.Held != nil || !hub || w.used(x) < w.b.Tokens {
+					if x.Held != nil || !hub || w.used(x) < w.limit {
 						x.over = 0
 					} else if x.over++; x.over > 5 {
 						t.Fatalf("second %d: %s works %d s past its budget", second, x.Address, x.over)
