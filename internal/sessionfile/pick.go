@@ -1,6 +1,8 @@
 package sessionfile
 
 import (
+	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -9,6 +11,38 @@ import (
 
 // early is how much earlier than its run a session file may say that it started.
 const early = 2 * time.Second
+
+// current returns the lookup with the conversation that the agent is in, if its open files
+// tell, and those. A person may have begun another one at its terminal: Codex keeps the
+// files of both open, and those of its sub-agents, which have no conversation.
+func (r *Reader) current(a session.Agent, of session.Lookup) (session.Lookup, map[string]bool) {
+	open := openFiles(of.Process)
+	if len(open) == 0 {
+		return of, open
+	}
+	whichever := of
+	whichever.Conversation = ""
+	for p := range places(a, whichever) {
+		if p.err != nil {
+			continue
+		}
+		var last time.Time
+		for file := range open {
+			name, below := strings.CutPrefix(file, p.real+"/")
+			if matches, _ := path.Match(p.glob, name); !below || !matches { // the pattern has no fault
+				continue
+			}
+			info, err := p.root.Lstat(filepath.FromSlash(name))
+			if err != nil || !info.ModTime().After(last) {
+				continue
+			}
+			if id := r.head(a, p, found{name, info}).Conversation; id != "" {
+				of.Conversation, last = id, info.ModTime()
+			}
+		}
+	}
+	return of, open
+}
 
 func (r *Reader) pick(a session.Agent, p *place, of session.Lookup, open map[string]bool) *found {
 	files := p.files()

@@ -46,11 +46,12 @@ func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.T
 	if old == nil {
 		old = &run{}
 	}
-	now, err := r.update(a, of, old)
+	of, open := r.current(a, of)
+	now, err := r.update(a, of, open, old)
 	if n := now.transcript; n != nil && of.Conversation != "" && n.Conversation != "" && n.Conversation != of.Conversation {
 		// A person started another conversation at the agent's terminal.
 		of.Conversation = n.Conversation
-		now, err = r.update(a, of, now)
+		now, err = r.update(a, of, open, now)
 	}
 	r.runs[id] = now
 	if now.transcript == nil {
@@ -65,9 +66,9 @@ type file struct {
 }
 
 // update reads what is new in the run's files, one of each pattern.
-func (r *Reader) update(a session.Agent, of session.Lookup, old *run) (now *run, err error) {
+func (r *Reader) update(a session.Agent, of session.Lookup, open map[string]bool, old *run) (now *run, err error) {
 	now = &run{files: map[string]*lines{}, transcript: old.transcript}
-	open, changed := openFiles(of.Process), false
+	changed := false
 	for p := range places(a, of) {
 		f, read, e := r.one(a, p, of, open, old)
 		if e != nil && !errors.Is(e, fs.ErrNotExist) {

@@ -28,7 +28,7 @@ type Candidate struct {
 // Search returns where the session file of a run is searched for, newest files first.
 func Search(a session.Agent, of session.Lookup) []Searched {
 	r := &Reader{}
-	open := openFiles(of.Process)
+	of, open := r.current(a, of)
 	var all []Searched
 	for p := range places(a, of) {
 		s := Searched{Pattern: p.pattern, Err: p.err}
@@ -75,7 +75,7 @@ func Latest(a session.Agent, of session.Lookup) string {
 func (r *Reader) Present(a session.Agent, of session.Lookup) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	open := openFiles(of.Process)
+	of, open := r.current(a, of)
 	for p := range places(a, of) {
 		if p.err == nil && r.pick(a, p, of, open) != nil {
 			return true
