@@ -454,6 +454,20 @@ func (k *talker) turn(name string) string {
 	return text + some() + " [[text " + k.said + "]]"
 }
 
+// say is that of the meter, and types the message again that an agent has lost which was
+// still clearing its screen.
+func (k *talker) say(text string) {
+	before := len(k.lab.Model.Turns())
+	name, _, _ := strings.Cut(text, " [[")
+	for lost := true; lost; {
+		patience := time.Now().Add(10 * time.Second)
+		k.run.Type(text, func(l agenttest.Look) bool {
+			lost = time.Now().After(patience) && !strings.Contains(l.Screen, name) && len(k.lab.Model.Turns()) == before
+			return lost || len(k.lab.Model.Turns()) > before
+		})
+	}
+}
+
 // leave ends the agent.
 func (k *talker) leave() {
 	if k.run != nil {
@@ -534,8 +548,8 @@ func TestUsageOfManyConversations(t *testing.T) {
 }
 
 // What agentform usage says of a session agrees with the model to the token, after the
-// agent was killed and restarted by the hub, in a new conversation, and when the session
-// is gone.
+// agent was killed and restarted by the hub, in new conversations, and when the session is
+// gone.
 func TestUsageByAgentform(t *testing.T) {
 	t.Parallel()
 	for _, name := range agent.Names() {
@@ -577,6 +591,14 @@ func TestUsageByAgentform(t *testing.T) {
 			p.Do("send", "api", "more "+uses(modelserver.Usage{Input: 13, CacheRead: 5, Output: 90})+" [[text More.]]")
 			p.Do("wait", "api", "--timeout", "4m")
 			agrees("after a restart by the hub")
+			if fresh := talks[name].fresh; fresh != "" && name != "gemini" { // of which nothing is found
+				p.Run("send", "api", "--command", fresh) // Codex clears its screen, so that nothing is left to see of it
+				p.Do("send", "api", "new "+uses(modelserver.Usage{Input: 19, Output: 7})+" [[text New.]]")
+				p.Until("it is answered", func(agenttest.Status) bool {
+					return slices.ContainsFunc(lab.Model.Spent(), func(s modelserver.Spent) bool { return s.Input == 19 })
+				})
+				agrees("after another conversation at the terminal")
+			}
 			p.Do("serve", "--stop")
 			p.Do("restart", "--fresh", "--wait", "api")
 			p.Until("the prompt is answered", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })

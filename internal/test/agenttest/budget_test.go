@@ -1,0 +1,115 @@
+//go:build agents
+
+package agenttest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/internal/test/agenttest"
+	"github.com/agentform/agentform/internal/test/modelserver"
+	"github.com/agentform/agentform/internal/usage"
+)
+
+// A hub suspends an agent in the middle of a turn, within seconds of the line that exceeded
+// its budget, and not before. The agent finishes the turn when it may spend as much again.
+func TestBudgetOfRealAgents(t *testing.T) {
+	for _, name := range agent.Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lab := agenttest.New(t, name)
+			p := lab.Project("  budget \"few\" {\n    tokens = 3000\n    per    = \"total\"\n  }")
+			p.Edit("  trust ", "  permissions = \"all\"\n  env = { IS_SANDBOX = \"1\" }\n  trust ") // Claude Code does not take it from root else
+			p.Do("serve", "--detach")
+			defer p.Run("serve", "--stop")
+			p.Do("apply", "--auto-approve", "--wait")
+			p.Do("send", "api", "one "+uses(modelserver.Usage{Input: 2900, Output: 99})+" [[text One.]]")
+			p.Do("wait", "api", "--timeout", "90s")
+			started := p.Until("the turn has ended", func(s agenttest.Status) bool { return s.Turns == 1 })
+			if started.State != "running" {
+				t.Fatalf("it is held with 2999 of 3000 tokens: %+v", started)
+			}
+			// The tool runs until the file is there.
+			on := filepath.Join(lab.Dir, "go")
+			p.Do("send", "api", fmt.Sprintf("two %s [[text I look.]] [[tool bash: while ! test -e %s; do sleep 0.2; done]] [[text Two.]]",
+				uses(modelserver.Usage{Input: 13, Output: 1}), on))
+			var held time.Time
+			for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+				text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", started.PID))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rest := text[strings.LastIndexByte(string(text), ')')+1:]; strings.HasPrefix(string(rest), " T ") {
+					held = time.Now()
+					break
+				}
+				if time.Now().After(end) {
+					t.Fatalf("it is not suspended: %+v", p.Status())
+				}
+			}
+			late := held.Sub(lastAnswer(t, lab.Dir))
+			t.Logf("%s was suspended %s after the line that exceeded the budget", name, late)
+			if late > time.Duration(busy(t)*float64(5*time.Second)) {
+				t.Errorf("it was suspended %s after the line that exceeded the budget", late)
+			}
+			if s := p.Until("it is shown", func(s agenttest.Status) bool { return s.State == "paused" }); !strings.Contains(s.Detail, "paused by the budget few: 3,013 of 3,000 tokens") {
+				t.Errorf("%+v", s)
+			}
+			if err := os.WriteFile(on, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.Do("start", "--ignore-budget", "api")
+			p.Until("it finishes the turn", func(s agenttest.Status) bool { return s.Turns == 2 && s.PID == started.PID })
+			p.Do("serve", "--stop")
+			p.Do("destroy", "--auto-approve")
+			lab.UntilNone()
+		})
+	}
+}
+
+// lastAnswer returns when the agent wrote the last answer that was counted, by its own line.
+func lastAnswer(t *testing.T, project string) time.Time {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(project, ".agentform", usage.Folder, "*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("usage is in %q: %v", files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last time.Time
+	for line := range bytes.Lines(text) {
+		var l usage.Line
+		if err := json.Unmarshal(line, &l); err != nil {
+			t.Fatalf("%v in %s", err, line)
+		}
+		for _, a := range l.Answers {
+			last = a.At
+		}
+	}
+	return last
+}
+
+// busy returns by how much more this machine has to do than it can: limits of time grow
+// with it.
+func busy(t *testing.T) float64 {
+	t.Helper()
+	var load float64
+	text, err := os.ReadFile("/proc/loadavg")
+	if err == nil {
+		_, err = fmt.Sscan(string(text), &load)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return max(1, load/float64(runtime.NumCPU()))
+}
