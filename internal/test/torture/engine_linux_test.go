@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	mathrand "math/rand/v2"
 	"os"
 	"slices"
@@ -40,25 +41,14 @@ func TestEngineFaults(t *testing.T) {
 	rand.Read(word) // never fails
 	b := &boxes{torture: &torture{project: newProject(t)}, name: "aft" + hex.EncodeToString(word), image: image}
 	b.proxy = newProxy(t, b.root)
-	t.Cleanup(func() {
-		left := b.containers("-a")
-		if s, err := b.state(); err == nil {
-			ids, _ := dockertest.Docker(nil, "ps", "-a", "-q", "--filter", "label=agentform.project="+s.Lineage)
-			left = strings.Fields(ids)
-		}
-		for _, c := range left {
-			if _, err := dockertest.Docker(nil, "rm", "-f", c); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	b.cleanUp()
 	b.manifest(0)
 	b.converge()
 	b.proxy.expect(fault{})
 	b.manifest(1)
 	b.converge()
 	var all []fault
-	for _, op := range b.proxy.operations() {
+	for _, op := range slices.Sorted(maps.Keys(b.proxy.operations())) {
 		for _, kind := range []string{kindError, kindLate, kindCut, kindHangUp, kindSlow} {
 			for nth := range 2 {
 				all = append(all, fault{"engine", op, nth + 1, kind})
@@ -95,7 +85,32 @@ type boxes struct {
 	*torture
 	proxy       *proxy
 	name, image string
+	engine      string   // for the docker command; empty: this machine's
 	want        []string // the sessions that are to run
+}
+
+// docker runs the docker command.
+func (b *boxes) docker(args ...string) (string, error) {
+	if b.engine != "" {
+		args = append([]string{"-H", b.engine}, args...)
+	}
+	return dockertest.Docker(nil, args...)
+}
+
+// cleanUp removes the containers that are left when the test ends.
+func (b *boxes) cleanUp() {
+	b.t.Cleanup(func() {
+		left := b.containers("-a")
+		if s, err := b.state(); err == nil {
+			ids, _ := b.docker("ps", "-a", "-q", "--filter", "label=agentform.project="+s.Lineage)
+			left = strings.Fields(ids)
+		}
+		for _, c := range left {
+			if _, err := b.docker("rm", "-f", c); err != nil {
+				b.t.Error(err)
+			}
+		}
+	})
 }
 
 // manifest is one of two in turn: sessions are created, restarted, made anew, paused,
@@ -134,7 +149,7 @@ runtime "docker" "box" {
 // containers are the project's, by name; those that run, or with -a all.
 func (b *boxes) containers(flags ...string) []string {
 	b.t.Helper()
-	out, err := dockertest.Docker(nil, append([]string{"ps", "--filter", "name=^" + b.name + "-", "--format", "{{.Names}}"}, flags...)...)
+	out, err := b.docker(append([]string{"ps", "--filter", "name=^" + b.name + "-", "--format", "{{.Names}}"}, flags...)...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -179,7 +194,7 @@ func (b *boxes) converge() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	commands, err := dockertest.Docker(nil, "ps", "-a", "-q", "--filter", "label=agentform.once", "--filter", "label=agentform.project="+s.Lineage)
+	commands, err := b.docker("ps", "-a", "-q", "--filter", "label=agentform.once", "--filter", "label=agentform.project="+s.Lineage)
 	if err != nil || commands != "" {
 		b.t.Errorf("the containers of commands are left: %s %v", commands, err)
 	}
