@@ -89,6 +89,10 @@ type Manifest struct {
 	// Runtimes are those of the manifests, by key.
 	Runtimes map[string]session.RuntimeSpec `json:"-"`
 
+	// Certificates are the places where the certificates of runtimes are declared, or else
+	// their hosts, by the runtimes' keys.
+	Certificates map[string]session.Range `json:"-"`
+
 	// Dir is the directory of the manifests. Root is another one with Options.Files.
 	Dir string `json:"-"`
 }
@@ -183,7 +187,7 @@ func (l *loader) load(m *Manifest, settled func(Manifest)) {
 	agents, broken := readAgents(l)
 	m.Agents = maps.Clone(agents)
 	maps.DeleteFunc(m.Agents, func(name string, _ Agent) bool { return broken[name] })
-	m.Runtimes = readRuntimes(l)
+	m.Runtimes, m.Certificates = readRuntimes(l)
 	m.Secrets = readSecrets(l)
 	m.Notifies = readNotifies(l, m.Secrets)
 	readPrices(l, m)

@@ -16,8 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-func readRuntimes(l *loader) map[string]session.RuntimeSpec {
-	all := map[string]session.RuntimeSpec{} // by key
+func readRuntimes(l *loader) (all map[string]session.RuntimeSpec, certificates map[string]session.Range) {
+	all, certificates = map[string]session.RuntimeSpec{}, map[string]session.Range{} // by key
 	first := map[string]*expr.Block{}
 	for _, b := range l.blocks["runtime"] {
 		spec := session.RuntimeSpec{Kind: b.Labels[0], Name: b.Labels[1]}
@@ -38,6 +38,11 @@ func readRuntimes(l *loader) map[string]session.RuntimeSpec {
 		switch spec.Kind {
 		case "docker":
 			spec.Docker = readDocker(d, b)
+			for _, name := range []string{"host", "cert_path"} {
+				if b.Attr(name) != nil {
+					certificates[spec.Key()] = rangeOf(b.At(name))
+				}
+			}
 		case "kubernetes":
 			spec.Kubernetes = readKubernetes(d, b)
 		case "tmux":
@@ -45,7 +50,7 @@ func readRuntimes(l *loader) map[string]session.RuntimeSpec {
 		}
 		all[spec.Key()] = spec
 	}
-	return all
+	return all, certificates
 }
 
 func readSocket(d reader, b *expr.Block) string {

@@ -3,12 +3,10 @@ package docker
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -82,7 +80,7 @@ func (c Config) dialer() (func(ctx context.Context, network, addr string) (net.C
 		defer cancel()
 		conn, err := d.DialContext(ctx, "tcp", address)
 		if err != nil {
-			return nil, &dialError{c.Host, err}
+			return nil, &dialError{c.Host, filepath.Join(c.certificateDir(), certificateFiles[0]), err}
 		}
 		return conn, nil
 	}, nil
@@ -92,6 +90,7 @@ func (c Config) dialer() (func(ctx context.Context, network, addr string) (net.C
 // errors that time out or say that a connection is refused.
 type dialError struct {
 	host string
+	ca   string // the file of who signed the engine's certificate
 	err  error
 }
 
@@ -106,18 +105,7 @@ func (e *dialError) Error() string {
 // Unwrap returns the error of the connection.
 func (e *dialError) Unwrap() error { return e.err }
 
-// CertificateFiles are the files of a directory like DOCKER_CERT_PATH: who signed the
-// engine's certificate, the client's own, and its key.
-var certificateFiles = [3]string{"ca.pem", "cert.pem", "key.pem"}
-
-// certificates returns the directory with the client's certificates.
-func (c Config) certificates() string {
-	if c.CertPath != "" {
-		return c.CertPath
-	}
-	return os.Getenv("DOCKER_CERT_PATH")
-}
-
+// tls returns the address of an engine with TLS, and how to speak to it.
 func (c Config) tls() (address string, _ *tls.Config, err error) {
 	u, err := url.Parse(c.Host)
 	if err != nil {
@@ -126,27 +114,11 @@ func (c Config) tls() (address string, _ *tls.Config, err error) {
 	if u.Port() == "" {
 		u.Host += ":2376"
 	}
-	dir := c.certificates()
-	if dir == "" {
-		return "", nil, errors.New("whoever reaches an engine without TLS is root on its machine: set cert_path, or DOCKER_CERT_PATH, to a directory with ca.pem, cert.pem and key.pem")
-	}
-	var files [3]string
-	for i, name := range certificateFiles {
-		files[i] = filepath.Join(dir, name)
-	}
-	ca, err := os.ReadFile(files[0])
+	own, err := c.readCertificates()
 	if err != nil {
 		return "", nil, err
 	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(ca) {
-		return "", nil, fmt.Errorf("%s has no certificate", files[0])
-	}
-	own, err := tls.LoadX509KeyPair(files[1], files[2])
-	if err != nil {
-		return "", nil, fmt.Errorf("%s and %s: %w", files[1], files[2], err)
-	}
-	return u.Host, &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}, nil
+	return u.Host, &tls.Config{RootCAs: own.roots, Certificates: []tls.Certificate{own.pair}, MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}, nil
 }
 
 // explainElsewhere adds to an error of a connection to another machine how to fix it, or
@@ -164,8 +136,8 @@ func explainElsewhere(err error) error {
 		}
 		said = strings.TrimSpace(said)
 		return fmt.Errorf("docker: the engine cannot be reached by ssh: %s (%s)", oneLine(said), sshAdvice(said))
-	case errors.As(err, &verification):
-		return fmt.Errorf("docker: the engine's certificate is not accepted: %w (ca.pem has to be of who signed it, and the host has to be a name in it)", verification.Err)
+	case errors.As(err, &verification) && errors.As(err, &unreachable):
+		return fmt.Errorf("docker: the engine's certificate is not accepted: %w (%s has to be of who signed it, and the host has to be a name in it)", verification.Err, unreachable.ca)
 	case strings.Contains(text, "tls: ") && errors.As(err, &dialing) && dialing.Op == "remote error":
 		return fmt.Errorf("docker: the engine does not accept the client's certificate: %w (cert.pem has to be signed by the engine's --tlscacert, and not to have expired)", dialing.Err)
 	case strings.Contains(text, "first record does not look like a TLS handshake"):

@@ -134,7 +134,7 @@ func (c Config) client() []string {
 	case strings.HasPrefix(c.Host, "tcp://"):
 		argv := []string{"docker", "--tlsverify"}
 		for i, flag := range [...]string{"--tlscacert", "--tlscert", "--tlskey"} {
-			argv = append(argv, flag, filepath.Join(c.certificates(), certificateFiles[i]))
+			argv = append(argv, flag, filepath.Join(c.certificateDir(), certificateFiles[i]))
 		}
 		return append(argv, "-H", c.Host)
 	case strings.Contains(c.Host, "://"):

@@ -223,6 +223,9 @@ func planToApply(ctx context.Context, a *app, o applyOptions) (*project.Project,
 		return nil, made, engine.Request{}, err
 	}
 	p, err := a.openManifest()
+	if err == nil {
+		err = checkCertificates(a, p)
+	}
 	if err != nil {
 		return nil, made, engine.Request{}, err
 	}

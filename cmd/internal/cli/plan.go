@@ -181,8 +181,8 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 	var err error
 	if f.destroy {
 		p, _, err = a.openState()
-	} else {
-		p, err = a.openManifest()
+	} else if p, err = a.openManifest(); err == nil {
+		err = checkCertificates(a, p)
 	}
 	if err != nil {
 		tellUndeclared(a)
@@ -199,6 +199,19 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 	made.Problems = append(made.Problems, lostState(p, made)...)
 	a.log.Debug("compared", "took", time.Since(start))
 	return p, made, request, err
+}
+
+// checkCertificates reports what is wrong with the certificates for engines elsewhere, before
+// any of them is asked.
+func checkCertificates(a *app, p *project.Project) error {
+	found := p.Host().Certificates(session.Error)
+	if p.Problems = append(p.Problems, found...); !a.document {
+		a.warn(found)
+	}
+	if session.HasErrors(found) {
+		return outcome(exitError)
+	}
+	return nil
 }
 
 // tellUndeclared says how many sessions the state has where there is no manifest.

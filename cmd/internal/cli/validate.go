@@ -22,6 +22,7 @@ and secrets that are not set are warnings. Running sessions and the state are no
 func runValidate(a *app) error {
 	p := a.open()
 	found := append(p.Problems, p.Host().Sessions(p.Manifest.Sessions, session.Warning)...)
+	found = append(found, p.Host().Certificates(session.Warning)...)
 	var err error
 	if a.globals.json {
 		err = view.ValidJSON(a.env.Stdout, found)
