@@ -12,7 +12,7 @@ import (
 )
 
 func TestExamplesLoad(t *testing.T) {
-	want := map[string]int{"quickstart.hcl": 3, "pipeline.hcl": 4, "team.hcl": 4, "docker.hcl": 3, "kubernetes.hcl": 3}
+	want := map[string]int{"quickstart.hcl": 3, "pipeline.hcl": 4, "team.hcl": 4, "docker.hcl": 3, "docker-elsewhere.hcl": 3, "kubernetes.hcl": 3}
 	files, err := filepath.Glob("*.hcl")
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,10 @@ func TestFarScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	examples, err := filepath.Abs("../../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
 	image := testImage(t)
 	far, err := dockertest.StartFar()
 	if err != nil {
@@ -60,6 +64,7 @@ func TestFarScripts(t *testing.T) {
 			e.Setenv("AGENTFORM_VAR_ssh", far.SSH)
 			e.Setenv("AGENTFORM_VAR_certs", far.Certs)
 			e.Setenv("FAR", far.Host())
+			e.Setenv("EXAMPLES", examples)
 			// The engine is on this machine, so that its containers can mount the fake agent.
 			e.Setenv("AGENTFORM_VAR_bin", filepath.Dir(self))
 			e.Setenv("PATH", far.Bin+string(os.PathListSeparator)+e.Getenv("PATH"))
