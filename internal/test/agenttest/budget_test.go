@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/test/agenttest"
 	"github.com/agentform/agentform/internal/test/modelserver"
 	"github.com/agentform/agentform/internal/usage"
@@ -21,8 +20,10 @@ import (
 
 // A hub suspends an agent in the middle of a turn, within seconds of the line that exceeded
 // its budget, and not before. The agent finishes the turn when it may spend as much again.
+// opencode writes such a line only when the tool of the answer has run.
 func TestBudgetOfRealAgents(t *testing.T) {
-	for _, name := range agent.Names() {
+	t.Parallel()
+	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, name)
@@ -32,7 +33,7 @@ func TestBudgetOfRealAgents(t *testing.T) {
 			defer p.Run("serve", "--stop")
 			p.Do("apply", "--auto-approve", "--wait")
 			p.Do("send", "api", "one "+uses(modelserver.Usage{Input: 2900, Output: 99})+" [[text One.]]")
-			p.Do("wait", "api", "--timeout", "90s")
+			p.Do("wait", "api", "--timeout", "4m")
 			started := p.Until("the turn has ended", func(s agenttest.Status) bool { return s.Turns == 1 })
 			if started.State != "running" {
 				t.Fatalf("it is held with 2999 of 3000 tokens: %+v", started)
@@ -42,7 +43,7 @@ func TestBudgetOfRealAgents(t *testing.T) {
 			p.Do("send", "api", fmt.Sprintf("two %s [[text I look.]] [[tool bash: while ! test -e %s; do sleep 0.2; done]] [[text Two.]]",
 				uses(modelserver.Usage{Input: 13, Output: 1}), on))
 			var held time.Time
-			for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(agenttest.Deadline); ; time.Sleep(20 * time.Millisecond) {
 				text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", started.PID))
 				if err != nil {
 					t.Fatal(err)
