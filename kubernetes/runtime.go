@@ -292,7 +292,9 @@ func (r *Runtime) Events(ctx context.Context, happened func()) error {
 	if err != nil {
 		return err
 	}
-	w, err := c.of(pods).Watch(ctx, metav1.ListOptions{LabelSelector: r.config.selector()})
+	// Version 0 starts with what the API server has in its cache. The newest version, which is
+	// the default, may not come there for long: the cache of pods follows the changes of pods.
+	w, err := c.of(pods).Watch(ctx, metav1.ListOptions{LabelSelector: r.config.selector(), ResourceVersion: "0"})
 	if err != nil {
 		return c.explain(err)
 	}

@@ -100,3 +100,28 @@ func TestClockSkew(t *testing.T) {
 	}
 	b.send(t, p, "say here")
 }
+
+// A watch starts where nothing else in the cluster happens to pods: the API server need not
+// have seen the newest version of everything in its cache of pods.
+func TestWatchStarts(t *testing.T) {
+	cluster := kubetest.Open(t)
+	namespace := cluster.Namespace(t)
+	cluster.Apply(t, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"agentform.project": "watched"}},
+		"spec": {"nodeName": "none", "terminationGracePeriodSeconds": 0, "containers": [{"name": "c", "image": "none"}]}}`, "-n", namespace)
+	cluster.Apply(t, `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "newest"}}`, "-n", namespace)
+	r := kubernetes.New(kubernetes.Config{Kubeconfig: cluster.Kubeconfig(), Namespace: namespace, DataDir: dataDir, Lineage: "watched", Shim: shim})
+	defer r.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	happened, ended := make(chan struct{}, 100), make(chan error, 1)
+	go func() { ended <- r.Events(ctx, func() { happened <- struct{}{} }) }()
+	select {
+	case <-happened:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
