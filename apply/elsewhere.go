@@ -55,25 +55,55 @@ func (w *workspaces) checkoutOf(ctx context.Context, rec session.Record, t sessi
 }
 
 // createElsewhere creates a workspace in the place of its session.
-func createElsewhere(ctx context.Context, h session.WorkspaceHolder, rec session.Record) (made bool, err error) {
+func (w *workspaces) createElsewhere(ctx context.Context, h session.WorkspaceHolder, rec session.Record) (made bool, err error) {
 	t := rec.Tree
-	switch t.Mode {
-	case session.Plain:
+	switch {
+	case t.Mode == session.Plain:
 		return false, h.RunIn(ctx, rec, nil, io.Discard, "mkdir", "-p", t.Path)
-	case session.Clone:
+	case t.Mode == session.Clone && session.Remote(t.Repo):
+		from, err := w.server(ctx, rec.Spec)
+		if err != nil {
+			return false, err
+		}
+		return git.VolumeOf(h, rec).AddRemoteClone(ctx, from, t.Branch, rec.Spec.Workspace.Base)
+	case t.Mode == session.Clone:
 		return git.VolumeOf(h, rec).AddClone(ctx, t.Repo, t.Branch, rec.Spec.Workspace.Base)
 	}
 	return false, fmt.Errorf("workspace mode %q is not possible in runtime %s", t.Mode, rec.Spec.Runtime.Key())
 }
 
+// server returns the repository of a workspace that is on a server, with its secret, if
+// agentform and not the cluster has that.
+func (w *workspaces) server(ctx context.Context, spec session.Spec) (git.Server, error) {
+	ws := spec.Workspace
+	s := git.Server{URL: ws.Repo, Secret: ws.RepoSecret}
+	if _, inCluster := spec.SecretRefs[ws.RepoSecret]; inCluster {
+		s.File = session.RepoSecretFile
+	} else if ws.RepoSecret != "" {
+		var known bool
+		if s.Password, known = w.config.Secrets(ws.RepoSecret); !known || s.Password == "" {
+			return s, fmt.Errorf("secret %s, which %s asks for, is not set", ws.RepoSecret, ws.Repo)
+		}
+	}
+	id, err := w.config.Git.Identity(ctx, w.config.DataDir)
+	s.Name, s.Mail = id["GIT_AUTHOR_NAME"], id["GIT_AUTHOR_EMAIL"]
+	return s, err
+}
+
 // removeElsewhere removes a workspace in which nothing would be lost, or returns why it is
 // kept.
-func removeElsewhere(ctx context.Context, h session.WorkspaceHolder, rec session.Record) (why string) {
+func (w *workspaces) removeElsewhere(ctx context.Context, h session.WorkspaceHolder, rec session.Record) (why string) {
 	t := rec.Tree
 	var risk git.Risk
 	var err error
 	v := git.VolumeOf(h, rec)
-	if t.Mode == session.Clone {
+	if t.Mode == session.Clone && session.Remote(t.Repo) {
+		var from git.Server
+		if from, err = w.server(ctx, rec.Spec); err == nil {
+			v.Server = &from
+			risk, err = v.Risk(ctx, t.Repo)
+		}
+	} else if t.Mode == session.Clone {
 		risk, err = v.Risk(ctx, t.Repo)
 	} else if co := v.Look(ctx); co.Err != nil || co.Exists && !co.Empty {
 		// Without git, nothing says what would be lost.

@@ -43,10 +43,10 @@ func newRun(a *Applier, p plan.Plan) *run {
 		c := &p.Changes[i]
 		e := &entry{journal: r.journal, change: c, lifts: c.Lifts, at: p.At}
 		if c.After != nil {
-			r.environs.conceal(c.After.Secrets)
+			r.environs.conceal(append([]string{c.After.Workspace.RepoSecret}, c.After.Secrets...))
 		}
 		if c.Before != nil {
-			r.environs.conceal(c.Before.Spec.Secrets)
+			r.environs.conceal(append([]string{c.Before.Spec.Workspace.RepoSecret}, c.Before.Spec.Secrets...))
 			e.rec, e.saved = *c.Before, true
 		}
 		if c.Action.Acts() || waits(*c) || queues(*c) {

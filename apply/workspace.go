@@ -82,7 +82,7 @@ func (w *workspaces) create(ctx context.Context, rec session.Record, t *session.
 	case h != nil && seen.Err != nil:
 		return seen.Err
 	case h != nil && (!seen.Exists || seen.Empty || t.Mode == session.Plain):
-		if created, err = createElsewhere(ctx, h, rec); err != nil && ctx.Err() == nil && t.Mode == session.Clone {
+		if created, err = w.createElsewhere(ctx, h, rec); err != nil && ctx.Err() == nil && t.Mode == session.Clone {
 			// What a killed apply had started there may have made it meanwhile.
 			if onBranch(w.checkoutOf(ctx, rec, *t), t.Branch) == nil {
 				err = nil
@@ -185,7 +185,7 @@ func (w *workspaces) removeFrom(ctx context.Context, h session.WorkspaceHolder, 
 	t := e.rec.Tree
 	why := "on_destroy = keep"
 	if e.rec.Spec.Workspace.OnDestroy == session.RemoveClean || w.removeAll {
-		why = removeElsewhere(ctx, h, e.rec)
+		why = w.removeElsewhere(ctx, h, e.rec)
 	}
 	if why != "" {
 		e.emit(history.Event{Kind: history.WorkKept, Detail: fmt.Sprintf("%s (%s) is kept: %s", t.Path, h.WorkspaceName(t.Path), why)})

@@ -288,7 +288,9 @@ func (g *generator) settings(s session.Spec) (blockBody, bool) {
 		return nil, false
 	}
 	b.table("env", s.Env, nil)
-	b.list("secrets", slices.Sorted(slices.Values(slices.Concat(s.Secrets, slices.Collect(maps.Keys(s.SecretRefs))))), nil)
+	named := slices.Concat(s.Secrets, slices.Collect(maps.Keys(s.SecretRefs)))
+	named = slices.DeleteFunc(named, func(name string) bool { return s.SecretRefs != nil && name == s.Workspace.RepoSecret })
+	b.list("secrets", slices.Sorted(slices.Values(named)), nil)
 	if len(s.SecretRefs) > 0 {
 		g.note(s.Address, "secrets that are in its cluster need secret blocks: the next plan shows what is missing")
 	}
@@ -362,7 +364,10 @@ func (g *generator) workspace(s session.Spec, b *blockBody) {
 	}
 	b.text("workspace.mode", w.Mode, usual)
 	repos := &expr.Dirs{Repos: map[string]string{}}
-	if w.Mode != session.Plain && w.Repo != repos.Repository(g.m.Dir) {
+	if session.Remote(w.Repo) {
+		b.add("workspace.repo", text(w.Repo))
+		b.text("workspace.repo_secret", w.RepoSecret, "")
+	} else if w.Mode != session.Plain && w.Repo != repos.Repository(g.m.Dir) {
 		b.add("workspace.repo", text(relativeTo(g.m.Dir, w.Repo)))
 	}
 	if w.Explicit {

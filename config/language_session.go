@@ -95,7 +95,8 @@ func sessionShape(named []string) shape {
 		doc: "The directory that the session works in.",
 		attrs: []attribute{
 			{Name: "mode", Kind: aText, Forces: toReplace, DefaultWords: "`\"worktree\"`, in docker and kubernetes `\"clone\"`", Values: []string{"worktree", "clone", "in_place", "plain"}, Doc: "`worktree`: a git worktree; `in_place`: the repository's own checkout; `plain`: a directory without git, and so without a branch; `clone`: a clone of its own, with this one branch. In docker `worktree` and `in_place` need `trust_git`; kubernetes has neither."},
-			{Name: "repo", Kind: aPath, Forces: toReplace, DefaultWords: "the repository that holds the manifest", Doc: "The git repository. Relative to the directory of the manifests."},
+			{Name: "repo", Kind: aPath, Forces: toReplace, DefaultWords: "the repository that holds the manifest", Doc: "The git repository. Relative to the directory of the manifests. Where the workspace is on a volume, as in kubernetes, it may also be an `https://` URL: the clone is made there."},
+			{Name: "repo_secret", Kind: aText, Forces: toReplace, Doc: "The name of the secret with the password or token for a `repo` that is a URL. The URL has the user, like `https://USER@HOST/…`; without one it is `x-access-token`."},
 			{Name: "path", Kind: aPath, Forces: toReplace, DefaultWords: "`DATA_DIR/workspaces/NAME/BRANCH`", Doc: "The directory, relative to the project directory. By default a new branch gets a new one, and the old one stays."},
 			{Name: "base", Kind: aText, Forces: toNothing, DefaultWords: "`HEAD`", Doc: "Where a new branch starts."},
 			{Name: "setup", Kind: aCommand, Forces: toNothing, Doc: "A command to run once after creation. If it fails, the session is in error, with its output."},

@@ -96,6 +96,10 @@ func (s seat) manifest(value string) string {
 	if s.typ != "session" {
 		b.WriteString("session \"it\" {\nagent = \"claude\"\nbranch = \"b\"\n}\n")
 	}
+	onServer := s.String() == "session.workspace.repo_secret" // with a repo that is a URL, in a pod
+	if onServer {
+		b.WriteString("runtime \"kubernetes\" \"pods\" {\nimage = \"agents:1\"\n}\n")
+	}
 	header, label := s.typ, "it"
 	switch s.typ {
 	case "runtime":
@@ -110,6 +114,9 @@ func (s seat) manifest(value string) string {
 	path := s.typ + s.first
 	if len(s.way) == 0 || s.typ == "session" || s.typ == "variable" || s.typ == "price" || s.typ == "budget" || s.typ == "runtime" {
 		others(path)
+	}
+	if onServer {
+		line("runtime", "runtime.kubernetes.pods")
 	}
 	for _, typ := range s.way {
 		if typ == "encryption" {
@@ -127,6 +134,9 @@ func (s seat) manifest(value string) string {
 	}
 	if s.String() == "session.conversation.resume" {
 		line("id", `"x"`)
+	}
+	if onServer {
+		line("repo", `"https://git.example/shop.git"`)
 	}
 	if s.String() == "runtimedocker.cert_path" {
 		line("host", `"tcp://far:2376"`)

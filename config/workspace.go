@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,7 +38,7 @@ func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	if ws.Mode == session.Plain {
 		plainWorkspace(d, b, w, s)
 	} else {
-		gitWorkspace(d, b, w, s)
+		gitWorkspace(d, m, b, w, s)
 	}
 	workspacePath(d, m, w, s)
 }
@@ -63,19 +65,68 @@ func plainWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 	if s.Branch != "" {
 		d.Fail(b.Attr("branch"), "Branch without git", "A workspace of mode \"plain\" has no git, so its session has no branch. Omit the branch or the mode.")
 	}
-	for _, name := range []string{"repo", "base", "trust_git"} {
+	for _, name := range []string{"repo", "repo_secret", "base", "trust_git"} {
 		if a := w.Attr(name); a != nil && !d.Missing(w, name) {
 			d.Fail(a, "Setting without git", "A workspace of mode \"plain\" has no git, so %q has no meaning.", name)
 		}
 	}
 }
 
-func gitWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
+// remoteRepository reads a repository on a server, which is cloned where the session is.
+func remoteRepository(d reader, m *Manifest, w *expr.Block, s *session.Spec, given string) {
+	ws, a := &s.Workspace, w.Attr("repo")
+	u, err := url.Parse(given)
+	switch {
+	case strings.HasPrefix(given, "git@") || err == nil && u.Scheme == "ssh":
+		d.Fail(a, "Unsupported repository", "A repository on a server is cloned by https, with a token from repo_secret. Use its https:// URL.")
+	case err != nil, u.Scheme != "https" && u.Scheme != "http", u.Host == "", u.RawQuery != "", u.Fragment != "", strings.ContainsAny(given, " \t\n\"\\"):
+		d.Fail(a, "Invalid repository", "\"repo\" must be a directory or an https:// URL like \"https://git.example/shop.git\".")
+		d.Eval.Diags[len(d.Eval.Diags)-1].Extra = expr.Note{Secret: true} // it may hold a token
+	case hasPassword(u):
+		d.Fail(a, "Password in a URL", "The URL of \"repo\" has a password, which the state would store. Name a secret instead: repo_secret = \"GIT_TOKEN\".")
+		d.Eval.Diags[len(d.Eval.Diags)-1].Extra = expr.Note{Secret: true}
+	case s.Runtime.Traits().HostFiles:
+		d.Fail(a, "Repository on a server", "The session's workspace is on this machine and is made from a repository here. Run `git clone` and set repo to the directory, or use a runtime that keeps workspaces on volumes, such as kubernetes.")
+	default:
+		ws.Repo = given
+	}
+	if !d.Word(w, "repo_secret", &ws.RepoSecret) {
+		return
+	}
+	if !variableName(ws.RepoSecret) {
+		d.Fail(w.Attr("repo_secret"), "Invalid secret", "%q is not a name of an environment variable. The secret is given by name, never by value.", "repo_secret")
+		d.Eval.Diags[len(d.Eval.Diags)-1].Extra = expr.Note{Secret: true}
+		return
+	}
+	ref := m.Secrets[ws.RepoSecret].Kubernetes
+	_, listed := s.SecretRefs[ws.RepoSecret]
+	switch {
+	case ref == nil:
+	case s.Runtime.Kind != "kubernetes":
+		d.Fail(w.Attr("repo_secret"), "Secret of a cluster", "%s is in a Kubernetes cluster, and the session does not run in one. Give it env, file or command.", ws.RepoSecret)
+	case listed:
+		d.Fail(w.Attr("repo_secret"), "Secret used twice", "%s is mounted as a file for git, and \"secrets\" makes it a variable. Omit it there, or give the variable a secret block of its own.", ws.RepoSecret)
+	default:
+		refs := map[string]session.SecretRef{ws.RepoSecret: *ref}
+		maps.Copy(refs, s.SecretRefs)
+		s.SecretRefs = refs
+	}
+}
+
+func hasPassword(u *url.URL) bool {
+	_, has := u.User.Password()
+	return has
+}
+
+func gitWorkspace(d reader, m *Manifest, b, w *expr.Block, s *session.Spec) {
 	if d.Missing(b, "branch") {
 		d.FailAt(b.Def, "Missing branch", "A session needs a branch of its own: branch = \"agents/%s\". For a directory without git use workspace { mode = \"plain\" }.", session.Slug(b.Labels[0]))
 	}
 	var given string
 	if !d.Word(w, "repo", &given) {
+		if a := w.Attr("repo_secret"); a != nil && !d.Missing(w, "repo_secret") {
+			d.Fail(a, "Secret without a server", "%q is for a repo that is a URL, and the repository is the one that holds the manifest.", "repo_secret")
+		}
 		if w.Attr("repo") != nil && !d.Missing(w, "repo") {
 			return // invalid, which was reported
 		}
@@ -83,6 +134,13 @@ func gitWorkspace(d reader, b, w *expr.Block, s *session.Spec) {
 			reportNoRepository(d.l, b)
 		}
 		return
+	}
+	if session.Remote(given) || strings.HasPrefix(given, "git@") {
+		remoteRepository(d, m, w, s, given)
+		return
+	}
+	if a := w.Attr("repo_secret"); a != nil && !d.Missing(w, "repo_secret") {
+		d.Fail(a, "Secret without a server", "A repository of this machine needs no %q. It is for a repo that is a URL.", "repo_secret")
 	}
 	path, err := d.l.Resolve(given, d.l.Module)
 	if err != nil {

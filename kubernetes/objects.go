@@ -138,11 +138,12 @@ func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured
 	if err != nil {
 		return nil, err
 	}
+	mountRepoSecret(spec, l.Spec)
 	grace := int64(math.Ceil(l.Stop.Grace.D().Seconds())) + stopReserve
 	spec["terminationGracePeriodSeconds"] = grace
 	main := spec["containers"].([]any)[0].(object)
 	main["command"] = []any{"sh", "-c", waitForProgram, "sh", k.Program, shim.PodMode, shim.InitFolder, strconv.Itoa(statusPort)}
-	main["env"] = append(main["env"].([]any), secretRefs(l.Spec.SecretRefs)...)
+	main["env"] = append(main["env"].([]any), secretRefs(l.Spec)...)
 	main["ports"] = []any{object{"name": "status", "containerPort": int64(statusPort)}}
 	main["startupProbe"] = probe("/started", 1<<20) // the program may come late over a slow line
 	main["readinessProbe"] = probe("/alive", 1)
@@ -174,9 +175,12 @@ func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured
 }
 
 // secretRefs returns the variables of secrets that are in the cluster, sorted.
-func secretRefs(all map[string]session.SecretRef) (env []any) {
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		r := all[name]
+func secretRefs(s session.Spec) (env []any) {
+	for _, name := range slices.Sorted(maps.Keys(s.SecretRefs)) {
+		if name == s.Workspace.RepoSecret {
+			continue // it is a file
+		}
+		r := s.SecretRefs[name]
 		env = append(env, object{"name": name, "valueFrom": object{"secretKeyRef": object{"name": r.Name, "key": r.Key}}})
 	}
 	return env
@@ -292,6 +296,21 @@ func nodeSelector(c session.KubernetesConfig) object {
 		all[k] = v
 	}
 	return all
+}
+
+// mountRepoSecret gives the container of a pod the secret of the workspace's repository, if the
+// cluster has it.
+func mountRepoSecret(spec object, s session.Spec) {
+	ref, ok := s.SecretRefs[s.Workspace.RepoSecret]
+	if !ok {
+		return
+	}
+	main := spec["containers"].([]any)[0].(object)
+	main["volumeMounts"] = append(main["volumeMounts"].([]any), object{"name": "repo-secret", "mountPath": path.Dir(session.RepoSecretFile), "readOnly": true})
+	spec["volumes"] = append(spec["volumes"].([]any), object{"name": "repo-secret", "secret": object{
+		"secretName": ref.Name, "defaultMode": int64(0o440),
+		"items": []any{object{"key": ref.Key, "path": path.Base(session.RepoSecretFile)}},
+	}})
 }
 
 // resources returns a container's requests and limits: both are cpus and memory unless

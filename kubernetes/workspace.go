@@ -242,6 +242,7 @@ func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mar
 	if err != nil {
 		return err
 	}
+	mountRepoSecret(spec, s)
 	spec["restartPolicy"], spec["activeDeadlineSeconds"], spec["terminationGracePeriodSeconds"] = "Never", int64(helperTime), int64(1)
 	main := spec["containers"].([]any)[0].(object)
 	main["command"] = []any{"sh", "-c", `trap 'exit 0' TERM INT; mkdir -p "$HOME"; while :; do sleep 1; done`}

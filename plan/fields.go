@@ -57,6 +57,7 @@ var fields = []field{
 	{"branch", ForcesReplace, func(s *session.Spec) any { return &s.Branch }},
 	{"workspace.mode", ForcesReplace, func(s *session.Spec) any { return &s.Workspace.Mode }},
 	{"workspace.repo", ForcesReplace, func(s *session.Spec) any { return &s.Workspace.Repo }},
+	{"workspace.repo_secret", ForcesReplace, func(s *session.Spec) any { return &s.Workspace.RepoSecret }},
 	{"workspace.path", ForcesReplace, func(s *session.Spec) any { return &s.Workspace.Path }},
 	{"workspace.base", ForcesNothing, func(s *session.Spec) any { return &s.Workspace.Base }},
 	{"workspace.setup", ForcesNothing, func(s *session.Spec) any { return &s.Workspace.Setup }},

@@ -34,7 +34,8 @@ type Spec struct {
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Secrets []string          `json:"secrets,omitempty"` // names, sorted
-	// SecretRefs are those that are in Secrets of the session's cluster, by name.
+	// SecretRefs are those that are in Secrets of the session's cluster, by name. That of
+	// Workspace.RepoSecret is RepoSecretFile, the others are variables.
 	SecretRefs map[string]SecretRef `json:"secret_refs,omitempty"`
 	// InheritEnv are names and patterns of more variables that the agent inherits.
 	InheritEnv []string `json:"inherit_env,omitempty"`
@@ -152,15 +153,25 @@ const (
 
 // Workspace is where a session works.
 type Workspace struct {
-	Mode      string   `json:"mode"`
-	Repo      string   `json:"repo,omitempty"` // absolute path of the repository's top level; empty in mode plain
-	Path      string   `json:"path"`           // absolute
-	Explicit  bool     `json:"explicit,omitempty"`
-	Base      string   `json:"base,omitempty"` // where a branch that does not exist yet starts; empty: HEAD
-	Setup     []string `json:"setup,omitempty"`
-	OnDestroy string   `json:"on_destroy"`
-	TrustGit  bool     `json:"trust_git,omitempty"`
+	Mode string `json:"mode"`
+	Repo string `json:"repo,omitempty"` // absolute path of the repository's top level, or a URL; empty in mode plain
+	// RepoSecret is the name of a secret: the password or token for a Repo that is a URL. It
+	// is one of SecretRefs, or its value is agentform's.
+	RepoSecret string   `json:"repo_secret,omitempty"`
+	Path       string   `json:"path"` // absolute
+	Explicit   bool     `json:"explicit,omitempty"`
+	Base       string   `json:"base,omitempty"` // where a branch that does not exist yet starts; empty: HEAD
+	Setup      []string `json:"setup,omitempty"`
+	OnDestroy  string   `json:"on_destroy"`
+	TrustGit   bool     `json:"trust_git,omitempty"`
 }
+
+// RepoSecretFile is the file with the secret of a repository on a server, where the session's
+// cluster has it. The agent can read it.
+const RepoSecretFile = "/run/agentform-repo/password"
+
+// Remote reports whether a repository is the URL of one on a server.
+func Remote(repo string) bool { return strings.Contains(repo, "://") }
 
 // RuntimeSpec names the runtime and says how it is set.
 type RuntimeSpec struct {

@@ -28,6 +28,8 @@ type Shell func(ctx context.Context, stdin io.Reader, stdout io.Writer, argv ...
 type Volume struct {
 	Path string // absolute, as it is there
 	Run  Shell  // as the user of the agent
+	// Server is the repository of the clone, if that is on a server: Risk asks it.
+	Server *Server
 }
 
 // VolumeOf returns the workspace of a session that its runtime holds.
@@ -214,11 +216,21 @@ type onVolume struct {
 	risk     Risk
 	refs     []string // commits
 	past     []string // commits of reflogs
+	unpushed map[string]bool
 }
 
 func (v Volume) look(ctx context.Context, text string) (s onVolume, err error) {
 	out := output{most: refLimit}
-	if err := v.Run(ctx, nil, &out, script(text, v.Path)...); err != nil {
+	var stdin io.Reader
+	args := []string{v.Path}
+	if v.Server != nil && strings.Contains(text, unpushed) {
+		key, _, _, err := v.Server.helper()
+		if err != nil {
+			return s, err
+		}
+		stdin, args = strings.NewReader(v.Server.Password+"\n"), append(args, key, strings.ToLower(rand.Text()))
+	}
+	if err := v.Run(ctx, stdin, &out, script(text, args...)...); err != nil {
 		return s, err
 	}
 	head, status, examined := strings.Cut(out.String(), "\nstatus\n")
@@ -243,6 +255,11 @@ func (v Volume) look(ctx context.Context, text string) (s onVolume, err error) {
 			s.refs = append(s.refs, commit)
 		case "past":
 			s.past = append(s.past, value)
+		case "unpushed":
+			if s.unpushed == nil {
+				s.unpushed = map[string]bool{}
+			}
+			s.unpushed[value] = true
 		case "nested":
 			s.risk.Nested = value
 		case "large":
@@ -302,12 +319,17 @@ func (v Volume) Unsaved(ctx context.Context) (Risk, error) {
 	return Risk{Uncommitted: s.risk.Uncommitted, Untracked: s.risk.Untracked, Busy: s.risk.Busy}, err
 }
 
-// Risk returns what would be lost if the directory, a clone of the repository, were removed.
+// Risk returns what would be lost if the directory, a clone of the repository, were removed. If
+// that is on a server, it is asked what it has.
 // After an error everything may be at risk, and of what is not a clone all is: it counts as
 // one untracked file. A directory that is empty or gone has nothing.
 func (v Volume) Risk(ctx context.Context, repo string) (r Risk, err error) {
 	defer wrap(&err, "check for unsaved work in %s", v.Path)
-	s, err := v.look(ctx, lookOnVolume+riskOnVolume)
+	text := lookOnVolume + riskOnVolume
+	if v.Server != nil {
+		text = lookOnVolume + unpushed + riskOnVolume
+	}
+	s, err := v.look(ctx, text)
 	switch {
 	case err != nil:
 		return r, err
@@ -315,6 +337,18 @@ func (v Volume) Risk(ctx context.Context, repo string) (r Risk, err error) {
 		return r, nil
 	case !s.checkout.Git:
 		return Risk{Untracked: 1}, nil
+	}
+	if v.Server != nil {
+		r = s.risk
+		for _, commit := range s.refs {
+			if s.unpushed[commit] {
+				r.Lacking++
+			}
+		}
+		if r.Lacking == 0 {
+			r.Dropped = len(s.unpushed)
+		}
+		return r, nil
 	}
 	lost, err := lacking(ctx, repo, s.refs)
 	if err != nil {
@@ -445,8 +479,8 @@ func (v Volume) Start(ctx context.Context, branch string) (string, error) {
 
 // StartOf returns the commit that the clone in which git runs was made from.
 func StartOf(ctx context.Context, git Runner, branch string) (string, error) {
-	out, err := git(ctx, "rev-parse", "--verify", "refs/remotes/origin/"+branch+"^{commit}")
-	if commit := strings.TrimSpace(out); err == nil && isCommit(commit) {
+	out, err := git(ctx, "for-each-ref", "--format=%(objectname)", startRef, "refs/remotes/origin/"+branch) // in the order of their names
+	if commit, _, _ := strings.Cut(out, "\n"); err == nil && isCommit(commit) {
 		return commit, nil
 	}
 	return "", errors.Join(errors.New("it does not record the commit that it was made from"), err)

@@ -125,6 +125,9 @@ func compare(ctx context.Context, a *app, r session.Record) (*comparison, error)
 	if err := checkWorkspace(r); err != nil {
 		return nil, err
 	}
+	if err := useLocalRepo(a, &r); err != nil {
+		return nil, err
+	}
 	host := changes.HostGit(r)
 	look := git.LookClone
 	if host {

@@ -320,7 +320,7 @@ func relocate(w session.Spec, r *session.Record) session.Spec {
 		return w
 	}
 	was := r.Spec.Workspace
-	if was.Mode != w.Workspace.Mode || fileExists(cmp.Or(was.Repo, was.Path)) {
+	if was.Mode != w.Workspace.Mode || session.Remote(was.Repo) || session.Remote(w.Workspace.Repo) || fileExists(cmp.Or(was.Repo, was.Path)) {
 		return w
 	}
 	inside, err := filepath.Rel(w.Workspace.Repo, w.Workspace.Path)

@@ -10,6 +10,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
@@ -20,7 +21,8 @@ func fetchCommand(a *app) *cobra.Command {
 		Short: "Fetch branches from container clones",
 		Long: `Fetches the branch of a session that works in a clone of its own into the repository, as
 refs/agentform/NAME/BRANCH. Your own branches are not touched, and no hook in the clone is
-run. Sessions in a worktree or in place need no fetch.`,
+run. Sessions in a worktree or in place need no fetch. A clone of a repository on a server is
+fetched into the repository that holds the manifest.`,
 		Example: `  agentform fetch api
   git diff main...refs/agentform/api-5e897c/agents/api`,
 		RunE: func(c *cobra.Command, args []string) error { return runFetch(c.Context(), a, args) },
@@ -65,6 +67,10 @@ func fetchBranch(ctx context.Context, a *app, lineage string, r session.Record) 
 		f.Ref = "refs/heads/" + t.Branch
 		return f, nil
 	}
+	if err := useLocalRepo(a, &r); err != nil {
+		return f, err
+	}
+	t = r.Tree
 	f.Ref = "refs/agentform/" + config.WorkspaceName(r.Address) + "/" + t.Branch
 	v, err := volumeOf(a, lineage, r)
 	if err != nil {
@@ -78,6 +84,21 @@ func fetchBranch(ctx context.Context, a *app, lineage string, r session.Record) 
 	}
 	f.Fetched, f.Commit, f.Moved, f.Ahead = true, got.Commit, got.Moved, got.Ahead
 	return f, err
+}
+
+// useLocalRepo makes the repository that holds the manifest that of a session whose clone is of
+// one on a server, for commands that bring its commits here.
+func useLocalRepo(a *app, r *session.Record) error {
+	if !session.Remote(r.Tree.Repo) {
+		return nil
+	}
+	root := a.open().Manifest.Root
+	repo := (&expr.Dirs{Repos: map[string]string{}}).Repository(root)
+	if repo == "" {
+		return fmt.Errorf("its repository is %s, and %s is in no repository to which its commits could be brought: push them from its workspace, or run this in a clone", r.Tree.Repo, root)
+	}
+	r.Tree.Repo = repo
+	return nil
 }
 
 // volumeOf returns the workspace of a session that its runtime holds; nil: this machine sees

@@ -167,6 +167,9 @@ func newLander(ctx context.Context, a *app, p *project.Project, address session.
 		return nil, fmt.Errorf("%s: its state is unknown: %s", address, k.Diagnosis.Detail)
 	}
 	r := *k.Record
+	if err := useLocalRepo(a, &r); err != nil {
+		return nil, err
+	}
 	l := &land.Lander{
 		Record: r, Ref: landedRef(address, r.Tree.Branch), Dir: filepath.Join(p.Manifest.DataDir, "land"),
 		Environ: a.env.Environ, LockWait: p.LockTimeout,

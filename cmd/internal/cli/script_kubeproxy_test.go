@@ -18,10 +18,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/agentform/agentform/internal/kubeclient"
+	"github.com/agentform/agentform/internal/test/gitserver"
+	"github.com/agentform/agentform/internal/test/kubetest"
 )
 
 // kubeRequests counts the requests to an API server by what they ask for: LIST pods, GET
@@ -123,10 +126,20 @@ func kubectl(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // clusterCommands are what scripts on a cluster can say.
-func clusterCommands() map[string]func(ts *testscript.TestScript, neg bool, args []string) {
+func clusterCommands(t *testing.T, cluster kubetest.Cluster) map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	all := maps.Clone(commands)
 	maps.Copy(all, map[string]func(ts *testscript.TestScript, neg bool, args []string){
 		"kubeproxy": kubeproxy, "kuberequests": kuberequests, "kubectl": kubectl,
+		// gitserver PASSWORD: a server that pods reach; AGENTFORM_VAR_url and GITDIR are of
+		// its repository.
+		"gitserver": func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) != 1 {
+				ts.Fatalf("usage: gitserver PASSWORD")
+			}
+			s := gitserver.Start(t, cluster.Host(t), args[0])
+			ts.Setenv("AGENTFORM_VAR_url", s.URL)
+			ts.Setenv("GITDIR", s.Dir)
+		},
 	})
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -37,7 +38,11 @@ func TestClusterScripts(t *testing.T) {
 	if err := os.Chmod(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	layer, err := dockertest.Layer(append(dockertest.Programs(), filepath.Join(bin, "fakeagent"))...)
+	core, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer, err := dockertest.Layer(append(dockertest.Programs(), filepath.Join(bin, "fakeagent"), filepath.Join(strings.TrimSpace(string(core)), "git-remote-http"))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +64,7 @@ func TestClusterScripts(t *testing.T) {
 			e.Setenv("AGENTFORM_VAR_bin", bin)
 			return setup(e, filepath.Dir(self))
 		},
-		Cmds:               clusterCommands(),
+		Cmds:               clusterCommands(t, cluster),
 		RequireUniqueNames: true,
 	})
 }

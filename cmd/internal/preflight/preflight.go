@@ -193,8 +193,9 @@ func (h Host) Tmux(specs ...session.Spec) error {
 	return nil
 }
 
+// hasOwnBranch reports whether a branch is made in a repository of this machine.
 func hasOwnBranch(w session.Workspace) bool {
-	return w.Mode == session.Worktree || w.Mode == session.Clone
+	return w.Mode == session.Worktree || w.Mode == session.Clone && !session.Remote(w.Repo)
 }
 
 func (h Host) withoutCommit(ctx context.Context, specs []session.Spec, how session.Severity) []session.Diagnostic {

@@ -32,7 +32,7 @@ func (x *search) branches(ctx context.Context) error {
 	}
 	for _, r := range x.Records {
 		names[config.WorkspaceName(r.Address)] = true
-		if r.Tree.Repo != "" && !slices.Contains(repos, r.Tree.Repo) {
+		if r.Tree.Repo != "" && !session.Remote(r.Tree.Repo) && !slices.Contains(repos, r.Tree.Repo) {
 			repos = append(repos, r.Tree.Repo)
 		}
 	}

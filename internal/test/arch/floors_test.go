@@ -107,6 +107,7 @@ var floors = map[string]int{
 	"session/sessiontest":       1,
 	"effect/effecttest":         6,
 	"internal/test/fakeagent":   0,
+	"internal/test/gitserver":   0,
 	"internal/test/modelserver": 0,
 	"internal/test/stateserver": 0,
 	"internal/test/backendtest": 1,

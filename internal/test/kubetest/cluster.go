@@ -3,6 +3,7 @@ package kubetest
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +41,21 @@ func Kubeconfig() string { return Cluster{os.Getenv("AGENTFORM_KUBE")}.Kubeconfi
 
 // Dir returns the value of AGENTFORM_KUBE.
 func (c Cluster) Dir() string { return c.dir }
+
+// Host returns an address of this machine that pods reach.
+func (c Cluster) Host(t testing.TB) string {
+	t.Helper()
+	server := c.Kubectl(t, "config", "view", "-o", "jsonpath={.clusters[0].cluster.server}") // https://10.X.0.2:443
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, ok := strings.CutSuffix(u.Hostname(), ".2")
+	if !ok {
+		t.Fatalf("the API server is %s, not the second address of its network", server)
+	}
+	return network + ".1"
+}
 
 // Etcd returns the directory with all that the cluster stores.
 func (c Cluster) Etcd() string { return filepath.Join(c.dir, "etcd") }

@@ -45,3 +45,32 @@ session "most" {
   branch  = "most"
   runtime = runtime.kubernetes.most
 }
+
+secret "GIT_TOKEN" {
+  kubernetes {
+    name = "tokens"
+    key  = "git"
+  }
+}
+
+session "cloned" {
+  agent   = "claude"
+  branch  = "cloned"
+  runtime = runtime.kubernetes.least
+
+  workspace {
+    repo        = "https://agent@git.example/shop.git"
+    repo_secret = "GIT_TOKEN"
+    base        = "develop"
+  }
+}
+
+session "public" {
+  agent   = "claude"
+  branch  = "public"
+  runtime = runtime.kubernetes.least
+
+  workspace {
+    repo = "https://git.example/shop.git"
+  }
+}
