@@ -98,6 +98,9 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 		return target{}, err
 	}
 	t := target{runtime: r, cluster: c, pod: podName(p.Name)}
+	if p.Name == "" {
+		return t, session.ErrGone
+	}
 	err = c.get(ctx, statefulSets, p.Name, &t.set)
 	switch labels := t.set.Metadata.Labels; {
 	case apierrors.IsNotFound(err), err == nil && t.set.Metadata.Deleted != nil:

@@ -52,7 +52,8 @@ type Runtime interface {
 	// ErrGone if the place does not exist.
 	Restart(ctx context.Context, p Location, l Launch) (Location, error)
 	// Stop ends the run's agent and its children, and returns when none are left. The
-	// place stays. Stopping a run that has ended is no error.
+	// place stays. Stopping a run that has ended is no error, nor is stopping one in the
+	// zero Location, which does not exist.
 	Stop(ctx context.Context, p Location, run string, s Stop) error
 	// Remove removes the place and returns when it is gone. Removing a place that is gone
 	// is no error.

@@ -62,6 +62,9 @@ func stopOfAnotherRun(t *testing.T, h Harness) {
 	if err := h.Runtime.Stop(t.Context(), p, otherRun, l.Stop); err != nil {
 		t.Errorf("stop of a run that is not there: %v", err)
 	}
+	if err := h.Runtime.Stop(t.Context(), session.Location{}, otherRun, l.Stop); err != nil {
+		t.Errorf("stop of a run whose place is not known: %v", err)
+	}
 	if live := h.see(t, l.Name); live.Liveness != session.Alive {
 		t.Errorf("the agent is %s; it was not its run that was stopped", live.Liveness)
 	}
