@@ -18,6 +18,7 @@ import (
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -45,6 +46,7 @@ func (h Host) Plan(ctx context.Context, p plan.Plan, how session.Severity) []ses
 	if how != session.Error { // apply inspects the images itself
 		found = append(found, h.missingImages(ctx, p.Lineage, specs)...)
 	}
+	found = append(found, h.missingInClusters(ctx, p, specs, how)...)
 	return append(found, h.Sessions(specs, how)...)
 }
 
@@ -265,6 +267,40 @@ func (h Host) missingImages(ctx context.Context, lineage string, specs []session
 				Summary: fmt.Sprintf("image %s does not exist", key[1]), Detail: missing.Error() + neededBy(needed[key])})
 		}
 		engine.Close()
+	}
+	return found
+}
+
+// missingInClusters leaves a cluster that does not answer to the plan.
+func (h Host) missingInClusters(ctx context.Context, p plan.Plan, specs []session.Spec, how session.Severity) []session.Diagnostic {
+	in := map[string][]session.Spec{} // by cluster and namespace
+	for _, s := range specs {
+		if s.Runtime.Kubernetes != nil {
+			in[s.Runtime.Engine()] = append(in[s.Runtime.Engine()], s)
+		}
+	}
+	created := map[session.Address]bool{}
+	for _, c := range p.Changes {
+		created[c.Address] = c.Action == plan.Create
+	}
+	var found []session.Diagnostic
+	for _, key := range slices.Sorted(maps.Keys(in)) {
+		rt, _ := h.Runtime(p.Lineage, in[key][0].Runtime)
+		cluster, is := rt.(*kubernetes.Runtime)
+		if !is {
+			continue
+		}
+		for _, s := range kubernetes.Check(ctx, cluster, in[key], func(a session.Address) bool { return created[a] }) {
+			d := session.Diagnostic{Severity: session.Warning, Address: s.Needed[0], Range: h.declared(s.Needed[0]), Summary: s.Summary, Detail: s.Detail}
+			if len(s.Needed) > 1 {
+				d.Detail += neededBy(s.Needed)
+			}
+			if s.Final {
+				d.Severity = how
+			}
+			found = append(found, d)
+		}
+		cluster.Close()
 	}
 	return found
 }
