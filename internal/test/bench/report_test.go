@@ -78,6 +78,7 @@ func TestRatios(t *testing.T) {
 		{"plan", planInSync},
 		{"apply", applyAndStop},
 		{"docker", inContainers},
+		{"kubernetes", inPods},
 		{"hub", hubIdle},
 		{"ui", terminalPage},
 		{"alone", planAlone},
