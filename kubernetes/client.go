@@ -133,7 +133,11 @@ func list[T any](ctx context.Context, c *cluster, r schema.GroupVersionResource,
 			q.Param(name, value)
 		}
 	}
-	text, err := q.DoRaw(ctx)
+	a := q.Do(ctx)
+	if err := a.Error(); err != nil { // with the server's words, which Raw's does not have
+		return nil, c.explain(err)
+	}
+	text, err := a.Raw()
 	if err != nil {
 		return nil, c.explain(err)
 	}
