@@ -377,6 +377,8 @@ func (t target) awaitInit(ctx context.Context, p program) error {
 			return fmt.Errorf("the init of its pod is from a newer agentform (protocol %d, this one has %d): use that version", r.Protocol, rundir.Version)
 		case err == nil:
 			return nil
+		case apierrors.IsForbidden(err):
+			return err
 		case errors.Is(err, errNoProgram) && !uploaded:
 			if err := t.upload(ctx, p); err != nil {
 				return err
