@@ -42,24 +42,28 @@ func refused(t *testing.T, b *bed, within time.Duration, says ...string) {
 }
 
 func TestImageMissing(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.with = func(c *session.KubernetesConfig) { c.Image = "localhost/no-such-image:1" }
 	refused(t, b, time.Minute, "app-web-a1b2c3-0", "no-such-image")
 }
 
 func TestVolumeNotBindable(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.with = func(c *session.KubernetesConfig) { c.Storage.Class = "never" }
-	refused(t, b, 15*time.Second, "no place", "volumes", "schedule_timeout") // 10 seconds on an idle machine
+	refused(t, b, 20*time.Second, "no place", "volumes", "schedule_timeout") // 10 seconds on an idle machine
 }
 
 func TestNoNode(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.with = func(c *session.KubernetesConfig) { c.NodeSelector = map[string]string{"pool": "none"} }
 	refused(t, b, time.Minute, "no place", "node")
 }
 
 func TestQuotaExceeded(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.cluster.Apply(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": %q}, "spec": {"hard": {"pods": "0"}}}`, b.namespace))
 	until(t, "the quota counts", func() bool {
@@ -69,6 +73,7 @@ func TestQuotaExceeded(t *testing.T) {
 }
 
 func TestNamespaceMissing(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	r := kubernetes.New(kubernetes.Config{Kubeconfig: b.cluster.Kubeconfig(), Namespace: "no-such-namespace", DataDir: dataDir, Lineage: lineage, Shim: shim})
 	defer r.Close()
@@ -79,6 +84,7 @@ func TestNamespaceMissing(t *testing.T) {
 
 // A pod that is deleted is made again, without its agent, and over the same volume.
 func TestPodDeleted(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	l := b.launch("app-web-a1b2c3")
 	p := b.create(t, l)
@@ -104,6 +110,7 @@ func TestPodDeleted(t *testing.T) {
 
 // A pod that is evicted is made again, and keeps its volume and not its agent.
 func TestPodEvicted(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	l := b.launch("app-web-a1b2c3")
 	p := b.create(t, l)
@@ -125,6 +132,7 @@ func TestPodEvicted(t *testing.T) {
 
 // An agent that needs more memory than its pod has is killed; the session says so.
 func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	b.with = func(c *session.KubernetesConfig) { c.Memory = 64 << 20 }
 	l := b.launch("app-web-a1b2c3")
@@ -156,6 +164,7 @@ func (b *bed) revive(t *testing.T, p session.Location) {
 
 // A set that is scaled to nothing by hand is dead, and a restart scales it again.
 func TestScaledByHand(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	p := b.create(t, b.launch("app-web-a1b2c3"))
 	b.cluster.Kubectl(t, "scale", "statefulset", p.Name, "-n", b.namespace, "--replicas=0")
@@ -226,6 +235,7 @@ func TestServerKilled(t *testing.T) {
 
 // Nothing that the cluster stores has a secret of a session.
 func TestSecretsAreNotStored(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	value := "hunter2-" + newRun()
 	l := b.launch("app-web-a1b2c3")
@@ -256,6 +266,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 // A secret of the cluster reaches the agent by reference alone; without it the error is the
 // cluster's.
 func TestSecretOfTheCluster(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	value := "hunter3-" + newRun()
 	launch := func() session.Launch {
@@ -280,6 +291,7 @@ func TestSecretOfTheCluster(t *testing.T) {
 // A session that is recreated on its volume makes it as large as it is declared, where the
 // class lets volumes grow.
 func TestVolumeGrows(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	size := func() string {
 		return b.cluster.Kubectl(t, "get", "pvc", "-n", b.namespace, "-o", "jsonpath={.items[*].spec.resources.requests.storage}")
@@ -315,6 +327,7 @@ func repository(t *testing.T) string {
 // A workspace is cloned to the volume before the session has a pod, serves its session, and
 // is told, fetched and removed with and without one.
 func TestWorkspace(t *testing.T) {
+	t.Parallel()
 	b := newBed(t)
 	repo := repository(t)
 	l := b.launch("app-web-a1b2c3")

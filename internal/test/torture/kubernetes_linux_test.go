@@ -50,7 +50,9 @@ func TestClusterFaults(t *testing.T) {
 		for n := range fleets {
 			t.Run(fmt.Sprint(n), func(t *testing.T) {
 				t.Parallel()
-				f := newFleet(t, cluster, image, folder)
+				proxy := cluster.Proxy(t)
+				f := newFleet(t, cluster, image, folder, proxy.Kubeconfig)
+				f.proxy = proxy
 				listed.Do(func() {
 					faults := f.faults()
 					r := mathrand.New(mathrand.NewPCG(seed, 3))
@@ -94,13 +96,12 @@ func TestClusterFaults(t *testing.T) {
 func TestClusterServerKilled(t *testing.T) {
 	cluster := kubetest.Open(t)
 	image, folder := clusterImage(t, cluster)
-	f := newFleet(t, cluster, image, folder)
+	f := newFleet(t, cluster, image, folder, cluster.Kubeconfig()) // with HTTP/2
 	seed := number(t, "AGENTFORM_TORTURE_SEED", mathrand.Uint64())
 	kills := int(number(t, "AGENTFORM_SERVER_KILLS", serverKillsInCI))
 	t.Logf("AGENTFORM_SERVER_KILLS=%d AGENTFORM_TORTURE_SEED=%d", kills, seed)
 	r := mathrand.New(mathrand.NewPCG(seed, 4))
-	f.env = append(f.env, "KUBECONFIG="+cluster.Kubeconfig()) // with HTTP/2, without the proxy
-	span := 2 * time.Second                                   // of an apply, about
+	span := 2 * time.Second // of an apply, about
 	for range kills {
 		f.manifest()
 		began := time.Now()
@@ -134,7 +135,7 @@ const serverKillsInCI = 3
 func TestClusterApplies(t *testing.T) {
 	cluster := kubetest.Open(t)
 	image, folder := clusterImage(t, cluster)
-	f := newFleet(t, cluster, image, folder)
+	f := newFleet(t, cluster, image, folder, cluster.Kubeconfig())
 	f.write("other.sh", otherMachine)
 	f.write("boot", "11111111-2222-3333-4444-555555555555\n")
 	f.write("machine", "11111111222233334444555555555555\n")
@@ -155,7 +156,7 @@ func TestClusterApplies(t *testing.T) {
 		f.t.Logf("round %d: exit codes %d and %d", round, ends[0].code, ends[1].code)
 		for n, e := range ends {
 			const locked = 4 // the exit code
-			alone := round == 0 && e.code == locked && ends[1-n].code == 0 && strings.Contains(e.out, "is locked by")
+			alone := round == 0 && e.code == locked && ends[1-n].code == 0 && strings.Contains(e.out, "Lock Info:")
 			if e.code != 0 && !alone {
 				t.Errorf("round %d, machine %d: the apply ended with %d:\n%s", round, n, e.code, e.out)
 			}
@@ -210,7 +211,7 @@ func clusterImage(t *testing.T, cluster kubetest.Cluster) (image, dir string) {
 	return image, dir
 }
 
-// fleet is a project whose sessions are in pods, behind a proxy of the API server.
+// fleet is a project whose sessions are in pods.
 type fleet struct {
 	*torture
 	cluster   kubetest.Cluster
@@ -222,9 +223,9 @@ type fleet struct {
 	want      []string // the sessions that are to run
 }
 
-func newFleet(t *testing.T, cluster kubetest.Cluster, image, folder string) *fleet {
+func newFleet(t *testing.T, cluster kubetest.Cluster, image, folder, kubeconfig string) *fleet {
 	t.Helper()
-	f := &fleet{torture: &torture{project: newProject(t)}, cluster: cluster, proxy: cluster.Proxy(t), namespace: cluster.Namespace(t), image: image, folder: folder}
+	f := &fleet{torture: &torture{project: newProject(t)}, cluster: cluster, namespace: cluster.Namespace(t), image: image, folder: folder}
 	t.Cleanup(func() {
 		if t.Failed() {
 			out, _ := f.run("sh", "-c", "tail -n 30 .agentform/agents/*/*/events.jsonl")
@@ -232,7 +233,7 @@ func newFleet(t *testing.T, cluster kubetest.Cluster, image, folder string) *fle
 		}
 		f.cluster.Kubectl(t, "delete", "statefulset,pod,pvc", "--all", "-n", f.namespace, "--grace-period=1", "--wait=false")
 	})
-	f.env = append(f.env, "KUBECONFIG="+f.proxy.Kubeconfig, "AGENTFORM="+filepath.Join(os.Getenv(bin), "agentform"))
+	f.env = append(f.env, "KUBECONFIG="+kubeconfig, "AGENTFORM="+filepath.Join(os.Getenv(bin), "agentform"))
 	f.manifest()
 	f.converge()
 	return f
