@@ -112,8 +112,12 @@ usage-long: tools ## CONVERSATIONS (default 200) random conversations with each 
 
 .PHONY: test-kubernetes
 test-kubernetes: cluster engine ## what needs a Kubernetes cluster, with a real one of two nodes; builds Kubernetes the first time
-	scripts/dockerd.sh $(GO) run ./internal/test/kubetest/cluster sh -c '$(GO) test -tags kubernetes -count 1 -timeout 30m $(KUBERNETES) && \
-		$(GO) test -tags kubernetes -count 1 -timeout 30m -run "^TestClusterScripts$$" ./cmd/internal/cli'
+	GO="$(GO)" scripts/dockerd.sh $(GO) run ./internal/test/kubetest/cluster scripts/test-kubernetes.sh $(KUBERNETES)
+
+.PHONY: torture-kubernetes
+torture-kubernetes: cluster ## each call of an apply to the API server fails, in each way, and it is killed KILLS times (default 50); hours
+	AGENTFORM_TORTURE_SEED=$(SEED) AGENTFORM_FAULTS=all AGENTFORM_SERVER_KILLS=$(or $(KILLS),50) \
+		$(GO) run ./internal/test/kubetest/cluster $(GO) test -tags kubernetes -count 1 -v -timeout 24h -run '^TestCluster' ./internal/test/torture
 
 .PHONY: captures
 captures: tools ## records the screens and the usage of the real agents, and what is read from them; look at the diff

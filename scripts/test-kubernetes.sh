@@ -1,0 +1,16 @@
+#!/bin/sh
+# Runs the tests that need a Kubernetes cluster, within one: test-kubernetes.sh PACKAGE…
+# First those that leave the cluster as it is, several packages at a time, then those that cut
+# its nodes off or kill its API server.
+set -eu
+
+run() { ${GO:-go} test -tags kubernetes -count 1 -timeout 30m "$@"; }
+alone='^(TestHub|TestNodeCutOff|TestServerKilled|TestClusterServerKilled)$'
+
+run -parallel 4 -skip "$alone" "$@" &
+packages=$!
+status=0
+run -run '^TestCluster' -skip "$alone" ./cmd/internal/cli ./internal/test/torture || status=$?
+wait "$packages" || status=$?
+run -p 1 -run "$alone" ./deploy ./kubernetes ./internal/test/torture || status=$?
+exit "$status"
