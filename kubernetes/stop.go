@@ -62,10 +62,19 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 	})
 }
 
+// delete asks for the removal of an object, again if the answer was lost.
+func (c *cluster) delete(ctx context.Context, r schema.GroupVersionResource, name string, o metav1.DeleteOptions) error {
+	err := c.of(r).Delete(ctx, name, o)
+	if unanswered(err) && sleep(ctx, 200*time.Millisecond) == nil {
+		err = c.of(r).Delete(ctx, name, o)
+	}
+	return err
+}
+
 // remove removes an object and returns when it is gone.
 func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, name string) error {
 	policy := metav1.DeletePropagationForeground
-	err := c.of(r).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &policy})
+	err := c.delete(ctx, r, name, metav1.DeleteOptions{PropagationPolicy: &policy})
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		switch {
 		case apierrors.IsNotFound(err):

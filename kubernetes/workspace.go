@@ -296,7 +296,7 @@ func (h *helpers) close(c *cluster) {
 // when it is gone.
 func (c *cluster) removeNow(ctx context.Context, name string) error {
 	grace := int64(1)
-	err := c.of(pods).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &grace})
+	err := c.delete(ctx, pods, name, metav1.DeleteOptions{GracePeriodSeconds: &grace})
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		switch {
 		case apierrors.IsNotFound(err):

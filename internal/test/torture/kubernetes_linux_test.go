@@ -10,6 +10,7 @@ import (
 	mathrand "math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -344,11 +345,22 @@ func (f *fleet) meet(fault kubetest.Fault) (hit bool) {
 	f.t.Logf("%s: met: %v, exit code %d after %s", name(fault), hit, code, time.Since(began).Round(time.Millisecond))
 	f.proxy.Expect(kubetest.Fault{})
 	f.checkTold(name(fault), hit, out, code)
+	f.discardKept(out)
 	f.inspect()
 	if f.converge(); f.t.Failed() {
 		f.t.Fatalf("with %s; the apply ended with %d:\n%s", name(fault), code, out)
 	}
 	return hit
+}
+
+// discardKept removes the volume of a session that an apply destroyed and could not examine: it
+// says that it keeps it.
+func (f *fleet) discardKept(out string) {
+	f.t.Helper()
+	for _, kept := range regexp.MustCompile(`\(claim (\S+) of namespace`).FindAllStringSubmatch(out, -1) {
+		f.t.Logf("kept: %s", kept[1])
+		f.cluster.Kubectl(f.t, "delete", "--wait=false", "--ignore-not-found", "pvc/"+kept[1], "pod/"+kept[1]+"-once", "-n", f.namespace)
+	}
 }
 
 // checkTold fails the test unless the apply succeeded or said what failed.
