@@ -97,7 +97,7 @@ func (p *project) command(name string, args ...string) *exec.Cmd {
 
 // patience is how long a program may take. Nothing here takes seconds on a machine with
 // time for it.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // run runs a program to its end: what it said, and its exit code.
 func (p *project) run(name string, args ...string) (out string, code int) {
