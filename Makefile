@@ -102,7 +102,7 @@ test-agent: ## only the life of a session: the decisions, the runtimes and the c
 	scripts/dockerd.sh $(GO) test ./agent/... ./internal/engine ./health ./plan/... ./apply/... ./internal/engine ./session/... ./tmux/... ./docker/... ./internal/hub ./internal/activity ./internal/shim/... ./cmd/internal/cli/...
 
 .PHONY: test-real-agents
-test-real-agents: tools ## the real Claude Code, Codex, Gemini CLI and opencode, against a model that follows a script
+test-real-agents: tools ## the real Claude Code, Codex, Copilot CLI, Gemini CLI, opencode and Qwen Code, against a model that follows a script
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 40m ./internal/test/agenttest/...
 
 .PHONY: usage-long

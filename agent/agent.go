@@ -81,10 +81,11 @@ const (
 	Copilot  = "copilot" // GitHub Copilot CLI
 	Gemini   = "gemini"
 	Opencode = "opencode"
+	Qwen     = "qwen" // Qwen Code
 )
 
 // kinds makes the built-in agents, by name.
-var kinds = map[string]func() kind{Claude: claude, Codex: codex, Copilot: copilot, Gemini: gemini, Opencode: opencode}
+var kinds = map[string]func() kind{Claude: claude, Codex: codex, Copilot: copilot, Gemini: gemini, Opencode: opencode, Qwen: qwen}
 
 // Names returns the names of the built-in agents, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }

@@ -48,6 +48,11 @@ func TestBuiltins(t *testing.T) {
 			Ready: `ctrl\+p commands`, ReadyTimeout: session.Duration(time.Minute),
 			StatusBarLines: 3, Observable: "at_first_prompt", UnobservedFor: session.Duration(24 * time.Hour),
 		},
+		"qwen": {
+			Name: "qwen", Base: "qwen", Command: []string{"qwen"}, PromptVia: "argument",
+			Ready: `^[>*]\s+Type your message`, ReadyTimeout: session.Duration(30 * time.Second),
+			StatusBarLines: 1, Observable: "at_first_prompt", UnobservedFor: session.Duration(24 * time.Hour),
+		},
 	}
 	if diff := cmp.Diff(want, Builtins()); diff != "" {
 		t.Error(diff)

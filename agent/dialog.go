@@ -49,7 +49,8 @@ var (
 	// checkbox begins an answer of which several can be chosen.
 	checkbox = lazily(`^\[[ x✔✓]\]\s*`)
 	// typing is an answer that is a text.
-	typing = lazily(`(?i)^(type something|enter a custom value)\b`)
+	// Qwen Code 0.15.10 puts a > before it where the cursor is.
+	typing = lazily(`(?i)^(?:> )?(type something|enter a custom value)\b`)
 	// submits is the hint of a dialog whose answer is a text.
 	submits = lazily(`(?i)\benter to (submit|save)\b`)
 	// choice is a line that names the keys for its answers: Go on? [y/N]
@@ -60,7 +61,7 @@ var (
 	proceeds = lazily(`^(Do you want to proceed|Would you like to proceed)\?$`)
 	trusts   = lazily(`(?i)trust the files in this folder|trust this folder\?|one you trust\?`)
 	permits  = lazily(`^(Allow execution|Apply this change)`)
-	geminis  = lazily(`^\? ([A-Z]\w*) +(.*)$`)
+	geminis  = lazily(`^\? +([A-Z]\w*) +(.*?)(?: ←)?$`)
 )
 
 // dotted is what separates a dialog's parts.
@@ -286,7 +287,8 @@ var (
 	forever  = lazily(`(?i)\b(always|all|every|everything|future|session|permanent|permanently|remember|forever|from now on)\b|` +
 		`(don['’]?t|do not|never|without) ask|\b(for|in) (this|the|any) (project|workspace|host|conversation)\b|\bauto-?(accept|approve)`)
 	denies = lazily(`(?i)^always (deny|reject|block|refuse|forbid|disallow)`)
-	wider  = lazily(`(?i)\bparent (folder|director)`)
+	// wider is more than what is asked about: the folder above, all projects of a person.
+	wider = lazily(`(?i)\bparent (folder|director)|\bfor this user$`)
 )
 
 // nameOptions gives answers the words by which people answer, by what each says: a yes
@@ -392,6 +394,8 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 		command := m[2]
 		if boxed := joined(slices.DeleteFunc(slices.Clone(body), func(l drawn) bool { return !l.nested })); boxed != "" {
 			command = boxed
+		} else if at := slices.IndexFunc(body, func(l drawn) bool { return permits().MatchString(l.text) }); at > 1 && strings.HasSuffix(body[0].text, "←") {
+			command = joined(body[1:at]) // Qwen Code's, whose title has more and is cut
 		}
 		return `run "` + oneLine(command) + `"?`
 	}

@@ -14,6 +14,7 @@ func TestProgram(t *testing.T) {
 		"/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js": "claude",
 		"/home/you/.local/share/claude/versions/2.1.4":           "claude",
 		"/x/node_modules/@openai/codex/bin/codex.js":             "codex",
+		"/x/node_modules/@qwen-code/qwen-code/cli.js":            "qwen",
 		"/x/node_modules/@github/copilot/npm-loader.js":          "copilot",
 		"/x/node_modules/@google/gemini-cli/dist/index.js":       "gemini",
 		"/opt/my-agent":                "my-agent",

@@ -17,7 +17,7 @@ func agentShape(named []string) shape {
 	}
 	return shape{
 		labels: named, blocks: blocks,
-		doc: "A custom agent, or a change to a built-in one: `claude`, `codex`, `copilot`, `gemini` and `opencode` need no block. Its `restart`, `health` and `stop` blocks are the defaults of its sessions.",
+		doc: "A custom agent, or a change to a built-in one: `claude`, `codex`, `copilot`, `gemini`, `opencode` and `qwen` need no block. Its `restart`, `health` and `stop` blocks are the defaults of its sessions.",
 		attrs: []attribute{
 			{Name: "base", Kind: aText, Forces: toRestart, Doc: "A built-in agent to inherit everything from."},
 			{Name: "command", Kind: aCommand, Forces: toRestart, DefaultWords: "its base's", Doc: "The program and its first arguments. Required without a base."},

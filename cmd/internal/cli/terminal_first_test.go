@@ -64,7 +64,7 @@ func TestInitAsks(t *testing.T) {
 		"Ctrl-C":         {nil, [][2]string{{which, "2\r"}, {trust, "\x03"}}, 130, nil, nil, "Cancelled: nothing was written.", ""},
 		"Ctrl-C at once": {nil, [][2]string{{which, "\x03"}}, 130, nil, nil, "Cancelled: nothing was written.", ""},
 		"Ctrl-D":         {nil, [][2]string{{which, "1\r"}, {trust, "y\r"}, {hub, "\x04"}}, 1, nil, nil, "nothing was written", ""},
-		"another agent":  {[]string{"--agent", "cursor"}, nil, 1, nil, nil, "--agent cursor: must be claude, codex, copilot, gemini or opencode", ""},
+		"another agent":  {[]string{"--agent", "cursor"}, nil, 1, nil, nil, "--agent cursor: must be claude, codex, copilot, gemini, opencode or", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "")

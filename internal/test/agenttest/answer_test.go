@@ -24,18 +24,18 @@ func made(p *agenttest.Project, name string) bool {
 // not is not; what is no answer answers nothing, and an answer goes to no other question.
 func TestAnswerByAgentform(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
+	for _, name := range []string{"claude", "codex", "copilot", "gemini", "qwen"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, name)
 			p := lab.Project(`  prompt = "go [[tool ask: touch one]] [[tool ask: touch one]] [[text Done.]]"`)
 			p.Do("apply", "--auto-approve", "--wait")
 			first := p.Until("it asks", func(s agenttest.Status) bool {
-				return asks(s) && s.Detail == `run "touch one"? [yes] [always] [no]` && s.Question.Text == `run "touch one"?`
+				return asks(s) && strings.HasPrefix(s.Detail, `run "touch one"? [yes] [always] [`) && strings.HasSuffix(s.Detail, "[no]") && s.Question.Text == `run "touch one"?`
 			})
 			for _, command := range []string{"status", "show"} {
 				args := []string{command, "api"}
-				if out := p.Do(args...); !strings.Contains(out, `asks: run "touch one"? [yes] [always] [no]`) || !strings.Contains(out, "agentform answer api ANSWER") {
+				if out := p.Do(args...); !strings.Contains(out, `asks: run "touch one"? [yes] [always] [`) || !strings.Contains(out, "agentform answer api ANSWER") {
 					t.Errorf("%s does not say what it asks and how to answer:\n%s", command, out)
 				}
 			}
@@ -101,6 +101,7 @@ func TestAnswerTrustByAgentform(t *testing.T) {
 		},
 		"codex":  distrusted,
 		"gemini": unset(`"folderTrust": {"enabled": false}`, `"folderTrust": {"enabled": true}`),
+		"qwen":   distrustful,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,6 +140,9 @@ func TestAnswerQuestionsByAgentform(t *testing.T) {
 	claude := func(text string) string {
 		return `[[tool AskUserQuestion {"questions":[{"question":"` + text + `?","header":"Color","multiSelect":false,"options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]}]}]]`
 	}
+	qwen := func(text string) string {
+		return strings.Replace(claude(text), "AskUserQuestion", "ask_user_question", 1)
+	}
 	gemini := func(text string) string {
 		return `[[tool ask_user {"questions":[{"question":"` + text + `?","header":"Color","type":"choice","options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]}]}]]`
 	}
@@ -148,6 +152,7 @@ func TestAnswerQuestionsByAgentform(t *testing.T) {
 		free  string
 	}{
 		{"claude", claude, claude("Which color is it")},
+		{"qwen", qwen, qwen("Which color is it")},
 		{"gemini", gemini, `[[tool ask_user {"questions":[{"question":"Which color is it?","header":"Color","type":"text"}]}]]`},
 	} {
 		t.Run(c.agent, func(t *testing.T) {

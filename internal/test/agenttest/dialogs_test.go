@@ -44,6 +44,8 @@ func init() {
 		agenttest.Situation{Name: "approval-60", Before: narrow, Want: session.Blocked, Prompt: approvalOf, Seen: both(shows("Do you want to proceed?"), told("PermissionRequest"))})
 	situations["codex"] = append(situations["codex"],
 		agenttest.Situation{Name: "approval-60", Before: narrow, Want: session.Blocked, Prompt: approvalOf, Input: permissions("ask"), Seen: asked})
+	situations["qwen"] = append(situations["qwen"],
+		agenttest.Situation{Name: "approval-60", Before: narrow, Want: session.Blocked, Prompt: approvalOf, Input: permissions("ask"), Seen: both(told("PermissionRequest"), asked)})
 	situations["gemini"] = append(situations["gemini"],
 		agenttest.Situation{Name: "approval-edit", Input: asGemini, Want: session.Blocked, Seen: both(shows("Apply this change?"), asked),
 			Prompt: `write [[tool write_file {"file_path":"notes.md","content":"hello\n"}]]`},

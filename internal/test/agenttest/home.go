@@ -20,6 +20,8 @@ func access(agent, url string) map[string]string {
 			"COPILOT_MODEL": "scripted", "COPILOT_OFFLINE": "true"}
 	case "opencode":
 		return map[string]string{"ANTHROPIC_API_KEY": key}
+	case "qwen":
+		return map[string]string{"OPENAI_BASE_URL": url + "/v1", "OPENAI_API_KEY": key, "OPENAI_MODEL": "scripted"}
 	}
 	return map[string]string{"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": key}
 }
@@ -57,6 +59,14 @@ trust_level = "trusted"
   }},
   "permission": {"bash": "ask"}
 }`, url+"/v1")}
+	}
+	if agent == "qwen" { // it would ask for memories behind the scenes
+		return map[string]string{".qwen/settings.json": `{
+  "$version": 4,
+  "general": {"enableAutoUpdate": false},
+  "memory": {"enableManagedAutoMemory": false},
+  "privacy": {"usageStatisticsEnabled": false}
+}`}
 	}
 	return map[string]string{".gemini/settings.json": `{
   "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": false}},

@@ -15,7 +15,7 @@ import (
 // the login that it had: a key of the environment, which is not written down.
 func TestHubByAgentform(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
+	for _, name := range []string{"claude", "codex", "copilot", "gemini", "qwen"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, name)

@@ -23,6 +23,7 @@ var packages = map[string]string{
 	"claude": "@anthropic-ai/claude-code",
 	"codex":  "@openai/codex",
 	"gemini": "@google/gemini-cli",
+	"qwen":   "@qwen-code/qwen-code",
 	// Its package for all systems only has a launcher, which needs a newer Node.
 	"copilot": "@github/copilot-linux-x64",
 	// Its package for all systems only has a launcher, which an install script completes.
@@ -32,7 +33,7 @@ var packages = map[string]string{
 // Lab is what one agent has around it. It is gone when its test ends, with every
 // process that was started in it.
 type Lab struct {
-	Agent   string // claude, codex, copilot, gemini, opencode
+	Agent   string // claude, codex, copilot, gemini, opencode, qwen
 	Version string // as it was installed
 	Spec    session.AgentSpec
 	Model   *modelserver.Server

@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/internal/test/agenttest"
 )
 
-// Codex, Copilot and Gemini, from the manifest and back: the question is told and answered,
+// Codex, Copilot, Gemini and Qwen Code, from the manifest and back: the question is told and answered,
 // the conversation survives a restart without its prompt being sent twice, after
 // the end nothing lives, and a conversation that is gone is said to be.
 func TestOthersByAgentform(t *testing.T) {
@@ -24,6 +24,7 @@ func TestOthersByAgentform(t *testing.T) {
 		{"codex", "exec_command", "y", ".codex/sessions/*/*/*/*.jsonl"},
 		{"copilot", "bash", "1", ".copilot/session-state/*/events.jsonl"},
 		{"gemini", "run_shell_command", "1", ".gemini/tmp/*/chats/*.jsonl"},
+		{"qwen", "run_shell_command", "1", ".qwen/projects/*/chats/*.jsonl"},
 	} {
 		t.Run(c.agent, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +146,7 @@ func TestCodexUnobservedByAgentform(t *testing.T) {
 // has written at its start: it starts again all the same.
 func TestRestartBeforeAnyPromptByAgentform(t *testing.T) {
 	t.Parallel()
-	for _, agent := range []string{"claude", "codex", "copilot", "gemini"} {
+	for _, agent := range []string{"claude", "codex", "copilot", "gemini", "qwen"} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, agent)

@@ -14,7 +14,7 @@ import (
 // lines, long, beginning like a command, in any script, and while they work.
 func TestSendByAgentform(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
+	for _, name := range []string{"claude", "codex", "copilot", "gemini", "qwen"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, name)

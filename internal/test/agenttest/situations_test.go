@@ -15,6 +15,7 @@ var situations = map[string][]agenttest.Situation{
 	"codex":   codexSituations,
 	"copilot": copilotSituations,
 	"gemini":  geminiSituations,
+	"qwen":    qwenSituations,
 }
 
 // TestSituations brings the real agents into every situation and says which one is

@@ -300,6 +300,9 @@ var usageRules = []struct {
 		m.start("two "+uses(modelserver.Usage{Input: 13, Output: 90})+" [[text Two.]]", id)
 		m.until(t, 6)
 	}},
+	{"qwen", "cached", cached},
+	{"qwen", "resumed", goesOn},
+	{"qwen", "retried", retried},
 }
 
 func joined(lines [][]byte) []byte {
@@ -318,7 +321,7 @@ func compact(m *meter, command string) {
 
 // thinks reports whether an agent's model tells how much of its output is thoughts:
 // Anthropic's API, which the others are tested with, does not.
-func thinks(agent string) bool { return agent == "codex" || agent == "gemini" }
+func thinks(agent string) bool { return agent == "codex" || agent == "gemini" || agent == "qwen" }
 
 func cached(t *testing.T, m *meter) {
 	first := modelserver.Usage{Input: 11, CacheRead: 200, Output: 50, Reasoning: 20}

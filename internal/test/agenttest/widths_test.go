@@ -84,6 +84,28 @@ func init() {
 						r.Press("C-c", exited)
 					}, Next: resumed},
 			},
+			"qwen": {
+				{Name: "idle", Want: session.Idle, Seen: both(shows("Type your message"), shows("Qwen Code (v"))},
+				{Name: "farewell", Prompt: "say [[text Goodbye!]]", Want: session.Failed, Seen: both(shows("✕ [API Error: "), shows("Goodbye!")),
+					Steps: func(r *agenttest.Run) {
+						r.Until("a turn", turned)
+						r.Type("and [[status 400]]", shows("✕ [API Error: "))
+					}},
+				{Name: "errors", Prompt: "go [[status 401]]", Want: session.Failed, Seen: shows("400 scripted"),
+					Steps: func(r *agenttest.Run) {
+						r.Until("a failure", both(shows("401 scripted"), turned))
+						r.Type("and [[status 400]]", shows("400 scripted"))
+					}},
+				{Name: "asked-in-text", Prompt: "ask [[text Do you trust this folder? It is a long question, so that its lines are broken wherever the terminal ends.\n\n1. Yes\n2. No]]",
+					Want: session.Idle, Seen: both(shows("Do you trust"), turned, composed)},
+				{Name: "resumed", Prompt: "go [[status 400]]", Want: session.Idle, Seen: both(shows("No problems found."), composed),
+					Steps: func(r *agenttest.Run) {
+						r.Until("an error", both(shows("✕ [API Error: "), turned))
+						r.Type("and [[text No problems found.]]", shows("✦ No problems found."))
+						r.Until("two turns", func(l agenttest.Look) bool { return l.Transcript != nil && l.Transcript.Turns == 2 && idle(l) })
+						leave(r)
+					}, Next: resumed},
+			},
 			"gemini": {
 				{Name: "idle", Input: asGemini, Want: session.Idle, Seen: both(shows("Type your message"), shows("Gemini CLI v"))},
 				{Name: "farewell", Input: asGemini, Prompt: "say [[text Goodbye!]]", Want: session.Failed, Seen: shows("✕ [API Error: "),

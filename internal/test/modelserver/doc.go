@@ -1,9 +1,10 @@
 // Package modelserver is a language model that follows a script, for tests: an
-// HTTP server that speaks to Claude Code, Codex, Copilot CLI and Gemini CLI in their own
+// HTTP server that speaks to Claude Code, Codex, Copilot CLI, Gemini CLI and Qwen Code in their own
 // languages and says what the prompt tells it to say.
 //
 // It answers Anthropic's Messages (POST /v1/messages, streamed or whole, and
-// count_tokens), OpenAI's Responses (POST /v1/responses) and Gemini's
+// count_tokens), OpenAI's Responses (POST /v1/responses) and Chat Completions (POST
+// /v1/chat/completions), and Gemini's
 // :generateContent, :streamGenerateContent and :countTokens. So the real programs
 // run without any account: ANTHROPIC_BASE_URL, a model_providers entry in Codex's
 // configuration, or GOOGLE_GEMINI_BASE_URL lead to Server.URL, with any key.

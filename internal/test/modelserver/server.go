@@ -30,7 +30,7 @@ type Server struct {
 // Request is one request to a model.
 type Request struct {
 	At      time.Time
-	API     string   // anthropic, openai, gemini
+	API     string   // anthropic, openai, chat, gemini
 	Path    string   // of the URL
 	Model   string   // that is asked
 	Side    bool     // behind the scenes: no turn of the user's
@@ -66,6 +66,7 @@ func Start(address string) (*Server, error) {
 		writeJSON(w, object{"input_tokens": plainUsage.Input})
 	})
 	mux.HandleFunc("POST /v1/responses", s.openai)
+	mux.HandleFunc("POST /v1/chat/completions", s.chat)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, object{"object": "list", "data": []any{}, "models": []any{}})
 	})

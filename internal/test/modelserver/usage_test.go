@@ -22,6 +22,9 @@ func TestUsage(t *testing.T) {
 		"openai": {"/v1/responses", `{"model":"m","tools":[{"name":"shell"}],"input":"` + script + `"}`, []string{
 			`"usage":{"input_tokens":37,"input_tokens_details":{"cached_tokens":20},"output_tokens":30,"output_tokens_details":{"reasoning_tokens":5},"total_tokens":67}`,
 		}},
+		"chat": {"/v1/chat/completions", `{"model":"m","stream":true,"tools":[{"function":{"name":"shell"}}],"messages":[{"role":"user","content":"` + script + `"}]}`, []string{
+			`"usage":{"completion_tokens":30,"completion_tokens_details":{"reasoning_tokens":5},"prompt_tokens":37,"prompt_tokens_details":{"cached_tokens":20},"total_tokens":67}`,
+		}},
 		"gemini": {"/v1beta/models/m:generateContent", `{"tools":[{"functionDeclarations":[{"name":"a"}]}],"contents":[{"role":"user","parts":[{"text":"` + script + `"}]}]}`, []string{
 			`"usageMetadata":{"cachedContentTokenCount":20,"candidatesTokenCount":25,"promptTokenCount":37,"thoughtsTokenCount":5,"totalTokenCount":67}`,
 		}},

@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/agentform/agentform/session"
+)
+
+// qwen is Qwen Code, measured with 0.15.10; docs/agents/qwen.md has it in words. It began as
+// Gemini CLI and looks like it; its hooks are Claude Code's, and so is much of its session file.
+func qwen() kind {
+	return kind{
+		spec: session.AgentSpec{
+			PromptVia:      ViaArgument,
+			Ready:          `^[>*]\s+Type your message`,
+			StatusBarLines: 1,
+			// Its session file comes with the first prompt.
+			Observable: AtFirstPrompt,
+		},
+		start: qwenStart,
+		paths: []string{"/@qwen-code/qwen-code/"},
+		marks: marks{
+			composer: `^[>*!] +(.*)$`,
+			hint:     `^Type your message`,
+			blocked: []string{
+				`^\? +[A-Z]\w* .*←$`, // the tool and what it is to do, above the question
+				`Allow execution of`,
+				`Apply this change\?`,
+				`Waiting for user confirmation`,
+				`Do you trust this folder\?`,
+				`Select Authentication Method`,
+				`^Enter to (select|submit)\b.*Esc to go back`,
+			},
+			blockedAPI: []string{`✕ \[API Error: .*(\b429\b|[Rr]ate limit|quota)`},
+			failed:     []string{`✕ \[API Error: `},
+			working:    []string{`\(\d[\dhms ]*(?: · [↑↓] [\d.,]+\w? tokens)? · esc to cancel\)`},
+			ui:         []string{`Type your message`, `esc to cancel|Press Ctrl\+C again to exit|\? for shortcuts`},
+			started:    []string{`>_ Qwen Code \(v\d`, `^[✦✕●] `},
+			turn:       `^[>!] +\S`,
+		},
+		// A prompt that begins with one of these is a command or the shell's, however it comes.
+		commands:   "/!?",
+		shield:     "\u200b", // a zero-width space: it drops blanks
+		files:      qwenFiles,
+		transcript: readQwenTranscript,
+		entries:    qwenEntries,
+		usage:      qwenUsage,
+		signal:     qwenSignal,
+		reads:      qwenReads,
+		login:      qwenLogin,
+	}
+}
+
+var qwenPermissions = map[string][]string{
+	"ask":   {"--approval-mode", "default"},
+	"edits": {"--approval-mode", "auto-edit"},
+	"all":   {"--approval-mode", "yolo"},
+}
+
+// The names of the files of one run: settings, and the folders that are trusted.
+const (
+	qwenSettings = "qwen.json"
+	qwenTrusted  = "qwen-trusted.json"
+)
+
+// qwenEvents are the hooks that are asked for. Not Notification: it says idle after each
+// turn, also after one that failed.
+var qwenEvents = []string{"SessionStart", "UserPromptSubmit", "PermissionRequest", "PostToolUse", "Stop", "StopFailure", "SessionEnd"}
+
+// qwenTools are Claude Code's names of tools whose questions are told in words of their own.
+var qwenTools = map[string]string{"run_shell_command": "Bash", "ask_user_question": "AskUserQuestion"}
+
+// qwenSignal returns what a hook of Qwen Code told: what Claude Code's would. None tells of
+// a turn that was interrupted, or whose tools were all refused; its session file does.
+func qwenSignal(data []byte) (session.Detection, bool) {
+	var told claudeTold
+	if json.Unmarshal(data, &told) != nil {
+		return session.Detection{}, false
+	}
+	if told.Event == "PermissionRequest" {
+		return session.Detection{Activity: session.Blocked, Detail: claudeAsks(cmp.Or(qwenTools[told.Tool], told.Tool), told.Input)}, true
+	}
+	return claudeSignal(data)
+}
+
+func qwenStart(in session.StartInput) session.Start {
+	s := in.Spec
+	start := session.Start{
+		Argv: join(s.Agent.Command, qwenPermissions[s.Agent.Permissions]),
+		// Else it starts itself a second time, and both processes outlive the terminal.
+		Env: map[string]string{"QWEN_CODE_NO_RELAUNCH": "true"},
+	}
+	if in.Private != "" {
+		qwenFilesOfRun(in, &start)
+	}
+	switch {
+	case in.Conversation != "":
+		start.Argv = append(start.Argv, "--resume", in.Conversation)
+		start.Conversation = in.Conversation
+	case in.Fresh != "":
+		start.Argv = append(start.Argv, "--session-id", in.Fresh)
+		start.Conversation = in.Fresh
+	}
+	start.Argv = append(start.Argv, s.Args...)
+	if in.Prompt != "" {
+		// In one word, because the prompt may begin with a dash.
+		start.Argv = append(start.Argv, "--prompt-interactive="+in.Prompt)
+	}
+	return start
+}
+
+// qwenFilesOfRun adds settings with hooks and without updates: the system's defaults, so
+// what the person has set still counts. It reads hooks of one source only, the person's
+// before these. A folder can be trusted by a list of its own.
+func qwenFilesOfRun(in session.StartInput, start *session.Start) {
+	settings := map[string]any{"$version": 4, "general": map[string]any{"enableAutoUpdate": false}}
+	if len(in.Notify) > 0 {
+		type hook struct {
+			Type    string `json:"type"`
+			Command string `json:"command"`
+			Name    string `json:"name"`
+		}
+		hooks := map[string]any{}
+		for _, event := range qwenEvents {
+			hooks[event] = []map[string]any{{"matcher": "*", "hooks": []hook{{Type: "command", Command: shellJoin(in.Notify), Name: "agentform"}}}}
+		}
+		settings["hooks"] = hooks
+	}
+	start.Files = map[string]string{}
+	write := func(name, variable string, value any) {
+		if text, err := json.MarshalIndent(value, "", "  "); err == nil { // it always can be
+			start.Files[name] = string(text)
+			start.Env[variable] = filepath.Join(in.Private, name)
+		}
+	}
+	write(qwenSettings, "QWEN_CODE_SYSTEM_DEFAULTS_PATH", settings)
+	if dir := in.Spec.Workspace.Path; in.Spec.Agent.Trust && dir != "" {
+		write(qwenTrusted, "QWEN_CODE_TRUSTED_FOLDERS_PATH", map[string]string{dir: "TRUST_FOLDER"})
+	}
+}
+
+// qwenHome is its own folder.
+func qwenHome(of session.Lookup) string {
+	if own := of.Env["QWEN_HOME"]; own != "" {
+		return own
+	}
+	if of.Home == "" {
+		return ""
+	}
+	return filepath.Join(of.Home, ".qwen")
+}
+
+// qwenLogin looks for the login of Qwen Code, which also reads the first .env above its
+// folder.
+func qwenLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
+	if f.set(s, "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_API_KEY", "QWEN_", "DASHSCOPE_API_KEY", "BAILIAN_", "OPENROUTER_API_KEY") {
+		return "", ""
+	}
+	home := qwenHome(f.At)
+	settings := []string{filepath.Join(home, "settings.json"), "/etc/qwen-code/settings.json", "/Library/Application Support/QwenCode/settings.json"}
+	variables := []string{filepath.Join(home, ".env"), filepath.Join(f.At.Home, ".env")}
+	for _, folder := range f.folders(s) {
+		settings = append(settings, filepath.Join(folder, ".qwen", "settings.json"))
+		variables = append(variables, filepath.Join(folder, ".qwen", ".env"), filepath.Join(folder, ".env"))
+	}
+	found := func(path string) bool { return f.contains(path, `"auth"`, `"selectedType"`, `"modelProviders"`) }
+	if f.exists(filepath.Join(home, "oauth_creds.json")) || f.exists(variables...) || slices.ContainsFunc(settings, found) {
+		return "", ""
+	}
+	return "there is no login in " + settings[0] + ", and no key in its environment", "log in: start qwen once, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL"
+}
+
+// qwenReads returns what Qwen Code logs in with, which model it asks and where its files
+// are. It leaves out how it finds an editor (QWEN_CODE_IDE_…): that is the caller's.
+func qwenReads(func(string) string) []string {
+	return []string{
+		"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL",
+		"GEMINI_API_KEY", "GEMINI_MODEL", "GOOGLE_*", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY", "OPENROUTER_API_KEY",
+		"QWEN_HOME", "QWEN_RUNTIME_DIR", "QWEN_DEFAULT_AUTH_TYPE", "QWEN_CODE_SYSTEM_SETTINGS_PATH",
+	}
+}

@@ -1,0 +1,297 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// qwenFiles returns the file of a conversation, which has its id for a name.
+func qwenFiles(of session.Lookup) []string {
+	base := cmp.Or(of.Env["QWEN_RUNTIME_DIR"], qwenHome(of))
+	if base == "" {
+		return nil
+	}
+	id := "*"
+	if of.Conversation != "" {
+		id = globLiteral(of.Conversation)
+	}
+	return []string{filepath.Join(globLiteral(base), "projects", "*", "chats", id+".jsonl")}
+}
+
+// qwenRecord is a line of a session file.
+type qwenRecord struct {
+	Conversation string    `json:"sessionId"`
+	At           time.Time `json:"timestamp"`
+	Type         string    `json:"type"`    // user, assistant, tool_result, system
+	Subtype      string    `json:"subtype"` // of system
+	Dir          string    `json:"cwd"`
+	Message      struct {
+		Parts []qwenPart `json:"parts"`
+	} `json:"message"`
+	Usage struct {
+		In    int64 `json:"promptTokenCount"`
+		Out   int64 `json:"candidatesTokenCount"`
+		Total int64 `json:"totalTokenCount"`
+	} `json:"usageMetadata"`
+	Result struct {
+		Status string `json:"status"` // success, error, cancelled
+	} `json:"toolCallResult"`
+	System struct {
+		Event qwenEvent `json:"uiEvent"`
+	} `json:"systemPayload"`
+}
+
+type qwenPart struct {
+	Text    string `json:"text"`
+	Thought bool   `json:"thought"`
+	Call    *struct {
+		ID   string          `json:"id"`
+		Name string          `json:"name"`
+		Args json.RawMessage `json:"args"`
+	} `json:"functionCall"`
+	Response *struct {
+		ID       string `json:"id"`
+		Response struct {
+			Output string `json:"output"`
+			Error  string `json:"error"`
+		} `json:"response"`
+	} `json:"functionResponse"`
+}
+
+// qwenEvent is what Qwen Code counts of its own work: a request to the model, that it
+// failed, a tool call.
+type qwenEvent struct {
+	Name    string `json:"event.name"`
+	Prompt  string `json:"prompt_id"`
+	Status  int    `json:"status_code"`
+	Message string `json:"error_message"`
+	Kind    string `json:"error_type"`
+	Total   int64  `json:"total_token_count"`
+}
+
+// qwenTurn is the id of a request of the conversation itself. Sub-agents and what goes on
+// behind the scenes have others.
+var qwenTurn = regexp.MustCompile(`########\d+$`)
+
+// qwenAttempts is how often it tries a request that was answered with a 429 or 5xx: then
+// the turn has failed.
+const qwenAttempts = 7
+
+// qwenAborted is the type of a request that a person has interrupted.
+const qwenAborted = "APIUserAbortError"
+
+// text is what a message says, without what the model thought.
+func (r qwenRecord) text() string {
+	var all []string
+	for _, p := range r.Message.Parts {
+		if p.Text != "" && !p.Thought {
+			all = append(all, p.Text)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// readQwenTranscript reads a session file. An answer without tool calls ends the turn, and
+// so do tool calls that were all refused. Questions are not in it.
+func readQwenTranscript(lines [][]byte) session.Transcript {
+	var c qwenChat
+	for _, line := range lines {
+		var r qwenRecord
+		if json.Unmarshal(line, &r) == nil && !r.At.IsZero() {
+			c.add(r)
+		}
+	}
+	return c.n
+}
+
+// qwenChat is a conversation as it is read, line by line.
+type qwenChat struct {
+	n        session.Transcript
+	open     bool // a turn goes on
+	calls    int  // tool calls without a result
+	refused  bool // all results so far are of calls that were refused
+	failures int  // of the request that is tried
+}
+
+func (c *qwenChat) add(r qwenRecord) {
+	if c.n.Conversation == "" {
+		c.n.Conversation, c.n.StartedAt = r.Conversation, r.At
+	}
+	c.n.Dir = cmp.Or(r.Dir, c.n.Dir)
+	text := r.text()
+	switch r.Type {
+	case "user":
+		c.n.At = r.At
+		c.n.Prompts++
+		c.n.LastPrompt, c.n.PromptAt = text, r.At
+		c.n.Take(session.Message{At: r.At, Text: text})
+		c.open, c.calls, c.failures = true, 0, 0
+		c.n.Activity, c.n.Detail = session.Working, ""
+	case "assistant":
+		c.n.At = r.At
+		c.n.LastMessage = cmp.Or(text, c.n.LastMessage)
+		c.calls, c.refused = 0, true
+		for _, p := range r.Message.Parts {
+			if p.Call != nil {
+				c.calls++
+			}
+		}
+		if c.calls == 0 {
+			c.ended(r.At, session.Idle, "")
+		}
+	case "tool_result":
+		c.n.At = r.At
+		c.refused = c.refused && r.Result.Status == "cancelled"
+		if c.calls--; c.calls <= 0 && c.refused {
+			c.ended(r.At, session.Idle, "")
+		}
+	case "system":
+		if e := r.System.Event; qwenTurn.MatchString(e.Prompt) {
+			c.event(r.At, e)
+		}
+	}
+}
+
+// event reads what became of a request of the conversation to the model.
+func (c *qwenChat) event(at time.Time, e qwenEvent) {
+	switch e.Name {
+	case "qwen-code.api_response":
+		c.n.At = at
+		c.n.Tokens += bounded(e.Total)
+		c.failures = 0
+		if c.open {
+			c.n.Activity, c.n.Detail = session.Working, ""
+		}
+	case "qwen-code.api_error":
+		c.n.At = at
+		c.failures++
+		does := session.Failed
+		again := (e.Status == 429 || e.Status >= 500 && e.Status < 600) && c.failures < qwenAttempts
+		switch {
+		case e.Kind == qwenAborted:
+			c.ended(at, session.Idle, "")
+			return
+		case e.Status == 429:
+			does = session.BlockedAPI
+		case again:
+			does = session.Working
+		}
+		if again {
+			c.n.Activity, c.n.Detail = does, e.Message
+			return
+		}
+		c.ended(at, does, e.Message)
+	}
+}
+
+func (c *qwenChat) ended(at time.Time, does session.Activity, detail string) {
+	c.n.Activity, c.n.Detail = does, detail
+	if !c.open {
+		return
+	}
+	c.open = false
+	c.n.Turns++
+	c.n.TurnAt = at
+	if c.n.FirstTurnAt.IsZero() {
+		c.n.FirstTurnAt = at
+	}
+}
+
+// qwenEntries returns what a line of a session file says, for people.
+func qwenEntries(line []byte) []session.Entry {
+	var r qwenRecord
+	if json.Unmarshal(line, &r) != nil || r.At.IsZero() {
+		return nil
+	}
+	var all []session.Entry
+	add := func(kind, text string) {
+		if text = clip(strings.TrimSpace(text)); text != "" {
+			all = append(all, session.Entry{At: r.At, Kind: kind, Text: text})
+		}
+	}
+	switch r.Type {
+	case "user":
+		add("user", r.text())
+	case "assistant":
+		add("agent", r.text())
+		for _, p := range r.Message.Parts {
+			if p.Call != nil {
+				add("tool", toolText(p.Call.Name, string(p.Call.Args)))
+			}
+		}
+		add("usage", tokens(r.Usage.In, r.Usage.Out, r.Usage.Total))
+	case "tool_result":
+		for _, p := range r.Message.Parts {
+			if p.Response != nil {
+				add("result", p.Response.Response.Output+p.Response.Response.Error)
+			}
+		}
+	case "system":
+		if e := r.System.Event; e.Name == "qwen-code.api_error" && e.Kind != qwenAborted {
+			add("error", e.Message)
+		}
+	}
+	return all
+}
+
+// qwenUsage is Qwen Code's, which writes down each answer of a model, also those of
+// sub-agents and behind the scenes.
+var qwenUsage = usageReader{read: readQwenUsage}
+
+func readQwenUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {
+	var u session.Usage
+	var name, api string
+	var in int64 // with what is cached
+	s := &scanner{text: line}
+	event := func(key []byte) {
+		switch string(key) {
+		case "event.name":
+			name = s.str()
+		case "auth_type":
+			api = s.str()
+		case "model":
+			u.Model = s.str()
+		case "response_id":
+			u.Key = s.str()
+		case "input_token_count":
+			in = s.count()
+		case "cached_content_token_count":
+			u.Tokens.CacheRead = s.count()
+		case "output_token_count":
+			u.Tokens.Output = s.count()
+		case "thoughts_token_count":
+			u.Tokens.Reasoning = s.count()
+		}
+	}
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "type":
+			if string(s.value()) != `"system"` {
+				s.stop()
+			}
+		case "timestamp":
+			u.At = s.time()
+		case "systemPayload":
+			s.object(func(key []byte) {
+				if string(key) == "uiEvent" {
+					s.object(event)
+				}
+			})
+		}
+	})
+	if name != "qwen-code.api_response" || !s.whole() {
+		return nil
+	}
+	u.Tokens.Input = max(in-u.Tokens.CacheRead, 0)
+	if api == "gemini" || api == "vertex-ai" { // Gemini counts thoughts apart from the output
+		u.Tokens.Output += u.Tokens.Reasoning
+	}
+	u.Tokens.Reasoning = min(u.Tokens.Reasoning, u.Tokens.Output)
+	return next(c, u, func() bool { return counted(u.Key) })
+}
