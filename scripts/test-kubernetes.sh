@@ -11,6 +11,7 @@ run -parallel 4 -skip "$alone" "$@" &
 packages=$!
 status=0
 run -run '^TestCluster' -skip "$alone" ./cmd/internal/cli ./internal/test/torture || status=$?
+AGENTFORM_AGENTS=$(scripts/agents.sh) run -tags 'agents kubernetes' -run '^TestCodexInAPodByAgentform$' ./internal/test/agenttest || status=$?
 wait "$packages" || status=$?
 run -p 1 -run "$alone" ./deploy ./kubernetes ./internal/test/torture || status=$?
 exit "$status"
