@@ -149,7 +149,7 @@ func (r *run) loop(n *parse.RangeNode, dot any) error {
 				return err
 			}
 		}
-		if err := r.list(n.List, value); err != errContinue {
+		if err := r.list(n.List, value); !errors.Is(err, errContinue) {
 			return err
 		}
 		return nil
@@ -174,7 +174,7 @@ func (r *run) loop(n *parse.RangeNode, dot any) error {
 		return r.failf(n.Pipe, "range cannot iterate over %v", v)
 	}
 	switch {
-	case err == errBreak:
+	case errors.Is(err, errBreak):
 		return nil
 	case err == nil && turns == 0:
 		return r.list(n.ElseList, dot)
