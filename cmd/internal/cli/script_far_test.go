@@ -12,8 +12,12 @@ import (
 	"github.com/agentform/agentform/internal/test/dockertest"
 )
 
+// farKey is that of a script's engine in its values.
+type farKey struct{}
+
 // TestFarScripts runs what reads like a session at the terminal on an engine that is, for
-// all that the sessions see, on another machine.
+// all that the sessions see, on another machine. Each script has one of its own, which it may
+// cut off and kill.
 func TestFarScripts(t *testing.T) {
 	self, err := exec.LookPath("agentform")
 	if err != nil {
@@ -24,20 +28,9 @@ func TestFarScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	image := testImage(t)
-	far, err := dockertest.StartFar()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := far.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := far.Load(image); err != nil {
-		t.Fatal(err)
-	}
+	of := func(ts *testscript.TestScript) *dockertest.Far { return ts.Value(farKey{}).(*dockertest.Far) }
 	docker := func(ts *testscript.TestScript, args ...string) {
-		out, err := dockertest.Docker(nil, append([]string{"-H", far.Host()}, args...)...)
+		out, err := dockertest.Docker(nil, append([]string{"-H", of(ts).Host()}, args...)...)
 		ts.Check(err)
 		_, err = ts.Stdout().Write([]byte(out))
 		ts.Check(err)
@@ -47,10 +40,10 @@ func TestFarScripts(t *testing.T) {
 		"farvolumes": func(ts *testscript.TestScript, _ bool, _ []string) {
 			docker(ts, "volume", "ls", "--format", "{{.Name}}", "--filter", "name=^agentform-")
 		},
-		"cutfar":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(far.Cut()) },
-		"healfar":  func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(far.Heal()) },
-		"killfar":  func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(far.Kill()) },
-		"startfar": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(far.Start()) },
+		"cutfar":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Cut()) },
+		"healfar":  func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Heal()) },
+		"killfar":  func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Kill()) },
+		"startfar": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Start()) },
 	}
 	for name, c := range commands {
 		defined[name] = c
@@ -58,6 +51,19 @@ func TestFarScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script", "far"),
 		Setup: func(e *testscript.Env) error {
+			far, err := dockertest.StartFar()
+			if err != nil {
+				return err
+			}
+			e.Defer(func() {
+				if err := far.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			if err := far.Load(image); err != nil {
+				return err
+			}
+			e.Values[farKey{}] = far
 			e.Setenv("AGENTFORM_VAR_project", newProject())
 			e.Setenv("AGENTFORM_VAR_image", image)
 			e.Setenv("AGENTFORM_VAR_host", "tcp://"+far.Address)

@@ -70,12 +70,21 @@ func (f *Far) Start() error {
 
 // network makes the namespace and a pair of interfaces, and returns the address within.
 func (f *Far) network() (ip string, err error) {
-	// A network of its own for each: two packages may test at the same time.
-	n := os.Getpid() % (64 * 256)
-	f.netns = "af" + strconv.Itoa(os.Getpid())
+	// A network of its own for each: the first that no other engine has.
+	var n int
+	for try := range 100 {
+		n = (os.Getpid() + try) % (64 * 256)
+		f.netns = "af" + strconv.Itoa(n)
+		if err = do("ip", "netns", "add", f.netns); err == nil {
+			break
+		}
+		f.netns = ""
+	}
+	if err != nil {
+		return "", err
+	}
 	a, b := fmt.Sprintf("10.%d.%d.1/30", 192+n/256, n%256), fmt.Sprintf("10.%d.%d.2", 192+n/256, n%256)
 	for _, args := range [][]string{
-		{"netns", "add", f.netns},
 		{"link", "add", f.netns + "a", "type", "veth", "peer", "name", f.netns + "b", "netns", f.netns},
 		{"addr", "add", a, "dev", f.netns + "a"},
 		{"link", "set", f.netns + "a", "up"},
