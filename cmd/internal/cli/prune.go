@@ -29,6 +29,9 @@ unreferenced commits, also in worktrees and repositories below it; otherwise it 
 the reason shown. Files that git ignores are removed with it. Branches, histories and
 transcripts are always kept, and so is what a running session needs, in the state or not.
 
+A volume of a cluster or of a Docker engine elsewhere is inspected by git in it. It is
+removed only if its commits are also in the repository here: fetch them first.
+
 With --merged the branches of sessions that are gone are removed, too, if all their work is
 in the branch of the repository's own checkout, in the default branch of its remote, in main
 or in master, also after a squash or a rebase. These are the branches of removed workspaces,
@@ -109,7 +112,11 @@ func leftovers(ctx context.Context, p *project.Project, s state.State, merged bo
 	if co := git.Look(p.Manifest.Root); co.Git {
 		repo = p.Manifest.Root
 	}
-	return prune.Find(ctx, prune.Input{Merged: merged, Repo: repo,
+	var runtimes []session.RuntimeSpec
+	for _, x := range p.Manifest.Sessions {
+		runtimes = append(runtimes, x.Runtime)
+	}
+	return prune.Find(ctx, prune.Input{Merged: merged, Repo: repo, Runtimes: runtimes,
 		DataDir: p.Manifest.DataDir, HubSocket: socket, Records: s.Sessions, Launched: p.Launched,
 		Runtime: func(spec session.RuntimeSpec) (session.Runtime, error) { return r.Opened(s.Lineage, spec) },
 	})

@@ -36,6 +36,7 @@ type Leftover struct {
 
 	repo string // of a branch
 	ref  git.Ref
+	held *held // a volume
 }
 
 // Kind says what is left over.
@@ -49,6 +50,7 @@ const (
 	Shim      Kind = "guest" // a version of the shim; the value is its former name
 	Socket    Kind = "socket"
 	Branch    Kind = "branch" // the path is the full name of its ref
+	Volume    Kind = "volume" // the path is its name in its runtime
 )
 
 // Action says what is done with a Leftover.
@@ -68,9 +70,10 @@ type Input struct {
 	HubSocket string // in the directory of the project's sockets
 	Records   []session.Record
 	Runtime   func(session.RuntimeSpec) (session.Runtime, error)
+	Runtimes  []session.RuntimeSpec // that the manifest uses
 	Launched  func(run string) *session.Spec
 	Merged    bool   // also find merged branches
-	Repo      string // the project's, for those
+	Repo      string // the project's; empty: it has none
 }
 
 type search struct {
@@ -93,6 +96,7 @@ func Find(ctx context.Context, in Input) ([]Leftover, error) {
 		return nil, fmt.Errorf("cannot determine what is needed: %w", err)
 	}
 	x.observeContainers(ctx)
+	x.volumes(ctx)
 	for _, r := range in.Records {
 		for _, id := range append([]string{r.Run.ID}, r.Past...) { // the next restarts remove those in the past
 			x.runs[id] = true
@@ -146,6 +150,8 @@ func remove(ctx context.Context, l Leftover) error {
 		}
 		_ = os.Remove(filepath.Dir(l.Path)) // likewise: another branch's may be there
 		return nil
+	case Volume:
+		return l.held.remove(ctx)
 	case Run:
 		return rundir.Remove(l.Path)
 	case Branch:

@@ -49,7 +49,7 @@ func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	for _, l := range all {
 		switch {
 		case l.Action != action:
-		case l.Kind == prune.Workspace || l.Kind == prune.Branch || action == prune.Keep || action == prune.Failed:
+		case l.Kind == prune.Workspace || l.Kind == prune.Volume || l.Kind == prune.Branch || action == prune.Keep || action == prune.Failed:
 			row(l.Kind, cell{strings.TrimPrefix(l.Path, "refs/heads/"), bold}, l.Bytes, l.Reason)
 		default:
 			counts[l.Kind]++
