@@ -208,6 +208,16 @@ func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
 	if err != nil {
 		return a, err
 	}
+	answered, err := s.awaitGone(ctx, a)
+	var stays *NotAnsweredError
+	if !chosen || q.Marked == 0 || !errors.As(err, &stays) {
+		return answered, err
+	}
+	// Keys are read in their order: once the cursor has moved again, Enter was read and lost.
+	var other *OtherQuestionError
+	if again := s.choose(ctx, q, option); again != nil && !errors.As(again, &other) {
+		return answered, err
+	}
 	return s.awaitGone(ctx, a)
 }
 

@@ -113,6 +113,7 @@ func TestAnswer(t *testing.T) {
 		"a number":                              {asker{q: question("x"), chose: closes}, Reply{Text: "3"}, "no: Down Down Enter"},
 		"a label":                               {asker{q: question("x"), chose: closes}, Reply{Text: "yes, always"}, "always: Down Enter"},
 		"keys are lost at first":                {asker{q: question("x"), chose: closes, deaf: 2}, Reply{Text: "always"}, "always: Down Down Down Enter"},
+		"Enter is lost":                         {asker{q: question("x"), chose: func(a *asker) { a.chose = closes }}, Reply{Text: "always"}, "always: Down Enter Down Up Enter"},
 		"it never listens":                      {asker{q: question("x"), chose: closes, deaf: 99}, Reply{Text: "yes"}, "the dialog does not react to keys"},
 		"an unknown word":                       {asker{q: question("x")}, Reply{Text: "maybe"}, `"maybe" is not an answer to: run x?`},
 		"an unknown number":                     {asker{q: question("x")}, Reply{Text: "4"}, `"4" is not an answer to: run x?`},
