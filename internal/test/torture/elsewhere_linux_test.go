@@ -54,7 +54,7 @@ func TestElsewhereFaults(t *testing.T) {
 	if err := engine.Load(image); err != nil {
 		t.Fatal(err)
 	}
-	seed := number(t, "AGENTFORM_TORTURE_SEED", mathrand.Uint64())
+	seed := number(t, "AGENTFORM_TORTURE_SEED", usualSeed())
 	all := os.Getenv("AGENTFORM_FAULTS") == "all"
 	ways := []string{"tls", "ssh"}
 	if !all {
@@ -85,6 +85,15 @@ func TestElsewhereFaults(t *testing.T) {
 			b.finish()
 		})
 	}
+}
+
+// usualSeed returns the same seed each time, but for whoever asks for all faults: those that are
+// tried with every change do not depend on chance.
+func usualSeed() uint64 {
+	if os.Getenv("AGENTFORM_FAULTS") == "" {
+		return 1
+	}
+	return mathrand.Uint64()
 }
 
 // farBoxes is a project of containers on an engine elsewhere, behind a proxy of it.
