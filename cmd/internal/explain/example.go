@@ -40,7 +40,7 @@ func (t Topic) Example() string {
 		path += kindOf(block)
 		writeAttributes(&b, path, block, t, i == len(blocks)-1)
 	}
-	b.WriteString(strings.Repeat("}\n", len(blocks)))
+	b.WriteString(strings.Repeat("}\n", len(blocks)) + beside()[t.Path])
 	text, err := config.Format([]byte(b.String()))
 	if err != nil {
 		return b.String() // a test formats all of them
@@ -124,6 +124,11 @@ func before() map[string]string {
 	return map[string]string{"agentform.encryption": "backend \"pg\" {\n}\n"}
 }
 
+// beside returns the blocks that the example of an attribute needs after its own.
+func beside() map[string]string {
+	return map[string]string{"session.workspace.repo_secret": "\nruntime \"kubernetes\" \"team\" {\n  image = \"registry.example/agents:1\"\n}\n"}
+}
+
 // needed returns the attributes that an example of a block has in any case, besides the
 // required ones.
 func needed() map[string][]string {
@@ -164,16 +169,17 @@ func useful() map[string][]string {
 // the example does not have that attribute.
 func others() map[string]map[string]string {
 	return map[string]map[string]string{
-		"session.for_each":         {"branch": `"agents/${each.key}"`},
-		"session.count":            {"branch": `"agents/pool-${count.index}"`},
-		"agent.command":            {"base": ""},
-		"notify.webhook":           {"command": ""},
-		"runtime.docker.cert_path": {"host": `"tcp://build.example.com:2376"`},
-		"notify.webhook_secret":    {"command": ""},
-		"notify.preset":            {"command": ""},
-		"import.for_each":          {"to": "session.worker[each.key]", "id": `"tmux:default/${each.value}"`},
-		"moved.for_each":           {"from": `session.old[each.key]`, "to": "session.worker[each.key]"},
-		"removed.for_each":         {"from": `session.old[each.key]`},
+		"session.workspace.repo_secret": {"repo": `"https://git.example/shop.git"`, "runtime": "runtime.kubernetes.team"},
+		"session.for_each":              {"branch": `"agents/${each.key}"`},
+		"session.count":                 {"branch": `"agents/pool-${count.index}"`},
+		"agent.command":                 {"base": ""},
+		"notify.webhook":                {"command": ""},
+		"runtime.docker.cert_path":      {"host": `"tcp://build.example.com:2376"`},
+		"notify.webhook_secret":         {"command": ""},
+		"notify.preset":                 {"command": ""},
+		"import.for_each":               {"to": "session.worker[each.key]", "id": `"tmux:default/${each.value}"`},
+		"moved.for_each":                {"from": `session.old[each.key]`, "to": "session.worker[each.key]"},
+		"removed.for_each":              {"from": `session.old[each.key]`},
 	}
 }
 
@@ -188,7 +194,8 @@ func samples() map[string]string {
 		"session.depends_on": "[session.db]", "session.role": `"builder"`, "session.priority": "10",
 		"session.conversation.id": `"8f14e45f-ceea-467f-a0e6-1d2c6a7b9e11"`,
 		"session.workspace.repo":  `"."`, "session.workspace.path": `"work/api"`, "session.workspace.base": `"main"`,
-		"session.workspace.setup": `["npm", "ci"]`, "session.stop.after_turn": `"5m"`,
+		"session.workspace.repo_secret": `"GIT_TOKEN"`,
+		"session.workspace.setup":       `["npm", "ci"]`, "session.stop.after_turn": `"5m"`,
 		"session.lifecycle.ignore_changes": "[prompt]", "session.lifecycle.replace_triggered_by": "[var.release]",
 		"session.health.heartbeat.command": `["curl", "-fsS", "http://localhost:8080/health"]`,
 		"session.health.heartbeat.key":     `"F12"`,
