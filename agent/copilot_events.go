@@ -171,11 +171,7 @@ func (c *copilotSession) ended(at time.Time, does session.Activity, detail strin
 		return
 	}
 	c.open = false
-	c.n.Turns++
-	c.n.TurnAt = at
-	if c.n.FirstTurnAt.IsZero() {
-		c.n.FirstTurnAt = at
-	}
+	endTurn(&c.n, at)
 }
 
 // copilotEntries returns what a line of a session file says, for people.

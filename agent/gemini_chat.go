@@ -181,11 +181,7 @@ func (c *chat) answer() {
 
 func (c *chat) ended(at time.Time) {
 	c.answered = time.Time{}
-	c.n.Turns++
-	c.n.TurnAt = at
-	if c.n.FirstTurnAt.IsZero() {
-		c.n.FirstTurnAt = at
-	}
+	endTurn(&c.n, at)
 }
 
 // geminiEntries returns what a line of a chat says, for people.

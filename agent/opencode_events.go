@@ -255,11 +255,7 @@ func (c *opencodeConversation) end(at time.Time) {
 	c.open = false
 	c.order = nil
 	clear(c.asked)
-	c.n.Turns++
-	c.n.TurnAt = at
-	if c.n.FirstTurnAt.IsZero() {
-		c.n.FirstTurnAt = at
-	}
+	endTurn(&c.n, at)
 	c.n.Activity, c.n.Detail, c.n.Until = session.Idle, "", time.Time{}
 	if f := c.failed; f != nil && f.Name != "MessageAbortedError" {
 		c.n.Activity, c.n.Detail = session.Failed, f.Data.Message

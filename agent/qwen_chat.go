@@ -196,11 +196,7 @@ func (c *qwenChat) ended(at time.Time, does session.Activity, detail string) {
 		return
 	}
 	c.open = false
-	c.n.Turns++
-	c.n.TurnAt = at
-	if c.n.FirstTurnAt.IsZero() {
-		c.n.FirstTurnAt = at
-	}
+	endTurn(&c.n, at)
 }
 
 // qwenEntries returns what a line of a session file says, for people.
