@@ -134,6 +134,13 @@ func geminiStart(in session.StartInput) session.Start {
 	}
 	maps.Copy(start.Env, geminiTelemetry(s.Telemetry))
 	geminiHooks(in, &start)
+	geminiConversation(in, &start)
+	return start
+}
+
+// geminiConversation adds the arguments that name the conversation, the session's own, and the
+// prompt. Qwen Code takes the same.
+func geminiConversation(in session.StartInput, start *session.Start) {
 	switch {
 	case in.Conversation != "":
 		start.Argv = append(start.Argv, "--resume", in.Conversation)
@@ -142,10 +149,9 @@ func geminiStart(in session.StartInput) session.Start {
 		start.Argv = append(start.Argv, "--session-id", in.Fresh)
 		start.Conversation = in.Fresh
 	}
-	start.Argv = append(start.Argv, s.Args...)
+	start.Argv = append(start.Argv, in.Spec.Args...)
 	if in.Prompt != "" {
 		// In one word, because the prompt may begin with a dash.
 		start.Argv = append(start.Argv, "--prompt-interactive="+in.Prompt)
 	}
-	return start
 }

@@ -96,19 +96,7 @@ func qwenStart(in session.StartInput) session.Start {
 	if in.Private != "" {
 		qwenFilesOfRun(in, &start)
 	}
-	switch {
-	case in.Conversation != "":
-		start.Argv = append(start.Argv, "--resume", in.Conversation)
-		start.Conversation = in.Conversation
-	case in.Fresh != "":
-		start.Argv = append(start.Argv, "--session-id", in.Fresh)
-		start.Conversation = in.Fresh
-	}
-	start.Argv = append(start.Argv, s.Args...)
-	if in.Prompt != "" {
-		// In one word, because the prompt may begin with a dash.
-		start.Argv = append(start.Argv, "--prompt-interactive="+in.Prompt)
-	}
+	geminiConversation(in, &start)
 	return start
 }
 
