@@ -297,11 +297,7 @@ func (t *claudeTranscript) doing(a session.Activity, detail string) {
 
 // ended is the end of a turn, well or not.
 func (t *claudeTranscript) ended(at time.Time) {
-	t.Turns++
-	t.TurnAt = at
-	if t.FirstTurnAt.IsZero() {
-		t.FirstTurnAt = at
-	}
+	endTurn(&t.Transcript, at)
 	clear(t.asked)
 	t.doing(session.Idle, "")
 	if t.failed != nil {
