@@ -35,7 +35,7 @@ func opencode() kind {
 				`△ (Permission required|Always allow|Reject permission)`,
 			},
 		},
-		// Typed or pasted they are its commands, a file and the shell's, which asks nobody.
+		// Typed or pasted text with these begins a command, or a shell command that needs no permission.
 		commands: "/!",
 		// It puts the prompt of its command line into the composer then, and waits.
 		resumedVia: ViaPaste,

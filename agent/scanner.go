@@ -10,12 +10,12 @@ import (
 )
 
 // scanner walks through a line of JSON and decodes only what it is asked for. Most of a
-// line is what somebody said, which may be megabytes: strings are searched for their ends
-// and not looked at. What is skipped is not validated.
+// line is text of a message, maybe megabytes: strings are skipped by searching for their
+// ends. What is skipped is not validated.
 type scanner struct {
 	text []byte
 	at   int
-	over bool // the rest is not JSON, or nobody needs it
+	over bool // the rest is not JSON, or is not needed
 }
 
 // stop ends the walk: nothing in the line is needed.

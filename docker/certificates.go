@@ -157,7 +157,7 @@ func checkKey(path string, text []byte) error {
 		case b.Type == "CERTIFICATE":
 			return fmt.Errorf("%s has a certificate in it, and has to have a private key", path)
 		case b.Type == "ENCRYPTED PRIVATE KEY", b.Headers["DEK-Info"] != "":
-			return fmt.Errorf("%s has a passphrase, which nobody can be asked for: openssl pkey -in KEY -out key.pem removes it", path)
+			return fmt.Errorf("%s has a passphrase, and agentform cannot ask for it; to remove it: openssl pkey -in KEY -out key.pem", path)
 		case strings.HasSuffix(b.Type, "PRIVATE KEY"):
 			return nil
 		}

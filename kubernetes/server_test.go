@@ -38,7 +38,7 @@ func TestThrottled(t *testing.T) {
 	_, err := r.Observe(t.Context(), false)
 	took := time.Since(began)
 	if err == nil || !strings.Contains(err.Error(), kubetest.Injected) && !strings.Contains(err.Error(), "too many requests") || took > 15*time.Second {
-		t.Errorf("throttled for ever: %v after %s", err, took)
+		t.Errorf("throttled without end: %v after %s", err, took)
 	}
 	if n := proxy.Met(); n < 3 || n > 12 {
 		t.Errorf("it was asked %d times in %s; want once a second", n, took)

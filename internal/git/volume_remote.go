@@ -116,8 +116,8 @@ mv "$part" "$path"
 echo "$made"
 `
 
-// startRef has the commit that a clone of a repository on a server was made from. It is pushed
-// by nobody.
+// startRef has the commit that a clone of a repository on a server was made from. It is
+// never pushed.
 const startRef = "refs/agentform/start"
 
 // AddRemoteClone clones a repository on a server into the directory, with git there. The branch

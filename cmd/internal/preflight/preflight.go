@@ -290,7 +290,7 @@ func (h Host) missingInClusters(ctx context.Context, p plan.Plan, specs []sessio
 		if !is {
 			continue
 		}
-		for _, s := range kubernetes.Check(ctx, cluster, in[key], func(a session.Address) bool { return created[a] }) {
+		for _, s := range kubernetes.Shortages(ctx, cluster, in[key], func(a session.Address) bool { return created[a] }) {
 			d := session.Diagnostic{Severity: session.Warning, Address: s.Needed[0], Range: h.declared(s.Needed[0]), Summary: s.Summary, Detail: s.Detail}
 			if len(s.Needed) > 1 {
 				d.Detail += neededBy(s.Needed)

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// farFaultsInCI is how many faults are tried when nobody asks for all, and farInCI the
+	// farFaultsInCI is how many faults are tried unless all are asked for, and farInCI the
 	// time after which a busy machine begins no further one.
 	farFaultsInCI = 3
 	farInCI       = 20 * time.Second
@@ -87,7 +87,7 @@ func TestElsewhereFaults(t *testing.T) {
 	}
 }
 
-// usualSeed returns the same seed each time, but for whoever asks for all faults: those that are
+// usualSeed returns the same seed each time, unless all faults are asked for: those that are
 // tried with every change do not depend on chance.
 func usualSeed() uint64 {
 	if os.Getenv("AGENTFORM_FAULTS") == "" {
@@ -100,7 +100,7 @@ func usualSeed() uint64 {
 type farBoxes struct {
 	*boxes
 	certs string
-	work  string // what the agent of session.docs has written, and nobody committed
+	work  string // what the agent of session.docs has written and not committed
 }
 
 func newFarBoxes(t *testing.T, engine *dockertest.Far, image, way string) *farBoxes {

@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// clusterFaultsInCI bounds the time in which faults of the API server are tried when
-	// nobody asks for all.
+	// clusterFaultsInCI bounds the time in which faults of the API server are tried
+	// unless all are asked for.
 	clusterFaultsInCI = 25 * time.Second
 	// fleets is how many projects meet faults at the same time: most of an apply is waiting
 	// for pods.
@@ -129,7 +129,7 @@ func TestClusterServerKilled(t *testing.T) {
 	f.end()
 }
 
-// serverKillsInCI is how often the API server is killed when nobody asks for more.
+// serverKillsInCI is how often the API server is killed by default.
 const serverKillsInCI = 2
 
 // TestClusterApplies applies on two machines with the same shared state at the same time.
@@ -438,7 +438,7 @@ func (f *fleet) agents() []process { return f.processes("fakeagent") }
 // of returns the session of an agent in a pod.
 func (x process) of() string { return strings.TrimPrefix(x.session(), "alone-") }
 
-// converge is one apply that nobody disturbs. Then the plan is empty, and the cluster has
+// converge is one apply without a fault. Then the plan is empty, and the cluster has
 // what is wanted and nothing more.
 func (f *fleet) converge() {
 	f.t.Helper()

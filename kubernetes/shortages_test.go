@@ -14,7 +14,7 @@ import (
 
 // lacks returns what a cluster lacks for sessions that do not exist yet.
 func lacks(r *kubernetes.Runtime, specs ...session.Spec) []kubernetes.Shortage {
-	return kubernetes.Check(context.Background(), r, specs, func(session.Address) bool { return true })
+	return kubernetes.Shortages(context.Background(), r, specs, func(session.Address) bool { return true })
 }
 
 func spec(name string, change func(*session.KubernetesConfig)) session.Spec {
@@ -26,7 +26,7 @@ func spec(name string, change func(*session.KubernetesConfig)) session.Spec {
 		Workspace: session.Workspace{Path: dataDir + "/workspaces/" + name + "/clone"}}
 }
 
-func TestCheckFindsShortages(t *testing.T) {
+func TestShortages(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	if found := lacks(b.runtime, spec("api", nil), spec("web", nil)); len(found) > 0 {
@@ -64,13 +64,13 @@ func TestCheckFindsShortages(t *testing.T) {
 	if strings.Contains(found[0].Detail, "cpu") {
 		t.Errorf("1 of 2 cpus: %q", found[0].Detail)
 	}
-	none := kubernetes.Check(t.Context(), b.runtime, []session.Spec{spec("api", nil), spec("web", nil)}, func(session.Address) bool { return false })
+	none := kubernetes.Shortages(t.Context(), b.runtime, []session.Spec{spec("api", nil), spec("web", nil)}, func(session.Address) bool { return false })
 	if len(none) > 0 {
 		t.Errorf("of sessions that exist: %+v", none)
 	}
 }
 
-func TestCheckFindsMissingRights(t *testing.T) {
+func TestMissingRights(t *testing.T) {
 	t.Parallel()
 	a := newAllowed(t)
 	a.without(t, "", "")
@@ -84,7 +84,7 @@ func TestCheckFindsMissingRights(t *testing.T) {
 	}
 	a.without(t, "networkpolicies", "create")
 	if found := lacks(a.runtime, spec("api", nil)); len(found) > 0 {
-		t.Errorf("without the right to make policies, which nobody needs: %+v", found)
+		t.Errorf("without the right to make policies, which is not needed: %+v", found)
 	}
 	if found := lacks(a.runtime, spec("api", func(k *session.KubernetesConfig) { k.Network = session.NetworkRestricted })); len(found) != 1 || !strings.Contains(found[0].Detail, "create of networkpolicies") {
 		t.Errorf("without the right to make policies: %+v", found)

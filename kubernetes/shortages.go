@@ -34,11 +34,11 @@ type Shortage struct {
 	Needed          []session.Address
 }
 
-// Check returns what a cluster lacks for sessions that are to start in it: the namespace,
+// Shortages returns what a cluster lacks for sessions that are to start in it: the namespace,
 // rights, storage classes, and what quotas leave. created says which of the sessions do not
 // exist yet. Everything is asked at the same time. What the account may not ask, and a cluster
 // that does not answer, is no shortage.
-func Check(ctx context.Context, r *Runtime, specs []session.Spec, created func(session.Address) bool) []Shortage {
+func Shortages(ctx context.Context, r *Runtime, specs []session.Spec, created func(session.Address) bool) []Shortage {
 	c, err := r.cluster()
 	if err != nil || len(specs) == 0 {
 		return nil
