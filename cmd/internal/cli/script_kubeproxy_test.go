@@ -3,17 +3,10 @@
 package cli_test
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,93 +15,43 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/agentform/agentform/internal/kubeclient"
 	"github.com/agentform/agentform/internal/test/gitserver"
 	"github.com/agentform/agentform/internal/test/kubetest"
 )
 
-// kubeRequests counts the requests to an API server by what they ask for: LIST pods, GET
-// log, exec.
-type kubeRequests struct {
-	mu    sync.Mutex
-	count map[string]int
-}
-
-func (k *kubeRequests) add(q *http.Request) {
-	what := q.Method + " " + path.Base(q.URL.Path)
-	if parts := strings.Split(q.URL.Path, "/namespaces/"); len(parts) == 2 && q.Method == http.MethodGet {
-		switch names := strings.Split(parts[1], "/"); len(names) {
-		case 2:
-			what = "LIST " + names[1]
-		case 3:
-			what = "GET " + names[1]
-		}
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.count[what]++
-}
-
-// proxies are those of the scripts, by their kubeconfig.
+// proxies are the scripts' proxies before the API server, by their kubeconfigs.
 var proxies sync.Map
 
-// kubeproxy: from now on agentform reaches the API server through a proxy that counts.
-func kubeproxy(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: kubeproxy")
+// requested returns a call that a proxy has counted as what it asks for: LIST pods, GET log,
+// POST exec.
+func requested(call string) string {
+	fields := strings.Fields(call) // a method, a resource and options
+	method, names := fields[0], strings.Split(fields[1], "/")
+	switch {
+	case method == http.MethodGet && len(names) == 1:
+		return "LIST " + names[0]
+	case method == http.MethodGet && len(names) == 2:
+		return "GET " + names[0]
 	}
-	config, _, err := kubeclient.Config(kubeclient.Settings{Kubeconfig: ts.Getenv("KUBECONFIG")})
-	ts.Check(err)
-	server, err := url.Parse(config.Host)
-	ts.Check(err)
-	pair, err := tls.X509KeyPair(config.CertData, config.KeyData)
-	if len(config.CertData) == 0 {
-		pair, err = tls.LoadX509KeyPair(config.CertFile, config.KeyFile)
-	}
-	ts.Check(err)
-	ca := config.CAData
-	if len(ca) == 0 {
-		ca, err = os.ReadFile(config.CAFile)
-		ts.Check(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca)
-	seen := &kubeRequests{count: map[string]int{}}
-	forward := httputil.NewSingleHostReverseProxy(server)
-	forward.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{pair}, ServerName: config.ServerName}}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		seen.add(q)
-		forward.ServeHTTP(w, q)
-	}))
-	ts.Defer(s.Close)
-	text, err := json.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "Config", "current-context": "proxy",
-		"clusters": []any{map[string]any{"name": "proxy", "cluster": map[string]any{"server": s.URL}}},
-		"users":    []any{map[string]any{"name": "proxy", "user": map[string]any{}}},
-		"contexts": []any{map[string]any{"name": "proxy", "context": map[string]any{"cluster": "proxy", "user": "proxy"}}},
-	})
-	ts.Check(err)
-	file := filepath.Join(ts.Getenv("SHORT"), "proxy.json")
-	ts.Check(os.WriteFile(file, text, 0o600))
-	ts.Setenv("KUBECONFIG", file)
-	proxies.Store(file, seen)
+	return method + " " + names[len(names)-1]
 }
 
 // kuberequests [FILE]: what was asked since the last time, sorted and counted, is as in the
 // file; without one it is forgotten.
 func kuberequests(ts *testscript.TestScript, neg bool, args []string) {
-	seen, ok := proxies.Load(ts.Getenv("KUBECONFIG"))
+	proxy, ok := proxies.Load(ts.Getenv("KUBECONFIG"))
 	if !ok || neg || len(args) > 1 {
 		ts.Fatalf("usage: kuberequests [FILE], after kubeproxy")
 	}
-	k := seen.(*kubeRequests)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var got strings.Builder
-	for _, what := range slices.Sorted(maps.Keys(k.count)) {
-		fmt.Fprintf(&got, "%d %s\n", k.count[what], what)
+	count := map[string]int{}
+	for call, n := range proxy.(*kubetest.Proxy).Calls() {
+		count[requested(call)] += n
 	}
-	k.count = map[string]int{}
+	proxy.(*kubetest.Proxy).Expect(kubetest.Fault{}) // forgets them
+	var got strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(count)) {
+		fmt.Fprintf(&got, "%d %s\n", count[what], what)
+	}
 	if len(args) == 1 && got.String() != ts.ReadFile(args[0]) {
 		ts.Fatalf("the API server was asked:\n%s", got.String())
 	}
@@ -129,7 +72,16 @@ func kubectl(ts *testscript.TestScript, neg bool, args []string) {
 func clusterCommands(t *testing.T, cluster kubetest.Cluster) map[string]func(ts *testscript.TestScript, neg bool, args []string) {
 	all := maps.Clone(commands)
 	maps.Copy(all, map[string]func(ts *testscript.TestScript, neg bool, args []string){
-		"kubeproxy": kubeproxy, "kuberequests": kuberequests, "kubectl": kubectl,
+		"kuberequests": kuberequests, "kubectl": kubectl,
+		// kubeproxy: from now on agentform reaches the API server through a proxy that counts.
+		"kubeproxy": func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) != 0 {
+				ts.Fatalf("usage: kubeproxy")
+			}
+			proxy := cluster.Proxy(t)
+			proxies.Store(proxy.Kubeconfig, proxy)
+			ts.Setenv("KUBECONFIG", proxy.Kubeconfig)
+		},
 		// gitserver PASSWORD: a server that pods reach; AGENTFORM_VAR_url and GITDIR are of
 		// its repository.
 		"gitserver": func(ts *testscript.TestScript, neg bool, args []string) {
