@@ -251,8 +251,8 @@ func (c *cluster) logs() error {
 func (c *cluster) remove() error {
 	c.cancel()
 	c.group.Wait()
-	sweep(c.dir)
-	err := c.net.remove()
+	networks := sweep(c.dir)
+	err := errors.Join(c.net.remove(), removeNetworks(networks))
 	_ = exec.Command("sh", "-c", `grep -o " $1/[^ ]*" /proc/mounts | sort -r | xargs -r umount -l`, "sh", c.dir).Run()
 	if os.Getenv("AGENTFORM_KUBE_KEEP") != "" {
 		fmt.Fprintln(os.Stderr, "cluster: kept", c.dir)
@@ -262,8 +262,9 @@ func (c *cluster) remove() error {
 }
 
 // sweep ends the shims of containerd that belong to this cluster, and what they run. Their
-// command lines have the address of its socket.
-func sweep(dir string) {
+// command lines have the address of its socket. It returns the network namespaces of what ran.
+func sweep(dir string) map[string]bool {
+	networks := map[string]bool{}
 	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range commands {
 		text, _ := os.ReadFile(path) // empty if it has exited
@@ -273,11 +274,29 @@ func sweep(dir string) {
 		pid := filepath.Base(filepath.Dir(path))
 		if children, err := output("pgrep", "-P", pid); err == nil {
 			for _, child := range strings.Fields(children) {
+				if network, err := os.Readlink(filepath.Join("/proc", child, "ns/net")); err == nil {
+					networks[network] = true
+				}
 				_ = exec.Command("kill", "-KILL", child).Run()
 			}
 		}
 		_ = exec.Command("kill", "-KILL", pid).Run()
 	}
+	return networks
+}
+
+// removeNetworks removes the names of pods' network namespaces, which containerd gives them and
+// only takes away when it stops a pod.
+func removeNetworks(networks map[string]bool) (err error) {
+	names, _ := filepath.Glob("/run/netns/cni-*")
+	for _, name := range names {
+		var s syscall.Stat_t
+		if syscall.Stat(name, &s) == nil && networks[fmt.Sprintf("net:[%d]", s.Ino)] {
+			_, failed := output("ip", "netns", "delete", filepath.Base(name))
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
 }
 
 func pause(ctx context.Context, d time.Duration) {
