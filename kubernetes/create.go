@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/agentform/agentform/internal/kubeclient"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -49,7 +49,7 @@ func (c *cluster) create(ctx context.Context, r schema.GroupVersionResource, o *
 	making, cancel := detached(ctx)
 	defer cancel()
 	made, err := c.of(r).Create(making, o, metav1.CreateOptions{FieldManager: "agentform"})
-	if unanswered(err) {
+	if kubeclient.Unanswered(err) {
 		if found := c.lookUp(making, r, o); found != nil {
 			made, err = found, nil
 		}
@@ -58,13 +58,6 @@ func (c *cluster) create(ctx context.Context, r schema.GroupVersionResource, o *
 		return c.explain(err)
 	}
 	return decode(made.Object, into)
-}
-
-// unanswered reports whether the API server may have done what it was asked: its answer was
-// lost, or says that something failed meanwhile.
-func unanswered(err error) bool {
-	var status apierrors.APIStatus
-	return err != nil && (!errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError)
 }
 
 // lookUp returns the object that a request made whose answer was lost, nil if it made none.
@@ -77,7 +70,7 @@ func (c *cluster) lookUp(ctx context.Context, r schema.GroupVersionResource, o *
 		switch {
 		case err == nil && contains(found.GetLabels(), o.GetLabels()) && contains(found.GetAnnotations(), o.GetAnnotations()):
 			return found
-		case err == nil, !unanswered(err):
+		case err == nil, !kubeclient.Unanswered(err):
 			return nil
 		}
 		if sleep(ctx, 200*time.Millisecond) != nil {

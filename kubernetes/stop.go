@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/agentform/agentform/internal/kubeclient"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/reported"
@@ -65,7 +66,7 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 // delete asks for the removal of an object, again if the answer was lost.
 func (c *cluster) delete(ctx context.Context, r schema.GroupVersionResource, name string, o metav1.DeleteOptions) error {
 	err := c.of(r).Delete(ctx, name, o)
-	if unanswered(err) && sleep(ctx, 200*time.Millisecond) == nil {
+	if kubeclient.Unanswered(err) && sleep(ctx, 200*time.Millisecond) == nil {
 		err = c.of(r).Delete(ctx, name, o)
 	}
 	return err

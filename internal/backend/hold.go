@@ -52,8 +52,11 @@ func Acquire(ctx context.Context, b Backend, i Info, wait time.Duration, waiting
 	}
 }
 
-// unlockTime is how long a release may take that nobody waits for.
-const unlockTime = 5 * time.Second
+// unlockTime bounds a release, and unlockPause is the time between two tries.
+const (
+	unlockTime  = 5 * time.Second
+	unlockPause = 500 * time.Millisecond
+)
 
 func hold(b Backend, i Info, lease time.Duration) *Hold {
 	h := &Hold{info: i, backend: b, done: make(chan struct{})}
@@ -123,10 +126,21 @@ func (h *Hold) Write(ctx context.Context, text []byte, seen Version) (Version, e
 	return v, err
 }
 
-// Release ends the renewal and unlocks. It does so also when the lock was lost, and then
-// returns the *LostError.
+// Release ends the renewal and unlocks, again and again for unlockTime if the backend does not
+// answer. It does so also when the lock was lost, and then returns the *LostError.
 func (h *Hold) Release(ctx context.Context) error {
 	h.stop()
 	<-h.done
-	return h.backend.Unlock(ctx, h.info)
+	for until := time.Now().Add(unlockTime); ; {
+		err := h.backend.Unlock(ctx, h.info)
+		var lost *LostError
+		if err == nil || errors.As(err, &lost) || time.Now().After(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(unlockPause):
+		}
+	}
 }

@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/kubeclient"
 )
 
 // Settings say where the Secrets are.
@@ -264,11 +265,17 @@ func (b *Backend) removeStrays(ctx context.Context, current []string) {
 	}
 }
 
+// Lock looks again for a while if the answer to its request was lost: the lock may be taken
+// then, and another one would have to wait until it expires.
 func (b *Backend) Lock(ctx context.Context, i backend.Info) (time.Duration, error) {
 	_, took := b.taken.Load(i.ID)
+	var until time.Time // the end of looking again; zero: no answer was lost
 	for {
 		l, err := b.readLock(ctx)
 		if err != nil {
+			if !until.IsZero() && kubeclient.Unanswered(err) && sleepUntil(ctx, until) {
+				continue
+			}
 			return 0, err
 		}
 		if l.ID != i.ID {
@@ -283,11 +290,32 @@ func (b *Backend) Lock(ctx context.Context, i backend.Info) (time.Duration, erro
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) && l.object != nil {
 			continue // another was faster, or the answer to an attempt was lost
 		}
+		if kubeclient.Unanswered(err) {
+			if until.IsZero() {
+				until = time.Now().Add(restartTime)
+			}
+			if sleepUntil(ctx, until) {
+				continue
+			}
+		}
 		if err != nil {
 			return 0, b.refusal("lock", err)
 		}
 		b.taken.Store(i.ID, nil)
 		return b.settings.Lease, nil
+	}
+}
+
+// restartTime is how long an API server may take to answer again after it was killed.
+const restartTime = 8 * time.Second
+
+// sleepUntil waits a moment and reports whether neither the time nor the context has ended.
+func sleepUntil(ctx context.Context, until time.Time) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(200 * time.Millisecond):
+		return time.Now().Before(until)
 	}
 }
 

@@ -1,0 +1,66 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/agentform/agentform/internal/backend"
+)
+
+// killed is an API server with one Lease. It is killed each time that it has made the Lease and
+// not answered yet.
+type killed struct {
+	down time.Duration // how long it does not answer then
+
+	mu    sync.Mutex
+	lease map[string]any
+	until time.Time
+}
+
+func (s *killed) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Now().Before(s.until) {
+		panic(http.ErrAbortHandler)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	switch q.Method {
+	case http.MethodPost:
+		_ = json.NewDecoder(q.Body).Decode(&s.lease)
+		s.lease["metadata"].(map[string]any)["resourceVersion"] = "1"
+		s.until = time.Now().Add(s.down)
+		panic(http.ErrAbortHandler)
+	case http.MethodPut:
+		_ = json.NewDecoder(q.Body).Decode(&s.lease)
+	}
+	if s.lease == nil {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
+		return
+	}
+	_ = json.NewEncoder(w).Encode(s.lease)
+}
+
+// A lock whose request was done and not answered is taken, and not left until it expires.
+func TestLockThatWasNotAnswered(t *testing.T) {
+	for _, down := range []time.Duration{0, 2 * time.Second} {
+		s := httptest.NewServer(&killed{down: down})
+		defer s.Close()
+		b, err := New(Settings{Config: &rest.Config{Host: s.URL}, Namespace: "default", Suffix: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lease, err := b.Lock(t.Context(), backend.Info{ID: "mine"}); err != nil || lease != backend.Lease {
+			t.Errorf("after %s: %s, %v", down, lease, err)
+		}
+		if holder, err := b.Holder(t.Context()); err != nil || holder.ID != "mine" {
+			t.Errorf("after %s: held by %+v, %v", down, holder, err)
+		}
+	}
+}
