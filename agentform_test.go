@@ -1,3 +1,5 @@
+//go:build real
+
 package agentform_test
 
 import (
@@ -17,13 +19,6 @@ import (
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
-
-var shim []string // of this test's own program
-
-func TestMain(m *testing.M) {
-	shim = agentform.Init()
-	os.Exit(m.Run())
-}
 
 // open opens a folder with a short path, since sockets lie below.
 func open(t *testing.T) *agentform.Launcher {

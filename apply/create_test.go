@@ -316,11 +316,7 @@ func TestSetupLeavesAServer(t *testing.T) {
 	r := newFixture(t)
 	s := r.spec("api")
 	s.Workspace.Setup = []string{"sh", "-c", "sleep 600 & echo $! > ../pid"}
-	began := time.Now()
-	r.must(r.create(s))
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("it took %v", took)
-	}
+	r.must(r.create(s)) // fails after a minute if it waits for the server
 	b, _ := os.ReadFile(filepath.Join(filepath.Dir(s.Workspace.Path), "pid"))
 	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || !alive(strings.TrimSpace(string(b))) {

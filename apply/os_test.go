@@ -2,10 +2,11 @@ package apply_test
 
 import (
 	"context"
-	"os/exec"
-	"strings"
+	"strconv"
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/internal/proc"
 )
 
 type ctx = context.Context
@@ -18,9 +19,10 @@ func withCancel(t *testing.T) (context.Context, context.CancelFunc) {
 // alive reports whether a process still runs a second from now. A zombie that
 // nobody has reaped does not.
 func alive(pid string) bool {
+	id, err := strconv.Atoi(pid)
 	for range 50 {
-		stat, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
-		if s := strings.TrimSpace(string(stat)); s == "" || s[0] == 'Z' {
+		stat, ok := proc.ReadStat(id)
+		if err != nil || !ok || !stat.Alive() {
 			return false
 		}
 		time.Sleep(20 * time.Millisecond)

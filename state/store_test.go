@@ -239,10 +239,9 @@ func TestLocked(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	began := time.Now()
 	_, err = Open(ctx, path, "demo", "1", Holder{}, time.Hour)
-	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &locked) || time.Since(began) > 5*time.Second {
-		t.Errorf("Open with a context that ends = %v after %v", err, time.Since(began))
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &locked) {
+		t.Errorf("Open with a context that ends = %v", err)
 	}
 	locks := func(path string) bool { _, held := HeldBy(path); return held }
 	if !locks(path) || locks(path+".other") {

@@ -1,3 +1,5 @@
+//go:build real
+
 package engine_test
 
 import (

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // trap is a program that leaves a proof when it is run. PATH has it under no name.
@@ -106,7 +105,6 @@ func TestCloneThatLeadsElsewhere(t *testing.T) {
 			if err := set(path); err != nil {
 				t.Fatal(err)
 			}
-			began := time.Now()
 			co := LookClone(path)
 			if co.Err == nil || co.Branch != "" {
 				t.Errorf("%+v", co)
@@ -116,9 +114,6 @@ func TestCloneThatLeadsElsewhere(t *testing.T) {
 			}
 			if err := RemoveClone(t.Context(), path, other, Here(path)); err == nil || gone(path) {
 				t.Errorf("it was removed: %v", err)
-			}
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

@@ -156,7 +156,7 @@ func TestAddWorktreeFails(t *testing.T) {
 			t.Errorf("the hook refuses: left behind:\n%s", d)
 		}
 	}
-	writeScript(t, hook, "echo $$ > '"+dir+"/pid'; exec sleep 60")
+	writeScript(t, hook, "echo $$ > '"+dir+"/pid'; exec sleep 3600")
 	before = trace(t, repo)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
@@ -166,9 +166,8 @@ func TestAddWorktreeFails(t *testing.T) {
 		}
 		cancel(why)
 	}()
-	began := time.Now()
-	if _, err := AddWorktree(ctx, repo, dir+"/w", "b", ""); !errors.Is(err, why) || time.Since(began) > 10*time.Second {
-		t.Errorf("ended in the middle: %v after %v", err, time.Since(began))
+	if _, err := AddWorktree(ctx, repo, dir+"/w", "b", ""); !errors.Is(err, why) {
+		t.Errorf("ended in the middle: %v", err)
 	}
 	os.Remove(filepath.Join(dir, "pid"))
 	if d := cmp.Diff(before, trace(t, repo)); d != "" {

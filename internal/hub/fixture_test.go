@@ -28,6 +28,9 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
+// serve runs a hub as a process of its own. Only tests of real sessions have it.
+var serve func(dir string) (code int)
+
 // The test binary is also the guest of real sessions, and a hub of its own.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "guest" {

@@ -1,3 +1,5 @@
+//go:build real
+
 package hub_test
 
 import (
@@ -93,8 +95,10 @@ func open(dir, by string) *engine.Engine {
 	}
 }
 
-// serve is the hub as a process of its own, until it is told to end.
-func serve(dir string) int {
+func init() { serve = serveUntilTold }
+
+// serveUntilTold runs a hub until the process is told to end.
+func serveUntilTold(dir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	h := hub.New(hub.Config{
