@@ -7,6 +7,9 @@ LINT_VERSION := v2.15.0
 LINT         := $(BIN)/golangci-lint-$(LINT_VERSION)
 # Without the trace pages of gRPC, which keep the linker from removing unused methods.
 TAGS         := grpcnotrace
+# The flags of build, test, smoke and demo, so that they share one compilation.
+FLAGS        := -trimpath -tags $(TAGS)
+export CGO_ENABLED := 0
 FUZZTIME     ?= 5s
 TORTURE      ?= 1000
 MOST         ?= 1000
@@ -15,6 +18,12 @@ MOST         ?= 1000
 RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./internal/launch .
 # What takes minutes, or measures time: make check runs it.
 SLOW := ./internal/test/bench ./internal/test/torture ./cmd/internal/sbom
+# Packages whose tests need more than Go, git and sh, such as tmux, an engine or the network:
+# make check runs them, and make smoke some. In other packages the tag real marks such files.
+REAL := ./cmd/internal/backends ./cmd/internal/cli ./cmd/internal/discover ./docker ./docs ./examples/library \
+	./internal/backend/http ./internal/backend/kubernetes ./internal/backend/pg ./internal/backend/s3 ./internal/backend/sealed \
+	./internal/notify ./internal/proc ./internal/server ./internal/shim ./internal/shim/initd ./internal/shim/program \
+	./internal/shim/rundir ./internal/telemetry ./internal/test/dockertest ./internal/test/modelserver ./kubernetes ./tmux
 # What has tests that need a Kubernetes cluster.
 KUBERNETES := ./internal/backend/kubernetes ./cmd/internal/backends ./deploy ./kubernetes ./internal/test/page
 # How many packages, and how many tests of a package, run at the same time. Most wait
@@ -34,10 +43,16 @@ demo: tools build ## see it work: three agents, a drift, its repair, nothing lef
 	@scripts/demo.sh
 
 .PHONY: test
-test: tools engine vet unit race ## vet and the tests: five minutes on two cores
+test: ## vet, and the tests that need only Go, git and sh
+	$(GO) vet $(FLAGS) ./...
+	$(GO) test $(FLAGS) -vet off -timeout 20m -skip '^TestSoak$$' $$($(GO) list ./... | grep -vxF "$$($(GO) list $(REAL) $(SLOW))")
+
+.PHONY: smoke
+smoke: tools engine ## the short suite on real tmux, git and Docker, one test after the other
+	@GO="$(GO)" scripts/dockerd.sh scripts/smoke.sh $(FLAGS)
 
 .PHONY: check
-check: tools engine lint vet-macos soak-month torture-quick bench-quick test-real-agents test-kubernetes test-page reproducible ## what takes longer: lint, real agents, the page in Chromium, kills, speed, reproducible archives
+check: tools engine lint vet-tags vet-macos unit race soak-month torture-quick bench-quick test-real-agents test-kubernetes test-page reproducible ## everything else: real tmux, Docker, agents, clusters, Chromium, kills, speed; make -k check goes on after a failure
 
 .PHONY: picture
 picture: tools build ## writes docs/demo.svg: plan, drift and repair, as the program prints them
@@ -46,12 +61,12 @@ picture: tools build ## writes docs/demo.svg: plan, drift and repair, as the pro
 .PHONY: build
 build: ## bin/agentform and bin/agentform-shim
 	@mkdir -p $(BIN)
-	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags "-X main.version=$(VERSION)" -o $(BIN)/ ./cmd/agentform
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o $(BIN)/ ./cmd/agentform-shim
+	$(GO) build $(FLAGS) -ldflags "-X main.version=$(VERSION)" -o $(BIN)/ ./cmd/agentform
+	$(GO) build $(FLAGS) -ldflags "-s -w" -o $(BIN)/ ./cmd/agentform-shim
 
 .PHONY: install
 install: ## both programs into GOBIN
-	$(GO) install -trimpath -tags $(TAGS) ./cmd/...
+	$(GO) install $(FLAGS) ./cmd/...
 
 .PHONY: release
 release: ## archives for each platform into dist/release, the same bytes for one commit
@@ -86,12 +101,13 @@ reference: ## the reference in docs/commands.md, from the commands
 	$(GO) run ./cmd/internal/manual reference docs/commands.md
 
 .PHONY: unit
-unit: ## the tests of all packages but those of make race and make check
-	scripts/dockerd.sh $(GO) test $(PARALLEL) -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACE) $(SLOW))")
+unit: ## the tests of all packages but those of make race and the slow ones
+	scripts/dockerd.sh $(GO) test -tags real $(PARALLEL) -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACE) $(SLOW))")
 
 .PHONY: race
+race: export CGO_ENABLED = 1
 race: ## the tests of the concurrent packages, under the race detector
-	$(GO) test -race $(PARALLEL) -timeout 10m -skip '^TestSoak$$' $(RACE)
+	$(GO) test -race -tags real $(PARALLEL) -timeout 10m -skip '^TestSoak$$' $(RACE)
 
 .PHONY: test-page
 test-page: tools build ## the page in a real Chromium, with sessions in tmux; SCREENSHOTS=docs/page writes pictures
@@ -99,7 +115,7 @@ test-page: tools build ## the page in a real Chromium, with sessions in tmux; SC
 
 .PHONY: test-agent
 test-agent: ## only the life of a session: the decisions, the runtimes and the commands
-	scripts/dockerd.sh $(GO) test ./agent/... ./internal/engine ./health ./plan/... ./apply/... ./internal/engine ./session/... ./tmux/... ./docker/... ./internal/hub ./internal/activity ./internal/shim/... ./cmd/internal/cli/...
+	scripts/dockerd.sh $(GO) test -tags real ./agent/... ./internal/engine ./health ./plan/... ./apply/... ./internal/engine ./session/... ./tmux/... ./docker/... ./internal/hub ./internal/activity ./internal/shim/... ./cmd/internal/cli/...
 
 .PHONY: test-real-agents
 test-real-agents: tools ## the real Claude Code, Codex, Copilot CLI, Gemini CLI, opencode and Qwen Code, against a model that follows a script
@@ -171,13 +187,13 @@ $(LINT):
 	@GOBIN=$(BIN) GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	@mv $(BIN)/golangci-lint $@
 
-.PHONY: vet
-vet: ## go vet
-	$(GO) vet -tags agents ./...
+.PHONY: vet-tags
+vet-tags: ## go vet of the tests behind tags
+	$(GO) vet -tags real,agents,kubernetes ./...
 
 .PHONY: vet-macos
 vet-macos: ## go vet of what a Mac would build
-	GOOS=darwin CGO_ENABLED=0 $(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
 
 .PHONY: tools
 tools: ## installs git and tmux where apt can, else says what is missing
