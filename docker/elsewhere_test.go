@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/test/dockertest"
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
@@ -55,9 +56,7 @@ func newFarBed(t testing.TB, host func(*dockertest.Far) string) *bed {
 	if err := os.MkdirAll(filepath.Dir(b.config.Shim[0]), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(b.config.Shim[0], self, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, b.config.Shim[0], self, 0o700)
 	b.runtime.Close()
 	b.runtime = docker.New(b.config)
 	return b

@@ -21,6 +21,7 @@ import (
 
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/test/dockertest"
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/session"
 )
 
@@ -94,9 +95,7 @@ func TestUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.config.Shim = []string{filepath.Join(b.config.DataDir, "shim"), "shim"} // not seen in the container
-	if err := os.WriteFile(b.config.Shim[0], self, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, b.config.Shim[0], self, 0o700)
 	b.runtime.Close()
 	b.runtime = docker.New(b.config)
 	b.restarts(t, p)

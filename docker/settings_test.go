@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/session"
 )
 
@@ -72,9 +73,7 @@ func TestUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.config.Shim[0] = filepath.Join(b.config.DataDir, "shim")
-	if err := os.WriteFile(b.config.Shim[0], self, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, b.config.Shim[0], self, 0o700)
 	uid, gid := os.Getuid(), os.Getgid()
 	if uid == 0 { // only root can be somebody else
 		uid, gid = 1234, 2345

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/session"
 )
 
@@ -142,9 +143,7 @@ func build(t *testing.T) string {
 		t.Fatal(err)
 	}
 	for _, name := range agent.Names() {
-		if err := os.WriteFile(filepath.Join(bin, name), stand, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		executable.Write(t, filepath.Join(bin, name), stand, 0o755)
 	}
 	return bin
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -231,9 +232,7 @@ func TestAdoptedIsReapedMeanwhile(t *testing.T) {
 	c := o.config
 	c.Bin = filepath.Join(o.root, "tmux")
 	early := "#!/bin/sh\ncase \"$*\" in\n*'list-panes -a'*) '" + real + "' \"$@\" | sed -E 's/^(([^|]*\\|){3}1\\|)[^|]*\\|[^|]*\\|/\\1||/';;\n*) exec '" + real + "' \"$@\";;\nesac\n"
-	if err := os.WriteFile(c.Bin, []byte(early), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, c.Bin, []byte(early), 0o700)
 	r := tmux.New(c)
 	if err := r.Send(t.Context(), p, session.Input{Text: "exit 3"}); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -104,9 +105,7 @@ func TestOtherProtocol(t *testing.T) {
 	b.create(t, b.launch(t, "app"))
 	c := b.config
 	c.Bin = filepath.Join(b.root, "other-tmux")
-	if err := os.WriteFile(c.Bin, []byte("#!/bin/sh\necho 'protocol version mismatch (client 8, server 7)' >&2\nexit 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, c.Bin, []byte("#!/bin/sh\necho 'protocol version mismatch (client 8, server 7)' >&2\nexit 1\n"), 0o700)
 	r := tmux.New(c)
 	defer r.Close()
 	begun := time.Now()
@@ -129,9 +128,7 @@ func TestClientThatIsKilled(t *testing.T) {
 	p := b.create(t, b.launch(t, "app"))
 	c := b.config
 	c.Bin = filepath.Join(b.root, "killed-tmux")
-	if err := os.WriteFile(c.Bin, []byte("#!/bin/sh\necho \"can't find session: other\" >&2\nkill -9 $$\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, c.Bin, []byte("#!/bin/sh\necho \"can't find session: other\" >&2\nkill -9 $$\n"), 0o700)
 	r := tmux.New(c)
 	defer r.Close()
 	if lives, err := r.Observe(t.Context(), false); err == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -17,9 +18,7 @@ func TestScope(t *testing.T) {
 	dir := t.TempDir()
 	scope := filepath.Join(dir, "scope")
 	script := "#!/bin/sh\necho \"$XDG_RUNTIME_DIR\" \"$@\" >>'" + dir + "/scoped'\nshift\nexec \"$@\"\n"
-	if err := os.WriteFile(scope, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, scope, []byte(script), 0o700)
 	t.Setenv("XDG_RUNTIME_DIR", "/run/user/somebody")
 	b.config.Scope = []string{scope, "--"}
 	b.runtime = tmux.New(b.config)

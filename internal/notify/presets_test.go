@@ -21,6 +21,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/session"
 )
 
@@ -458,9 +459,7 @@ func TestDesktop(t *testing.T) {
 
 	bin := t.TempDir()
 	script := "#!/bin/sh\nfor a; do printf '%s\\0' \"$a\"; done >" + bin + "/args\n"
-	if err := os.WriteFile(filepath.Join(bin, "notify-send"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, filepath.Join(bin, "notify-send"), []byte(script), 0o755)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	argv := desktopCommand("linux", describe(e))
 	n := &Notifier{config: Config{Dir: bin, Environ: os.Environ()}}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/internal/test/executable"
 )
 
 // loop is a shell script, and the file without which it ends: its argument.
@@ -18,10 +20,9 @@ func loop(t *testing.T, script string) (path, on string) {
 	t.Helper()
 	dir := t.TempDir()
 	path, on = filepath.Join(dir, "loop"), filepath.Join(dir, "on")
-	for file, text := range map[string]string{path: "#!/bin/sh\n" + script + "\n", on: ""} {
-		if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+	executable.Write(t, path, []byte("#!/bin/sh\n"+script+"\n"), 0o700)
+	if err := os.WriteFile(on, nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return path, on
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/internal/test/executable"
 )
 
 // To another user the kernel shows a clean exit, which is not to be believed.
@@ -79,8 +81,6 @@ func readable(t *testing.T) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "shim.test")
-	if err := os.WriteFile(path, text, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, path, text, 0o755)
 	return path
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/agentform/agentform/internal/test/dockertest"
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/internal/test/kubetest"
 )
 
@@ -32,9 +33,7 @@ func TestClusterScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bin, "fakeagent"), fake, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, filepath.Join(bin, "fakeagent"), fake, 0o755)
 	if err := os.Chmod(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}

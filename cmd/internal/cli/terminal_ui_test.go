@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/internal/test/executable"
 )
 
 // window is a terminal of a tmux server of its own.
@@ -252,9 +254,7 @@ func TestUIWithoutManifest(t *testing.T) {
 	if err := os.Remove(filepath.Join(w.dir, "agentform.hcl")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(w.dir, "claude"), []byte("#!/bin/sh\nread line\n"), 0o700); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	executable.Write(t, filepath.Join(w.dir, "claude"), []byte("#!/bin/sh\nread line\n"), 0o700)
 	x := newWindow(t, w, `PATH=$PWD:$PATH agentform ui; echo "left with $?"; sleep 600`)
 	x.await(`(?s)no sessions.*:run -a AGENT -p 'PROMPT'`)
 	x.keys(":")

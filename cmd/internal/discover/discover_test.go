@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/session"
 )
 
@@ -71,9 +72,7 @@ func place(t *testing.T) (dir string) {
 	if err := os.Mkdir(bin, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(bin, "claude"), []byte("#!/bin/sh\nsleep 1000\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, filepath.Join(bin, "claude"), []byte("#!/bin/sh\nsleep 1000\n"), 0o700)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	t.Setenv("TMUX_TMPDIR", dir)
 	t.Setenv("TMUX", "")
@@ -212,9 +211,7 @@ func TestSocketsThatDoNotAnswer(t *testing.T) {
 
 	// A tmux program that the server does not understand.
 	other := "#!/bin/sh\necho 'protocol version mismatch (client 7, server 8)' >&2\nexit 1\n"
-	if err := os.WriteFile(filepath.Join(dir, "bin", "tmux"), []byte(other), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, filepath.Join(dir, "bin", "tmux"), []byte(other), 0o700)
 	f := Agents(t.Context(), known(), "")
 	if len(f.Sessions) != 0 || len(f.Unasked) != 1 || !strings.Contains(f.Unasked[0].Problem, "another version of tmux") {
 		t.Errorf("with another version: %+v", f)

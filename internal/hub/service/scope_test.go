@@ -2,10 +2,11 @@ package service
 
 import (
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/agentform/agentform/internal/test/executable"
 )
 
 // A scope is asked of systemd only where systemd runs the hub, and is used only
@@ -14,9 +15,7 @@ func TestScope(t *testing.T) {
 	makes := t.TempDir()
 	fails := t.TempDir()
 	for dir, script := range map[string]string{makes: "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"\n", fails: "#!/bin/sh\nexit 1\n"} {
-		if err := os.WriteFile(filepath.Join(dir, "systemd-run"), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		executable.Write(t, filepath.Join(dir, "systemd-run"), []byte(script), 0o700)
 	}
 	for name, c := range map[string]struct {
 		environ []string

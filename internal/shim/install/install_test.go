@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentform/agentform/internal/test/executable"
 )
 
 func TestInstall(t *testing.T) {
@@ -18,9 +20,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("the fallback is %q, %v", argv, err)
 	}
 	program := filepath.Join(data, Binary)
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho usage\nexit 2\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, program, []byte("#!/bin/sh\necho usage\nexit 2\n"), 0o700)
 	first, err := keep(program, filepath.Join(data, "bin"))
 	if err != nil {
 		t.Fatal(err)

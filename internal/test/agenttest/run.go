@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/session"
 )
 
@@ -56,9 +57,7 @@ func (l *Lab) Start(prompt string, changes ...func(*session.StartInput)) *Run {
 	notify := filepath.Join(folder, "notify")
 	// A line for each thing told: on standard input or as the last argument.
 	script := "#!/bin/sh\nif [ $# -gt 1 ]; then printf '%s\\n' \"$2\"; else cat; echo; fi >>\"$1\"\n"
-	if err := os.WriteFile(notify, []byte(script), 0o700); err != nil {
-		l.t.Fatal(err)
-	}
+	executable.Write(l.t, notify, []byte(script), 0o700)
 	// Gemini CLI names a conversation's file by the minute and the first eight digits.
 	began := r.At.UnixNano()
 	r.Input = session.StartInput{

@@ -106,6 +106,7 @@ var floors = map[string]int{
 
 	"session/sessiontest":       1,
 	"effect/effecttest":         6,
+	"internal/test/executable":  0,
 	"internal/test/fakeagent":   0,
 	"internal/test/gitserver":   0,
 	"internal/test/modelserver": 0,
