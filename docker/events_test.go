@@ -17,22 +17,29 @@ func TestEvents(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- b.runtime.Events(ctx, func() { told <- struct{}{} }) }()
-	p := b.create(t, b.launch(t, "told"))
-	for {
-		// The stream may have begun after that one was started.
-		b.docker(t, "pause", p.Name)
-		b.docker(t, "unpause", p.Name)
-		if len(told) > 0 {
-			break
-		}
-	}
-	for quiet := false; !quiet; {
+	tells := func(what string) {
+		t.Helper()
 		select {
 		case <-told:
-		case <-time.After(500 * time.Millisecond):
-			quiet = true
+		case <-time.After(time.Minute):
+			t.Fatalf("%s is not told", what)
 		}
 	}
+	for name, begun := b.called("gone"), false; !begun; { // the stream
+		b.docker(t, "create", "--name", name, "--network", "none", "--label", "agentform.project="+b.config.Lineage, b.image, "true")
+		b.docker(t, "rm", name) // this is told, once
+		select {
+		case <-told:
+			begun = true
+		case <-time.After(10 * time.Second):
+		}
+	}
+	p := b.create(t, b.launch(t, "told"))
+	tells("its start")
+	b.docker(t, "pause", p.Name)
+	tells("a pause")
+	b.docker(t, "unpause", p.Name)
+	tells("the end of a pause")
 	b.docker(t, "exec", p.Name, "sh", "-c", ":")
 	q := other.create(t, other.launch(t, "untold"))
 	if err := other.runtime.Remove(t.Context(), q); err != nil {
@@ -44,11 +51,7 @@ func TestEvents(t *testing.T) {
 	if err := b.runtime.Remove(t.Context(), session.Location{Container: p.Container, Name: p.Name}); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-told:
-	case <-time.After(time.Minute):
-		t.Error("the end is not told")
-	}
+	tells("the end")
 	cancel()
 	if err := <-ended; err != nil {
 		t.Errorf("after its end: %v", err)

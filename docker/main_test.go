@@ -95,6 +95,10 @@ type bed struct {
 // newBed removes every container that is left when the test ends.
 func newBed(t testing.TB) *bed {
 	t.Helper()
+	made, err := image()
+	if err != nil {
+		t.Fatal(err)
+	}
 	// A test's own directory has too long a name for a socket.
 	root, err := os.MkdirTemp("", "af")
 	if err != nil {
@@ -104,15 +108,12 @@ func newBed(t testing.TB) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bed{root: root, word: "aft" + newRun()[:8] + "-", config: docker.Config{
+	b := &bed{image: made, root: root, word: "aft" + newRun()[:8] + "-", config: docker.Config{
 		SocketDir: filepath.Join(root, "s"),
 		DataDir:   filepath.Join(root, "data dir.ü"),
 		Lineage:   lineage + root,
 		Shim:      []string{self, "shim"},
 	}}
-	if b.image, err = image(); err != nil {
-		t.Fatal(err)
-	}
 	for _, d := range []string{b.config.SocketDir, b.config.DataDir} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			t.Fatal(err)

@@ -189,7 +189,9 @@ func TestSuspended(t *testing.T) {
 	b.listening(t, p)
 	live, _ := b.see(t, p)
 	b.docker(t, "exec", p.Name, "sh", "-c", fmt.Sprintf("kill -STOP %d", live.Agent.PID))
-	if live, _ := b.see(t, p); !live.Frozen || !live.Suspended || live.InputOff || live.Liveness != session.Alive {
+	// A process stops when it is scheduled next.
+	until(t, "it is stopped", func() bool { live, _ = b.see(t, p); return live.Frozen })
+	if !live.Suspended || live.InputOff || live.Liveness != session.Alive {
 		t.Errorf("stopped: %+v", live)
 	}
 	if err := b.runtime.Resume(t.Context(), p, l.Mark.Run); err != nil {

@@ -3,8 +3,10 @@ package docker_test
 import (
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"net"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,21 +16,25 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// rounds is a proxy of an engine elsewhere that counts round trips: it holds answers back
-// until nobody has said anything for a while, and hands them over all at once. What is
-// asked after that is another round.
+// rounds is a proxy of an engine elsewhere that counts round trips. It holds answers back
+// until every request has an answer and the connections are idle, and passes them on all at
+// once. A later request begins another round.
 type rounds struct {
 	listener net.Listener
 	mu       sync.Mutex
 	said     time.Time
+	asked    map[net.Conn]bool // connections on which the engine owes an answer
 	held     []func()
 	count    int
 	done     chan struct{}
 }
 
-// quiet is how long it takes until nobody says anything more in a round: the engine executes
-// twenty commands in one.
-const quiet = time.Second
+const (
+	// quiet is how long the connections carry nothing before a round ends.
+	quiet = time.Second
+	// silent bounds the wait for an answer: the engine executes twenty commands in a round.
+	silent = 4 * time.Second
+)
 
 // newRounds returns a proxy. With a delay it counts nothing, and holds everything back for
 // that time, on each way.
@@ -46,7 +52,7 @@ func newRounds(t *testing.T, f *dockertest.Far, delay time.Duration) *rounds {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &rounds{listener: l, said: time.Now(), done: make(chan struct{})}
+	p := &rounds{listener: l, said: time.Now(), asked: map[net.Conn]bool{}, done: make(chan struct{})}
 	upstream := &tls.Config{Certificates: []tls.Certificate{load("cert.pem", "key.pem")}, InsecureSkipVerify: true}
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -68,8 +74,8 @@ func newRounds(t *testing.T, f *dockertest.Far, delay time.Duration) *rounds {
 			if delay > 0 {
 				back = late
 			}
-			all.Go(func() { p.copy(far, near, late) })
-			all.Go(func() { p.copy(near, far, back) })
+			all.Go(func() { p.copy(far, near, true, late) })
+			all.Go(func() { p.copy(near, far, false, back) })
 		}
 	})
 	all.Go(p.release)
@@ -81,14 +87,20 @@ func newRounds(t *testing.T, f *dockertest.Far, delay time.Duration) *rounds {
 	return p
 }
 
-// copy copies until an end is closed, and passes each part on by way of when.
-func (p *rounds) copy(to, from net.Conn, when func(func())) {
+// copy copies what the engine is asked, or what it answers, until an end is closed, and
+// passes each part on by way of when.
+func (p *rounds) copy(to, from net.Conn, asks bool, when func(func())) {
+	engine := from
+	if asks {
+		engine = to
+	}
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
 		part := append([]byte(nil), buffer[:n]...)
 		p.mu.Lock()
 		p.said = time.Now()
+		p.asked[engine] = asks && err == nil
 		p.mu.Unlock()
 		when(func() {
 			if len(part) > 0 {
@@ -123,7 +135,9 @@ func (p *rounds) release() {
 		case <-time.After(20 * time.Millisecond):
 		}
 		p.mu.Lock()
-		if len(p.held) > 0 && time.Since(p.said) > quiet {
+		since := time.Since(p.said)
+		owes := slices.Contains(slices.Collect(maps.Values(p.asked)), true)
+		if len(p.held) > 0 && (since > silent || since > quiet && !owes) {
 			for _, do := range p.held {
 				do()
 			}

@@ -51,14 +51,16 @@ func TestImageMissing(t *testing.T) {
 func TestVolumeNotBindable(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	b.with = func(c *session.KubernetesConfig) { c.Storage.Class = "never" }
+	b.with = func(c *session.KubernetesConfig) { c.Storage.Class, c.ScheduleTimeout = "never", 0 }
 	refused(t, b, 20*time.Second, "no place", "volumes", "schedule_timeout") // 10 seconds on an idle machine
 }
 
 func TestNoNode(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	b.with = func(c *session.KubernetesConfig) { c.NodeSelector = map[string]string{"pool": "none"} }
+	b.with = func(c *session.KubernetesConfig) {
+		c.NodeSelector, c.ScheduleTimeout = map[string]string{"pool": "none"}, 0
+	}
 	refused(t, b, time.Minute, "no place", "node")
 }
 

@@ -121,7 +121,7 @@ func newRun() string {
 func (b *bed) launch(name string) session.Launch {
 	run := newRun()
 	c := &session.KubernetesConfig{Image: image, ReadOnly: true, Namespace: b.namespace, User: "1000:1000",
-		Storage: session.PodStorage{Class: "local", Size: 1 << 20}}
+		Storage: session.PodStorage{Class: "local", Size: 1 << 20}, ScheduleTimeout: session.Duration(time.Minute)}
 	if b.with != nil {
 		b.with(c)
 	}

@@ -124,15 +124,17 @@ func killOnce(t *testing.T, path string, steps *atomic.Int64) {
 		t.Error(err)
 		return
 	}
-	// One in four dies before or in its first write, the others amid later ones.
-	first, delay := rand.N(4) > 0, rand.N(15*time.Millisecond)
-	if !first {
+	// One in four dies before or in its first write, the others after some changes, amid
+	// later ones: however slow the disk is, some are acknowledged.
+	left, delay := 0, rand.N(15*time.Millisecond)
+	if rand.N(4) > 0 {
+		left = 2 + rand.N(6)
+	} else {
 		time.AfterFunc(delay, func() { c.Process.Kill() })
 	}
 	acked := start
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if first {
-			first = false
+		if left--; left == 0 {
 			time.AfterFunc(delay, func() { c.Process.Kill() })
 		}
 		var lane, step int

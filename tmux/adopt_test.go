@@ -352,14 +352,19 @@ func TestPanes(t *testing.T) {
 	o.add(t, "a|b", "sleep", "1000")
 	o.adopt(t, "a|b")
 	server := tmux.Server{Socket: o.socket}
-	panes, err := server.Panes(t.Context())
-	if err != nil || len(panes) != 3 {
-		t.Fatalf("%+v, %v", panes, err)
-	}
+	var panes []tmux.PaneInfo
+	// tmux tells of a pane before its process has changed to its directory.
+	until(t, "the panes are in their directory", func() bool {
+		var err error
+		if panes, err = server.Panes(t.Context()); err != nil || len(panes) != 3 {
+			t.Fatalf("%+v, %v", panes, err)
+		}
+		return !slices.ContainsFunc(panes, func(p tmux.PaneInfo) bool { return p.Dir != o.dir })
+	})
 	var got []string
 	for _, p := range panes {
 		got = append(got, p.Name+" "+strconv.Itoa(p.Window)+" "+string(p.Mark.Address))
-		if p.PID == 0 || p.Dead || p.Dir != o.dir || time.Since(p.ActiveAt) > time.Minute {
+		if p.PID == 0 || p.Dead || time.Since(p.ActiveAt) > time.Minute {
 			t.Errorf("%+v", p)
 		}
 	}

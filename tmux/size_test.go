@@ -16,9 +16,12 @@ const asks = `draw() {
 	printf '\033[2J\033[H'
 	printf '%s\n' "Do you want to run this command?" "  rm -rf build" "" "  1. Yes" "  2. No" "" "  Esc to cancel" | tail -n $(($1 - 1)) | cut -c "1-$2"
 }
-trap draw WINCH
-draw
-while :; do sleep 0.05; done`
+trap resized=1 WINCH
+resized=1
+while :; do
+	[ -z "$resized" ] || { resized=; draw; }
+	sleep 0.05
+done`
 
 // TestSmallTerminalLeaves checks that a window is restored after a small terminal has
 // detached in any way, and that the next one sets its own size.
@@ -51,7 +54,18 @@ func TestSmallTerminalLeaves(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", outer, "kill-server").Run() })
-	killed := func() { b.tmux(t, outer, "kill-server") }
+	// A server that is about to exit turns the next terminal away.
+	leaves := func() {
+		t.Helper()
+		until(t, "the outer server leaves", func() bool {
+			return !slices.ContainsFunc(b.processes(t), func(line string) bool { return strings.Contains(line, outer) })
+		})
+	}
+	killed := func() {
+		t.Helper()
+		b.tmux(t, outer, "kill-server")
+		leaves()
+	}
 	client := func() string {
 		return strings.TrimSpace(b.tmux(t, p.Socket, "list-clients", "-F", "#{client_name}"))
 	}
@@ -68,7 +82,7 @@ func TestSmallTerminalLeaves(t *testing.T) {
 	until(t, "the next terminal sets its own size", sized(p, 1, 50, 6))
 	b.tmux(t, p.Socket, "detach-client", "-t", client())
 	until(t, "the window is restored after a detach", sized(p, 0, 200, 50))
-	until(t, "the outer server leaves", func() bool { return exec.Command("tmux", "-S", outer, "list-sessions").Run() != nil })
+	leaves()
 
 	terminal("60", "8")
 	until(t, "a third terminal sets its own size", sized(p, 1, 60, 7))

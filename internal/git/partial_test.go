@@ -57,12 +57,14 @@ func complete(t *testing.T, path string, files int) {
 func TestHalfMadeWorktreeIsMadeAgain(t *testing.T) {
 	repo, files := slowly(t)
 	path := filepath.Join(t.TempDir(), "w ü")
+	git(t, repo, "config", "filter.slow.smudge", "sleep 600; cat") // it is killed before
 	c := begin(t, repo, path)
 	time.Sleep(100 * time.Millisecond)
 	if err := syscall.Kill(-c.Process.Pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	c.Wait()
+	git(t, repo, "config", "filter.slow.smudge", "cat")
 	if made, err := AddWorktree(t.Context(), repo, path, "work", ""); err != nil || made {
 		t.Fatalf("branch made %v, %v", made, err)
 	}

@@ -25,11 +25,11 @@ func TestEvents(t *testing.T) {
 	}
 	got := make(chan hub.Event, 1000)
 	var listeners sync.WaitGroup
+	events, err := h.Events(t.Context(), "") // from here on nothing is missed
+	if err != nil {
+		t.Fatal(err)
+	}
 	listeners.Go(func() {
-		events, err := h.Events(t.Context(), "")
-		if err != nil {
-			t.Error(err)
-		}
 		for e := range events {
 			got <- e
 		}
@@ -47,7 +47,6 @@ func TestEvents(t *testing.T) {
 			}
 		}
 	}
-	time.Sleep(100 * time.Millisecond)
 	hand := engine.Override{Addresses: []session.Address{session.Single("api")}, Desired: session.Stopped}
 	if _, _, err := h.Do(t.Context(), "ada", hand); err != nil {
 		t.Fatal(err)

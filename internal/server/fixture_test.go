@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -86,6 +88,14 @@ func newShop(t *testing.T, addresses ...session.Address) *shop {
 		wanted = append(wanted, specOf(dir, a))
 	}
 	s.apply(engine.Request{Wanted: wanted})
+	s.until("the agents can be typed to", func() bool {
+		r := open(dir, "ada")
+		defer r.Close()
+		seen, err := r.Inspect(t.Context(), true)
+		return err == nil && !slices.ContainsFunc(seen.Sessions, func(x engine.Seen) bool {
+			return x.Live == nil || !strings.HasPrefix(x.Live.Screen, "ready")
+		})
+	})
 	return s
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -138,29 +139,32 @@ func (asleep) Snapshot() *hub.Snapshot {
 func TestLongAct(t *testing.T) {
 	api := session.Single("api")
 	s := New(Config{Hub: slowly{snapshot: &hub.Snapshot{At: time.Now(), Sessions: []status.Input{{Record: &session.Record{Address: api, ID: "api-1"}}}}}})
-	s.patience = 100 * time.Millisecond
+	s.patience = time.Second
 	server := httptest.NewUnstartedServer(s.Handler(Listener{}))
-	server.Config.ReadTimeout = 100 * time.Millisecond
+	server.Config.ReadTimeout = time.Second
 	server.Start()
 	defer server.Close()
-	for _, body := range []string{"", "{}"} {
-		r, err := http.Post(server.URL+"/v1/sessions/api/stop", "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Body.Close()
-		if r.StatusCode != http.StatusOK {
-			t.Errorf("with the body %q: %s", body, r.Status)
-		}
+	var all sync.WaitGroup
+	ask := func(what string, send func() (*http.Response, error)) {
+		all.Go(func() {
+			r, err := send()
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+				return
+			}
+			defer r.Body.Close()
+			if r.StatusCode != http.StatusOK {
+				t.Errorf("%s: %s", what, r.Status)
+			}
+		})
 	}
-	r, err := http.Get(server.URL + "/v1/sessions?fresh=true")
-	if err != nil {
-		t.Fatal(err)
+	for what, body := range map[string]string{"without a body": "", "with an empty object": "{}"} {
+		ask(what, func() (*http.Response, error) {
+			return http.Post(server.URL+"/v1/sessions/api/stop", "application/json", strings.NewReader(body))
+		})
 	}
-	defer r.Body.Close()
-	if r.StatusCode != http.StatusOK {
-		t.Errorf("a look that takes long: %s", r.Status)
-	}
+	ask("a look that takes long", func() (*http.Response, error) { return http.Get(server.URL + "/v1/sessions?fresh=true") })
+	all.Wait()
 }
 
 // slowly is a hub that takes its time, unless nobody waits any more.
@@ -175,7 +179,7 @@ func (h slowly) Look(ctx context.Context) (*hub.Snapshot, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-time.After(300 * time.Millisecond):
+	case <-time.After(1500 * time.Millisecond):
 		return h.snapshot, nil
 	}
 }

@@ -24,15 +24,16 @@ import (
 
 // page is a client of a terminal.
 type page struct {
-	t      *testing.T
-	conn   *websocket.Conn
-	ctx    context.Context
-	mu     sync.Mutex
-	text   strings.Builder
-	state  api.TerminalState
-	errors []string
-	frames int
-	closed error
+	t          *testing.T
+	conn       *websocket.Conn
+	ctx        context.Context
+	mu         sync.Mutex
+	text       strings.Builder
+	state      api.TerminalState
+	controlled bool // it has controlled the terminal
+	errors     []string
+	frames     int
+	closed     error
 }
 
 func (s *shop) dial(ctx context.Context, id string) (*websocket.Conn, error) {
@@ -74,7 +75,7 @@ func (s *shop) open(id string) *page {
 				p.frames++
 				p.text.Write(b)
 			case json.Unmarshal(b, &m) == nil && m.Type == "state":
-				p.state = m
+				p.state, p.controlled = m, p.controlled || m.Control == "you"
 			default:
 				p.errors = append(p.errors, m.Message)
 			}
@@ -215,15 +216,19 @@ func TestTerminalShowsHistoryOnce(t *testing.T) {
 	if _, err := s.client.Send(t.Context(), "api", api.Input{Text: lines.String()}); err != nil {
 		t.Fatal(err)
 	}
+	// cat repeats what is typed: each line is there twice. tmux may draw a screen twice too.
+	s.until("all is repeated", func() bool {
+		shown := s.tmuxSays("capture-pane", "-p", "-S", "-", "-t", s.tmuxSays("list-panes", "-a", "-F", "#{pane_id}"))
+		return strings.Count(shown, "line-119-") == 2
+	})
 	for range 2 { // the second as a reconnect
 		p := s.open("api")
-		p.shows("line-119-")
+		p.until("shows all lines", func() bool { return strings.Count(p.text.String(), "line-119-") >= 2 })
 		_, text, _ := p.seen()
 		first := strings.Index(text, "line-000-")
 		if !strings.HasPrefix(text, "\x1bc") || first < 0 || first > strings.Index(text, "line-119-") {
 			t.Errorf("the history is not before the screen: %.300q", text)
 		}
-		// cat repeats what is typed: each line is there twice.
 		if n := strings.Count(text, "line-030-"); n != 2 {
 			t.Errorf("line 30 is shown %d times", n)
 		}
@@ -315,16 +320,23 @@ func TestTerminalWaitsForASlowPage(t *testing.T) {
 
 func TestTerminalOfAPageThatIsGone(t *testing.T) {
 	s := newShop(t, "session.api")
-	s.times = server.TerminalTimes(50*time.Millisecond, 200*time.Millisecond, 10*time.Minute)
+	s.times = server.TerminalTimes(50*time.Millisecond, 2*time.Second, 10*time.Minute)
 	s.serve()
-	conn, err := s.dial(t.Context(), "api") // it reads nothing, so it answers no ping
+	conn, err := s.dial(t.Context(), "api")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.CloseNow()
-	attached := func() bool { return s.tmuxSays("list-clients", "-F", "#{client_pid}") != "" }
-	s.until("the page is attached", attached)
-	s.until("the page is detached", func() bool { return !attached() })
+	conn.SetReadLimit(4 << 20)
+	for shown := ""; !strings.Contains(shown, "ready"); { // which comes from the client of tmux
+		_, b, err := conn.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown += string(b)
+	}
+	// It reads nothing more, so it answers no ping.
+	s.until("the page is detached", func() bool { return s.tmuxSays("list-clients", "-F", "#{client_pid}") == "" })
 }
 
 func TestTerminalReleasesControlInSilence(t *testing.T) {
@@ -334,8 +346,7 @@ func TestTerminalReleasesControlInSilence(t *testing.T) {
 	p := s.open("api")
 	p.shows("ready")
 	p.say(api.TerminalInput{Type: "control", Take: true})
-	p.until("it controls", func() bool { return p.state.Control == "you" })
-	p.until("control is released", func() bool { return p.state.Control == "nobody" })
+	p.until("control is released", func() bool { return p.controlled && p.state.Control == "nobody" })
 	if x, err := s.client.Session(t.Context(), "api"); err != nil || x.State != session.StateRunning {
 		t.Error(x.State, errors.Join(err))
 	}

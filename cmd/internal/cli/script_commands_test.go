@@ -145,13 +145,18 @@ func element(list []any, part string) any {
 	return nil
 }
 
-// killagent ADDR: kill -9 of the session's agent, and it is gone.
+// killagent ADDR: kill -9 of the session's agent. It is gone, and its shim, which has
+// recorded that before it left.
 func killAgent(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("agentform", "status", "--json", args[0]))
 	pid, err := strconv.Atoi(query(ts, "sessions.0.pid"))
 	ts.Check(err)
+	ts.Check(ts.Exec("ps", "-o", "ppid=", "-p", strconv.Itoa(pid)))
+	shim, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile("stdout")))
+	ts.Check(err)
 	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
 	waitGone(ts, pid)
+	waitGone(ts, shim)
 }
 
 // harmless COMMAND...: whatever its exit code, it prints nothing that a terminal

@@ -87,7 +87,8 @@ func TestInitLetsHostileClientsGo(t *testing.T) {
 	var half []net.Conn
 	for range shim.MaxConns {
 		conn := dialed()
-		if _, err := io.WriteString(conn, `{"op":"hel`); err != nil {
+		// One that comes while the huge frame still has its place is turned away.
+		if _, err := io.WriteString(conn, `{"op":"hel`); err != nil && !errors.Is(err, syscall.EPIPE) {
 			t.Fatal(err)
 		}
 		half = append(half, conn)

@@ -35,9 +35,10 @@ func running(t *testing.T, branch string) (k *container, head string) {
 	return &container{last: begun{dir, workspace, branch}}, filepath.Join(workspace, ".git", "HEAD")
 }
 
+// write replaces a file by a rename, as git does.
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	if err := rundir.WriteFile(path, []byte(text), false); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -76,10 +76,10 @@ func TestSecondStopShortensTheFirst(t *testing.T) {
 	r := prepare(t, "trap '' TERM; touch up; while :; do sleep 0.05; done", nil)
 	cmd, _ := r.running()
 	first := make(chan error, 1)
-	c := r.client()
+	c, asks := r.client(), r.client() // one each: a shim hears so many at once
 	go func() { _, err := c.Stop(context.Background(), "", time.Hour); first <- err }()
 	r.until("the shim is ending", func() bool {
-		s, err := r.client().Status(context.Background())
+		s, err := asks.Status(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,10 +144,14 @@ func TestSetChangesARunUnderWay(t *testing.T) {
 func TestFreeze(t *testing.T) {
 	r := prepare(t, `sh -c 'i=0; while :; do i=$((i+1)); echo $i > child; sleep 0.01; done' &
 		echo 0 > agent; until [ -e child ]; do sleep 0.01; done
-		touch up; i=0; while :; do i=$((i+1)); echo $i > agent; sleep 0.01; done`, nil,
-		func(c *rundir.Config) { c.Timeout = 1500 * time.Millisecond })
+		touch up; i=0; while :; do i=$((i+1)); echo $i > agent; sleep 0.01; done`, nil)
 	cmd, f := r.running()
 	ctx := context.Background()
+	const rest = 3 * time.Second
+	timeout := time.Since(f.StartedAt) + rest
+	if err := r.client().Set(ctx, shim.Settings{Timeout: &timeout}); err != nil {
+		t.Fatal(err)
+	}
 	if err := r.client().Pause(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +167,7 @@ func TestFreeze(t *testing.T) {
 	if err != nil || !s.Frozen {
 		t.Fatalf("status is %+v, %v", s, err)
 	}
-	time.Sleep(1600 * time.Millisecond) // longer than the timeout
+	time.Sleep(rest + 100*time.Millisecond)
 	if a, c := read("agent"), read("child"); a != agent || c != child {
 		t.Errorf("frozen, and yet agent %q is %q, child %q is %q", agent, a, child, c)
 	}

@@ -37,7 +37,7 @@ func oldProgram(t *testing.T) string {
 }
 
 // oldLaunch is the launch.json of an older agentform.
-const oldLaunch = `{"version":1,"run":%q,"address":"session.old","dir":%q,"socket":%q,"argv":["sh","-c","trap 'exit 3' TERM; sleep 60 & wait"],` +
+const oldLaunch = `{"version":1,"run":%q,"address":"session.old","dir":%q,"socket":%q,"argv":["sh","-c","trap 'exit 3' TERM; touch up; sleep 60 & wait"],` +
 	`"env":["A=1","PATH=%s"],"signal":"SIGTERM","grace_ns":10000000000,"timeout_ns":0,"spec":{"kind":"old"},"inherited_secrets":["KEY"]}`
 
 // TestOldRuns shows that a session of an older agentform, whose program was called
@@ -68,12 +68,13 @@ func testOldShim(t *testing.T, old string) {
 		}
 		t.Cleanup(func() { cmd.Process.Kill() })
 		var f rundir.Facts
-		r.until("the agent runs", func() bool {
+		r.until("the agent is up", func() bool {
 			var err error
 			if f, err = rundir.ReadFacts(dir); err != nil {
 				t.Fatal(err)
 			}
-			return f.Agent.PID != 0
+			_, up := os.Stat(filepath.Join(r.work, "up"))
+			return f.Agent.PID != 0 && up == nil
 		})
 		return cmd, f
 	}

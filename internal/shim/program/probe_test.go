@@ -66,7 +66,7 @@ func TestProbeThatHangs(t *testing.T) {
 			return
 		}
 		defer c.Close()
-		p, err := c.Probe(context.Background(), shim.Probe{Argv: []string{"sh", "-c", "touch begun; sleep 55 & sleep 56"}, Timeout: 500 * time.Millisecond})
+		p, err := c.Probe(context.Background(), shim.Probe{Argv: []string{"sh", "-c", "touch begun; sleep 55 & sleep 56"}, Timeout: 5 * time.Second})
 		if err != nil {
 			t.Error(err)
 		}

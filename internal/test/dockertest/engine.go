@@ -94,8 +94,9 @@ func (e *Engine) Close() error {
 		_, err = Docker(nil, append([]string{"-H", e.Host(), "rm", "-f"}, ids...)...)
 	}
 	err = errors.Join(err, e.end("TERM"), e.sweep())
-	// An engine that was killed left a mount over its directory.
-	sweep := `umount "$1/data" 2>/dev/null; rm -rf "$1"`
+	// An engine that was killed left a mount over its directory, and one of a network is left
+	// by each that had containers with the network host.
+	sweep := `umount "$1/data" "$1"/exec/netns/* 2>/dev/null; rm -rf "$1"`
 	if out, failed := asRoot("sh", "-c", sweep, "sh", e.dir).CombinedOutput(); failed != nil {
 		err = errors.Join(err, fmt.Errorf("remove the engine's folder: %w: %s", failed, out))
 	}

@@ -160,7 +160,9 @@ func (f *Far) serveSSH() error {
 		return err
 	}
 	for path, text := range map[string]string{
-		dir + "/sshd_config": fmt.Sprintf("Port %d\nListenAddress 127.0.0.1\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nMaxStartups 100\n", port, dir, dir),
+		// With HOME the shell reads no settings of the user's, of which a killed command may
+		// leave locks.
+		dir + "/sshd_config": fmt.Sprintf("SetEnv HOME=%s\nPort %d\nListenAddress 127.0.0.1\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin prohibit-password\nPidFile none\nMaxStartups 100\n", dir, port, dir, dir),
 		dir + "/known_hosts": fmt.Sprintf("[127.0.0.1]:%d %s", port, host),
 		dir + "/config":      fmt.Sprintf("IdentityFile %s/user\nIdentitiesOnly yes\nUserKnownHostsFile %s/known_hosts\nStrictHostKeyChecking yes\n", dir, dir),
 		// ssh reads the settings of the user whom the system knows, whatever HOME is.

@@ -173,16 +173,18 @@ func talk(in io.Reader) int {
 	}
 }
 
-// turn works for a while, as its title says the way real agents' do.
+// turn works for a while, or until a file exists, as its title says the way real agents' do.
 func turn(how string) {
-	d, err := time.ParseDuration(how)
-	if err != nil {
-		fmt.Println("turn:", err)
-		return
-	}
 	fmt.Print("\x1b]2;⠋ thinking\x07")
-	time.Sleep(d)
-	fmt.Printf("turn of %v done\n\x1b]2;✳ resting\x07", d)
+	if d, err := time.ParseDuration(how); err == nil {
+		time.Sleep(d)
+		how = d.String()
+	} else {
+		for _, err := os.Stat(how); err != nil; _, err = os.Stat(how) {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	fmt.Printf("turn of %s done\n\x1b]2;✳ resting\x07", how)
 }
 
 // commit writes a file and commits it in the folder that the agent works in.

@@ -226,7 +226,7 @@ func (c *cluster) kubectl(args ...string) (string, error) {
 }
 
 func (c *cluster) kubectlWith(input string, args ...string) (string, error) {
-	k := exec.Command(c.kube, append([]string{"kubectl", "--kubeconfig", filepath.Join(c.dir, "kubeconfig")}, args...)...)
+	k := exec.CommandContext(c.ctx, c.kube, append([]string{"kubectl", "--kubeconfig", filepath.Join(c.dir, "kubeconfig")}, args...)...)
 	k.Stdin = strings.NewReader(input)
 	out, err := k.CombinedOutput()
 	if err != nil {

@@ -136,9 +136,9 @@ func (c *cluster) recycle() {
 			if os.RemoveAll(dir) != nil || os.MkdirAll(dir, 0o777) != nil {
 				continue
 			}
-			if _, err := c.kubectl("delete", "pv", v.Metadata.Name, "--wait=true"); err == nil {
-				_, _ = c.kubectlWith(string(c.persistentVolume(node, number)), "apply", "--server-side", "-f", "-")
-			}
+			// One whose end was not seen, as the API server was killed, is made again or next time.
+			_, _ = c.kubectl("delete", "pv", v.Metadata.Name, "--timeout=30s")
+			_, _ = c.kubectlWith(string(c.persistentVolume(node, number)), "apply", "--server-side", "-f", "-")
 		}
 	}
 }
