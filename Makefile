@@ -119,7 +119,7 @@ test-agent: ## only the life of a session: the decisions, the runtimes and the c
 
 .PHONY: test-real-agents
 test-real-agents: tools ## the real Claude Code, Codex, Copilot CLI, Gemini CLI, opencode and Qwen Code, against a model that follows a script
-	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 6 -timeout 40m ./internal/test/agenttest/...
+	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 4 -timeout 60m ./internal/test/agenttest/...
 
 .PHONY: usage-long
 usage-long: tools ## CONVERSATIONS (default 200) random conversations with each real agent: what is read of their usage, to the token; SEED=N repeats them

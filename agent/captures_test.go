@@ -2,8 +2,10 @@ package agent
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +53,34 @@ func TestCaptures(t *testing.T) {
 				t.Errorf("%s %s, when it is in %s: this fact is gone: its %s, %q", c.agent, c.version, c.situation, name, value)
 			}
 		})
+	}
+}
+
+// TestVersionOfCaptures checks that all captures are of the versions that the tests with
+// real agents run: those do not try each of them.
+func TestVersionOfCaptures(t *testing.T) {
+	var pinned struct{ Dependencies, OptionalDependencies map[string]string }
+	if err := json.Unmarshal([]byte(read(t, "../internal/test/agenttest/agents/package.json")), &pinned); err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	maps.Copy(pinned.Dependencies, pinned.OptionalDependencies)
+	for name, version := range pinned.Dependencies {
+		for _, agent := range Names() {
+			if strings.Contains(name, agent) {
+				versions[agent] = version
+			}
+		}
+	}
+	all, err := filepath.Glob("testdata/*/*/version.txt")
+	if err != nil || len(versions) != len(Names()) || len(all) == 0 {
+		t.Fatalf("%v, %d captures, versions %v", err, len(all), versions)
+	}
+	for _, file := range all {
+		dir := filepath.Dir(file)
+		if name, got := filepath.Base(filepath.Dir(dir)), strings.TrimSpace(read(t, file)); got != versions[name] {
+			t.Errorf("%s is of %s %s, and %s is tested: make captures", dir, name, got, versions[name])
+		}
 	}
 }
 

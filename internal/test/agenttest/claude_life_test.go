@@ -139,8 +139,8 @@ func TestClaudeEndsAndGoesOn(t *testing.T) {
 				lab.Moved("going on asks the model nothing", "%d requests", asked)
 			}
 			run.Type("second [[text Two.]]", turns(2))
-			n := run.Transcript()
-			if n.Conversation != id || n.Prompts != 2 {
+			n := run.Until("its second prompt is written", func(l agenttest.Look) bool { return l.Transcript.Prompts == 2 }).Transcript
+			if n.Conversation != id {
 				lab.Moved("a conversation goes on in its transcript, under its id", "%+v", *n)
 			}
 			if asked := lab.Model.Turns(); !slices.Equal(asked[len(asked)-1].Prompts, []string{"first [[text One.]]", "second [[text Two.]]"}) {

@@ -3,6 +3,7 @@
 package agenttest_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +14,13 @@ import (
 // shows is a look at a screen with a text on it.
 func shows(text string) func(agenttest.Look) bool {
 	return func(l agenttest.Look) bool { return strings.Contains(l.Screen, text) }
+}
+
+// matches is a look at a screen with a match of a pattern, such as a timer: looks may be
+// seconds apart.
+func matches(pattern string) func(agenttest.Look) bool {
+	p := regexp.MustCompile(pattern)
+	return func(l agenttest.Look) bool { return p.MatchString(l.Screen) }
 }
 
 // told is a look at a run whose hooks have told an event.

@@ -50,15 +50,19 @@ trust_level = "trusted"
 `)}
 	case "copilot":
 		return map[string]string{".copilot/config.json": fmt.Sprintf(`{"appTipShown": true, "trustedFolders": [%q]}`, dir)}
-	case "opencode":
-		return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{
+	case "opencode": // it has installed what its plugins may import: 64 MB from npm, for which it waits
+		return map[string]string{
+			".config/opencode/node_modules/.package-lock.json": `{}`,
+			".config/opencode/package-lock.json":               `{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}`,
+			".config/opencode/opencode.json": fmt.Sprintf(`{
   "model": "anthropic/scripted",
   "provider": {"anthropic": {
     "options": {"baseURL": %q, "apiKey": "{env:ANTHROPIC_API_KEY}"},
     "models": {"scripted": {"name": "Scripted"}}
   }},
   "permission": {"bash": "ask"}
-}`, url+"/v1")}
+}`, url+"/v1"),
+		}
 	}
 	if agent == "qwen" { // it would ask for memories behind the scenes
 		return map[string]string{".qwen/settings.json": `{

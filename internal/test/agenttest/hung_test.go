@@ -15,17 +15,17 @@ import (
 // though its spinner and timer go on, and not while the model streams.
 func TestHungByAgentform(t *testing.T) {
 	t.Parallel()
-	const streams = 12 * time.Second // longer than hung_after
-	for _, name := range []string{"claude", "codex", "gemini"} {
+	const streams = 24 * time.Second // longer than hung_after, which is longer than an agent takes to begin
+	for _, name := range []string{"claude", "codex", "gemini", "qwen"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, name)
-			prompt := "go " + strings.Repeat("[[text I look.]] [[delay 2s]] [[text I read.]] [[delay 2s]] ", 3) + "[[stall]]"
+			prompt := "go " + strings.Repeat("[[text I look.]] [[delay 2s]] [[text I read.]] [[delay 2s]] ", 6) + "[[stall]]"
 			p := lab.Project(`  prompt = "` + prompt + `"
   health {
     interval     = "1s"
     start_period = "0s"
-    hung_after   = "8s"
+    hung_after   = "20s"
     on_unhealthy = "escalate"
   }`)
 			p.Do("serve", "--detach")
@@ -35,7 +35,11 @@ func TestHungByAgentform(t *testing.T) {
 			if s.Activity != "working" {
 				t.Errorf("hung, it is %s", s.Activity)
 			}
-			stalled := lab.Model.Turns()[0].At.Add(streams)
+			turns := lab.Model.Turns()
+			if len(turns) == 0 {
+				t.Fatalf("it is found hung before the model was asked:\n%s", p.Do("capture", "api"))
+			}
+			stalled := turns[0].At.Add(streams)
 			var found []time.Time
 			for line := range strings.Lines(p.Do("events", "api", "--json")) {
 				var e struct {

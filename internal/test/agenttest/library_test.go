@@ -60,15 +60,23 @@ func TestByTheLibrary(t *testing.T) {
 						time.Sleep(100 * time.Millisecond)
 					}
 				}
-				until("it asks", func(o agentform.Observation) bool { return o.Status == session.StatusBlocked })
+				// A hook tells the question before the dialog is drawn, which takes the key.
+				until("its dialog is drawn", func(o agentform.Observation) bool { return o.Status == session.StatusBlocked && o.Question != nil })
 				if last.Detail == "" {
 					t.Error("the question is not told")
 				}
-				if err := s.SendInput(ctx, session.Input{Key: "Enter"}); err != nil {
-					return err
-				}
 				rests := func(o agentform.Observation) bool { return o.Activity == session.Idle }
-				until("its turn has ended", rests)
+				var pressed time.Time
+				until("its turn has ended", func(o agentform.Observation) bool {
+					// It may show the question a little before it listens to the answer.
+					if o.Status == session.StatusBlocked && time.Since(pressed) > 5*time.Second {
+						if err := s.SendInput(ctx, session.Input{Key: "Enter"}); err != nil {
+							t.Fatal(err)
+						}
+						pressed = time.Now()
+					}
+					return rests(o)
+				})
 				if _, err := os.Stat(filepath.Join(lab.Dir, "made")); err != nil {
 					t.Error(err)
 				}

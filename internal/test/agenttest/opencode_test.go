@@ -153,10 +153,14 @@ func walkOpencode(t *testing.T, columns int) {
 		lab.Moved("a prompt with ! after a blank runs no shell", "it did")
 	}
 
-	say("say [[text Goodbye!]] [[delay 10s]]")
+	queued := filepath.Join(lab.Home, "queued")
+	say("say [[text Goodbye!]] [[await " + queued + "]]")
 	run.Until("it works", func(l agenttest.Look) bool { return l.Detection.Activity == session.Working })
 	say("and then [[text Then.]]")
 	situation("queued", session.Working, has("QUEUED"), func(l agenttest.Look) bool { return l.Transcript.Queued == 1 })
+	if err := os.WriteFile(queued, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	run.Until("what was queued is answered", func(l agenttest.Look) bool {
 		return l.Transcript.LastMessage == "Then." && l.Detection.Activity == session.Idle
 	})
@@ -197,8 +201,9 @@ func TestOpencodeByAgentform(t *testing.T) {
 	if made(p, "made") {
 		t.Error("the command ran before it was allowed")
 	}
-	p.Do("send", "api", "--key", "Enter")
-	p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 && made(p, "made") })
+	// The plugin tells the question before the dialog is drawn, which takes the key.
+	p.Until("its dialog is drawn", func(agenttest.Status) bool { return strings.Contains(p.Do("capture", "api"), "Allow once") })
+	p.Press("Enter", "the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 && made(p, "made") })
 	if out, code := p.Run("plan", "--detailed-exitcode"); code != 0 {
 		t.Errorf("a plan after it has worked: exit %d\n%s", code, out)
 	}

@@ -37,8 +37,7 @@ func TestOthersByAgentform(t *testing.T) {
 			})
 			// A hook tells the question before the dialog is drawn, which takes the key.
 			p.Until("its dialog is drawn", func(agenttest.Status) bool { return strings.Contains(p.Do("capture", "api"), "1. ") })
-			p.Do("send", "api", "--key", c.yes)
-			s := p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
+			s := p.Press(c.yes, "the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
 			log := p.Do("logs", "api")
 			for _, line := range []string{"user    fix it", "agent   I look.", "tool    " + c.tool + " touch made", "agent   Done here."} {
 				if !strings.Contains(log, line) {

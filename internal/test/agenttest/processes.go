@@ -49,17 +49,17 @@ func (l *Lab) end() []string {
 }
 
 // Signal sends a signal to the agent's process.
-func (r *Run) Signal(s syscall.Signal) {
-	r.Lab.t.Helper()
-	if err := syscall.Kill(r.fixed.PID, s); err != nil {
-		r.Lab.t.Fatalf("signal %s: %v", s, err)
+func (p *pane) Signal(s syscall.Signal) {
+	p.lab.t.Helper()
+	if err := syscall.Kill(p.process.PID, s); err != nil {
+		p.lab.t.Fatalf("signal %s: %v", s, err)
 	}
 }
 
 // Close ends the run as a person closes a terminal: the tmux server is killed.
-func (r *Run) Close() {
-	r.Lab.t.Helper()
-	r.ask("kill-server")
+func (p *pane) Close() {
+	p.lab.t.Helper()
+	p.ask("kill-server")
 }
 
 // UntilNone waits until no process of the lab lives, and fails the test with

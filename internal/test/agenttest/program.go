@@ -60,9 +60,9 @@ func (l *Lab) Holding(file string) []int {
 }
 
 // Below reports whether a process is the agent's or descends from it.
-func (r *Run) Below(pid int) bool {
+func (p *pane) Below(pid int) bool {
 	for pid > 1 {
-		if pid == r.fixed.PID {
+		if pid == p.process.PID {
 			return true
 		}
 		pid = parent(pid)

@@ -173,3 +173,20 @@ func (p *Project) Until(what string, seen func(Status) bool) Status {
 		}
 	}
 }
+
+// Press presses a key while the agent asks, and again every few seconds until it is seen to
+// be taken: an agent may show a question a little before it listens to the answer.
+func (p *Project) Press(key, what string, taken func(Status) bool) Status {
+	p.Lab.t.Helper()
+	var pressed time.Time
+	return p.Until(what, func(s Status) bool {
+		if taken(s) {
+			return true
+		}
+		if s.Activity == "blocked" && time.Since(pressed) > patience {
+			p.Do("send", "api", "--key", key)
+			pressed = time.Now()
+		}
+		return false
+	})
+}

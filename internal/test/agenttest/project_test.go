@@ -56,8 +56,7 @@ func TestClaudeByAgentform(t *testing.T) {
 	p.Until("the question is shown", func(agenttest.Status) bool {
 		return strings.Contains(p.Do("capture", "api"), "Do you want to proceed?")
 	})
-	p.Do("send", "api", "--key", "Enter")
-	p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
+	p.Press("Enter", "the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
 	log := p.Do("logs", "api")
 	for _, line := range []string{"user    fix it", "agent   I look.", "tool    Bash echo hi > made", "agent   Done here."} {
 		if !strings.Contains(log, line) {

@@ -3,6 +3,8 @@
 package agenttest_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,16 +16,22 @@ import (
 // that was sent last, also if the agent was at work with another one then.
 func TestWaitForAQueuedMessage(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"claude", "codex", "copilot", "gemini"} {
+	for _, name := range []string{"claude", "codex", "copilot", "gemini", "qwen"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, name)
 			p := lab.Project("")
 			p.Do("apply", "--auto-approve", "--wait")
+			sent := filepath.Join(lab.Home, "sent")
 			for range 3 {
-				p.Do("send", "api", "first [[delay 6s]] [[text One.]]")
+				p.Do("send", "api", "first [[await "+sent+"]] [[text One.]]")
+				// The screen may show the message a little before anything tells that the agent works.
+				p.Until("it works", activity("working"))
 				if out := p.Do("send", "api", "second [[delay 3s]] [[text Two.]]"); !strings.Contains(out, "is working") {
 					t.Errorf("the second message was not queued: %s", out)
+				}
+				if err := os.WriteFile(sent, nil, 0o600); err != nil {
+					t.Fatal(err)
 				}
 				p.Do("wait", "api", "--timeout", "4m")
 				if s := p.Status(); s.Activity != "idle" {
@@ -36,6 +44,9 @@ func TestWaitForAQueuedMessage(t *testing.T) {
 				}
 				if logs := p.Do("logs", "api"); !strings.Contains(logs, "Two.") {
 					t.Errorf("the answer is not there:\n%s", logs)
+				}
+				if err := os.Remove(sent); err != nil {
+					t.Fatal(err)
 				}
 			}
 			p.Do("destroy", "--auto-approve")

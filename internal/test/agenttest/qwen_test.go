@@ -27,7 +27,8 @@ func distrustful(l *agenttest.Lab) {
 	l.Write(".qwen/settings.json", `{"$version": 4, "security": {"folderTrust": {"enabled": true, "featureEnabled": true}}, "memory": {"enableManagedAutoMemory": false}}`)
 }
 
-// leave ends Qwen Code by two Ctrl-C, again until it has left.
+// leave ends Qwen Code or Copilot CLI by two Ctrl-C, again until it has left: they forget the
+// first one after a second or two.
 func leave(r *agenttest.Run) {
 	var pressed time.Time
 	r.Until("it left", func(l agenttest.Look) bool {

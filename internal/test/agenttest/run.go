@@ -28,11 +28,9 @@ type Run struct {
 	Start session.Start      // what it said
 	At    time.Time
 
+	pane
 	agent   session.Agent
-	number  int
 	signals string // the file that the hooks' words go to
-	exit    string // the file with its exit status
-	fixed   session.Process
 }
 
 // Look is what was seen of a run at one time.
@@ -47,8 +45,8 @@ type Look struct {
 func (l *Lab) Start(prompt string, changes ...func(*session.StartInput)) *Run {
 	l.t.Helper()
 	l.number++
-	r := &Run{Lab: l, number: l.number, At: time.Now()}
-	folder := filepath.Join(l.root, "run-"+strconv.Itoa(r.number))
+	folder := filepath.Join(l.root, "run-"+strconv.Itoa(l.number))
+	r := &Run{Lab: l, At: time.Now(), pane: pane{lab: l, number: l.number, exit: filepath.Join(folder, "exit")}}
 	private := filepath.Join(folder, "private")
 	if err := os.MkdirAll(private, 0o700); err != nil {
 		l.t.Fatal(err)
@@ -75,7 +73,7 @@ func (l *Lab) Start(prompt string, changes ...func(*session.StartInput)) *Run {
 			l.t.Fatal(err)
 		}
 	}
-	r.open()
+	r.open(r.Start.Argv, r.env())
 	return r
 }
 
@@ -203,7 +201,7 @@ func (r *Run) report(l Look) string {
 		fmt.Fprintf(&b, "signal     %.300s\n", s.Data)
 	}
 	for _, q := range r.Lab.Model.Requests() {
-		fmt.Fprintf(&b, "request    %s side=%v results=%d %.200q\n", q.Path, q.Side, q.Results, q.Prompt())
+		fmt.Fprintf(&b, "request    %s %s side=%v results=%d prompts=%d %.200q\n", q.At.Format("15:04:05.000"), q.Path, q.Side, q.Results, len(q.Prompts), q.Prompt())
 	}
 	fmt.Fprintf(&b, "started    %q\n%s\n", r.Start.Argv, l.Screen)
 	return b.String()

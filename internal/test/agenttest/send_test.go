@@ -3,6 +3,8 @@
 package agenttest_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -48,10 +50,16 @@ func TestSendByAgentform(t *testing.T) {
 			reaches("# and 日本語 ✓ [[text Script.]]")
 			reaches(strings.Repeat("a line that is one of many\n", 400) + "[[text Long.]]")
 
-			p.Do("send", "api", "first [[delay 12s]] [[text One.]]")
+			queued := filepath.Join(lab.Home, "queued")
+			p.Do("send", "api", "first [[await "+queued+"]] [[text One.]]")
+			// The screen may show the message a little before anything tells that the agent works.
+			p.Until("it works", activity("working"))
 			out := p.Do("send", "api", "second [[text Two.]]")
 			if !strings.Contains(out, "is working") {
 				t.Errorf("it was not told that it queues: %s", out)
+			}
+			if err := os.WriteFile(queued, nil, 0o600); err != nil {
+				t.Fatal(err)
 			}
 			p.Until("both are answered", func(s agenttest.Status) bool {
 				turns := lab.Model.Turns()

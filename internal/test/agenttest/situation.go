@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/agentform/agentform/session"
@@ -29,6 +30,8 @@ type Situation struct {
 	Want session.Activity
 	// Seen says that it is there, beyond that; nil: what is read is enough.
 	Seen func(Look) bool
+
+	again bool // the agent gave up, and was started again
 }
 
 // Reach brings an agent into a situation, and is what is seen there.
@@ -56,9 +59,21 @@ func (s Situation) Reach(t testing.TB, agent string) (*Run, Look) {
 	if s.Next != nil {
 		run = s.Next(run)
 	}
-	return run, run.Until(s.Name+": "+string(s.Want), func(l Look) bool {
-		return l.Detection.Activity == s.Want && (s.Seen == nil || s.Seen(l)) && s.written(l)
+	look := run.Until(s.Name+": "+string(s.Want), func(l Look) bool {
+		return !s.again && gaveUp(l) || l.Detection.Activity == s.Want && (s.Seen == nil || s.Seen(l)) && s.written(l)
 	})
+	if !s.again && gaveUp(look) {
+		s.again = true
+		t.Logf("%s %s gave up, and is started again:\n%s", agent, run.Lab.Version, look.Screen)
+		return s.Reach(t, agent)
+	}
+	return run, look
+}
+
+// gaveUp reports whether Codex has left since a part of what the terminal sends did not
+// come within a second, as on a busy machine.
+func gaveUp(l Look) bool {
+	return l.Exit != nil && strings.Contains(l.Screen, "Error: timed out discarding buffered terminal input")
 }
 
 // written reports whether the prompt is in the session file, which agents write

@@ -29,15 +29,23 @@ func (l *Lab) tmux(run int, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// pane is the terminal that an agent was started in, on a tmux server of its own.
+type pane struct {
+	lab     *Lab
+	number  int    // of the run
+	exit    string // the file with the agent's exit status
+	process session.Process
+}
+
 // ask is what tmux says to a command; the test ends when it says no.
-func (r *Run) ask(args ...string) string {
-	r.Lab.t.Helper()
+func (p *pane) ask(args ...string) string {
+	p.lab.t.Helper()
 	var stderr bytes.Buffer
-	cmd := r.Lab.tmux(r.number, args...)
+	cmd := p.lab.tmux(p.number, args...)
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		r.Lab.t.Fatalf("tmux %s: %v: %s", args[0], err, stderr.Bytes())
+		p.lab.t.Fatalf("tmux %s: %v: %s", args[0], err, stderr.Bytes())
 	}
 	return string(out)
 }
@@ -47,28 +55,26 @@ func (r *Run) ask(args ...string) string {
 const waits = `trap : INT QUIT; "$@"; echo $? >"$0"`
 
 // open starts the terminal with the agent in it.
-func (r *Run) open() {
-	r.Lab.t.Helper()
-	r.exit = filepath.Join(filepath.Dir(r.signals), "exit")
-	command := []string{"sh", "-c", waits, r.exit, "env", "-i"}
-	env := r.env()
+func (p *pane) open(argv []string, env map[string]string) {
+	p.lab.t.Helper()
+	command := []string{"sh", "-c", waits, p.exit, "env", "-i"}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		command = append(command, name+"="+env[name])
 	}
-	command = append(command, r.Start.Argv...)
+	command = append(command, argv...)
 	args := []string{
 		"set-option", "-g", "remain-on-exit", "on", ";", "set-option", "-g", "default-terminal", "tmux-256color", ";",
-		"new-session", "-d", "-s", "agent", "-x", strconv.Itoa(cmp.Or(r.Lab.Columns, columns)), "-y", strconv.Itoa(rows), "-c", r.Lab.Dir, "--",
+		"new-session", "-d", "-s", "agent", "-x", strconv.Itoa(cmp.Or(p.lab.Columns, columns)), "-y", strconv.Itoa(rows), "-c", p.lab.Dir, "--",
 	}
-	r.ask(append([]string{"start-server", ";"}, append(args, command...)...)...)
-	r.fixed = r.child()
+	p.ask(append([]string{"start-server", ";"}, append(args, command...)...)...)
+	p.process = p.child()
 }
 
 // child is the agent's process, below the pane's; none when it has left already.
-func (r *Run) child() session.Process {
-	pane := r.format("#{pane_pid}")
-	for end := time.Now().Add(Deadline); time.Now().Before(end) && r.Exit() == nil; time.Sleep(5 * time.Millisecond) {
-		children, err := os.ReadFile("/proc/" + pane + "/task/" + pane + "/children")
+func (p *pane) child() session.Process {
+	shell := p.format("#{pane_pid}")
+	for end := time.Now().Add(Deadline); time.Now().Before(end) && p.Exit() == nil; time.Sleep(5 * time.Millisecond) {
+		children, err := os.ReadFile("/proc/" + shell + "/task/" + shell + "/children")
 		if pid, _, found := strings.Cut(string(children), " "); err == nil && found {
 			if n, err := strconv.Atoi(pid); err == nil {
 				start, _ := proc.StartTime(n)
@@ -79,31 +85,31 @@ func (r *Run) child() session.Process {
 	return session.Process{}
 }
 
-func (r *Run) format(f string) string {
-	return strings.TrimSuffix(r.ask("display-message", "-p", "-t", "agent:", f), "\n")
+func (p *pane) format(f string) string {
+	return strings.TrimSuffix(p.ask("display-message", "-p", "-t", "agent:", f), "\n")
 }
 
 // Process is the agent's.
-func (r *Run) Process() session.Process { return r.fixed }
+func (p *pane) Process() session.Process { return p.process }
 
 // Screen is what the terminal shows, without blank lines at its end. That the
 // agent has left is a line of tmux's, which has moved the first one out of sight.
-func (r *Run) Screen() string {
+func (p *pane) Screen() string {
 	args := []string{"capture-pane", "-p", "-t", "agent:"}
-	if r.Exit() != nil {
+	if p.Exit() != nil {
 		args = append(args, "-S", "-1")
 	}
-	text, _, _ := strings.Cut(r.ask(args...), "\nPane is dead (")
+	text, _, _ := strings.Cut(p.ask(args...), "\nPane is dead (")
 	return strings.TrimRight(text, "\n ") + "\n"
 }
 
 // Title is the terminal's.
-func (r *Run) Title() string { return r.format("#{pane_title}") }
+func (p *pane) Title() string { return p.format("#{pane_title}") }
 
 // Keys presses keys, by tmux's names.
-func (r *Run) Keys(keys ...string) {
-	r.Lab.t.Helper()
-	r.ask(append([]string{"send-keys", "-t", "agent:"}, keys...)...)
+func (p *pane) Keys(keys ...string) {
+	p.lab.t.Helper()
+	p.ask(append([]string{"send-keys", "-t", "agent:"}, keys...)...)
 }
 
 // Type pastes a text in brackets, waits for the agent to take it, and presses
@@ -121,10 +127,10 @@ func (r *Run) Type(text string, taken ...func(Look) bool) {
 }
 
 // Paste pastes a text in brackets.
-func (r *Run) Paste(text string) {
-	r.Lab.t.Helper()
-	r.ask("set-buffer", "-b", "typed", "--", text)
-	r.ask("paste-buffer", "-p", "-d", "-b", "typed", "-t", "agent:")
+func (p *pane) Paste(text string) {
+	p.lab.t.Helper()
+	p.ask("set-buffer", "-b", "typed", "--", text)
+	p.ask("paste-buffer", "-p", "-d", "-b", "typed", "-t", "agent:")
 }
 
 // Press presses a key, and again until it is seen to be taken: an agent may show
@@ -135,26 +141,34 @@ func (r *Run) Press(key string, taken func(Look) bool) {
 	r.insist(key, taken)
 }
 
-// insist presses a key every few seconds until it is seen to be taken.
+// patience is how long a key is waited for before it is pressed again.
+const patience = 5 * time.Second
+
+// insist presses a key every few seconds until it is seen to be taken, and more seldom while
+// the agent draws nothing: one that has not read a text yet would read it with several Enter,
+// which Claude Code takes for line breaks, and loses the text.
 func (r *Run) insist(key string, taken func(Look) bool) {
 	r.Lab.t.Helper()
-	const patience = 5 * time.Second
-	again := time.Now().Add(patience)
+	const unread = 20 * time.Second
+	pressed, before := time.Now(), ""
 	r.Until(key+" is taken", func(l Look) bool {
 		if taken(l) {
 			return true
 		}
-		if time.Now().After(again) {
-			again = time.Now().Add(patience)
+		if before == "" {
+			before = l.Screen
+		}
+		if since := time.Since(pressed); since > unread || since > patience && l.Screen != before {
 			r.Keys(key)
+			pressed, before = time.Now(), l.Screen
 		}
 		return false
 	})
 }
 
 // Exit is how the agent ended; nil while it lives.
-func (r *Run) Exit() *session.Exit {
-	text, err := os.ReadFile(r.exit)
+func (p *pane) Exit() *session.Exit {
+	text, err := os.ReadFile(p.exit)
 	if err != nil {
 		return nil
 	}

@@ -80,8 +80,7 @@ func init() {
 						r.Until("an error", both(shows("✗ 400"), turned))
 						r.Type("and [[text No problems found.]]", shows("● No problems found."))
 						r.Until("two turns", func(l agenttest.Look) bool { return l.Transcript != nil && l.Transcript.Turns == 2 && idle(l) })
-						r.Press("C-c", func(l agenttest.Look) bool { return exited(l) || shows("again to exit")(l) })
-						r.Press("C-c", exited)
+						leave(r)
 					}, Next: resumed},
 			},
 			"qwen": {

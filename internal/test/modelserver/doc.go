@@ -15,6 +15,7 @@
 // means nothing. Steps are taken in their order:
 //
 //	[[delay 2s]]           wait
+//	[[await /tmp/go]]      wait until that file exists
 //	[[text hello]]         say "hello"
 //	[[tool bash: echo hi]] call the program's own shell tool; what follows is
 //	                       done once the tool's result has come back

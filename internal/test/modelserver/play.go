@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,15 @@ func (s *Server) play(ctx context.Context, r Request, to speaker) {
 		case "delay":
 			if !wait(ctx, st.delay) {
 				panic(http.ErrAbortHandler) // else it were an empty answer
+			}
+		case "await":
+			for {
+				if _, err := os.Stat(st.text); err == nil {
+					break
+				}
+				if !wait(ctx, 50*time.Millisecond) {
+					panic(http.ErrAbortHandler)
+				}
 			}
 		case "text":
 			if !said {

@@ -13,7 +13,7 @@ import (
 type step struct {
 	verb  string
 	delay time.Duration // delay; limit: until it ends; status: until another try
-	text  string        // text; status: the message
+	text  string        // text; status: the message; await: the file
 	tool  string        // tool: its name; bash or ask: the program's own shell
 	args  string        // tool: JSON; of bash and ask a command line
 	code  int           // status
@@ -24,7 +24,7 @@ type step struct {
 var (
 	// A step ends with the first "]]" that no third bracket follows, so that JSON
 	// and shell may hold brackets.
-	steps      = regexp.MustCompile(`(?s)\[\[\s*(delay|text|tool|status|limit|usage|stall|hang|cut)\b(.*?)\]\](?:[^\]]|$)`)
+	steps      = regexp.MustCompile(`(?s)\[\[\s*(delay|await|text|tool|status|limit|usage|stall|hang|cut)\b(.*?)\]\](?:[^\]]|$)`)
 	statusForm = regexp.MustCompile(`(?s)^(\d{3})(?:\s+x(\d+))?(?:\s+after\s+(\d+[smh]))?\s*(.*)$`)
 	toolForm   = regexp.MustCompile(`(?s)^([\w.-]+?)(?::\s*|\s+)(.+)$`)
 )
@@ -58,7 +58,7 @@ func parseStep(verb, rest string) (step, error) {
 			return s, fmt.Errorf("script: [[%s %s]]: %w", verb, rest, err)
 		}
 		s.delay = d
-	case "text":
+	case "text", "await":
 		s.text = rest
 	case "usage":
 		u, err := parseUsage(rest)
