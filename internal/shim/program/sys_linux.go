@@ -74,9 +74,13 @@ func watchSignals() <-chan os.Signal {
 		sigaction(s, &unnoticed, nil)
 	}
 	hangup := make(chan os.Signal, 1)
+	var size [2]int32 // struct winsize
+	if errno := ioctl(0, syscall.TIOCGWINSZ, &size[0]); errno != 0 && errno != syscall.EIO {
+		return hangup // no terminal
+	}
 	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil || syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, 0, &syscall.EpollEvent{}) != nil {
-		return hangup // no terminal
+		return hangup
 	}
 	_ = syscall.SetNonblock(epoll, true) // for os.NewFile: the runtime's own poller waits for it
 	terminal, err := os.NewFile(uintptr(epoll), "terminal").SyscallConn()
@@ -86,9 +90,7 @@ func watchSignals() <-chan os.Signal {
 				n, _ := syscall.EpollWait(int(fd), make([]syscall.EpollEvent, 1), 0)
 				return n > 0
 			})
-			if hungUp() {
-				hangup <- syscall.SIGHUP
-			}
+			hangup <- syscall.SIGHUP // hungUp may take a moment more: the kernel wakes those that poll first
 		}()
 	}
 	return hangup

@@ -1,0 +1,35 @@
+package program
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"github.com/agentform/agentform/internal/shim/rundir"
+)
+
+// TestHangupIsToldFirst shows that a run ends with its terminal also in the moment in which
+// what polls the terminal is told already and the terminal answers still. The other side of a
+// terminal is always like that when the terminal is closed.
+func TestHangupIsToldFirst(t *testing.T) {
+	r := prepare(t, "touch up; sleep 60", nil)
+	other, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	cmd := exec.Command(program, r.dir)
+	cmd.Stdin = other
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	r.until("the agent is on record", func() bool { f, _ := rundir.ReadFacts(r.dir); return f.Agent.PID != 0 })
+	if err := tty.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, exit := r.ended(cmd); exit.Cause != rundir.CauseHangup {
+		t.Errorf("exit is %+v", exit)
+	}
+}
