@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/tmuxwire"
-	"github.com/agentform/agentform/session"
 )
 
 // request is one line of commands for a server.
@@ -28,20 +27,13 @@ type request struct {
 }
 
 // ask runs commands in order until one fails, with no command of another client in
-// between, and returns what they printed. The error is session.ErrGone if no server runs
-// or if it exits meanwhile: its sessions exit with it.
+// between, and returns what they printed. The error is session.ErrGone if no server runs.
 func (s *server) ask(ctx context.Context, cmds ...tmuxwire.Command) (string, error) {
 	var text string
 	err := s.retry(ctx, func() error {
 		var err error
 		text, err = s.submit(&s.requests, &request{ctx: ctx, cmds: cmds})
-		if !errors.Is(err, tmuxwire.ErrNoServer) {
-			return err
-		}
-		if up, asked := s.running(ctx); asked != nil || up {
-			return err
-		}
-		return fmt.Errorf("tmux server %s: %w", s.socket, session.ErrGone)
+		return err
 	})
 	return text, err
 }

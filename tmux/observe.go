@@ -64,16 +64,12 @@ func (o *observer) observe(ctx context.Context, s *server, screens bool) ([]sess
 		text, err := s.program.run(ctx, s.socket, nil, "list-panes", "-a", "-F", nonce+"|"+tmuxwire.PaneFormat)
 		if err == nil {
 			panes, err = parsePanes(text, nonce)
-			return err
-		}
-		if errors.Is(err, session.ErrGone) {
-			return nil // no session is left, and the server is about to exit
-		}
-		if up, asked := s.running(ctx); asked == nil && !up {
-			return nil
 		}
 		return err
 	})
+	if errors.Is(err, session.ErrGone) {
+		return nil, nil // no session is left
+	}
 	if s.external {
 		panes = slices.DeleteFunc(panes, func(p pane) bool { _, foreign := o.markOf(p); return foreign })
 	}
@@ -88,7 +84,11 @@ func (o *observer) observe(ctx context.Context, s *server, screens bool) ([]sess
 				ids = append(ids, p.ID)
 			}
 		}
-		if shown, err = s.screens(ctx, ids); err != nil {
+		shown, err = s.screens(ctx, ids)
+		if errors.Is(err, session.ErrGone) {
+			return nil, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -126,7 +126,7 @@ func (r *Runtime) Screens(ctx context.Context, places []session.Location) (map[s
 	var failed error
 	for socket, ids := range panes {
 		var err error
-		if shown[socket], err = r.servers.at(socket).screens(ctx, ids); err != nil {
+		if shown[socket], err = r.servers.at(socket).screens(ctx, ids); err != nil && !errors.Is(err, session.ErrGone) {
 			failed = errors.Join(failed, fmt.Errorf("read screens: %w", err))
 		}
 	}

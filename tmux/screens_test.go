@@ -2,8 +2,13 @@ package tmux_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/tmux"
 )
 
 // TestBlankScreen checks that an empty screen differs from one that was not captured.
@@ -43,4 +48,25 @@ func TestEveryScreenIsSeen(t *testing.T) {
 		}
 		return shown == n
 	})
+}
+
+// TestServerThatLeavesBeforeItsScreens checks a server that exits after its sessions were
+// listed and before their screens are captured: nothing is there, and nothing has failed.
+func TestServerThatLeavesBeforeItsScreens(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	c := b.config
+	c.Bin = filepath.Join(b.root, "leaving-tmux")
+	script := "#!/bin/sh\ncase \" $* \" in *' source-file '*) tmux -S \"$5\" kill-server;; esac\nexec tmux \"$@\"\n"
+	executable.Write(t, c.Bin, []byte(script), 0o700)
+	r := tmux.New(c)
+	defer r.Close()
+	b.create(t, b.shell(t, "listed", "read x"))
+	if lives, err := r.Observe(t.Context(), true); err != nil || len(lives) != 0 {
+		t.Errorf("observe: %v, %v; want nothing and no error", lives, err)
+	}
+	p := b.create(t, b.shell(t, "shown", "read x"))
+	if shown, err := r.Screens(t.Context(), []session.Location{p}); err != nil || len(shown) != 0 {
+		t.Errorf("screens: %v, %v; want nothing and no error", shown, err)
+	}
 }

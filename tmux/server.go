@@ -98,7 +98,8 @@ const capturesAtOnce = 16
 
 // screens returns what panes show, by their ids, in one call. Each screen is in front of
 // a line with a nonce, which is not in any argument of a process, so that no screen can
-// pretend to be another pane's. Panes that are gone are left out.
+// pretend to be another pane's. Panes that are gone are left out. The error is
+// session.ErrGone if no server runs.
 func (s *server) screens(ctx context.Context, panes []string) (map[string]string, error) {
 	nonce := newNonce()
 	var script strings.Builder
@@ -107,8 +108,16 @@ func (s *server) screens(ctx context.Context, panes []string) (map[string]string
 		// display-message takes %3 for a format of the time.
 		script.WriteString(tmuxwire.Line(tmuxwire.Command{"capture-pane", "-p", "-t", id}, tmuxwire.Command{"display-message", "-p", "-t", id, nonce + "#{pane_id}"}) + "\n")
 	}
-	text, err := s.program.run(ctx, s.socket, strings.NewReader(script.String()), "source-file", "-")
-	if err != nil && !errors.Is(err, session.ErrGone) {
+	var text string
+	err := s.retry(ctx, func() error {
+		var err error
+		text, err = s.program.run(ctx, s.socket, strings.NewReader(script.String()), "source-file", "-")
+		if errors.Is(err, session.ErrGone) {
+			return nil // one of the panes is
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	shown := map[string]string{}
@@ -148,8 +157,19 @@ func retry(ctx context.Context, on func() *server, f func() error) error {
 	}
 }
 
+// retry is the function retry on s. The error is session.ErrGone if no server runs, or if
+// it exits meanwhile: its sessions exit with it.
 func (s *server) retry(ctx context.Context, f func() error) error {
-	return retry(ctx, func() *server { return s }, f)
+	return retry(ctx, func() *server { return s }, func() error {
+		err := f()
+		if !errors.Is(err, tmuxwire.ErrNoServer) {
+			return err
+		}
+		if up, asked := s.running(ctx); asked != nil || up {
+			return err
+		}
+		return fmt.Errorf("tmux server %s: %w", s.socket, session.ErrGone)
+	})
 }
 
 // terminateStuck terminates a server that was killed and cannot exit. tmux (3.3a,
