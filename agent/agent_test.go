@@ -45,7 +45,7 @@ func TestBuiltins(t *testing.T) {
 		},
 		"opencode": {
 			Name: "opencode", Base: "opencode", Command: []string{"opencode"}, PromptVia: "paste",
-			Ready: `ctrl\+p commands`, ReadyTimeout: session.Duration(time.Minute),
+			Ready: `ctrl\+p commands`, ReadyTimeout: session.Duration(5 * time.Minute),
 			StatusBarLines: 3, Observable: "at_first_prompt", UnobservedFor: session.Duration(24 * time.Hour),
 		},
 		"qwen": {

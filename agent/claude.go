@@ -94,6 +94,10 @@ var claudeEvents = []string{
 	"Stop", "StopFailure", "SessionEnd",
 }
 
+// claudeEndTimeout is how many seconds Claude Code waits for the hook of its end. By default
+// it kills that after one and a half, which is too little on a busy machine.
+const claudeEndTimeout = 5
+
 func claudeStart(in session.StartInput) session.Start {
 	s := in.Spec
 	// Else it runs npm by itself and may be another version at the next start.
@@ -143,10 +147,13 @@ func claudeSettingsOf(in session.StartInput) map[string]any {
 		settings["skipDangerousModePermissionPrompt"] = true
 	}
 	if len(in.Notify) > 0 {
-		hook := []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": shellJoin(in.Notify)}}}}
 		hooks := map[string]any{}
 		for _, event := range claudeEvents {
-			hooks[event] = hook
+			hook := map[string]any{"type": "command", "command": shellJoin(in.Notify)}
+			if event == "SessionEnd" {
+				hook["timeout"] = claudeEndTimeout
+			}
+			hooks[event] = []any{map[string]any{"hooks": []any{hook}}}
 		}
 		settings["hooks"] = hooks
 	}

@@ -79,7 +79,10 @@ func TestClaudeSettings(t *testing.T) {
 	var got struct {
 		Skip  bool `json:"skipDangerousModePermissionPrompt"`
 		Hooks map[string][]struct {
-			Hooks []struct{ Type, Command string }
+			Hooks []struct {
+				Type, Command string
+				Timeout       int
+			}
 		}
 	}
 	if err := json.Unmarshal([]byte(files["claude.json"]), &got); err != nil || len(files) != 1 {
@@ -91,6 +94,10 @@ func TestClaudeSettings(t *testing.T) {
 	for event, hooks := range got.Hooks {
 		if h := hooks[0].Hooks[0]; h.Type != "command" || h.Command != `'/bin/shim' 'notify' '/data/it'\''s'` {
 			t.Errorf("%s: %+v", event, h)
+		}
+		// Claude Code gives this one too little time by itself.
+		if h := hooks[0].Hooks[0]; (h.Timeout == 5) != (event == "SessionEnd") {
+			t.Errorf("%s has %d seconds", event, h.Timeout)
 		}
 		if _, told := claudeSignal([]byte(`{"hook_event_name":"` + event + `"}`)); !told && event != "Notification" {
 			t.Errorf("%s is asked for, and means nothing", event)

@@ -14,9 +14,11 @@ import (
 func opencode() kind {
 	return kind{
 		spec: session.AgentSpec{
-			PromptVia:      ViaPaste,
-			Ready:          `ctrl\+p commands`,
-			ReadyTimeout:   session.Duration(time.Minute),
+			PromptVia: ViaPaste,
+			Ready:     `ctrl\+p commands`,
+			// Its first start in a home waits for npm: without a network for 75 seconds, and on a
+			// busy machine for minutes.
+			ReadyTimeout:   session.Duration(5 * time.Minute),
 			StatusBarLines: 3,
 			// The plugin learns the conversation with the first prompt.
 			Observable: AtFirstPrompt,

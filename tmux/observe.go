@@ -112,7 +112,9 @@ func (o *observer) observe(ctx context.Context, s *server, screens bool) ([]sess
 	return lives, nil
 }
 
-const settleTimeout = time.Second
+// settleTimeout bounds the wait for a shim to record that its agent has ended. It takes
+// milliseconds, unless the machine is busy.
+const settleTimeout = 3 * time.Second
 
 // settle assesses runs that have just ended once more, so that whoever kills an agent
 // sees it dead and not a contradiction.
