@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -37,5 +38,21 @@ func TestDataOfTheScreenAlone(t *testing.T) {
 	}
 	if d := data(120); strings.Count(d.Screen.Text, "\n") != 119 || !d.Truncated {
 		t.Errorf("of 120 lines there are %d, truncated %v", strings.Count(d.Screen.Text, "\n")+1, d.Truncated)
+	}
+
+	// An agent that clears what is below its cursor leaves a screen that is not full.
+	tty := s.tmuxSays("list-panes", "-a", "-F", "#{pane_tty}")
+	if err := os.WriteFile(tty, []byte("\x1b[20A\x1b[J"), 0); err != nil {
+		t.Fatal(err)
+	}
+	s.until("the hub has seen it", func() bool {
+		x, err := s.client.Session(t.Context(), "api")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !strings.Contains(x.Screen.Text, "the last")
+	})
+	if d := data(0); !strings.HasPrefix(d.Screen.Text, "ready\n") || d.Truncated {
+		t.Errorf("of a screen that is not full: truncated %v, %.60q", d.Truncated, d.Screen.Text)
 	}
 }

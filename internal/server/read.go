@@ -94,7 +94,7 @@ func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
 // screen returns the end of a session's screen, or, if whole, of its scrollback.
 func (s *Server) screen(ctx context.Context, l session.Live, a session.Address, most int, whole bool) (shown api.Screen) {
 	text, gone := l.Screen, scrolled(l)
-	if gone && whole {
+	if whole { // also if the screen looks empty below: an agent may have cleared that part
 		ctx, done := context.WithTimeout(ctx, lookTime)
 		defer done()
 		lines := most + 1 // to see whether there are more
