@@ -54,7 +54,7 @@ func script(text string, args ...string) []string {
 func (v Volume) Git() Runner {
 	return func(ctx context.Context, args ...string) (string, error) {
 		out := output{most: outputLimit}
-		err := v.Run(ctx, nil, &out, CommandElsewhere(append([]string{"-C", v.Path}, args...)...)...)
+		err := v.run(ctx, nil, &out, CommandElsewhere(append([]string{"-C", v.Path}, args...)...)...)
 		return out.String(), err
 	}
 }
@@ -117,7 +117,7 @@ func (v Volume) AddClone(ctx context.Context, repo, branch, base string) (made b
 	}
 	defer os.RemoveAll(filepath.Dir(bundle.Name()))
 	defer bundle.Close()
-	if err := v.Run(ctx, bundle, io.Discard, script(addClone, args...)...); err != nil {
+	if err := v.run(ctx, bundle, io.Discard, script(addClone, args...)...); err != nil {
 		return false, err
 	}
 	return !exists, nil
@@ -230,7 +230,7 @@ func (v Volume) look(ctx context.Context, text string) (s onVolume, err error) {
 		}
 		stdin, args = strings.NewReader(v.Server.Password+"\n"), append(args, key, strings.ToLower(rand.Text()))
 	}
-	if err := v.Run(ctx, stdin, &out, script(text, args...)...); err != nil {
+	if err := v.run(ctx, stdin, &out, script(text, args...)...); err != nil {
 		return s, err
 	}
 	head, status, examined := strings.Cut(out.String(), "\nstatus\n")
@@ -412,7 +412,7 @@ func (v Volume) Fetch(ctx context.Context, repo, branch, ref string) (f Fetched,
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	if err := v.Run(ctx, nil, file, script(bundleOut, args...)...); err != nil {
+	if err := v.run(ctx, nil, file, script(bundleOut, args...)...); err != nil {
 		return f, err
 	}
 	commit, rest, err := afterLine(file)

@@ -135,7 +135,7 @@ func (v Volume) AddRemoteClone(ctx context.Context, r Server, branch, base strin
 		return false, fmt.Errorf("the secret %s has more than one line", r.Secret)
 	}
 	out := output{most: outputLimit}
-	err = v.Run(ctx, strings.NewReader(r.Password+"\n"), &out,
+	err = v.run(ctx, strings.NewReader(r.Password+"\n"), &out,
 		script(cloneRemote, v.Path, branch, r.URL, base, strings.ToLower(rand.Text()), r.Name, r.Mail, key, helper, user)...)
 	return strings.TrimSpace(out.String()) == "made", err
 }

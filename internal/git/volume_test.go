@@ -291,3 +291,36 @@ func TestVolumeLook(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestVolumeOutputLost: what a place elsewhere loses of an output is an error, whatever is
+// asked, and what arrives is passed on as it is.
+func TestVolumeOutputLost(t *testing.T) {
+	repo, whole := newVolume(t, "agents/api")
+	write(t, filepath.Join(whole.Path, "new.txt"), "work\n")
+	for _, lost := range []int{1, 10, 26, 60, 1 << 20} {
+		v := Volume{Path: whole.Path, Run: func(ctx context.Context, stdin io.Reader, stdout io.Writer, argv ...string) error {
+			var out bytes.Buffer
+			err := whole.Run(ctx, stdin, &out, argv...)
+			_, _ = stdout.Write(out.Bytes()[:max(0, out.Len()-lost)])
+			return err
+		}}
+		if r, err := v.Risk(t.Context(), repo); !errors.Is(err, errCutOff) {
+			t.Errorf("%d bytes lost: %+v, %v", lost, r, err)
+		}
+		if co := v.Look(t.Context()); !errors.Is(co.Err, errCutOff) {
+			t.Errorf("%d bytes lost: %+v", lost, co)
+		}
+		if out, err := v.Git()(t.Context(), "status", "--porcelain"); !errors.Is(err, errCutOff) {
+			t.Errorf("%d bytes lost: %q, %v", lost, out, err)
+		}
+	}
+	for _, text := range []string{"", "x", "a\nb\n", strings.Repeat("long\n", 1000)} {
+		for _, status := range []int{0, 3} {
+			var out bytes.Buffer
+			err := whole.run(t.Context(), strings.NewReader(text), &out, "sh", "-c", fmt.Sprintf("cat; exit %d", status))
+			if out.String() != text || (err != nil) != (status != 0) {
+				t.Errorf("%.20q, exit status %d: %.20q, %v", text, status, out.String(), err)
+			}
+		}
+	}
+}
