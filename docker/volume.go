@@ -266,7 +266,9 @@ func (of Config) runOnVolume(ctx context.Context, c engine, rec session.Record, 
 		return err
 	}
 	config, host := of.settings(rec.Spec, rec.Tree.Path, user)
-	host.NetworkMode = "none"
+	if !session.Remote(rec.Tree.Repo) { // else git asks the server
+		host.NetworkMode = "none"
+	}
 	config.Entrypoint, config.Env = homed(argv), nil
 	config.Labels[labelOneOff] = "1"
 	config.AttachStdin, config.OpenStdin, config.StdinOnce = stdin != nil, stdin != nil, stdin != nil

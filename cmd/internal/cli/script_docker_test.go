@@ -45,7 +45,7 @@ func TestContainerScripts(t *testing.T) {
 // testImage is an image with fakeagent in it, for as long as the test runs.
 func testImage(t *testing.T) string {
 	t.Helper()
-	image, err := dockertest.Build(append(dockertest.Programs(), "fakeagent")...)
+	image, err := dockertest.Build(append(dockertest.Programs(), "fakeagent", gitHTTP(t))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +55,16 @@ func testImage(t *testing.T) string {
 		}
 	})
 	return image
+}
+
+// gitHTTP returns the path of the program by which git speaks with a server.
+func gitHTTP(t *testing.T) string {
+	t.Helper()
+	core, err := exec.Command("git", "--exec-path").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(strings.TrimSpace(string(core)), "git-remote-http")
 }
 
 // newProject is a project's name that no other test has.

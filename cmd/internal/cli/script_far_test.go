@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/agentform/agentform/internal/test/dockertest"
+	"github.com/agentform/agentform/internal/test/gitserver"
 )
 
 // farKey is that of a script's engine in its values.
@@ -40,10 +41,11 @@ func TestFarScripts(t *testing.T) {
 		"farvolumes": func(ts *testscript.TestScript, _ bool, _ []string) {
 			docker(ts, "volume", "ls", "--format", "{{.Name}}", "--filter", "name=^agentform-")
 		},
-		"cutfar":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Cut()) },
-		"healfar":  func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Heal()) },
-		"killfar":  func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Kill()) },
-		"startfar": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Start()) },
+		"cutfar":    func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Cut()) },
+		"healfar":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Heal()) },
+		"killfar":   func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Kill()) },
+		"gitserver": gitServer(t, func(ts *testscript.TestScript) string { return of(ts).Near }),
+		"startfar":  func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(of(ts).Start()) },
 	}
 	for name, c := range commands {
 		defined[name] = c
@@ -85,4 +87,17 @@ func TestFarScripts(t *testing.T) {
 		Cmds:               defined,
 		RequireUniqueNames: true,
 	})
+}
+
+// gitServer returns a command of scripts, gitserver PASSWORD: it starts a server that sessions
+// reach at an address. AGENTFORM_VAR_url and GITDIR are of its repository.
+func gitServer(t *testing.T, address func(*testscript.TestScript) string) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 1 {
+			ts.Fatalf("usage: gitserver PASSWORD")
+		}
+		s := gitserver.Start(t, address(ts), args[0])
+		ts.Setenv("AGENTFORM_VAR_url", s.URL)
+		ts.Setenv("GITDIR", s.Dir)
+	}
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/agentform/agentform/internal/test/gitserver"
 	"github.com/agentform/agentform/internal/test/kubetest"
 )
 
@@ -82,16 +81,7 @@ func clusterCommands(t *testing.T, cluster kubetest.Cluster) map[string]func(ts 
 			proxies.Store(proxy.Kubeconfig, proxy)
 			ts.Setenv("KUBECONFIG", proxy.Kubeconfig)
 		},
-		// gitserver PASSWORD: a server that pods reach; AGENTFORM_VAR_url and GITDIR are of
-		// its repository.
-		"gitserver": func(ts *testscript.TestScript, neg bool, args []string) {
-			if neg || len(args) != 1 {
-				ts.Fatalf("usage: gitserver PASSWORD")
-			}
-			s := gitserver.Start(t, cluster.Host(t), args[0])
-			ts.Setenv("AGENTFORM_VAR_url", s.URL)
-			ts.Setenv("GITDIR", s.Dir)
-		},
+		"gitserver": gitServer(t, func(*testscript.TestScript) string { return cluster.Host(t) }),
 	})
 	return all
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -37,11 +36,7 @@ func TestClusterScripts(t *testing.T) {
 	if err := os.Chmod(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	core, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	layer, err := dockertest.Layer(append(dockertest.Programs(), filepath.Join(bin, "fakeagent"), filepath.Join(strings.TrimSpace(string(core)), "git-remote-http"))...)
+	layer, err := dockertest.Layer(append(dockertest.Programs(), filepath.Join(bin, "fakeagent"), gitHTTP(t))...)
 	if err != nil {
 		t.Fatal(err)
 	}

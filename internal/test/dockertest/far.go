@@ -26,6 +26,7 @@ type Far struct {
 	Certs   string // a directory as in DOCKER_CERT_PATH
 	SSH     string // a URL; programs that find ssh in Bin have its key
 	Bin     string
+	Near    string // the address of this machine that containers with the network host reach
 	netns   string
 	sshd    *exec.Cmd
 }
@@ -83,10 +84,11 @@ func (f *Far) network() (ip string, err error) {
 	if err != nil {
 		return "", err
 	}
-	a, b := fmt.Sprintf("10.%d.%d.1/30", 192+n/256, n%256), fmt.Sprintf("10.%d.%d.2", 192+n/256, n%256)
+	b := fmt.Sprintf("10.%d.%d.2", 192+n/256, n%256)
+	f.Near = fmt.Sprintf("10.%d.%d.1", 192+n/256, n%256)
 	for _, args := range [][]string{
 		{"link", "add", f.netns + "a", "type", "veth", "peer", "name", f.netns + "b", "netns", f.netns},
-		{"addr", "add", a, "dev", f.netns + "a"},
+		{"addr", "add", f.Near + "/30", "dev", f.netns + "a"},
 		{"link", "set", f.netns + "a", "up"},
 		{"-n", f.netns, "addr", "add", b + "/30", "dev", f.netns + "b"},
 		{"-n", f.netns, "link", "set", f.netns + "b", "up"},
