@@ -32,15 +32,13 @@ const (
 
 // Observe lists all containers of the engine in one call, since a foreign container can
 // have a name that is wanted, and asks the init of each managed container that runs one
-// question. A managed container that does not run is inspected.
+// question. A managed container that does not run is inspected. A runtime that can start
+// sessions also removes unused containers of commands, such as those of an agentform that was
+// killed or lost the engine.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
-	c, err := r.engine()
+	c, all, err := r.list(ctx)
 	if err != nil {
 		return nil, err
-	}
-	all, err := r.list(ctx, c)
-	if err != nil {
-		return nil, fmt.Errorf("list containers: %w", explain(err))
 	}
 	o := observation{engine: c, runtime: r, exec: r.exec, exists: make(map[string]bool, len(all)), programs: map[string]string{}, screens: screens}
 	for _, x := range all {
@@ -59,7 +57,13 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	lives := make([]session.Live, 0, len(all))
 	slots := make(chan struct{}, parallelLooks)
 	var wg sync.WaitGroup
+	acts := len(r.config.Shim) > 0
 	for _, x := range all {
+		if acts && r.commands.ours(x) {
+			if abandoned, _ := r.commands.abandoned(x); abandoned {
+				wg.Go(func() { r.commands.sweep(ctx, c, x) })
+			}
+		}
 		if x.Labels[labelOneOff] != "" || len(x.Names) == 0 {
 			continue
 		}
@@ -77,18 +81,25 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	return lives, nil
 }
 
-// list lists the containers of the engine.
-func (r *far) list(ctx context.Context, c engine) ([]container.Summary, error) {
-	if r.config.elsewhere() {
-		limited, cancel := context.WithTimeout(ctx, dialTimeout)
-		defer cancel()
-		all, err := c.ContainerList(limited, container.ListOptions{All: true})
-		if err != nil && limited.Err() != nil && ctx.Err() == nil {
-			err = fmt.Errorf("the engine %s does not answer for %s", r.config.Host, dialTimeout)
-		}
-		return all, err
+// list connects to the engine and lists its containers.
+func (r *far) list(ctx context.Context) (c engine, all []container.Summary, err error) {
+	if c, err = r.engine(); err != nil {
+		return nil, nil, err
 	}
-	return c.ContainerList(ctx, container.ListOptions{All: true})
+	limited := ctx
+	if r.config.elsewhere() {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, dialTimeout)
+		defer cancel()
+	}
+	all, err = c.ContainerList(limited, container.ListOptions{All: true})
+	switch {
+	case err == nil:
+		return c, all, nil
+	case limited.Err() != nil && ctx.Err() == nil:
+		err = fmt.Errorf("the engine %s does not answer for %s", r.config.Host, dialTimeout)
+	}
+	return nil, nil, fmt.Errorf("list containers: %w", explain(err))
 }
 
 // withHead is an init elsewhere that also tells the branch of the workspace.

@@ -3,7 +3,6 @@ package docker
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -45,7 +44,7 @@ func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) erro
 	}
 	c, err := r.engine()
 	if err == nil {
-		err = r.images.check(ctx, c, r.config, s, argv)
+		err = r.images.check(ctx, c, r.commands, s, argv)
 	}
 	return errors.Join(append(errs, err)...)
 }
@@ -84,7 +83,7 @@ type images struct {
 	tried map[string]error // by what was tried
 }
 
-func (m *images) check(ctx context.Context, c engine, of Config, s session.Spec, argv []string) error {
+func (m *images) check(ctx context.Context, c engine, in *commands, s session.Spec, argv []string) error {
 	name := s.Runtime.Docker.Image
 	i, err := inspectImage(ctx, c, name)
 	if err != nil {
@@ -105,16 +104,16 @@ func (m *images) check(ctx context.Context, c engine, of Config, s session.Spec,
 	if len(argv) > 0 && !strings.Contains(argv[0], "/") {
 		needs = append(needs, argv[0])
 	}
-	if of.elsewhere() && (server.Os != "linux" || server.Arch != runtime.GOARCH || runtime.GOOS != "linux") {
+	if in.config.elsewhere() && (server.Os != "linux" || server.Arch != runtime.GOARCH || runtime.GOOS != "linux") {
 		return fmt.Errorf("docker: the engine %s is %s/%s, and this agentform-shim, which runs in its containers, is for %s/%s",
-			of.Host, server.Os, server.Arch, runtime.GOOS, runtime.GOARCH)
+			in.config.Host, server.Os, server.Arch, runtime.GOOS, runtime.GOARCH)
 	}
-	return m.find(ctx, c, of, s, i.ID, needs)
+	return m.find(ctx, c, in, s, i.ID, needs)
 }
 
 // find returns an error if commands are not in an image, with the PATH that the agent
 // will have.
-func (m *images) find(ctx context.Context, c engine, of Config, s session.Spec, id string, commands []string) error {
+func (m *images) find(ctx context.Context, c engine, in *commands, s session.Spec, id string, commands []string) error {
 	var env []string
 	for _, layer := range []map[string]string{s.Runtime.Docker.Env, s.Agent.Env, s.Env} {
 		if path, own := layer["PATH"]; own {
@@ -128,7 +127,7 @@ func (m *images) find(ctx context.Context, c engine, of Config, s session.Spec, 
 		return err
 	}
 	script := `for c; do command -v "$c" >/dev/null || echo "$c"; done`
-	out, err := of.runOneOff(ctx, c, s, "", append([]string{"sh", "-c", script, "sh"}, commands...), env)
+	out, err := in.run(ctx, c, s, "", append([]string{"sh", "-c", script, "sh"}, commands...), env)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -153,67 +152,50 @@ func (r *Runtime) Run(ctx context.Context, s session.Spec, dir string, argv, env
 	if err != nil {
 		return "", err
 	}
-	return r.config.runOneOff(ctx, c, s, dir, homed(argv), env)
+	return r.commands.run(ctx, c, s, dir, homed(argv), env)
 }
 
-// runOneOff runs a command in a container of its own. Without a dir nothing is mounted
-// but what the manifest mounts.
-func (of Config) runOneOff(ctx context.Context, c engine, s session.Spec, dir string, argv, env []string) (output string, err error) {
+// run runs a command. Without a dir nothing is mounted but what the manifest mounts.
+func (m *commands) run(ctx context.Context, c engine, s session.Spec, dir string, argv, env []string) (output string, err error) {
 	user, err := git.OwnerOf(s.Runtime.Docker)
 	if err != nil {
 		return "", err
 	}
-	config, host := of.settings(s, dir, user)
+	config, host := m.config.settings(s, dir, user)
 	if dir == "" {
 		host.NetworkMode = "none"
 	}
 	config.Entrypoint, config.Env = argv, env
-	config.Labels[labelOneOff] = "1"
-	making, cancel := detached(ctx)
-	defer cancel()
-	// The name finds the container if the answer is lost. The engine removes it when it
-	// ends, also if agentform was killed.
-	name := "agentform-once-" + strings.ToLower(rand.Text())
-	host.AutoRemove = true
-	var made container.CreateResponse
-	defer func() {
-		undo, cancel := detached(ctx)
-		defer cancel()
-		if left := remove(undo, c, name); made.ID != "" { // else it failed already
-			err = errors.Join(err, left)
-		}
-	}()
-	made, err = c.ContainerCreate(making, config, host, nil, nil, name)
-	if err != nil {
-		return "", explain(err)
-	}
-	a, err := c.ContainerAttach(ctx, made.ID, container.AttachOptions{Stream: true, Stdout: true, Stderr: true})
-	if err != nil {
-		return "", explain(err)
-	}
-	defer a.Close()
-	defer context.AfterFunc(ctx, a.Close)()
-	waiting, stop := context.WithCancel(ctx)
-	defer stop()
-	ended, failed := c.ContainerWait(waiting, made.ID, container.WaitConditionNextExit)
 	out := tail{limit: session.TailLimit}
-	if err = c.ContainerStart(ctx, made.ID, container.StartOptions{}); err == nil {
-		_, _ = stdcopy.StdCopy(&out, &out, a.Reader) // the output until an error counts
-	} else {
-		stop()
-	}
-	select { // its goroutine ends with this
-	case e := <-ended:
-		if err == nil && e.StatusCode != 0 {
-			return out.String(), fmt.Errorf("exit status %d", e.StatusCode)
+	err = m.within(ctx, c, config, host, func(id string) error {
+		a, err := c.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdout: true, Stderr: true})
+		if err != nil {
+			return explain(err)
 		}
-	case failure := <-failed:
-		err = cmp.Or(err, failure)
-	}
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	return out.String(), explain(err)
+		defer a.Close()
+		defer context.AfterFunc(ctx, a.Close)()
+		waiting, stop := context.WithCancel(ctx)
+		defer stop()
+		ended, failed := c.ContainerWait(waiting, id, container.WaitConditionNextExit)
+		if err = c.ContainerStart(ctx, id, container.StartOptions{}); err == nil {
+			_, _ = stdcopy.StdCopy(&out, &out, a.Reader) // the output until an error counts
+		} else {
+			stop()
+		}
+		select { // its goroutine ends with this
+		case e := <-ended:
+			if err == nil && e.StatusCode != 0 {
+				return fmt.Errorf("exit status %d", e.StatusCode)
+			}
+		case failure := <-failed:
+			err = cmp.Or(err, failure)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return explain(err)
+	})
+	return out.String(), err
 }
 
 func printed(ctx context.Context, c engine, id string) string {

@@ -24,13 +24,14 @@ import (
 
 // Config says whose containers a Runtime manages and where their directories are.
 type Config struct {
-	SocketDir string   // of socketdir.Create; each container has a directory below it
-	DataDir   string   // runs/RUN and containers/ID
-	Lineage   string   // Mark.Project of managed containers; empty: every container with a mark
-	Shim      []string // the shim's program, of install.Install
-	Attach    []string // the shim's program, for the method Attach; empty: Shim
-	Host      string   // a docker context, or a URL as in DOCKER_HOST; empty: the environment's
-	CertPath  string   // a directory as in DOCKER_CERT_PATH, for tcp://; empty: the environment's
+	SocketDir string        // of socketdir.Create; each container has a directory below it
+	DataDir   string        // runs/RUN and containers/ID
+	Lineage   string        // Mark.Project of managed containers; empty: every container with a mark
+	Shim      []string      // the shim's program, of install.Install
+	Attach    []string      // the shim's program, for the method Attach; empty: Shim
+	Host      string        // a docker context, or a URL as in DOCKER_HOST; empty: the environment's
+	CertPath  string        // a directory as in DOCKER_CERT_PATH, for tcp://; empty: the environment's
+	Owner     session.Owner // who makes containers for commands; zero: none is found again
 }
 
 // Runtime is a session.Runtime that keeps sessions in containers. It connects to the
@@ -47,16 +48,18 @@ type Runtime struct {
 
 // far is what an engine needs in addition whose containers do not see this machine's files.
 type far struct {
-	config Config
-	files  files
-	engine func() (engine, error)
-	relays chan struct{} // slots for connections into containers
+	config   Config
+	files    files
+	engine   func() (engine, error)
+	commands *commands
+	relays   chan struct{} // slots for connections into containers
 }
 
 var (
 	_ session.Runtime  = (*Runtime)(nil)
 	_ session.Executor = (*Runtime)(nil)
 
+	_ session.LeftoverLister  = (*Runtime)(nil)
 	_ session.WorkspaceHolder = (*Runtime)(nil)
 )
 
@@ -68,7 +71,7 @@ func New(c Config) *Runtime {
 		slots = sshExecs
 	}
 	files := files{dataDir: c.DataDir, socketDir: c.SocketDir}
-	return &Runtime{config: c, files: files, engine: engine, far: &far{c, files, engine, make(chan struct{}, slots)},
+	return &Runtime{config: c, files: files, engine: engine, far: &far{c, files, engine, &commands{config: c}, make(chan struct{}, slots)},
 		images: images{tried: map[string]error{}},
 		exec:   &executor{engine: engine, slots: make(chan struct{}, execs)}}
 }
@@ -102,7 +105,8 @@ const (
 	labelID      = "agentform.id"
 	labelRun     = "agentform.run" // the first one
 	labelHash    = "agentform.hash"
-	labelOneOff  = "agentform.once" // a command, not a session
+	labelOneOff  = "agentform.once"  // a command, not a session
+	labelMaker   = "agentform.maker" // the process that runs the command
 	// labelProgram is the shim's program, of a container elsewhere.
 	labelProgram = "agentform.program"
 )

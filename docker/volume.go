@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -256,62 +255,48 @@ func (r *far) RunIn(ctx context.Context, rec session.Record, stdin io.Reader, st
 	if err := r.config.ensureVolume(ctx, c, rec); err != nil {
 		return err
 	}
-	return r.config.runOnVolume(ctx, c, rec, stdin, stdout, argv)
+	return r.commands.runOnVolume(ctx, c, rec, stdin, stdout, argv)
 }
 
-// runOnVolume runs a command in a container of its own, which sees the session's volume.
-func (of Config) runOnVolume(ctx context.Context, c engine, rec session.Record, stdin io.Reader, stdout io.Writer, argv []string) (err error) {
+// runOnVolume runs a command that sees the session's volume.
+func (m *commands) runOnVolume(ctx context.Context, c engine, rec session.Record, stdin io.Reader, stdout io.Writer, argv []string) error {
 	user, err := git.OwnerOf(rec.Spec.Runtime.Docker)
 	if err != nil {
 		return err
 	}
-	config, host := of.settings(rec.Spec, rec.Tree.Path, user)
+	config, host := m.config.settings(rec.Spec, rec.Tree.Path, user)
 	if !session.Remote(rec.Tree.Repo) { // else git asks the server
 		host.NetworkMode = "none"
 	}
 	config.Entrypoint, config.Env = homed(argv), nil
-	config.Labels[labelOneOff] = "1"
 	config.AttachStdin, config.OpenStdin, config.StdinOnce = stdin != nil, stdin != nil, stdin != nil
 	config.AttachStdout, config.AttachStderr = true, true
-	host.AutoRemove = true
-	name := "agentform-once-" + strings.ToLower(rand.Text())
-	making, cancel := detached(ctx)
-	defer cancel()
-	made, err := c.ContainerCreate(making, config, host, nil, nil, name)
-	defer func() {
-		undo, cancel := detached(ctx)
-		defer cancel()
-		if left := remove(undo, c, name); made.ID != "" {
-			err = errors.Join(err, left)
+	return m.within(ctx, c, config, host, func(id string) error {
+		if err := m.config.equip(ctx, c, id, user, "", ""); err != nil {
+			return err
 		}
-	}()
-	if err != nil {
-		return explain(err)
-	}
-	if err := of.equip(ctx, c, made.ID, user, "", ""); err != nil {
-		return err
-	}
-	a, err := c.ContainerAttach(ctx, made.ID, container.AttachOptions{Stream: true, Stdin: stdin != nil, Stdout: true, Stderr: true})
-	if err != nil {
-		return explain(err)
-	}
-	waiting, stop := context.WithCancel(ctx)
-	defer stop()
-	ended, failed := c.ContainerWait(waiting, made.ID, container.WaitConditionNextExit)
-	if err := c.ContainerStart(ctx, made.ID, container.StartOptions{}); err != nil {
-		a.Close()
-		return explain(err)
-	}
-	said, err := copyStreams(ctx, a, stdin, stdout)
-	if err != nil {
-		return err
-	}
-	select {
-	case e := <-ended:
-		return exitError(e.StatusCode, said)
-	case failure := <-failed:
-		return explain(cmp.Or(ctx.Err(), failure))
-	}
+		a, err := c.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdin: stdin != nil, Stdout: true, Stderr: true})
+		if err != nil {
+			return explain(err)
+		}
+		waiting, stop := context.WithCancel(ctx)
+		defer stop()
+		ended, failed := c.ContainerWait(waiting, id, container.WaitConditionNextExit)
+		if err := c.ContainerStart(ctx, id, container.StartOptions{}); err != nil {
+			a.Close()
+			return explain(err)
+		}
+		said, err := copyStreams(ctx, a, stdin, stdout)
+		if err != nil {
+			return err
+		}
+		select {
+		case e := <-ended:
+			return exitError(e.StatusCode, said)
+		case failure := <-failed:
+			return explain(cmp.Or(ctx.Err(), failure))
+		}
+	})
 }
 
 // homed returns a command with a home: that of a user whom the image does not know is /.

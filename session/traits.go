@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -112,6 +113,32 @@ type WorkspaceHolder interface {
 	// RemoveWorkspace removes what holds the workspace with that path, and all in it.
 	// One that is gone is no error.
 	RemoveWorkspace(ctx context.Context, path string) error
+}
+
+// LeftoverLister is a Runtime that runs commands in containers of their own and finds those
+// that stayed behind.
+type LeftoverLister interface {
+	// Leftovers returns the containers of commands that may still be in use on another host,
+	// and so are not removed.
+	Leftovers(ctx context.Context) ([]Leftover, error)
+}
+
+// Leftover is the container of a command.
+type Leftover struct {
+	Name   string
+	Host   string // of the process that made it; empty: unknown
+	PID    int    // of that process
+	Made   time.Time
+	Remove string // the command line that removes it
+}
+
+// String says who made the container, and how to remove it.
+func (l Leftover) String() string {
+	by := "an unknown process"
+	if l.Host != "" {
+		by = fmt.Sprintf("process %d of host %s", l.PID, l.Host)
+	}
+	return fmt.Sprintf("%s made it for a command at %s, which may still run; if not: %s", by, l.Made.UTC().Format(time.RFC3339), l.Remove)
 }
 
 // Prober is a Runtime that can ask whether an agent responds. Its methods return

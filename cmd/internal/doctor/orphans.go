@@ -65,6 +65,15 @@ func (f *findings) engine(ctx context.Context, in Input, st state.State, name st
 			f.orphan(l, st.Lineage)
 		}
 	}
+	if h, is := r.(session.LeftoverLister); is {
+		left, err := h.Leftovers(ctx)
+		if err != nil {
+			f.fault(subject, err.Error(), remedy)
+		}
+		for _, c := range left {
+			f.warn("container "+c.Name, c.String(), "")
+		}
+	}
 	if orphans == 0 {
 		f.fine(subject, plaintext.Count(len(lives), "session")+", no orphans")
 	}

@@ -49,8 +49,9 @@ const (
 	Prompt    Kind = "prompt"
 	Shim      Kind = "guest" // a version of the shim; the value is its former name
 	Socket    Kind = "socket"
-	Branch    Kind = "branch" // the path is the full name of its ref
-	Volume    Kind = "volume" // the path is its name in its runtime
+	Branch    Kind = "branch"    // the path is the full name of its ref
+	Volume    Kind = "volume"    // the path is its name in its runtime
+	Container Kind = "container" // of a command; the path is its name
 )
 
 // Action says what is done with a Leftover.

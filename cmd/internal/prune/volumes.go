@@ -57,6 +57,15 @@ func (x *search) volumesOf(ctx context.Context, spec session.RuntimeSpec, used m
 		return err
 	}
 	x.lives = append(x.lives, lives...)
+	if l, is := rt.(session.LeftoverLister); is {
+		left, err := l.Leftovers(ctx)
+		if err != nil {
+			return err
+		}
+		for _, c := range left {
+			x.found = append(x.found, Leftover{Kind: Container, Path: c.Name, Action: Keep, Reason: c.String()})
+		}
+	}
 	all, err := h.Workspaces(ctx)
 	if err != nil {
 		return err
