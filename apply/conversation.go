@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/agentform/agentform/history"
@@ -80,8 +81,8 @@ func (c *conversations) keeps(rec session.Record, a session.Agent, s session.Spe
 	past, err := history.Read(c.journal.config.Folder(rec), time.Time{})
 	resumed := !rec.Run.DeliveredAt.IsZero() && rec.Run.DeliveredAt.Before(rec.Run.StartedAt)
 	begun := resumed || activity.Kept(rec, past)
-	if err == nil && begun && c.reader.InImage(rec) {
-		return true, nil // its file is in the container and cannot be read here
+	if _, copied := os.Lstat(of.Root); err == nil && begun && of.Root != "" && copied != nil {
+		return true, nil // its file is in the container and was never copied
 	}
 	if err != nil || begun {
 		return false, errors.Join(&ConversationGoneError{rec.Address, s.Agent.Name, conversation}, err)

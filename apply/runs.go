@@ -1,9 +1,11 @@
 package apply
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
@@ -36,8 +38,11 @@ func (a *Applier) removeRuns(runs []string) []string {
 	})
 }
 
-// dropRuns removes the directories of a session that left the state. What cannot be removed
-// is left to agentform prune.
+// dropRuns removes the directories of a session that left the state, and the copies of its
+// agent's files. What cannot be removed is left to agentform prune.
 func (a *Applier) dropRuns(rec session.Record) {
 	a.removeRuns(append(slices.Clone(rec.Past), rec.Run.ID))
+	if rec.ID != "" {
+		_ = os.RemoveAll(filecopy.Dir(a.DataDir, rec.ID))
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
@@ -76,24 +77,39 @@ type initClient struct {
 	dirs dirs
 }
 
-// Look asks how a run stands. Of one elsewhere the files are copied to this machine.
+// Look asks how a run stands. Of one elsewhere the files of the run are copied to this
+// machine. The agent's session files are, if this machine does not see them and the screen is
+// asked for, or the agent has exited.
 func (k initClient) Look(ctx context.Context, runDir, target, format string, screen bool) (shim.ContainerRun, error) {
-	if k.Dial == nil {
-		return k.Init.Look(ctx, runDir, target, format, screen)
-	}
-	in, _, err := k.lookAndCopy(ctx, runDir, target, format, screen, "")
+	in, _, err := k.lookAndCopy(ctx, shim.InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen})
 	return in, err
 }
 
-// lookAndCopy is Look elsewhere. It also returns what HEAD of the checkout at path has.
-func (k initClient) lookAndCopy(ctx context.Context, runDir, target, format string, screen bool, path string) (in shim.ContainerRun, head string, err error) {
-	mirror := filepath.Join(k.dirs.runs, filepath.Base(runDir))
-	in, files, err := k.Init.LookAndRead(ctx, shim.InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen,
-		Signals: rundir.SignalsSize(mirror), Workspace: path})
-	if err == nil && proc.ValidRun(filepath.Base(runDir)) {
-		err = k.dirs.copied(mirror, files)
+// lookAndCopy is Look. It also returns what HEAD of the request's workspace has, of one
+// elsewhere.
+func (k initClient) lookAndCopy(ctx context.Context, q shim.InitRequest) (in shim.ContainerRun, head string, err error) {
+	run := filepath.Base(q.RunDir)
+	mirror := filepath.Join(k.dirs.runs, run)
+	q.Files, q.Copy = k.Dial != nil, q.Screen
+	ask := func(known []filecopy.File) ([]filecopy.File, bool, error) {
+		q.Copies, q.Signals = known, rundir.SignalsSize(mirror)
+		r, err := k.Init.Inspect(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		in = *r.Seen
+		if r.Files != nil && proc.ValidRun(run) {
+			head, err = r.Files.Head, k.dirs.copied(mirror, *r.Files)
+		}
+		return r.Copies, r.More, err
 	}
-	return in, files.Head, err
+	if !q.Copy {
+		if _, _, err = ask(nil); err != nil || in.Agent {
+			return in, head, err
+		}
+		q.Copy = true
+	}
+	return in, head, filecopy.Pull(filecopy.Dir(k.dirs.dataDir, k.dirs.id), ask)
 }
 
 // copied writes the copy of a run's files, if the run has a directory here.

@@ -111,7 +111,7 @@ type withHead struct {
 
 // Look asks how a run stands.
 func (w withHead) Look(ctx context.Context, runDir, target, format string, screen bool) (shim.ContainerRun, error) {
-	in, head, err := w.lookAndCopy(ctx, runDir, target, format, screen, w.dir)
+	in, head, err := w.lookAndCopy(ctx, shim.InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen, Workspace: w.dir})
 	if err == nil && head != "" {
 		co := session.Checkout{Path: w.dir, Exists: true, Git: true, GitDir: filepath.Join(w.dir, ".git"), Head: head}
 		co.Repo = co.GitDir

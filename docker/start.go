@@ -103,7 +103,7 @@ func (s start) prepare(of git.Owner) error {
 	err = rundir.Prepare(l.RunDir, rundir.Config{
 		Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: s.dirs.shimSocket(),
 		Argv: l.Argv, Env: l.Env, Inherit: true, Init: filepath.Join(s.dirs.sockets, shim.InitSocket),
-		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec,
+		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec, SessionFolders: l.SessionFolders,
 	}, nil)
 	if err != nil {
 		return err

@@ -328,7 +328,7 @@ func (t target) begin(ctx context.Context, l session.Launch, p program) error {
 		Config: &rundir.Config{
 			Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Branch: l.Spec.Branch, Socket: shim.InitFolder + "/g",
 			Argv: l.Argv, Env: l.Env, Inherit: true, Init: shim.InitFolder + "/" + shim.InitSocket,
-			Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec,
+			Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec, SessionFolders: l.SessionFolders,
 		},
 	}, launchTimeout); err != nil || l.RunDir == "" {
 		return err

@@ -28,8 +28,8 @@ const settling = 2 * time.Minute
 // Observe lists the StatefulSets and pods of the namespace, two requests at the same time.
 // A foreign StatefulSet can have a name that is wanted. A pod that is ready needs no more: its
 // agent lives, and its workspace is on its branch. Of the others the end of the log tells how
-// the run ended or on which branch the workspace is. Commands are executed for screens, and in
-// pods whose log and conditions differ.
+// the run ended or on which branch the workspace is. Commands are executed for screens, in
+// pods whose log and conditions differ, and once in one whose agent has ended.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	c, err := r.cluster()
 	if err != nil {
@@ -271,7 +271,7 @@ func (t target) readLog(ctx context.Context, l *session.Live, p *pod) (ask bool)
 	case now.exit != nil:
 		l.Liveness, l.Exit = session.Dead, now.exit
 		t.runtime.exits.Store(run, now.exit) // it does not change
-		return false
+		return true                          // what the agent wrote last is copied
 	case !now.started && !fresh(t.record, time.Now()):
 		l.Liveness = session.Dead
 		l.UnknownReason = cmp.Or(l.UnknownReason, "its pod was made again, and no agent was started in it")

@@ -19,6 +19,7 @@ import (
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
@@ -171,26 +172,33 @@ func (t *target) update(ctx context.Context, change func(*record) error) error {
 	}
 }
 
-// look asks the init how the recorded run stands, and copies what its shim and hooks wrote
-// to this machine, if the run has a directory here.
-func (t target) look(ctx context.Context, screen bool) (shim.ContainerRun, error) {
-	run := t.record.Mark.Run
-	q := shim.InitRequest{Op: shim.OpInspect, Run: run, RunDir: t.runDir(run), Target: pane, Format: tmuxwire.PaneFormat, Screen: screen}
-	mirror := filepath.Join(t.runtime.config.DataDir, "runs", run)
+// look asks the init how the recorded run stands. It copies the agent's session files to this
+// machine and, if the run has a directory here, what its shim and hooks wrote.
+func (t target) look(ctx context.Context, screen bool) (in shim.ContainerRun, err error) {
+	run, data := t.record.Mark.Run, t.runtime.config.DataDir
+	q := shim.InitRequest{Op: shim.OpInspect, Run: run, RunDir: t.runDir(run), Target: pane, Format: tmuxwire.PaneFormat, Screen: screen, Copy: true}
+	mirror := filepath.Join(data, "runs", run)
 	if info, err := os.Lstat(mirror); err == nil && info.IsDir() && proc.ValidRun(run) {
-		q.Files, q.Signals = true, rundir.SignalsSize(mirror)
+		q.Files = true
 	}
-	r, err := t.ask(ctx, q, execTimeout)
-	if err == nil && q.Files && r.Files != nil {
-		err = rundir.WriteFiles(mirror, *r.Files)
-	}
-	if err == nil && r.Seen == nil {
-		err = errors.New("kubernetes: the init's answer is incomplete")
-	}
+	err = filecopy.Pull(filecopy.Dir(data, t.record.Mark.ID), func(known []filecopy.File) ([]filecopy.File, bool, error) {
+		q.Copies, q.Signals = known, rundir.SignalsSize(mirror)
+		r, err := t.ask(ctx, q, execTimeout)
+		if err == nil && q.Files && r.Files != nil {
+			err = rundir.WriteFiles(mirror, *r.Files)
+		}
+		if err == nil && r.Seen == nil {
+			err = errors.New("kubernetes: the init's answer is incomplete")
+		}
+		if err == nil {
+			in = *r.Seen
+		}
+		return r.Copies, r.More, err
+	})
 	if err != nil {
 		return shim.ContainerRun{}, err
 	}
-	return *r.Seen, nil
+	return in, nil
 }
 
 // tmux runs tmux commands in the pod. The error is session.ErrGone if the session or its

@@ -60,10 +60,15 @@ type Start struct {
 	Conversation string
 }
 
+// HomeInside is Lookup.Home of an agent whose home is inside its container: the directory of
+// its copy below Lookup.Root.
+const HomeInside = "/~"
+
 // Lookup is what an agent finds the session file of a run by.
 type Lookup struct {
 	Dir          string            // the workspace
 	Home         string            // the agent's HOME
+	Root         string            // the directory with copies of the agent's files; empty: they are here
 	Env          map[string]string // of the agent
 	Process      Process           // of the agent
 	Conversation string            // empty: not known yet

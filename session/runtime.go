@@ -33,6 +33,9 @@ type Launch struct {
 	Timeout time.Duration     // 0: none
 	Stop    Stop
 	Spec    Spec // kept in the run's directory, to rebuild a lost state
+	// SessionFolders are the folders below which the agent keeps its session files, if this
+	// machine does not see them.
+	SessionFolders []string
 }
 
 // Runtime keeps sessions: in tmux, in containers, or in memory for tests. Its methods may

@@ -16,12 +16,14 @@ func TestHomeOfAContainer(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind, env string
 		want      string
-		inImage   bool
+		copied    bool
 	}{
 		"here":                            {"tmux", ``, "/home/ann", false},
 		"here, given one":                 {"tmux", `"HOME=/srv/x"`, "/srv/x", false},
 		"in a container, given one":       {"docker", `"HOME=/srv/x"`, "/srv/x", false},
-		"in a container, the image's own": {"docker", `"A=b"`, "/nonexistent", true},
+		"in a container, the image's own": {"docker", `"A=b"`, "/~", true},
+		"in a pod":                        {"kubernetes", `"A=b"`, "/~", true},
+		"in a pod, given one":             {"kubernetes", `"HOME=/srv/x"`, "/~", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			data := t.TempDir()
@@ -35,8 +37,8 @@ func TestHomeOfAContainer(t *testing.T) {
 			rec := record(agentOf(agent.AtStart))
 			rec.Spec.Runtime = session.RuntimeSpec{Kind: c.kind}
 			r := activity.New(data, "/home/ann", agent.For)
-			if got := r.Lookup(rec).Home; got != c.want || r.InImage(rec) != c.inImage {
-				t.Errorf("its home is %s, in the image %v", got, r.InImage(rec))
+			if of := r.Lookup(rec); of.Home != c.want || (of.Root != "") != c.copied {
+				t.Errorf("its home is %s, below %s", of.Home, of.Root)
 			}
 		})
 	}

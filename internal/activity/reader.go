@@ -1,21 +1,21 @@
 package activity
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/echo"
+	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/sessionfile"
+	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
@@ -241,24 +241,34 @@ func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Eve
 	return r.Read(rec, live, given, now)
 }
 
-// InImage reports whether the agent's home is inside its container.
-func (r *Reader) InImage(rec session.Record) bool {
-	return rec.Spec.Runtime.Traits().OwnHome && r.environ(rec.Run.ID)["HOME"] == ""
-}
-
-const inImage = "/nonexistent"
-
 // Lookup returns what is known of a session's run for finding its files.
 func (r *Reader) Lookup(rec session.Record) session.Lookup {
-	env := r.environ(rec.Run.ID)
-	home := cmp.Or(env["HOME"], r.home)
-	if r.InImage(rec) {
-		home = inImage // the person's own files are not this agent's
-	}
-	return session.Lookup{
-		Dir: rec.Tree.Path, Home: home, Env: env, Process: rec.Run.Agent,
+	of := session.Lookup{
+		Dir: rec.Tree.Path, Home: r.home, Env: r.environ(rec.Run.ID), Process: rec.Run.Agent,
 		Conversation: rec.Run.Conversation, StartedAt: rec.Run.StartedAt,
 	}
+	if of.Env == nil { // only its pod or another machine has what it was started with
+		of.Env = declared(rec.Spec)
+	}
+	home := of.Env["HOME"]
+	if home != "" {
+		of.Home = home
+	}
+	if traits := rec.Spec.Runtime.Traits(); traits.OwnHome && (!traits.HostFiles || home == "") {
+		of.Home, of.Root = session.HomeInside, filecopy.Dir(filepath.Dir(r.runs), rec.ID)
+	}
+	return of
+}
+
+// declared returns the variables that a manifest sets for a session.
+func declared(s session.Spec) map[string]string {
+	env := map[string]string{}
+	if k := s.Runtime.Kubernetes; k != nil {
+		maps.Copy(env, k.Env)
+	}
+	maps.Copy(env, s.Agent.Env)
+	maps.Copy(env, s.Env)
+	return env
 }
 
 // run returns what was read of a run. The caller holds the lock.
@@ -281,11 +291,7 @@ func (r *Reader) environ(run string) map[string]string {
 		if err != nil {
 			return nil
 		}
-		s.env = make(map[string]string, len(list))
-		for _, kv := range list {
-			name, value, _ := strings.Cut(kv, "=")
-			s.env[name] = value
-		}
+		s.env = environ.Vars(list).Map()
 	}
 	return s.env
 }

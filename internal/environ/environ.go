@@ -26,6 +26,16 @@ func (v Vars) Lookup(name string) (value string, set bool) {
 	return value, set
 }
 
+// Map returns the variables by their names.
+func (v Vars) Map() map[string]string {
+	all := make(map[string]string, len(v))
+	for _, kv := range v {
+		name, value, _ := strings.Cut(kv, "=")
+		all[name] = value
+	}
+	return all
+}
+
 // Program returns the absolute path of an executable file: the one that name leads to, or
 // the first on PATH. As in a shell, relative entries of PATH start at dir.
 func (v Vars) Program(name, dir string) (path string, found bool) {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/sessionfile"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
@@ -94,11 +96,30 @@ func (r *Run) Prepare(o Options) (l session.Launch, err error) {
 	if o.ProjectDir != "" {
 		env = append(env, rundir.ProjectVariable+"="+o.ProjectDir)
 	}
+	l = Place(*r.Record, o.Name, o.Project)
+	l.RunDir, l.Argv, l.Env, l.Secrets, l.Timeout = o.Dir, start.Argv, env, secrets, s.Timeout.D()
+	l.SessionFolders = r.sessionFolders(env)
+	return l, nil
+}
+
+// Place returns the part of a run's launch that its place is made from: all but the agent.
+func Place(rec session.Record, name, project string) session.Launch {
+	s := rec.Spec
 	return session.Launch{
-		Mark: session.Mark{Project: o.Project, Address: r.Record.Address, ID: r.Record.ID, Run: r.Record.Run.ID, Hash: s.Hash()},
-		Name: o.Name, RunDir: o.Dir, Dir: r.Record.Tree.Path, Argv: start.Argv, Env: env, Secrets: secrets,
-		Timeout: s.Timeout.D(), Stop: s.Stop, Spec: s,
-	}, nil
+		Mark: session.Mark{Project: project, Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Hash: s.Hash()},
+		Name: name, Dir: rec.Tree.Path, Stop: s.Stop, Spec: s,
+	}
+}
+
+// sessionFolders returns the folders below which the agent will keep its session files, if
+// this machine does not see them.
+func (r *Run) sessionFolders(env []string) []string {
+	traits := r.Record.Spec.Runtime.Traits()
+	of := session.Lookup{Dir: r.Record.Tree.Path, Home: session.HomeInside, Env: environ.Vars(env).Map()}
+	if !traits.OwnHome || traits.HostFiles && of.Env["HOME"] != "" {
+		return nil
+	}
+	return sessionfile.Folders(r.Agent, of)
 }
 
 // writeFiles writes files, by name, to a directory that only the user can read; empty:

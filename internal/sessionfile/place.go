@@ -32,8 +32,8 @@ type place struct {
 func places(a session.Agent, of session.Lookup) iter.Seq[*place] {
 	return func(yield func(*place) bool) {
 		for _, pattern := range a.Files(of) {
-			p := &place{pattern: pattern}
-			p.err = p.open(of.Home)
+			p := &place{pattern: of.Root + pattern}
+			p.err = p.open(pattern, of)
 			more := yield(p)
 			if p.err == nil {
 				_ = p.root.Close() // it was only read
@@ -47,13 +47,11 @@ func places(a session.Agent, of session.Lookup) iter.Seq[*place] {
 
 // open opens the directory at the start of the pattern. Below the agent's home it must
 // not lead outside.
-func (p *place) open(home string) (err error) {
-	pattern := filepath.Clean(p.pattern)
-	p.base = filepath.Dir(pattern)
-	for wild(p.base) {
-		p.base = filepath.Dir(p.base)
-	}
-	rest := strings.TrimPrefix(strings.TrimPrefix(pattern, p.base), string(filepath.Separator))
+func (p *place) open(pattern string, of session.Lookup) (err error) {
+	pattern = filepath.Clean(pattern)
+	base, home := folder(pattern), of.Root+of.Home
+	rest := strings.TrimPrefix(strings.TrimPrefix(pattern, base), string(filepath.Separator))
+	p.base = of.Root + base
 	p.glob = filepath.ToSlash(rest)
 	if p.real, err = filepath.EvalSymlinks(p.base); err != nil {
 		return err
@@ -65,6 +63,24 @@ func (p *place) open(home string) (err error) {
 	}
 	p.root, err = os.OpenRoot(p.real)
 	return err
+}
+
+// folder returns the directory of a pattern's files, at the start of the pattern.
+func folder(pattern string) string {
+	dir := filepath.Dir(pattern)
+	for wild(dir) {
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+// Folders returns the directories below which an agent keeps its session files.
+func Folders(a session.Agent, of session.Lookup) (all []string) {
+	of.Process.PID = 1 // Claude Code has a file for each process
+	for _, pattern := range a.Files(of) {
+		all = append(all, folder(filepath.Clean(pattern)))
+	}
+	return all
 }
 
 func wild(pattern string) bool { return strings.ContainsAny(pattern, `*?[\`) }

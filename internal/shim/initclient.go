@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/agentform/agentform/internal/proc"
-	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
 // Hold asks the init to end the processes of a client when the connection that it
@@ -58,35 +57,30 @@ func (k Init) Hello(ctx context.Context) (int, error) {
 // Look asks how the run of a folder stands. Of the tmux session target it tells what
 // format says, with screen also what is to be seen; format empty: nothing of it.
 func (k Init) Look(ctx context.Context, runDir, target, format string, screen bool) (ContainerRun, error) {
-	in, _, err := k.look(ctx, lookTimeout, InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen})
-	return in, err
+	r, err := k.Inspect(ctx, InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen})
+	if err != nil {
+		return ContainerRun{}, err
+	}
+	return *r.Seen, nil
 }
 
 // farLookTimeout is lookTimeout for an init on another machine, whose engine first executes
 // a program.
 const farLookTimeout = 8 * time.Second
 
-// LookAndRead is Look from another machine. It also returns the files of the run, and of its
-// signals those after so many bytes.
-func (k Init) LookAndRead(ctx context.Context, q InitRequest) (ContainerRun, rundir.Files, error) {
-	q.Files = true
-	in, files, err := k.look(ctx, farLookTimeout, q)
-	if err != nil || files == nil {
-		return in, rundir.Files{}, err
-	}
-	return in, *files, nil
-}
-
-func (k Init) look(ctx context.Context, timeout time.Duration, q InitRequest) (ContainerRun, *rundir.Files, error) {
+// Inspect is Look with what else the request asks for: files of the run, and of its agent.
+// Seen of the reply is set.
+func (k Init) Inspect(ctx context.Context, q InitRequest) (InitReply, error) {
 	q.Op = OpInspect
+	timeout := lookTimeout
+	if k.Dial != nil {
+		timeout = farLookTimeout
+	}
 	r, err := k.ask(ctx, timeout, lookLine, q)
 	if err == nil && (r.Seen == nil || r.Seen.check() != nil) {
 		err = k.wrong(OpInspect)
 	}
-	if err != nil {
-		return ContainerRun{}, nil, err
-	}
-	return *r.Seen, r.Files, nil
+	return r, err
 }
 
 // Begin starts the prepared run of a folder (see Prepare) on a tmux server of its own:

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
@@ -56,6 +57,9 @@ type InitRequest struct {
 	Signals int64 `json:"signals,omitempty"`
 	// Workspace is the checkout whose HEAD is asked for with Files; empty: none.
 	Workspace string `json:"workspace,omitempty"`
+	// Copy asks for what the agent's session files have that their copies lack.
+	Copy   bool            `json:"copy,omitempty"`
+	Copies []filecopy.File `json:"copies,omitempty"`
 	// Of begin; Args of tmux, too.
 	Args    []string          `json:"args,omitempty"`
 	Secrets map[string]string `json:"secrets,omitempty"`
@@ -80,6 +84,8 @@ type InitReply struct {
 	Protocol int               `json:"protocol,omitempty"`
 	Seen     *ContainerRun     `json:"seen,omitempty"`
 	Files    *rundir.Files     `json:"files,omitempty"`
+	Copies   []filecopy.File   `json:"copies,omitempty"`
+	More     bool              `json:"more,omitempty"` // of the session files, for the next request
 	Tmux     *TmuxReply        `json:"tmux,omitempty"`
 	Secrets  map[string]string `json:"secrets,omitempty"`
 	Shim     *Reply            `json:"shim,omitempty"`

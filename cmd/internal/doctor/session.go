@@ -126,10 +126,6 @@ func (f *findings) sessionFile(in SessionInput, shown api.Session) {
 	const subject = "session file"
 	r := *in.Record
 	adapter, of := agent.For(r.Spec.Agent), in.Activity.Lookup(r)
-	if in.Activity.InImage(r) {
-		f.fine(subject, "in the container, where it is not read: its screen shows what it does")
-		return
-	}
 	searched := sessionfile.Search(adapter, of)
 	if len(searched) == 0 {
 		f.fine(subject, fmt.Sprintf("agent %q has no known session file: its screen shows what it does", r.Spec.Agent.Name))

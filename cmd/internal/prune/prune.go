@@ -108,6 +108,7 @@ func Find(ctx context.Context, in Input) ([]Leftover, error) {
 	}
 	x.workspaces(ctx)
 	x.oldRuns()
+	x.copies()
 	x.containers()
 	x.prompts()
 	x.shims()
@@ -272,6 +273,25 @@ func (x *search) oldRuns() {
 	}
 }
 
+// ids returns the ids of the sessions on record.
+func (x *search) ids() map[string]bool {
+	all := map[string]bool{}
+	for _, r := range x.Records {
+		all[r.ID] = true
+	}
+	return all
+}
+
+// copies finds copies of session files that no session on record has.
+func (x *search) copies() {
+	used := x.ids()
+	for _, e := range entries(x.path("copies")) {
+		if !used[e.Name()] {
+			x.add(Run, x.path("copies", e.Name()), Remove, "unused")
+		}
+	}
+}
+
 // observeContainers does nothing for a project that never had a container.
 func (x *search) observeContainers(ctx context.Context) {
 	if len(entries(x.path("containers"))) == 0 {
@@ -309,10 +329,7 @@ func (x *search) containers() {
 	if x.noEngines {
 		return
 	}
-	used := map[string]bool{}
-	for _, r := range x.Records {
-		used[r.ID] = true
-	}
+	used := x.ids()
 	for _, l := range x.lives {
 		used[l.Mark.ID] = true
 	}

@@ -176,13 +176,9 @@ func (k *container) do(q shim.InitRequest) (r shim.InitReply, err error) {
 	case shim.OpHello:
 		return shim.InitReply{Protocol: rundir.Version}, nil
 	case shim.OpInspect:
-		r.Seen = k.look(q)
-		if q.Files {
-			files := rundir.ReadFiles(q.RunDir, q.Signals)
-			if q.Workspace != "" {
-				files.Head = rundir.ReadHead(q.Workspace)
-			}
-			r.Files = &files
+		r.Seen, r.Files = k.look(q), files(q)
+		if q.Copy {
+			r.Copies, r.More = copies(q)
 		}
 		return r, nil
 	case shim.OpBegin:
@@ -203,4 +199,16 @@ func (k *container) do(q shim.InitRequest) (r shim.InitReply, err error) {
 		return r, err
 	}
 	return r, &shim.Error{Code: shim.CodeUnsupported, Message: fmt.Sprintf("this init does not know %.40q", q.Op)}
+}
+
+// files returns the files of a run that a request asks for.
+func files(q shim.InitRequest) *rundir.Files {
+	if !q.Files {
+		return nil
+	}
+	f := rundir.ReadFiles(q.RunDir, q.Signals)
+	if q.Workspace != "" {
+		f.Head = rundir.ReadHead(q.Workspace)
+	}
+	return &f
 }

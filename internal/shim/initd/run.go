@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
@@ -69,6 +72,19 @@ func (k *container) look(q shim.InitRequest) *shim.ContainerRun {
 		in.Row, in.Screen, in.Watching = k.terminal.look(q.Target, q.Format, q.Screen)
 	}
 	return in
+}
+
+// copies returns what the session files of a run's agent have that their copies lack.
+func copies(q shim.InitRequest) ([]filecopy.File, bool) {
+	c, err := rundir.Load(q.RunDir)
+	if err != nil {
+		return nil, false // it was not started by this program
+	}
+	home, given := environ.Vars(c.Env).Lookup("HOME")
+	if !given {
+		home = os.Getenv("HOME")
+	}
+	return filecopy.Read(home, c.SessionFolders, q.Copies)
 }
 
 // end ends a run and returns when nothing of it is left: its shim is asked to, then

@@ -46,6 +46,9 @@ type Config struct {
 	// Inherit begins the agent's environment with the shim's own: in a container
 	// that is the image's.
 	Inherit bool `json:"inherit,omitempty"`
+	// SessionFolders are the folders below which the agent keeps its session files, if only
+	// its container has them: filecopy.Read.
+	SessionFolders []string `json:"session_folders,omitempty"`
 	// Init is the socket of the init that hands out the secrets; empty: there is
 	// none, and they are in SecretsFile. Its key is the init's former name.
 	Init string `json:"keeper,omitempty"`

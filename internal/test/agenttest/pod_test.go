@@ -3,17 +3,20 @@
 package agenttest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/test/agenttest"
 	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/kubetest"
@@ -40,7 +43,8 @@ func nearest(t *testing.T, kubeconfig string) string {
 }
 
 // From the manifest to Codex in a pod and back: its home is on the volume, and the workspace's
-// setup configures it. It is restarted in the same pod, and its commit comes back.
+// setup configures it. Its rollout is read from a copy: its turns and its usage are known, and
+// after a restart in the same pod it goes on with its conversation. Its commit comes back.
 func TestCodexInAPodByAgentform(t *testing.T) {
 	cluster := kubetest.Open(t)
 	lab := agenttest.New(t, "codex")
@@ -82,6 +86,8 @@ runtime "kubernetes" "team" {
   image     = %q
   memory    = "1GiB"
 
+  schedule_timeout = "1m" # of a busy cluster
+
   storage {
     class = "local"
     size  = "1GiB"
@@ -95,21 +101,32 @@ runtime "kubernetes" "team" {
 	p.Do("apply", "--auto-approve", "--wait")
 	const prompt = "go [[tool bash: echo it >made && git add made && git -c user.name=a -c user.email=a@b commit -qm made]] [[text It is made.]]"
 	p.Do("send", "api", prompt)
-	asked := func(n int) func(agenttest.Status) bool { // the model, and all of it was answered
-		return func(s agenttest.Status) bool { return s.Activity == "idle" && len(model.Turns()) >= n }
-	}
-	p.Until("its first turn has ended", asked(2))
+	turned := p.Until("its first turn has ended", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
 	if screen := p.Do("capture", "api"); !strings.Contains(screen, "It is made.") {
 		lab.Moved("its screen has the answer", "%s", screen)
 	}
 	pod := p.Do("exec", "api", "--", "cat", "/proc/sys/kernel/random/boot_id", "/etc/hostname")
 	p.Do("restart", "api", "--wait")
-	p.Until("it is idle again", activity("idle"))
+	if again := p.Until("it is idle again", activity("idle")); again.Conversation != turned.Conversation || turned.Conversation == "" {
+		t.Errorf("conversation %q, before the restart %q", again.Conversation, turned.Conversation)
+	}
 	if again := p.Do("exec", "api", "--", "cat", "/proc/sys/kernel/random/boot_id", "/etc/hostname"); again != pod {
 		t.Errorf("it is in pod %q, before the restart in %q", again, pod)
 	}
-	p.Do("send", "api", "more [[text More.]]")
-	p.Until("its second turn has ended", asked(3))
+	const more = "more [[text More.]]"
+	p.Do("send", "api", more)
+	p.Until("its second turn has ended", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 2 })
+	turns := model.Turns()
+	if got := turns[len(turns)-1].Prompts; !slices.Equal(got, []string{prompt, more}) {
+		t.Errorf("the last request has %q", got)
+	}
+	var usage api.UsageDocument
+	if out := p.Do("usage", "--json"); json.Unmarshal([]byte(out), &usage) != nil || usage.Total.Answers != 3 {
+		t.Errorf("usage of three answers: %s", out)
+	}
+	if log := p.Do("logs", "api"); !strings.Contains(log, "More.") {
+		t.Errorf("logs: %s", log)
+	}
 	if out := p.Do("fetch", "api"); !strings.Contains(out, "1 new commit") {
 		t.Errorf("fetch: %s", out)
 	}

@@ -24,6 +24,7 @@ var floors = map[string]int{
 	"internal/proc":           -2,
 	"internal/stamp":          -2,
 	"internal/shim/rundir":    -1,
+	"internal/shim/filecopy":  -1,
 	"internal/shim/install":   0,
 	"internal/shim/socketdir": 0,
 	"internal/fileid":         -1,

@@ -1,0 +1,267 @@
+package filecopy
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// Home begins paths below the agent's home.
+	Home = "/~"
+	// chunk is how much of the files one answer has, in bytes: as JSON, and with the signals
+	// of a run, it stays below a MiB.
+	chunk = 256 << 10
+	// atOnce is how many answers one Pull asks for. The next one goes on.
+	atOnce = 16
+	// most is how many files are copied, the newest ones.
+	most = 64
+	// depth is how far below a folder the files are: those of Claude Code's sub-agents have
+	// five elements.
+	depth = 6
+	// tail is how much of the end of a copy is compared, in bytes: a file that was rewritten
+	// is copied from its start.
+	tail = 4 << 10
+)
+
+// File is a session file, or what a copy has of it.
+type File struct {
+	Path    string    `json:"path"` // absolute in the container, or below Home
+	Size    int64     `json:"size"`
+	Changed time.Time `json:"changed"`
+	// Tail is a hash of the last bytes of a copy.
+	Tail string `json:"tail,omitempty"`
+	// Data is what the file has from the byte From on, of an answer.
+	From int64  `json:"from,omitempty"`
+	Data []byte `json:"data,omitempty"`
+}
+
+// Read returns the files below folders that differ from what a copy has of them, with what is
+// to be added, at most a chunk in all. More reports that there is more. A path below Home is
+// below home.
+func Read(home string, folders []string, known []File) (files []File, more bool) {
+	has := make(map[string]File, len(known))
+	for _, k := range known {
+		has[k.Path] = k
+	}
+	room := int64(chunk)
+	for _, f := range find(home, folders) {
+		k := has[f.Path]
+		if k.Size == f.Size && k.Changed.Equal(f.Changed) {
+			continue
+		}
+		if room <= 0 {
+			return files, true
+		}
+		if !f.read(home, k, room) {
+			continue // it is gone
+		}
+		room -= int64(len(f.Data))
+		more = more || f.From+int64(len(f.Data)) < f.Size
+		files = append(files, f)
+	}
+	return files, more
+}
+
+// find returns the newest files below folders. A folder that cannot be read has none.
+func find(home string, folders []string) (all []File) {
+	for _, folder := range folders {
+		top := inside(home, folder)
+		_ = filepath.WalkDir(top, func(p string, e fs.DirEntry, err error) error {
+			switch rel, _ := filepath.Rel(top, p); {
+			case err != nil && e != nil && e.IsDir():
+				return fs.SkipDir
+			case err != nil:
+				return nil
+			case e.IsDir() && strings.Count(rel, "/") >= depth:
+				return fs.SkipDir
+			case !e.Type().IsRegular() || !isSessionFile(p):
+				return nil
+			default:
+				if info, err := e.Info(); err == nil {
+					all = append(all, File{Path: path.Join(folder, rel), Size: info.Size(), Changed: info.ModTime().UTC()})
+				}
+				return nil
+			}
+		})
+	}
+	slices.SortFunc(all, func(a, b File) int { return cmp.Or(b.Changed.Compare(a.Changed), cmp.Compare(a.Path, b.Path)) })
+	all = slices.CompactFunc(all, func(a, b File) bool { return a.Path == b.Path })
+	return all[:min(len(all), most)]
+}
+
+func isSessionFile(name string) bool {
+	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json")
+}
+
+// inside returns a path in the container.
+func inside(home, name string) string {
+	if rest, ok := strings.CutPrefix(name, Home+"/"); ok {
+		return filepath.Join(home, rest)
+	}
+	return filepath.Clean(name)
+}
+
+// read fills in what a file has that its copy lacks, at most limit bytes, and reports whether
+// it could be read.
+func (f *File) read(home string, k File, limit int64) bool {
+	r, err := openRegular(inside(home, f.Path))
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	if k.Size > 0 && k.Size <= f.Size && k.Tail == tailOf(r, k.Size) {
+		f.From = k.Size
+	}
+	f.Data, err = io.ReadAll(io.NewSectionReader(r, f.From, min(limit, f.Size-f.From)))
+	return err == nil
+}
+
+func openRegular(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: not a regular file", name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// tailOf returns a hash of the bytes before an offset; empty: they cannot be read.
+func tailOf(f io.ReaderAt, end int64) string {
+	b := make([]byte, min(end, tail))
+	if _, err := f.ReadAt(b, end-int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
+		return ""
+	}
+	h := fnv.New64a()
+	_, _ = h.Write(b) // never fails
+	return strconv.FormatUint(h.Sum64(), 16)
+}
+
+// Dir returns the directory with the copies of a session's files, below a data directory.
+func Dir(dataDir, id string) string { return filepath.Join(dataDir, "copies", id) }
+
+// Pull brings the copies in a directory up to date. ask sends what they have to the init and
+// returns its answer; it is called at least once.
+func Pull(dir string, ask func(known []File) (files []File, more bool, err error)) error {
+	for range atOnce {
+		known, err := Known(dir)
+		if err != nil {
+			return err
+		}
+		files, more, err := ask(known)
+		if err == nil && len(files) > 0 {
+			err = write(dir, files)
+		}
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// Known returns what the copies in a directory have; nothing if it does not exist.
+func Known(dir string) (all []File, err error) {
+	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() || !isSessionFile(p) {
+			return err
+		}
+		f, err := openRegular(p)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		all = append(all, File{Path: "/" + filepath.ToSlash(rel), Size: info.Size(), Changed: info.ModTime().UTC(), Tail: tailOf(f, info.Size())})
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) { // also of a file that another process has just replaced
+		err = nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the copies of session files: %w", err)
+	}
+	slices.SortFunc(all, func(a, b File) int { return b.Changed.Compare(a.Changed) })
+	return all[:min(len(all), most)], nil
+}
+
+func write(dir string, files []File) error {
+	fail := func(err error) error { return fmt.Errorf("copy session files: %w", err) }
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fail(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fail(err)
+	}
+	defer root.Close()
+	for _, f := range files {
+		name := filepath.FromSlash(strings.TrimPrefix(path.Clean(f.Path), "/"))
+		if !filepath.IsLocal(name) || !isSessionFile(name) || len(f.Data) > chunk || f.From < 0 {
+			return fail(fmt.Errorf("the container's init answered with an invalid file %.80q", f.Path))
+		}
+		if err := f.writeTo(root, name); err != nil {
+			return fail(err)
+		}
+	}
+	return nil
+}
+
+// writeTo writes a file or its part. Another process may copy the same at the same time: what
+// is added is the same bytes at the same place.
+func (f *File) writeTo(root *os.Root, name string) error {
+	if f.From == 0 {
+		if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			return err
+		}
+		temporary := name + "." + strconv.FormatInt(time.Now().UnixNano(), 36) + ".new"
+		w, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(w, bytes.NewReader(f.Data))
+		if err = errors.Join(err, w.Close()); err == nil {
+			err = root.Rename(temporary, name)
+		}
+		if err != nil {
+			return errors.Join(err, root.Remove(temporary))
+		}
+		return root.Chtimes(name, f.Changed, f.Changed)
+	}
+	w, err := root.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was removed meanwhile: the next copy begins with its start
+	}
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	if info, err := w.Stat(); err != nil || info.Size() < f.From {
+		return err
+	}
+	if _, err := w.WriteAt(f.Data, f.From); err != nil {
+		return err
+	}
+	return root.Chtimes(name, f.Changed, f.Changed)
+}
