@@ -43,10 +43,17 @@ func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 	if err := e.save(); err != nil {
 		return err
 	}
-	if err := j.run.workspaces.prepare(ctx, e); err != nil {
+	unmake, err := j.run.starter.makePlace(ctx, e.rec)
+	if err != nil {
 		return err
 	}
-	return j.launch(ctx, nil, d)
+	if err = j.run.workspaces.prepare(ctx, e); err == nil {
+		err = j.launch(ctx, nil, d)
+	}
+	if err != nil && !j.started {
+		err = errors.Join(err, unmake())
+	}
+	return err
 }
 
 func (j *job) launch(ctx context.Context, in *session.Location, d delivery) error {

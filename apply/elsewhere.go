@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/session"
 )
 
@@ -70,6 +71,40 @@ func (w *workspaces) createElsewhere(ctx context.Context, h session.WorkspaceHol
 		return git.VolumeOf(h, rec).AddClone(ctx, t.Repo, t.Branch, rec.Spec.Workspace.Base)
 	}
 	return false, fmt.Errorf("workspace mode %q is not possible in runtime %s", t.Mode, rec.Spec.Runtime.Key())
+}
+
+// madeAtStart reports whether the start of the agent makes the workspace of a session, so that
+// nothing is prepared before: an empty directory, without setup.
+func madeAtStart(by any, rec session.Record) bool {
+	_, makes := by.(session.PlaceMaker)
+	return makes && rec.Tree.Mode == session.Plain && (rec.Tree.Ready || len(rec.Spec.Workspace.Setup) == 0)
+}
+
+// makePlace makes the place of a session in which its workspace is prepared, if its runtime
+// does that. The caller removes it with unmake if no agent was started in it. Where the name
+// of the place is taken, Create decides.
+func (s *starter) makePlace(ctx context.Context, rec session.Record) (unmake func() error, err error) {
+	nothing := func() error { return nil }
+	rt, err := s.runtimes.of(rec.Spec)
+	if err != nil {
+		return nil, err
+	}
+	maker, is := rt.(session.PlaceMaker)
+	if !is || madeAtStart(rt, rec) {
+		return nothing, nil
+	}
+	at, err := maker.MakePlace(ctx, launch.Place(rec, rec.Address.OutsideName(s.config.Project), s.lineage))
+	switch {
+	case errors.Is(err, session.ErrExists):
+		return nothing, nil
+	case err != nil:
+		return nil, err
+	}
+	return func() error {
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), holderTimeout)
+		defer cancel()
+		return rt.Remove(undo, at)
+	}, nil
 }
 
 // server returns the repository of a workspace that is on a server, with its secret, if

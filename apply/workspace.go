@@ -77,6 +77,9 @@ func (w *workspaces) create(ctx context.Context, rec session.Record, t *session.
 	if err != nil {
 		return err
 	}
+	if madeAtStart(h, rec) {
+		return nil
+	}
 	var created bool
 	switch seen := w.checkoutOf(ctx, rec, *t); {
 	case h != nil && seen.Err != nil:

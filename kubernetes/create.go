@@ -102,10 +102,48 @@ func (c *cluster) patch(ctx context.Context, r schema.GroupVersionResource, name
 	return decode(changed.Object, into)
 }
 
-// Create makes the StatefulSet of a session and starts the run in its pod. A claim that is
-// left of an earlier place of the session is used again.
+// Create makes the StatefulSet of a session, unless MakePlace did, and starts the run in its
+// pod. A claim that is left of an earlier place of the session is used again.
 func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Location, err error) {
 	defer annotate(&err, "start", l.Name)
+	return r.place(ctx, l, func(t target, n newPlace) error {
+		switch {
+		case n.prepared:
+			err := t.launch(ctx, l, nil)
+			if !errors.Is(err, errNoProgram) && !errors.Is(err, session.ErrGone) {
+				return err
+			}
+			// The StatefulSet is of a request of this call that was sent twice.
+		case n.empty:
+			if err := t.awaitPod(ctx, settings(l.Spec).ScheduleTimeout.D()); err != nil {
+				return err
+			}
+			return t.launch(ctx, l, &n.program)
+		}
+		if err := t.awaitReady(ctx, l.Spec, n.program, false); err != nil {
+			return err
+		}
+		return t.launch(ctx, l, nil)
+	})
+}
+
+// MakePlace makes the StatefulSet of a session and returns when its pod runs. Commands at the
+// workspace run there until Create starts the agent.
+func (r *Runtime) MakePlace(ctx context.Context, l session.Launch) (at session.Location, err error) {
+	defer annotate(&err, "prepare", l.Name)
+	return r.place(ctx, l, func(t target, n newPlace) error { return t.awaitReady(ctx, l.Spec, n.program, n.empty) })
+}
+
+// newPlace is what is known of a StatefulSet that was just made.
+type newPlace struct {
+	program  program
+	empty    bool // its volume is new
+	prepared bool // it was there: MakePlace made it, and its init answers
+}
+
+// place makes the StatefulSet of a session and calls then with it. What it has made it
+// removes if that fails.
+func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target, newPlace) error) (at session.Location, err error) {
 	if !proc.ValidRun(l.Mark.Run) {
 		return at, fmt.Errorf("invalid run id %.80q", l.Mark.Run)
 	}
@@ -130,41 +168,37 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Loca
 	if err != nil {
 		return at, err
 	}
+	n := newPlace{program: program, empty: made}
 	undoClaim := func(err error) error {
 		undo, cancel := detached(ctx)
 		defer cancel()
-		if made { // by this call, and no agent has used it
+		if made { // by this call, and nothing has used it
 			err = errors.Join(err, c.remove(undo, claims, claim))
 		}
 		return err
 	}
-	if err := r.helpers.end(ctx, c, claim); err != nil { // only one pod at a time has the volume
-		return at, undoClaim(err)
+	if !made {
+		if err := r.helpers.end(ctx, c, claim); err != nil {
+			return at, err
+		}
 	}
 	t := target{runtime: r, cluster: c, record: k, pod: podName(name)}
 	err = c.create(ctx, statefulSets, set, &t.set)
 	if apierrors.IsAlreadyExists(err) {
 		err = fmt.Errorf("StatefulSet %s %w", name, session.ErrExists)
 		var other statefulSet
-		if there := c.get(ctx, statefulSets, name, &other); there != nil || other.Metadata.Labels[labelVolume] == labelValue(claim) {
+		there := c.get(ctx, statefulSets, name, &other)
+		if has, unreadable := other.record(); there == nil && unreadable == nil && has.Mark == l.Mark && other.Metadata.Deleted == nil {
+			t.set, t.record, n.prepared, err = other, has, true, nil
+		} else if there != nil || other.Metadata.Labels[labelVolume] == labelValue(claim) {
 			return at, err // the claim may serve the other one
 		}
-		return at, undoClaim(err)
 	}
 	if err != nil {
 		return at, undoClaim(err)
-	}
-	if policy := policyOf(l.Mark, name, t.set.Metadata.UID, settings(l.Spec).Network); policy != nil {
-		var made struct{}
-		if err = c.create(ctx, networkPolicies, policy, &made); apierrors.IsAlreadyExists(err) {
-			err = nil
-		}
-	}
-	if err == nil {
-		err = t.begin(ctx, l, program)
 	}
 	at = t.location()
-	if err != nil {
+	if err = then(t, n); err != nil {
 		undo, cancel := detached(ctx)
 		defer cancel()
 		return session.Location{}, undoClaim(errors.Join(err, r.Remove(undo, at)))
@@ -258,10 +292,13 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	if err != nil {
 		return at, err
 	}
-	if err := r.helpers.end(ctx, t.cluster, t.set.Metadata.Labels[labelVolume]); err != nil {
+	if err := r.helpers.end(ctx, t.cluster, r.config.claimOf(l.Dir)); err != nil {
 		return at, err
 	}
-	if err := t.begin(ctx, l, program); err != nil {
+	if err := t.awaitReady(ctx, l.Spec, program, false); err != nil {
+		return at, err
+	}
+	if err := t.launch(ctx, l, nil); err != nil {
 		return at, err
 	}
 	return t.location(), nil
@@ -295,15 +332,28 @@ func (t target) vacant(ctx context.Context) error {
 	return nil
 }
 
-// begin waits for the pod and starts the run in it.
-func (t target) begin(ctx context.Context, l session.Launch, p program) error {
-	if err := t.awaitPod(ctx, settings(l.Spec).ScheduleTimeout.D()); err != nil {
+// awaitReady returns when the pod runs and its init answers. The init's program is copied to
+// a volume that has none, such as an empty one.
+func (t target) awaitReady(ctx context.Context, s session.Spec, p program, empty bool) error {
+	if err := t.awaitPod(ctx, settings(s).ScheduleTimeout.D()); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, launchTimeout, fmt.Errorf("kubernetes: the init did not start in pod %s within %s", t.pod, launchTimeout))
+	defer cancel()
+	return t.awaitInit(ctx, p, empty)
+}
+
+// launch starts a run in the pod. What is done before an agent, such as the clone of a
+// server's repository, is not subject to the network policy. The command that asks the init
+// copies its program first, unless that is nil: each command costs the node a process.
+func (t target) launch(ctx context.Context, l session.Launch, p *program) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, launchTimeout, fmt.Errorf("kubernetes: the agent did not start in pod %s within %s", t.pod, launchTimeout))
 	defer cancel()
-	if err := t.awaitInit(ctx, p); err != nil {
-		return err
+	if policy := policyOf(l.Mark, t.set.Metadata.Name, t.set.Metadata.UID, settings(l.Spec).Network); policy != nil {
+		var made struct{}
+		if err := t.cluster.create(ctx, networkPolicies, policy, &made); err != nil && !apierrors.IsAlreadyExists(err) {
+			return err
+		}
 	}
 	spec, err := json.Marshal(l.Spec)
 	if err != nil {
@@ -321,8 +371,8 @@ func (t target) begin(ctx context.Context, l session.Launch, p program) error {
 	}
 	dir := t.runDir(l.Mark.Run)
 	create := tmuxwire.NewSession(t.set.Metadata.Name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, t.record.Program, dir)
-	if _, err = t.ask(ctx, shim.InitRequest{
-		Op: shim.OpLaunch, Run: l.Mark.Run, RunDir: dir, Secrets: l.Secrets, Held: held,
+	q := shim.InitRequest{
+		Op: shim.OpLaunch, Run: l.Mark.Run, RunDir: dir, Secrets: l.Secrets, Held: held, Files: l.RunDir != "",
 		Args:   tmuxwire.Args(append(tmuxwire.Options(1), create)...), // the init watches
 		Target: pane, Format: tmuxwire.PaneFormat, RunFiles: files,
 		Config: &rundir.Config{
@@ -330,11 +380,17 @@ func (t target) begin(ctx context.Context, l session.Launch, p program) error {
 			Argv: l.Argv, Env: l.Env, Inherit: true, Init: shim.InitFolder + "/" + shim.InitSocket,
 			Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec, SessionFolders: l.SessionFolders,
 		},
-	}, launchTimeout); err != nil || l.RunDir == "" {
+	}
+	var r shim.InitReply
+	if p == nil {
+		r, err = t.ask(ctx, q, launchTimeout)
+	} else {
+		r, err = t.upload(ctx, *p, q)
+	}
+	if err != nil || r.Files == nil { // none were asked for
 		return err
 	}
-	_, err = t.look(ctx, false) // for the copy of the run's files
-	return err
+	return rundir.WriteFiles(l.RunDir, *r.Files)
 }
 
 // filesOf returns the regular files below the directory of a run, by their paths in it; none
@@ -361,10 +417,18 @@ func filesOf(dir string) (map[string]string, error) {
 
 // awaitInit returns when the init of a pod answers, which it does as soon as its program is
 // on the volume.
-func (t target) awaitInit(ctx context.Context, p program) error {
-	uploaded := false
+func (t target) awaitInit(ctx context.Context, p program, empty bool) error {
+	var uploaded error
+	tried := false
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {
-		r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpHello}, execTimeout)
+		var r shim.InitReply
+		var err error
+		if empty && !tried {
+			r, err = t.upload(ctx, p, shim.InitRequest{Op: shim.OpHello})
+			uploaded, tried = err, true
+		} else {
+			r, err = t.ask(ctx, shim.InitRequest{Op: shim.OpHello}, execTimeout)
+		}
 		switch {
 		case err == nil && r.Protocol > rundir.Version:
 			return fmt.Errorf("the init of its pod is from a newer agentform (protocol %d, this one has %d): use that version", r.Protocol, rundir.Version)
@@ -372,11 +436,11 @@ func (t target) awaitInit(ctx context.Context, p program) error {
 			return nil
 		case apierrors.IsForbidden(err):
 			return err
-		case errors.Is(err, errNoProgram) && !uploaded:
-			if err := t.upload(ctx, p); err != nil {
-				return err
-			}
-			uploaded = true
+		case errors.Is(err, errNoProgram) && !tried:
+			empty = true
+			continue
+		case errors.Is(err, errNoProgram) && uploaded != nil:
+			return uploaded
 		}
 		if ended := sleep(ctx, wait); ended != nil {
 			return errors.Join(context.Cause(ctx), err)

@@ -135,14 +135,11 @@ var errNoProgram = errors.New("the volume has no program of agentform")
 func (t target) ask(ctx context.Context, q shim.InitRequest, limit time.Duration) (shim.InitReply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("kubernetes: pod %s did not answer %q within %s", t.pod, q.Op, limit))
 	defer cancel()
-	line, err := json.Marshal(q)
+	line, err := requestLine(q)
 	if err != nil {
 		return shim.InitReply{}, err
 	}
-	if len(line) >= shim.InitLineLimit {
-		return shim.InitReply{}, fmt.Errorf("the request is longer than %d MiB", shim.InitLineLimit>>20)
-	}
-	text, err := t.runtime.run(ctx, t.cluster, t.pod, bytes.NewReader(append(line, '\n')), t.record.Program, shim.RelayMode, shim.InitFolder+"/"+shim.InitSocket)
+	text, err := t.runtime.run(ctx, t.cluster, t.pod, bytes.NewReader(line), t.record.Program, shim.RelayMode, shim.InitFolder+"/"+shim.InitSocket)
 	var exit *exitError
 	switch {
 	case errors.As(err, &exit) && (exit.code == shim.ExitNotFound || exit.code == shim.ExitCannot), err != nil && strings.Contains(err.Error(), t.record.Program):
@@ -151,4 +148,13 @@ func (t target) ask(ctx context.Context, q shim.InitRequest, limit time.Duration
 		return shim.InitReply{}, err
 	}
 	return shim.ReadInitReply(q.Op, []byte(text))
+}
+
+// requestLine returns a request as an init reads it.
+func requestLine(q shim.InitRequest) ([]byte, error) {
+	line, err := json.Marshal(q)
+	if err == nil && len(line) >= shim.InitLineLimit {
+		err = fmt.Errorf("the request is longer than %d MiB", shim.InitLineLimit>>20)
+	}
+	return append(line, '\n'), err
 }

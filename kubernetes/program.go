@@ -6,9 +6,12 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"strings"
+
+	"github.com/agentform/agentform/internal/shim"
 )
 
 // program is the shim's program on this machine.
@@ -48,13 +51,26 @@ func checkProgram(b []byte) error {
 	return nil
 }
 
-// upload copies the program to the volume of a pod. Readers see all of it or nothing.
-func (t target) upload(ctx context.Context, p program) error {
-	const script = `umask 077 && mkdir -p "$HOME" "$2" "$3" && cat >"$1.$$" && chmod 0755 "$1.$$" && mv "$1.$$" "$1"`
-	at := t.record.Program
-	_, err := t.runtime.run(ctx, t.cluster, t.pod, bytes.NewReader(p.content), "sh", "-c", script, "sh", at, path.Dir(at), t.runDir(""))
+// uploading reads a request and the program from standard input. It makes the directories that
+// follow the program, and writes the program so that others see all of it or nothing. Then it
+// sends the request to the init that becomes of it.
+const uploading = `umask 077; program=$1 socket=$2; shift 2; IFS= read -r request || exit 1
+mkdir -p "$HOME" "$@" && cat >"$program.$$" && chmod 0755 "$program.$$" && mv "$program.$$" "$program" || exit 1
+n=0; until [ -S "$socket" ] || [ "$n" = 100 ]; do n=$((n+1)); sleep 0.1 || sleep 1; done
+printf '%s\n' "$request" | "$program" ` + shim.RelayMode + ` "$socket"`
+
+// upload copies the program to the volume of a pod, and returns what its init answers to a
+// request.
+func (t target) upload(ctx context.Context, p program, q shim.InitRequest) (shim.InitReply, error) {
+	line, err := requestLine(q)
 	if err != nil {
-		return fmt.Errorf("copy agentform-shim to the volume: %w", err)
+		return shim.InitReply{}, err
 	}
-	return nil
+	at := t.record.Program
+	text, err := t.runtime.run(ctx, t.cluster, t.pod, io.MultiReader(bytes.NewReader(line), bytes.NewReader(p.content)), "sh", "-c", uploading, "sh",
+		at, shim.InitFolder+"/"+shim.InitSocket, path.Dir(at), t.runDir(""))
+	if err != nil {
+		return shim.InitReply{}, fmt.Errorf("copy agentform-shim to the volume, and %s: %w", q.Op, err)
+	}
+	return shim.ReadInitReply(q.Op, []byte(text))
 }

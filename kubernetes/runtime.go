@@ -55,6 +55,7 @@ var (
 	_ session.EventSource   = (*Runtime)(nil)
 	_ session.Container     = (*Runtime)(nil)
 
+	_ session.PlaceMaker      = (*Runtime)(nil)
 	_ session.WorkspaceHolder = (*Runtime)(nil)
 )
 
@@ -129,7 +130,7 @@ func (r *Runtime) live(ctx context.Context, p session.Location) (target, error) 
 }
 
 // holding returns the session of a place, which must hold the run.
-func (r *Runtime) holding(ctx context.Context, p session.Location, run string) (target, error) {
+func holding(ctx context.Context, r *Runtime, p session.Location, run string) (target, error) {
 	t, err := r.live(ctx, p)
 	if err == nil && t.record.Mark.Run != run {
 		err = fmt.Errorf("it has run %s, not %s", t.record.Mark.Run, run)
@@ -205,13 +206,14 @@ func (t target) look(ctx context.Context, screen bool) (in shim.ContainerRun, er
 // server does not exist.
 func (t target) tmux(ctx context.Context, stdin string, cmds ...tmuxwire.Command) (string, error) {
 	r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpTmux, Args: tmuxwire.Args(cmds...), Stdin: stdin}, execTimeout)
-	if err == nil && r.Tmux == nil {
-		err = errors.New("kubernetes: the init's answer is incomplete")
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errNoProgram):
+		return "", fmt.Errorf("%w: the session %w", err, session.ErrGone)
+	case err != nil:
 		return "", err
-	}
-	if r.Tmux.Code == 0 {
+	case r.Tmux == nil:
+		return "", errors.New("kubernetes: the init's answer is incomplete")
+	case r.Tmux.Code == 0:
 		return r.Tmux.Stdout, nil
 	}
 	if reason := tmuxwire.Reason(r.Tmux.Stderr); errors.Is(reason, tmuxwire.ErrNoSession) || errors.Is(reason, tmuxwire.ErrNoServer) {
@@ -244,12 +246,12 @@ func (t target) runDir(run string) string { return path.Join(t.record.Root, "run
 // Attach returns the command that attaches a terminal to the session. Every image with tmux
 // has the terminfo of its TERM.
 func (r *Runtime) Attach(p session.Location) []string {
-	return slices.Concat(r.execCommand(p.Name, true), []string{"env", "TERM=xterm-256color"}, tmuxwire.Attach("tmux", shim.TmuxSocket, tmuxwire.Session(p.Name)))
+	return slices.Concat(r.config.execCommand(p.Name, true), []string{"env", "TERM=xterm-256color"}, tmuxwire.Attach("tmux", shim.TmuxSocket, tmuxwire.Session(p.Name)))
 }
 
 // Exec returns the command that runs another one in the session's pod.
 func (r *Runtime) Exec(p session.Location, c session.Command) []string {
-	argv := r.execCommand(p.Name, c.Terminal)
+	argv := r.config.execCommand(p.Name, c.Terminal)
 	env := []string{"env"}
 	for _, name := range c.Env {
 		if value, ok := os.LookupEnv(name); ok {
@@ -259,9 +261,9 @@ func (r *Runtime) Exec(p session.Location, c session.Command) []string {
 	return slices.Concat(argv, []string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", cmp.Or(c.Dir, "/")}, env, c.Argv)
 }
 
-func (r *Runtime) execCommand(name string, terminal bool) []string {
-	argv := slices.Clone(r.config.Exec)
-	for _, flag := range [][2]string{{"--kubeconfig", r.config.Kubeconfig}, {"--context", r.config.Context}, {"--namespace", r.config.Namespace}} {
+func (c Config) execCommand(name string, terminal bool) []string {
+	argv := slices.Clone(c.Exec)
+	for _, flag := range [][2]string{{"--kubeconfig", c.Kubeconfig}, {"--context", c.Context}, {"--namespace", c.Namespace}} {
 		if flag[1] != "" {
 			argv = append(argv, flag[0]+"="+flag[1])
 		}

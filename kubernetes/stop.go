@@ -113,7 +113,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Location, run, mode strin
 	if mode != session.Detach && mode != session.Freeze {
 		return fmt.Errorf("unknown mode %q", mode)
 	}
-	t, err := r.holding(ctx, p, run)
+	t, err := holding(ctx, r, p, run)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (r *Runtime) Pause(ctx context.Context, p session.Location, run, mode strin
 // Resume undoes any pause.
 func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (err error) {
 	defer annotate(&err, "resume", p.Name)
-	t, err := r.holding(ctx, p, run)
+	t, err := holding(ctx, r, p, run)
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (e
 // SetTimeout changes the timeout of a run.
 func (r *Runtime) SetTimeout(ctx context.Context, p session.Location, run string, timeout time.Duration) (err error) {
 	defer annotate(&err, "set the timeout of", p.Name)
-	t, err := r.holding(ctx, p, run)
+	t, err := holding(ctx, r, p, run)
 	if err != nil {
 		return err
 	}

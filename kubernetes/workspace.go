@@ -133,7 +133,11 @@ func (v *volumes) Run(ctx context.Context, s session.Spec, dir string, argv, env
 	if err != nil {
 		return "", err
 	}
-	command := append([]string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", cmp.Or(dir, "/"), "env"}, env...)
+	command := []string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", cmp.Or(dir, "/"), "env"}
+	for name := range s.SecretRefs { // the container of a session has them
+		command = append(command, "-u", name)
+	}
+	command = append(command, env...)
 	out := ending{limit: session.TailLimit}
 	err = c.exec(ctx, pod, append(command, argv...), streams{in: strings.NewReader(""), out: &out, err: &out})
 	return out.String(), err
@@ -163,7 +167,7 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 		return "", err
 	}
 	claim := v.config.claimOf(dir)
-	var running, blocked string
+	var running, waiting, blocked string
 	all, err := list[pod](ctx, c, pods, metav1.ListOptions{LabelSelector: labelVolume + "=" + labelValue(claim)})
 	for _, p := range all {
 		switch {
@@ -172,6 +176,8 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 			blocked = unreachable(p)
 		case p.running():
 			running = p.Metadata.Name
+		default:
+			waiting = p.Metadata.Name
 		}
 	}
 	switch {
@@ -181,6 +187,8 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 		return running, nil
 	case blocked != "":
 		return "", fmt.Errorf("kubernetes: the volume of the workspace cannot be read: %s", blocked)
+	case waiting != "": // no other pod can have the volume
+		return waiting, waitingFor(c, waiting, claim).awaitPod(ctx, settings(s).ScheduleTimeout.D())
 	}
 	if _, err := c.ensureClaim(ctx, v.config.claim(m, s, dir, s.Branch)); err != nil {
 		return "", err
@@ -201,9 +209,11 @@ type helpers struct {
 
 type helper struct {
 	ready chan struct{} // closed when it runs or has failed
-	name  string
 	err   error
 }
+
+// oneOff returns the name of the pod for commands at a claim.
+func oneOff(claim string) string { return claim + "-once" }
 
 // begin returns the pod for commands at a claim.
 func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim string) (string, error) {
@@ -219,21 +229,21 @@ func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Ma
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-		return x.name, x.err
+		return oneOff(claim), x.err
 	}
-	x = &helper{ready: make(chan struct{}), name: claim + "-once"}
+	x = &helper{ready: make(chan struct{})}
 	h.pods[claim] = x
 	h.mu.Unlock()
 	defer close(x.ready)
 	if x.err = x.start(ctx, of, c, m, s, claim); x.err != nil {
 		undo, cancel := detached(ctx)
 		defer cancel()
-		x.err = errors.Join(x.err, c.removeNow(undo, x.name))
+		x.err = errors.Join(x.err, c.removeNow(undo, oneOff(claim)))
 		h.mu.Lock()
 		delete(h.pods, claim)
 		h.mu.Unlock()
 	}
-	return x.name, x.err
+	return oneOff(claim), x.err
 }
 
 func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim string) error {
@@ -247,7 +257,7 @@ func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mar
 	main := spec["containers"].([]any)[0].(object)
 	main["command"] = []any{"sh", "-c", `trap 'exit 0' TERM INT; mkdir -p "$HOME"; while :; do sleep 1; done`}
 	labels := object{labelOneOff: "1", labelVolume: labelValue(claim), labelProject: labelValue(m.Project)}
-	o := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": x.name, "labels": labels}, "spec": spec}}
+	o := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": oneOff(claim), "labels": labels}, "spec": spec}}
 	var made pod
 	for { // that of an agentform that was killed is in the way
 		err := c.create(ctx, pods, o, &made)
@@ -257,26 +267,31 @@ func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mar
 		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
-		if err := c.removeNow(ctx, x.name); err != nil {
+		if err := c.removeNow(ctx, oneOff(claim)); err != nil {
 			return err
 		}
 	}
-	t := target{cluster: c, pod: x.name}
-	t.set.Metadata.Labels = map[string]string{labelVolume: claim}
-	return t.awaitPod(ctx, k.ScheduleTimeout.D())
+	return waitingFor(c, oneOff(claim), claim).awaitPod(ctx, k.ScheduleTimeout.D())
 }
 
-// end removes the pod for commands at a claim.
+// waitingFor returns a target for awaitPod alone.
+func waitingFor(c *cluster, pod, claim string) target {
+	t := target{cluster: c, pod: pod}
+	t.set.Metadata.Name, t.set.Metadata.Labels = strings.TrimSuffix(pod, podName("")), map[string]string{labelVolume: claim}
+	return t
+}
+
+// end removes the pod for commands at a claim, also one that a killed agentform left: only one
+// pod at a time has the volume.
 func (h *helpers) end(ctx context.Context, c *cluster, claim string) error {
 	h.mu.Lock()
 	x := h.pods[claim]
 	delete(h.pods, claim)
 	h.mu.Unlock()
-	if x == nil {
-		return nil
+	if x != nil {
+		<-x.ready
 	}
-	<-x.ready
-	return c.removeNow(ctx, x.name)
+	return c.removeNow(ctx, oneOff(claim))
 }
 
 // close removes all pods for commands.
@@ -285,9 +300,9 @@ func (h *helpers) close(c *cluster) {
 	defer cancel()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, x := range h.pods {
+	for claim := range h.pods {
 		now := int64(0)
-		_ = c.of(pods).Delete(ctx, x.name, metav1.DeleteOptions{GracePeriodSeconds: &now}) // else its deadline ends it
+		_ = c.of(pods).Delete(ctx, oneOff(claim), metav1.DeleteOptions{GracePeriodSeconds: &now}) // else its deadline ends it
 	}
 	h.pods = nil
 }

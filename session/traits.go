@@ -115,6 +115,16 @@ type WorkspaceHolder interface {
 	RemoveWorkspace(ctx context.Context, path string) error
 }
 
+// PlaceMaker is a WorkspaceHolder whose sessions have their workspace prepared in their own
+// place, before there is an agent. Create and Restart make a workspace that does not exist, as
+// an empty directory.
+type PlaceMaker interface {
+	// MakePlace makes the place of a session and returns when RunIn runs commands in it.
+	// Create with the same mark starts the agent there. Of the launch it needs what Place
+	// returns in package launch.
+	MakePlace(ctx context.Context, l Launch) (Location, error)
+}
+
 // LeftoverLister is a Runtime that runs commands in containers of their own and finds those
 // that stayed behind.
 type LeftoverLister interface {

@@ -52,7 +52,8 @@ type InitRequest struct {
 	Target string `json:"target,omitempty"`
 	Format string `json:"format,omitempty"`
 	Screen bool   `json:"screen,omitempty"`
-	// Files asks for the files of the run, too, and for the signals after so many bytes.
+	// Files asks for the files of the run, too, and for the signals after so many bytes. Of
+	// launch, too.
 	Files   bool  `json:"files,omitempty"`
 	Signals int64 `json:"signals,omitempty"`
 	// Workspace is the checkout whose HEAD is asked for with Files; empty: none.

@@ -192,7 +192,9 @@ func (k *container) do(q shim.InitRequest) (r shim.InitReply, err error) {
 		r.Secrets, err = k.secrets.hand(q.Run)
 		return r, err
 	case shim.OpLaunch:
-		r.Seen, err = k.launch(q)
+		if r.Seen, err = k.launch(q); err == nil {
+			r.Files = files(q)
+		}
 		return r, err
 	case shim.OpShim:
 		r.Shim, err = k.passOn(q)
