@@ -63,7 +63,7 @@ type Applier struct {
 	// Origin of what is created; empty: a manifest.
 	Origin session.Origin
 	// Parallelism is how many changes are carried out at once; less than 1: one. From 2
-	// on, ten that only ask tmux count as one.
+	// on, ten that only ask tmux count as one, and so do five of sessions in a cluster.
 	Parallelism int
 	By          string // who asked, for the events
 	// StopOnError starts no change after a failure.

@@ -151,8 +151,8 @@ func TestParallelismIsABound(t *testing.T) {
 	})
 }
 
-// TestLightSessionsCountForLess: what only asks tmux is done ten at once for one, and
-// what does more is bounded as ever.
+// TestLightSessionsCountForLess: what only asks tmux is done ten at once for one, sessions in a
+// cluster five, and what does more is bounded as ever.
 func TestLightSessionsCountForLess(t *testing.T) {
 	for name, c := range map[string]struct {
 		parallelism int
@@ -163,12 +163,19 @@ func TestLightSessionsCountForLess(t *testing.T) {
 		"one at a time":   {1, func(*session.Spec) {}, 60 * time.Second},
 		"set up":          {2, func(s *session.Spec) { s.Workspace.Setup = []string{"true"} }, 30 * time.Second},
 		"in a container":  {2, func(s *session.Spec) { s.Runtime.Kind = "scripted" }, 30 * time.Second},
+		"in a cluster":    {2, func(s *session.Spec) { s.Runtime.Kind = "kubernetes" }, 6 * time.Second},
 		"other workspace": {2, func(s *session.Spec) { s.Workspace.Mode, s.Branch = session.Worktree, "agents/"+s.Address.Block() }, 30 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newFixture(t)
 				r.applier.Parallelism = c.parallelism
+				r.applier.Runtime = func(s session.RuntimeSpec) (session.Runtime, error) {
+					if s.Kind == "kubernetes" {
+						return cluster{placing: &placing{Scripted: r.rt}}, nil
+					}
+					return r.rt, nil
+				}
 				r.rt.Faults.Slow(sessiontest.OpCreate, 3*time.Second)
 				var specs []session.Spec
 				for i := range 20 {

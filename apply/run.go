@@ -59,8 +59,8 @@ func newRun(a *Applier, p plan.Plan) *run {
 	link(r.jobs)
 	for i, j := range r.jobs {
 		j.rank, j.weight = i, share
-		if a.Parallelism > 1 && light(j) {
-			j.weight = 1
+		if a.Parallelism > 1 {
+			j.weight = weight(j)
 		}
 	}
 	return r

@@ -106,6 +106,22 @@ func priority(c *plan.Change) int {
 // at once.
 const share = 10
 
+// clusterShare is the weight of a job whose session is in a cluster: this machine only waits
+// for it.
+const clusterShare = share / 5
+
+// weight returns what a job has of the parallelism, in shares.
+func weight(j *job) int {
+	in := func(s *session.Spec) bool { return s == nil || s.Runtime.Traits().Scheduled }
+	switch {
+	case light(j):
+		return 1
+	case in(j.change.After) && (j.change.Before == nil || in(&j.change.Before.Spec)):
+		return clusterShare
+	}
+	return share
+}
+
 // light reports whether a job only asks a server: no workspace is created, set up or
 // removed, nothing is typed, and nobody waits for the agent to be ready.
 func light(j *job) bool {

@@ -18,6 +18,7 @@ type Traits struct {
 	Sandbox       bool // what an agent may do without asking is confined; StartInput.Sandbox
 	Freeze        bool // Pause takes the mode Freeze
 	Everywhere    bool // each machine reaches the same sessions; Record.Differs
+	Scheduled     bool // a cluster finds the machine for a session: who starts one mostly waits
 
 	// Enter and End are command lines for people, that run another one in a place and that
 	// remove a place: {name}, {container}, {namespace} and {pod} stand for those of the place.
@@ -35,7 +36,7 @@ func TraitsOf(kind string) Traits {
 		return Traits{HostFiles: true, OwnHome: true, Sandbox: true, Freeze: true, Noun: "container",
 			Enter: "docker exec -it {container}", End: "docker rm -f {name}"}
 	case "kubernetes":
-		return Traits{OwnHome: true, Sandbox: true, Freeze: true, Everywhere: true, Noun: "pod",
+		return Traits{OwnHome: true, Sandbox: true, Freeze: true, Everywhere: true, Scheduled: true, Noun: "pod",
 			Enter: "kubectl exec -it -n {namespace} {pod} --", End: "kubectl delete statefulset -n {namespace} {name}"}
 	case "tmux":
 		return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Noun: "tmux session", Server: "tmux server"}
