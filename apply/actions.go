@@ -39,10 +39,11 @@ func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 	e.rec.Intent, e.rec.LastError = session.Creating, ""
 	e.rec.Location = session.Location{}
 	e.rec.Tree = j.run.workspaces.planned(ctx, e.rec)
-	e.newRun(j.run.newID(16), d)
-	if err := e.save(); err != nil {
+	begun, err := j.run.starter.newRun(e, d)
+	if err != nil {
 		return err
 	}
+	defer begun()
 	unmake, err := j.run.starter.makePlace(ctx, e.rec)
 	if err != nil {
 		return err
@@ -86,10 +87,11 @@ func (j *job) restart(ctx context.Context) error {
 		return err
 	}
 	j.want(spec)
-	e.newRun(j.run.newID(16), d)
-	if err := e.save(); err != nil {
+	begun, err := j.run.starter.newRun(e, d)
+	if err != nil {
 		return err
 	}
+	defer begun()
 	if !e.rec.Tree.Ready { // its setup never succeeded
 		if err := j.run.workspaces.prepare(ctx, e); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/launch"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -33,6 +34,15 @@ type launchOptions struct {
 	ready bool              // other sessions wait until the agent is ready
 	// last is called when all that is left is a write; nil: more follows.
 	last func()
+}
+
+// newRun records a new run, and locks its directory until begun is called: it is being started.
+func (s *starter) newRun(e *entry, d delivery) (begun func(), err error) {
+	e.newRun(s.newID(16), d)
+	if err := e.save(); err != nil {
+		return nil, err
+	}
+	return rundir.Begin(s.config.runDir(e.rec.Run.ID))
 }
 
 func (s *starter) run(rec *session.Record, a session.Agent) (*launch.Run, error) {

@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,10 +22,6 @@ import (
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
-
-// settling is how long a run may be begun without a trace in the pod's log: whoever begins
-// it waits for the pod and copies the program first.
-const settling = 2 * time.Minute
 
 // Observe lists the StatefulSets and pods of the namespace, two requests at the same time.
 // A foreign StatefulSet can have a name that is wanted. A pod that is ready needs no more: its
@@ -50,7 +48,6 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		byName[all[i].Metadata.Name] = &all[i]
 	}
 	lives := make([]session.Live, len(sets))
-	now := time.Now()
 	for i := range sets {
 		t := target{runtime: r, cluster: c, set: sets[i], pod: podName(sets[i].Metadata.Name)}
 		l := &lives[i]
@@ -63,7 +60,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		}
 		l.Spec = k.Spec
 		p := byName[t.pod]
-		ask := judge(l, &sets[i], k, p, now)
+		ask := judge(l, t, p)
 		if (ask || screens) && l.PlaceUp && p != nil && p.running() && !p.isolated() {
 			wg.Go(func() {
 				ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -107,7 +104,8 @@ func markOf(s statefulSet, k record, readable bool, lineage string) session.Mark
 
 // judge fills in what the record and the pod's conditions say of a session, and reports
 // whether that is not enough, so that the log has to be read.
-func judge(l *session.Live, s *statefulSet, k record, p *pod, now time.Time) (ask bool) {
+func judge(l *session.Live, t target, p *pod) (ask bool) {
+	k := t.record
 	l.Started = k.Begun
 	l.Size = [2]int{200, 50} // until a client attaches; a screen tells it
 	l.Exit = k.Exit
@@ -116,10 +114,10 @@ func judge(l *session.Live, s *statefulSet, k record, p *pod, now time.Time) (as
 		l.PlaceUp, l.Liveness, l.UnknownReason = up, session.Dead, reason
 	}
 	switch {
-	case s.Metadata.Deleted != nil:
+	case t.set.Metadata.Deleted != nil:
 		l.UnknownReason = "its StatefulSet is being removed"
 		return false
-	case p == nil && s.stopped():
+	case p == nil && t.set.stopped():
 		dead(false, "its StatefulSet is scaled to 0 replicas")
 		return false
 	case p == nil:
@@ -133,7 +131,7 @@ func judge(l *session.Live, s *statefulSet, k record, p *pod, now time.Time) (as
 	if c.State.Running == nil {
 		why, _ := p.waits()
 		why = shim.OneLine(why, 300)
-		if fresh(k, now) && l.Exit == nil {
+		if l.Exit == nil && t.isBegun() {
 			l.UnknownReason = strings.TrimSuffix("its pod is being started: "+why, ": ")
 			return false
 		}
@@ -157,6 +155,21 @@ func judge(l *session.Live, s *statefulSet, k record, p *pod, now time.Time) (as
 	return false
 }
 
+// settling is how long a run that another machine began may leave no trace in its pod:
+// whoever begins it waits for the pod and copies the program first.
+const settling = 2 * time.Minute
+
+// isBegun reports whether someone is starting the target's run now. A run with a directory
+// here was begun on this machine. The clock of another machine may differ from this one's.
+func (t target) isBegun() bool {
+	age := time.Since(t.record.Begun)
+	if age >= settling || age <= -settling {
+		return false
+	}
+	begun, known := rundir.Begun(filepath.Join(t.runtime.config.DataDir, "runs", t.record.Mark.Run))
+	return begun || !known
+}
+
 // alive fills in that the agent of a session lives.
 func (k record) alive(l *session.Live) {
 	l.Liveness, l.UnknownReason = session.Alive, ""
@@ -173,13 +186,6 @@ func (k record) workspace() session.Checkout {
 	default:
 		return checkout(s.Workspace.Path, rundir.BranchRef+s.Branch)
 	}
-}
-
-// fresh reports whether a run was begun a short time ago. The clock of whoever began it may differ
-// from this one's.
-func fresh(k record, now time.Time) bool {
-	age := now.Sub(k.Begun)
-	return age < settling && age > -settling
 }
 
 // ended returns how the container ended before this one, if it did.
@@ -204,6 +210,10 @@ func unreachable(p pod) string {
 // inspect asks the init of a pod.
 func (t target) inspect(ctx context.Context, l *session.Live, p *pod, screens bool) {
 	in, err := t.look(ctx, screens)
+	if errors.Is(err, errNoProgram) && !t.isBegun() {
+		l.Liveness, l.UnknownReason = session.Dead, "no agent was started in its pod"
+		return
+	}
 	if err != nil {
 		if l.Liveness != session.Dead {
 			l.Liveness, l.UnknownReason = session.Unknown, fmt.Sprintf("its pod on node %s does not answer: %v", cmp.Or(p.Spec.Node, "?"), err)
@@ -211,7 +221,7 @@ func (t target) inspect(ctx context.Context, l *session.Live, p *pod, screens bo
 		return
 	}
 	if l.Exit == nil {
-		l.Liveness, l.Exit, l.UnknownReason = reported.Liveness(in, fresh(t.record, time.Now()))
+		l.Liveness, l.Exit, l.UnknownReason = reported.Liveness(in, t.isBegun())
 	}
 	l.BootID = in.BootID
 	if !in.StartedAt.IsZero() {
@@ -272,7 +282,7 @@ func (t target) readLog(ctx context.Context, l *session.Live, p *pod) (ask bool)
 		l.Liveness, l.Exit = session.Dead, now.exit
 		t.runtime.exits.Store(run, now.exit) // it does not change
 		return true                          // what the agent wrote last is copied
-	case !now.started && !fresh(t.record, time.Now()):
+	case !now.started && !t.isBegun():
 		l.Liveness = session.Dead
 		l.UnknownReason = cmp.Or(l.UnknownReason, "its pod was made again, and no agent was started in it")
 		return false

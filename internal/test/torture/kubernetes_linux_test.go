@@ -17,8 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/kubetest"
+	"github.com/agentform/agentform/session"
 )
 
 const (
@@ -132,6 +134,50 @@ func TestClusterServerKilled(t *testing.T) {
 
 // serverKillsInCI is how often the API server is killed by default.
 const serverKillsInCI = 2
+
+// applyKillsInCI is how often an apply in a cluster is killed by default.
+const applyKillsInCI = 4
+
+// TestClusterApplyKilled kills applies in the middle. No session that one of them was starting
+// reads as if it were being started still.
+func TestClusterApplyKilled(t *testing.T) {
+	cluster := kubetest.Open(t)
+	image, folder := clusterImage(t, cluster)
+	f := newFleet(t, cluster, image, folder, cluster.Kubeconfig())
+	seed := number(t, "AGENTFORM_TORTURE_SEED", usualSeed())
+	kills := int(number(t, "AGENTFORM_KILLS", applyKillsInCI))
+	t.Logf("AGENTFORM_KILLS=%d AGENTFORM_TORTURE_SEED=%d", kills, seed)
+	f.rand, f.span = mathrand.New(mathrand.NewPCG(seed, 5)), map[string]time.Duration{"apply": 3 * time.Second}
+	for f.kills() < kills {
+		f.manifest()
+		apply := f.start("apply", "--auto-approve")
+		f.kill(apply)
+		f.t.Logf("apply ended after %s", time.Since(apply.began).Round(time.Millisecond))
+		out, code := f.run("agentform", "status", "--json")
+		var read struct{ Sessions []api.Session }
+		if err := json.Unmarshal([]byte(out), &read); err != nil {
+			t.Fatalf("status ended with %d: %v\n%s", code, err, out)
+		}
+		for _, x := range read.Sessions {
+			f.t.Logf("%s: %s: %s", x.Name, x.State, x.Detail)
+			if x.State == session.StateUnknown && !strings.Contains(x.Detail, "is being removed") { // that is the cluster's work
+				f.t.Errorf("%s is unknown: %s", x.Name, x.Detail)
+			}
+		}
+		lease := f.cluster.Kubectl(t, "get", "lease", "-n", f.namespace, "-o", "jsonpath={.items[*].spec.holderIdentity}")
+		if lease != "" { // of the apply that was killed; it would expire after a minute
+			if out, code := f.run("agentform", "force-unlock", "--force", lease); code != 0 {
+				t.Fatalf("force-unlock ended with %d:\n%s", code, out)
+			}
+		}
+		f.inspect()
+		if f.converge(); t.Failed() {
+			log, _ := os.ReadFile(filepath.Join(f.root, "apply.log"))
+			t.Fatalf("after a kill; the applies wrote:\n%s", log)
+		}
+	}
+	f.end()
+}
 
 // TestClusterApplies applies on two machines with the same shared state at the same time.
 func TestClusterApplies(t *testing.T) {
