@@ -110,24 +110,48 @@ func TestPodDeleted(t *testing.T) {
 	}
 }
 
+// How a run ended is known although its pod, with its log, was made again since.
+func TestFinishedBeforePodDeleted(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch("app-web-a1b2c3")
+	l.Argv = []string{"sh", "-c", "sleep 1; exit 3"}
+	p := b.create(t, l)
+	ended := func() bool {
+		live, _ := b.see(t, p)
+		return live.PlaceUp && live.Liveness == session.Dead && live.Exit != nil && live.Exit.Code == 3
+	}
+	until(t, "it has ended", ended)
+	before := b.uid(p)
+	b.cluster.Kubectl(t, "delete", "pod", p.Name+"-0", "-n", b.namespace, "--grace-period=1")
+	b.runtime = b.open() // which has not seen it
+	until(t, "a new pod runs", func() bool {
+		live, _ := b.see(t, p)
+		return b.uid(p) != before && live.PlaceUp
+	})
+	until(t, "it still has ended", ended)
+}
+
+// uid returns the identity of a pod, empty if there is none.
+func (b *bed) uid(p session.Location) string {
+	out, _ := b.cluster.TryKubectl("", "get", "pod", p.Name+"-0", "-n", b.namespace, "-o", "jsonpath={.metadata.uid}") // fails if there is none
+	return out
+}
+
 // A pod that is evicted is made again, and keeps its volume and not its agent.
 func TestPodEvicted(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	l := b.launch("app-web-a1b2c3")
 	p := b.create(t, l)
-	uid := func() string {
-		out, _ := b.cluster.TryKubectl("", "get", "pod", p.Name+"-0", "-n", b.namespace, "-o", "jsonpath={.metadata.uid}") // fails if there is none
-		return out
-	}
-	before := uid()
+	before := b.uid(p)
 	eviction := fmt.Sprintf(`{"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "%s-0", "namespace": %q}}`, p.Name, b.namespace)
 	if out, err := b.cluster.TryKubectl(eviction, "create", "--raw", "/api/v1/namespaces/"+b.namespace+"/pods/"+p.Name+"-0/eviction", "-f", "-"); err != nil {
 		t.Fatal(err, out)
 	}
 	until(t, "the agent is dead in a new pod", func() bool {
 		live, _ := b.see(t, p)
-		return uid() != before && live.PlaceUp && live.Liveness == session.Dead
+		return b.uid(p) != before && live.PlaceUp && live.Liveness == session.Dead
 	})
 	b.revive(t, p)
 }

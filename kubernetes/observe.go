@@ -221,7 +221,13 @@ func (t target) inspect(ctx context.Context, l *session.Live, p *pod, screens bo
 		return
 	}
 	if l.Exit == nil {
+		lost := l.UnknownReason
 		l.Liveness, l.Exit, l.UnknownReason = reported.Liveness(in, t.isBegun())
+		if l.Exit != nil {
+			t.runtime.exits.Store(t.record.Mark.Run, l.Exit)
+		} else if l.Liveness == session.Dead {
+			l.UnknownReason = lost
+		}
 	}
 	l.BootID = in.BootID
 	if !in.StartedAt.IsZero() {
@@ -285,7 +291,7 @@ func (t target) readLog(ctx context.Context, l *session.Live, p *pod) (ask bool)
 	case !now.started && !t.isBegun():
 		l.Liveness = session.Dead
 		l.UnknownReason = cmp.Or(l.UnknownReason, "its pod was made again, and no agent was started in it")
-		return false
+		return true // the volume tells how it ended before
 	case t.record.Ready && l.Checkout != nil && (!l.Checkout.Exists || l.Checkout.Branch != branch):
 		t.record.alive(l) // that its workspace is not as declared is why the pod is not ready
 		return false
