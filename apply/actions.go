@@ -251,7 +251,9 @@ func (j *job) remove(ctx context.Context) error {
 	if err := j.run.stopper.remove(ctx, j.entry); err != nil {
 		return err
 	}
-	j.run.workspaces.remove(ctx, j.entry)
+	if err := j.run.workspaces.remove(ctx, j.entry); err != nil {
+		return err
+	}
 	if j.change.Action == plan.Delete {
 		j.idle()
 	}

@@ -44,15 +44,19 @@ func (w *workspaces) checkoutOf(ctx context.Context, rec session.Record, t sessi
 	}
 	ctx, cancel := context.WithTimeout(ctx, holderTimeout)
 	defer cancel()
-	all, err := h.Workspaces(ctx)
-	if err != nil {
+	if held, err := hasWorkspace(ctx, h, t.Path); err != nil || !held {
 		return session.Checkout{Path: t.Path, Err: err}
-	}
-	if !slices.ContainsFunc(all, func(co session.Checkout) bool { return co.Path == t.Path }) {
-		return session.Checkout{Path: t.Path}
 	}
 	rec.Tree = t
 	return git.VolumeOf(h, rec).Look(ctx)
+}
+
+// hasWorkspace reports whether a runtime has what holds the workspace with that path.
+func hasWorkspace(ctx context.Context, h session.WorkspaceHolder, path string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, holderTimeout)
+	defer cancel()
+	all, err := h.Workspaces(ctx)
+	return slices.ContainsFunc(all, func(co session.Checkout) bool { return co.Path == path }), err
 }
 
 // createElsewhere creates a workspace in the place of its session.
@@ -125,33 +129,29 @@ func (w *workspaces) server(ctx context.Context, spec session.Spec) (git.Server,
 	return s, err
 }
 
-// removeElsewhere removes a workspace in which nothing would be lost, or returns why it is
+// removeElsewhere removes a workspace in which nothing would be lost. The error says why it is
 // kept.
-func (w *workspaces) removeElsewhere(ctx context.Context, h session.WorkspaceHolder, rec session.Record) (why string) {
-	t := rec.Tree
-	var risk git.Risk
-	var err error
-	v := git.VolumeOf(h, rec)
-	if t.Mode == session.Clone && session.Remote(t.Repo) {
-		var from git.Server
-		if from, err = w.server(ctx, rec.Spec); err == nil {
+func (w *workspaces) removeElsewhere(ctx context.Context, h session.WorkspaceHolder, rec session.Record) error {
+	t, v := rec.Tree, git.VolumeOf(h, rec)
+	if t.Mode == session.Clone {
+		if session.Remote(t.Repo) {
+			from, err := w.server(ctx, rec.Spec)
+			if err != nil {
+				return err
+			}
 			v.Server = &from
-			risk, err = v.Risk(ctx, t.Repo)
 		}
-	} else if t.Mode == session.Clone {
-		risk, err = v.Risk(ctx, t.Repo)
-	} else if co := v.Look(ctx); co.Err != nil || co.Exists && !co.Empty {
-		// Without git, nothing says what would be lost.
-		err = errors.Join(co.Err, errors.New("it is not empty"))
+		risk, err := v.Risk(ctx, t.Repo)
+		if err != nil {
+			return err
+		}
+		if risk.Any() {
+			return &git.RiskError{Path: t.Path, Risk: risk}
+		}
+	} else if co := v.Look(ctx); co.Err != nil {
+		return co.Err
+	} else if co.Exists && !co.Empty { // without git, nothing says what would be lost
+		return errNotEmpty
 	}
-	switch {
-	case err != nil:
-		return err.Error()
-	case risk.Any():
-		return "it holds " + risk.String()
-	}
-	if err := h.RemoveWorkspace(ctx, t.Path); err != nil {
-		return err.Error()
-	}
-	return ""
+	return h.RemoveWorkspace(ctx, t.Path)
 }

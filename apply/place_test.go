@@ -3,9 +3,12 @@ package apply_test
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -92,5 +95,50 @@ func TestPlaceFirst(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// away is a runtime elsewhere that has the workspace of one session and is asked about it in
+// vain.
+type away struct {
+	cluster
+	path  string
+	fails error
+}
+
+func (a away) Workspaces(context.Context) ([]session.Checkout, error) {
+	return []session.Checkout{{Path: a.path, Exists: true}}, nil
+}
+
+func (a away) RunIn(context.Context, session.Record, io.Reader, io.Writer, ...string) error {
+	return a.fails
+}
+
+func (away) WorkspaceName(string) string { return "volume v" }
+
+// TestDeleteWaitsForItsRuntime checks that a session stays on record while nothing is known of
+// its workspace, and that a workspace which cannot be checked for good is kept and named.
+func TestDeleteWaitsForItsRuntime(t *testing.T) {
+	r := newFixture(t)
+	s := r.spec("api")
+	s.Workspace.OnDestroy = session.RemoveClean
+	r.must(r.create(s))
+	rec := r.record("api")
+	rec.Spec.Runtime, rec.Tree.Mode = session.RuntimeSpec{Kind: "kubernetes", Name: "far", Kubernetes: &session.KubernetesConfig{}}, session.Clone
+	if err := r.store.Put(rec); err != nil {
+		t.Fatal(err)
+	}
+	rt := away{cluster: cluster{placing: &placing{Scripted: r.rt}}, path: rec.Tree.Path, fails: session.Unreachable(errors.New("no route to host"))}
+	r.applier.Runtime = func(session.RuntimeSpec) (session.Runtime, error) { return rt, nil }
+	if _, err := r.run(r.removal("api")); !errors.Is(err, session.ErrUnreachable) || !strings.Contains(err.Error(), "no route to host") {
+		t.Fatalf("the first apply ended with %v", err)
+	}
+	if rec := r.record("api"); rec.Intent != session.Removing || rec.LastError == "" || len(r.eventsOf(history.WorkKept)) > 0 {
+		t.Fatalf("%+v is on record", rec)
+	}
+	rt.fails = errors.New("exit status 128: broken repository")
+	r.must(r.removal("api"))
+	if e := r.event(history.WorkKept, "api"); r.recorded("api") || !strings.Contains(e.Detail, "volume v") || !strings.Contains(e.Detail, "broken repository") {
+		t.Errorf("on record: %v; said %q", r.recorded("api"), e.Detail)
 	}
 }

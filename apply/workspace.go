@@ -151,48 +151,75 @@ func onBranch(seen session.Checkout, branch string) error {
 }
 
 // remove removes a workspace that the manifest says to remove, if agentform created it
-// and no work would be lost. Otherwise it keeps the workspace and reports why.
-func (w *workspaces) remove(ctx context.Context, e *entry) {
+// and no work would be lost. Otherwise it keeps the workspace and reports why. The error is
+// that of a runtime which cannot be reached: the next apply tries again.
+func (w *workspaces) remove(ctx context.Context, e *entry) error {
 	t := e.rec.Tree
 	if !t.Created {
-		return
+		return nil
 	}
-	seen := w.checkoutOf(ctx, e.rec, t)
-	h, err := w.holder(e.rec.Spec)
-	if h != nil && (seen.Exists || seen.Err != nil || err != nil) {
-		w.removeFrom(ctx, h, e)
-		return
+	if h, err := w.holder(e.rec.Spec); err == nil && h != nil {
+		return w.removeFrom(ctx, h, e)
 	}
-	if !seen.Exists {
+	if seen := w.checkout(t); !seen.Exists {
 		if t.Mode == session.Worktree && seen.Err == nil {
 			w.reportGone(ctx, e)
 		}
-		return
+		return nil
 	}
 	why := "on_destroy = keep"
 	if e.rec.Spec.Workspace.OnDestroy == session.RemoveClean || w.removeAll {
-		why = w.removeClean(ctx, e.rec.Spec, t)
+		var err error
+		if why, err = kept(ctx, w.removeClean(ctx, e.rec.Spec, t)); err != nil {
+			return err
+		}
 	}
 	if why != "" {
 		e.emit(history.Event{Kind: history.WorkKept, Detail: t.Path + " is kept: " + why})
-		return
+		return nil
 	}
 	// The session's directory of workspaces, if this was its last one.
 	if parent := filepath.Dir(t.Path); madeIn(w.config.DataDir, parent) {
 		_ = os.Remove(parent) // fails if it is not empty
 	}
+	return nil
 }
 
-// removeFrom is remove for a workspace that a runtime holds.
-func (w *workspaces) removeFrom(ctx context.Context, h session.WorkspaceHolder, e *entry) {
+// kept returns why a workspace is kept that could not be removed, or an error if that is not
+// known, as its runtime cannot be reached or the apply was interrupted.
+func kept(ctx context.Context, err error) (why string, unknown error) {
+	var risky *git.RiskError
+	switch {
+	case err == nil:
+		return "", nil
+	case ctx.Err() != nil || errors.Is(err, session.ErrUnreachable):
+		return "", err
+	case errors.As(err, &risky):
+		return "it holds " + risky.Risk.String(), nil
+	}
+	return err.Error(), nil
+}
+
+// removeFrom is remove for a workspace that a runtime holds. What was to hold one that is not
+// there goes, too.
+func (w *workspaces) removeFrom(ctx context.Context, h session.WorkspaceHolder, e *entry) error {
 	t := e.rec.Tree
-	why := "on_destroy = keep"
-	if e.rec.Spec.Workspace.OnDestroy == session.RemoveClean || w.removeAll {
-		why = w.removeElsewhere(ctx, h, e.rec)
+	held, unlisted := hasWorkspace(ctx, h, t.Path)
+	gone := unlisted == nil && !held
+	var why string
+	var err error
+	switch removes := e.rec.Spec.Workspace.OnDestroy == session.RemoveClean || w.removeAll; {
+	case removes && gone:
+		why, err = kept(ctx, h.RemoveWorkspace(ctx, t.Path))
+	case removes:
+		why, err = kept(ctx, w.removeElsewhere(ctx, h, e.rec))
+	case !gone:
+		why = "on_destroy = keep"
 	}
 	if why != "" {
 		e.emit(history.Event{Kind: history.WorkKept, Detail: fmt.Sprintf("%s (%s) is kept: %s", t.Path, h.WorkspaceName(t.Path), why)})
 	}
+	return err
 }
 
 // reportGone reports what the repository still holds of a worktree whose directory is gone.
@@ -203,31 +230,26 @@ func (w *workspaces) reportGone(ctx context.Context, e *entry) {
 	}
 }
 
-func (w *workspaces) removeClean(ctx context.Context, s session.Spec, t session.WorkspaceState) (why string) {
-	var err error
+func (w *workspaces) removeClean(ctx context.Context, s session.Spec, t session.WorkspaceState) error {
 	switch t.Mode {
 	case session.Worktree:
-		err = w.config.Git.RemoveWorktree(ctx, t.Repo, t.Path)
+		return w.config.Git.RemoveWorktree(ctx, t.Repo, t.Path)
 	case session.Clone:
-		var runner git.Runner
-		if runner, err = w.runner(s, t.Path); err == nil {
-			err = w.config.Git.RemoveClone(ctx, t.Path, t.Repo, runner)
+		runner, err := w.runner(s, t.Path)
+		if err != nil {
+			return err
 		}
-	default:
-		// Without git, nothing says what would be lost.
-		if err := os.Remove(t.Path); err != nil {
-			return "it is not empty"
-		}
+		return w.config.Git.RemoveClone(ctx, t.Path, t.Repo, runner)
 	}
-	var risky *git.RiskError
-	switch {
-	case errors.As(err, &risky):
-		return "it holds " + risky.Risk.String()
-	case err != nil:
-		return err.Error()
+	// Without git, nothing says what would be lost.
+	if os.Remove(t.Path) != nil {
+		return errNotEmpty
 	}
-	return ""
+	return nil
 }
+
+// errNotEmpty is why a workspace without git is kept.
+var errNotEmpty = errors.New("it is not empty")
 
 // runner returns how git is run in a session's clone: in a container, if the session was
 // in one.

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/test/dockertest"
+	"github.com/agentform/agentform/session"
 )
 
 // TestElsewhereErrors tells that what keeps an engine elsewhere from being asked is said
@@ -51,6 +53,9 @@ func TestElsewhereErrors(t *testing.T) {
 			_, err := r.Observe(t.Context(), false)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
+			}
+			if is, want := errors.Is(err, session.ErrUnreachable), name != "no such directory"; is != want {
+				t.Errorf("%v is unreachable: %v, want %v", err, is, want)
 			}
 			if took := time.Since(began); took > 10*time.Second {
 				t.Errorf("told after %v", took)

@@ -35,15 +35,15 @@ func explain(err error) error {
 		return nil
 	}
 	if far := explainElsewhere(err); far != nil {
-		return far
+		return session.Unreachable(far)
 	}
 	switch {
 	case errors.As(err, &dialing) && errors.Is(dialing, fs.ErrPermission):
 		return fmt.Errorf("docker: no permission to use the engine: %w (add yourself to the group docker: sudo usermod -aG docker $USER, and log in again)", dialing)
 	case client.IsErrConnectionFailed(err):
-		return fmt.Errorf("docker: no daemon answers: %w (sudo systemctl start docker)", err)
+		return session.Unreachable(fmt.Errorf("docker: no daemon answers: %w (sudo systemctl start docker)", err))
 	case errors.As(err, &asking):
-		return fmt.Errorf("docker: request to the engine: %w", asking.Err)
+		return session.Unreachable(fmt.Errorf("docker: request to the engine: %w", asking.Err))
 	}
 	return fmt.Errorf("docker: %w", err)
 }

@@ -139,7 +139,7 @@ func (r *far) execIn(ctx context.Context, id string, stdin io.Reader, stdout io.
 		return explain(err)
 	}
 	if done.Running {
-		return errors.New("the connection to the engine ended before the command did")
+		return session.Unreachable(errors.New("the connection to the engine ended before the command did"))
 	}
 	return exitError(int64(done.ExitCode), said)
 }

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/agentform/agentform/internal/kubeclient"
+	"github.com/agentform/agentform/session"
 )
 
 // The resources that sessions are made of.
@@ -206,6 +207,9 @@ func (e *UnreachableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
+// Is reports whether the target is session.ErrUnreachable.
+func (e *UnreachableError) Is(target error) bool { return target == session.ErrUnreachable }
+
 // explain adds to an error of the API server how to fix it.
 func (c *cluster) explain(err error) error {
 	var asking *url.Error
@@ -222,6 +226,8 @@ func (c *cluster) explain(err error) error {
 		return &UnreachableError{c.config.Host, asking.Err}
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &dialing):
 		return &UnreachableError{c.config.Host, err}
+	case errors.As(err, &status) && (status.Status().Code >= http.StatusInternalServerError || status.Status().Code == http.StatusTooManyRequests):
+		return session.Unreachable(fmt.Errorf("kubernetes: the API server %s answered %d: %w", c.config.Host, status.Status().Code, err))
 	}
 	return fmt.Errorf("kubernetes: %w", err)
 }

@@ -86,7 +86,7 @@ func (c *cluster) exec(ctx context.Context, pod string, argv []string, s streams
 			return fmt.Errorf("kubernetes: pod %s: %s: it %w", pod, text, session.ErrGone)
 		}
 	}
-	return c.explain(err)
+	return session.Unreachable(c.explain(err)) // it is not known what became of the command
 }
 
 // An exitError is the exit status of a command in a pod.

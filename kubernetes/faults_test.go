@@ -248,7 +248,7 @@ func TestServerKilled(t *testing.T) {
 	began := time.Now()
 	_, err := b.runtime.Observe(t.Context(), false)
 	var unreachable *kubernetes.UnreachableError
-	if !errors.As(err, &unreachable) || time.Since(began) > 30*time.Second {
+	if !errors.As(err, &unreachable) || !errors.Is(err, session.ErrUnreachable) || time.Since(began) > 30*time.Second {
 		t.Errorf("after %s: %v, want that it is unreachable", time.Since(began), err)
 	}
 	b.cluster.Start(t, "apiserver")

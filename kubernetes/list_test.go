@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -10,14 +11,32 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/agentform/agentform/session"
 )
 
-// TestListRefused shows that the server's reason is in the error of a list that it refuses.
-func TestListRefused(t *testing.T) {
+// TestListFails shows that the server's reason is in the error of a list, with what to do or
+// who said it.
+func TestListFails(t *testing.T) {
+	forbidden := `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"pods is forbidden: User \"u\" cannot list resource \"pods\"","reason":"Forbidden","details":{"kind":"pods"},"code":403}`
+	err := listFails(t, http.StatusForbidden, forbidden)
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `cannot list resource "pods"`) || !strings.Contains(err.Error(), "agentform runtime role") {
+		t.Errorf("%v", err)
+	}
+	overloaded := `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"etcdserver: request timed out","code":500}`
+	err = listFails(t, http.StatusInternalServerError, overloaded)
+	if !errors.Is(err, session.ErrUnreachable) || !strings.Contains(err.Error(), "the API server http://127.0.0.1:") || !strings.Contains(err.Error(), "answered 500: etcdserver: request timed out") {
+		t.Errorf("%v", err)
+	}
+}
+
+// listFails returns the error of a list that a server answers with a status.
+func listFails(t *testing.T, code int, status string) error {
+	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusForbidden)
-		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"pods is forbidden: User \"u\" cannot list resource \"pods\"","reason":"Forbidden","details":{"kind":"pods"},"code":403}`))
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(status))
 	}))
 	defer s.Close()
 	file := filepath.Join(t.TempDir(), "config")
@@ -31,7 +50,5 @@ func TestListRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = list[pod](t.Context(), c, pods, metav1.ListOptions{})
-	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), `cannot list resource "pods"`) || !strings.Contains(err.Error(), "agentform runtime role") {
-		t.Errorf("%v", err)
-	}
+	return err
 }

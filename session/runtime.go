@@ -19,7 +19,19 @@ var (
 	ErrRefused = errors.New("input refused: the session is paused")
 	// ErrUnprobeable means that the session's shim does not answer or cannot probe.
 	ErrUnprobeable = errors.New("cannot be probed")
+	// ErrUnreachable means that what runs the sessions did not answer: nothing is known of
+	// what was asked, and the same call may succeed later.
+	ErrUnreachable = errors.New("cannot be reached")
 )
+
+// Unreachable returns err as an error that also is ErrUnreachable.
+func Unreachable(err error) error { return unreachable{err} }
+
+type unreachable struct{ error }
+
+func (e unreachable) Unwrap() error { return e.error }
+
+func (e unreachable) Is(target error) bool { return target == ErrUnreachable }
 
 // Launch is what a runtime needs to start one run of an agent.
 type Launch struct {

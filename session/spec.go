@@ -389,6 +389,9 @@ func (r RuntimeSpec) Engine() string {
 	}
 	if k := r.Kubernetes; k != nil {
 		at = strings.TrimSuffix(k.Context+"/"+k.Namespace, "/")
+		if k.Context == "" && k.Namespace != "" {
+			at = "namespace " + k.Namespace
+		}
 	}
 	return strings.TrimSuffix(r.Kind+" "+at, " ")
 }
