@@ -119,7 +119,9 @@ func (j *job) replace(ctx context.Context) error {
 // interrupted action left.
 func (j *job) update(ctx context.Context) error {
 	e, before := j.entry, j.entry.rec.Spec.Timeout
-	j.syncRun()
+	if err := j.sync(ctx); err != nil {
+		return err
+	}
 	if err := e.keepPrompt(e.rec.Spec); err != nil {
 		return err
 	}
@@ -155,27 +157,28 @@ func (j *job) complete(ctx context.Context) error {
 	return j.entry.settle()
 }
 
-// syncRun records what is wanted, and the live run, which differs if an apply was killed.
-func (j *job) syncRun() {
+// sync records what is wanted, and the live run, which differs if an apply was killed. It puts
+// back what was edited of the session's place.
+func (j *job) sync(ctx context.Context) error {
 	if j.change.After != nil {
 		j.want(*j.change.After)
 	}
 	l, rec := j.change.Live, &j.entry.rec
-	if l == nil || j.started {
-		return
+	if l != nil && !j.started {
+		rec.Location, rec.Tree.Ready = l.Location, true
+		if l.Mark.Run != rec.Run.ID {
+			before := *rec
+			before.Past = slices.DeleteFunc(slices.Clone(before.Past), func(id string) bool { return id == l.Mark.Run })
+			rec.Past = j.run.config.pastRuns(before)
+			rec.Run.ID = l.Mark.Run
+			rec.Run.StartedAt, rec.Run.ReadyAt, rec.Run.EndedAt = time.Time{}, time.Time{}, time.Time{}
+		}
+		if rec.Run.StartedAt.IsZero() {
+			facts := j.run.config.Facts(l.Mark.Run)
+			rec.Run.StartedAt, rec.Run.BootID, rec.Run.Agent = l.Started, facts.BootID, facts.Agent
+		}
 	}
-	rec.Location, rec.Tree.Ready = l.Location, true
-	if l.Mark.Run != rec.Run.ID {
-		before := *rec
-		before.Past = slices.DeleteFunc(slices.Clone(before.Past), func(id string) bool { return id == l.Mark.Run })
-		rec.Past = j.run.config.pastRuns(before)
-		rec.Run.ID = l.Mark.Run
-		rec.Run.StartedAt, rec.Run.ReadyAt, rec.Run.EndedAt = time.Time{}, time.Time{}, time.Time{}
-	}
-	if rec.Run.StartedAt.IsZero() {
-		facts := j.run.config.Facts(l.Mark.Run)
-		rec.Run.StartedAt, rec.Run.BootID, rec.Run.Agent = l.Started, facts.BootID, facts.Agent
-	}
+	return j.run.runtimes.revert(ctx, l, rec.Spec)
 }
 
 // want records what is wanted, and the branch if someone has switched to the declared one.
@@ -191,7 +194,9 @@ func (j *job) want(s session.Spec) {
 // typed is typed first: a paused session takes none. One over its budget must not work, so
 // it is given nothing and its agent is suspended.
 func (j *job) pause(ctx context.Context) error {
-	j.syncRun()
+	if err := j.sync(ctx); err != nil {
+		return err
+	}
 	e := j.entry
 	rt, err := j.run.runtimes.of(e.rec.Spec)
 	if err != nil {
@@ -210,7 +215,9 @@ func (j *job) pause(ctx context.Context) error {
 }
 
 func (j *job) resume(ctx context.Context) error {
-	j.syncRun()
+	if err := j.sync(ctx); err != nil {
+		return err
+	}
 	rt, err := j.run.runtimes.of(j.entry.rec.Spec)
 	if err != nil {
 		return err

@@ -44,6 +44,22 @@ func (r *runtimes) remove(ctx context.Context, rt session.Runtime, p session.Loc
 	return rt.Remove(ctx, p)
 }
 
+// revert puts back what was edited of a session's place; nil: it has none.
+func (r *runtimes) revert(ctx context.Context, l *session.Live, s session.Spec) error {
+	if l == nil || len(l.Edited) == 0 {
+		return nil
+	}
+	rt, err := r.of(s)
+	if err != nil {
+		return err
+	}
+	reverter, can := rt.(session.Reverter)
+	if !can {
+		return fmt.Errorf("runtime %s cannot put back what was edited", s.Runtime.Key())
+	}
+	return reverter.Revert(ctx, l.Location, s)
+}
+
 // gatherTimeout bounds how long an observation waits for removals.
 const gatherTimeout = 50 * time.Millisecond
 

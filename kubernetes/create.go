@@ -159,7 +159,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 		return at, err
 	}
 	name, claim := objectName(l.Name), r.config.claimOf(l.Dir)
-	k := record{Mark: l.Mark, Spec: &l.Spec, Root: r.config.DataDir, Program: program.path, Begun: time.Now().UTC(), Ready: true}
+	k := record{Mark: l.Mark, Spec: &l.Spec, Root: r.config.DataDir, Program: program.path, Begun: time.Now().UTC(), Ready: true, Generation: 1}
 	set, err := setOf(l, k, claim)
 	if err != nil {
 		return at, err
@@ -274,19 +274,19 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	if err != nil {
 		return at, err
 	}
-	if t.set.Metadata.Labels[labelID] != labelValue(l.Mark.ID) {
+	if t.set.identity()[labelID] != labelValue(l.Mark.ID) {
 		return at, fmt.Errorf("StatefulSet %s is not this session's", p.Name)
-	}
-	if t.set.stopped() {
-		if err := t.cluster.patch(ctx, statefulSets, p.Name, object{"spec": object{"replicas": 1}}, &t.set); err != nil {
-			return at, err
-		}
 	}
 	if err := t.vacant(ctx); err != nil {
 		return at, err
 	}
+	if err := t.renew(ctx, l); err != nil {
+		return at, err
+	}
+	generation := t.set.Metadata.Generation
 	err = t.update(ctx, func(k *record) error {
-		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, Program: t.record.Program, Begun: time.Now().UTC(), Ready: t.record.Ready}
+		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, Program: t.record.Program, Begun: time.Now().UTC(), Ready: t.record.Ready,
+			Generation: generation}
 		return nil
 	})
 	if err != nil {

@@ -127,6 +127,15 @@ func identity(m session.Mark) map[string]string {
 	}
 }
 
+// labelsOf returns the labels of a session's StatefulSet and pod.
+func labelsOf(m session.Mark, c session.KubernetesConfig, claim string) map[string]string {
+	labels := map[string]string{}
+	maps.Copy(labels, c.Labels)
+	maps.Copy(labels, identity(m))
+	labels[labelVolume] = labelValue(claim)
+	return labels
+}
+
 // setOf returns the StatefulSet of a session with a claim.
 func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured, error) {
 	text, err := k.text()
@@ -147,10 +156,7 @@ func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured
 	main["ports"] = []any{object{"name": "status", "containerPort": int64(statusPort)}}
 	main["startupProbe"] = probe("/started", 1<<20) // the program may come late over a slow line
 	main["readinessProbe"] = probe("/alive", 1)
-	labels := map[string]string{}
-	maps.Copy(labels, c.Labels)
-	maps.Copy(labels, identity(l.Mark))
-	labels[labelVolume] = labelValue(claim)
+	labels := labelsOf(l.Mark, c, claim)
 	of := func(a map[string]string) object {
 		all := object{}
 		for k, v := range a {
@@ -185,6 +191,9 @@ func secretRefs(s session.Spec) (env []any) {
 	}
 	return env
 }
+
+// programAt is where the command of a session's container has the path of the program.
+const programAt = 4
 
 // waitForProgram becomes the program that is its first argument as soon as that is there.
 const waitForProgram = `trap 'exit 0' TERM INT; until [ -x "$1" ]; do sleep 0.1 || sleep 1; done; exec "$@"`

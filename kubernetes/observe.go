@@ -51,25 +51,42 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	for i := range sets {
 		t := target{runtime: r, cluster: c, set: sets[i], pod: podName(sets[i].Metadata.Name)}
 		l := &lives[i]
-		k, readable := sets[i].record()
-		t.record = k
-		*l = session.Live{Location: t.location(), Mark: markOf(sets[i], k, readable == nil, r.config.Lineage), Liveness: session.Unknown}
+		var lost error
+		if t.record, lost = sets[i].record(); lost != nil && sets[i].identity()[labelID] != "" {
+			var more error
+			if t.record, more = r.config.lostRecord(sets[i]); more != nil {
+				lost = fmt.Errorf("%w; %w", lost, more)
+			}
+		}
+		*l = session.Live{Location: t.location(), Mark: t.record.Mark, Liveness: session.Unknown}
 		l.Foreign = l.Mark.ID == "" || r.config.Lineage != "" && l.Mark.Project != r.config.Lineage
 		if l.Foreign {
 			continue
 		}
-		l.Spec = k.Spec
 		p := byName[t.pod]
 		ask := judge(l, t, p)
-		if (ask || screens) && l.PlaceUp && p != nil && p.running() && !p.isolated() {
+		l.Spec, l.Edited = t.record.Spec, madeOf(t).editsOrWhy(lost)
+		if (ask || lost != nil || screens) && l.PlaceUp && p != nil && p.running() && !p.isolated() {
 			wg.Go(func() {
-				ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+				patience := requestTimeout
+				if lost != nil {
+					patience *= 2 // its pod is asked for its run first
+				}
+				ctx, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
 				select {
 				case r.reads <- struct{}{}:
 					defer func() { <-r.reads }()
 				case <-ctx.Done():
 					return
+				}
+				if lost != nil {
+					if err := t.findRun(ctx); err != nil {
+						l.Liveness, l.UnknownReason = session.Unknown, fmt.Sprintf("annotation %s of its StatefulSet %v, and its pod does not answer: %v", annotationRecord, lost, err)
+						return
+					}
+					l.Mark = t.record.Mark
+					ask = judge(l, t, p)
 				}
 				if ask {
 					ask = t.readLog(ctx, l, p)
@@ -83,23 +100,6 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	wg.Wait()
 	slices.SortFunc(lives, func(a, b session.Live) int { return strings.Compare(a.Location.Name, b.Location.Name) })
 	return lives, nil
-}
-
-// markOf returns whose a set is: by its record, or by its labels if that cannot be read.
-func markOf(s statefulSet, k record, readable bool, lineage string) session.Mark {
-	labels := s.Metadata.Labels
-	if labels[labelID] == "" {
-		return session.Mark{}
-	}
-	m := k.Mark
-	if !readable || labelValue(m.ID) != labels[labelID] || labelValue(m.Project) != labels[labelProject] {
-		m = session.Mark{Project: labels[labelProject], ID: labels[labelID], Address: session.Address(s.Metadata.Annotations[annotationAddress]),
-			Hash: s.Metadata.Annotations[annotationHash]}
-		if m.Project == labelValue(lineage) {
-			m.Project = lineage
-		}
-	}
-	return m
 }
 
 // judge fills in what the record and the pod's conditions say of a session, and reports

@@ -54,6 +54,7 @@ var (
 	_ session.TimeoutSetter = (*Runtime)(nil)
 	_ session.EventSource   = (*Runtime)(nil)
 	_ session.Container     = (*Runtime)(nil)
+	_ session.Reverter      = (*Runtime)(nil)
 
 	_ session.PlaceMaker      = (*Runtime)(nil)
 	_ session.WorkspaceHolder = (*Runtime)(nil)
@@ -93,8 +94,25 @@ type target struct {
 	pod     string
 }
 
-// target returns the session of a place. The error is session.ErrGone if there is none.
+// target returns the session of a place with its record. The error is session.ErrGone if
+// there is none.
 func (r *Runtime) target(ctx context.Context, p session.Location) (target, error) {
+	t, err := find(ctx, r, p)
+	if err != nil {
+		return t, err
+	}
+	var lost error
+	if t.record, lost = t.set.record(); lost != nil {
+		if err := t.recover(ctx); err != nil {
+			return t, fmt.Errorf("StatefulSet %s: annotation %s %w: %w", p.Name, annotationRecord, lost, err)
+		}
+	}
+	return t, nil
+}
+
+// find returns the session of a place, without its record. The error is session.ErrGone if
+// there is none.
+func find(ctx context.Context, r *Runtime, p session.Location) (target, error) {
 	c, err := r.cluster()
 	if err != nil {
 		return target{}, err
@@ -104,7 +122,7 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 		return t, session.ErrGone
 	}
 	err = c.get(ctx, statefulSets, p.Name, &t.set)
-	switch labels := t.set.Metadata.Labels; {
+	switch labels := t.set.identity(); {
 	case apierrors.IsNotFound(err), err == nil && t.set.Metadata.Deleted != nil:
 		return t, session.ErrGone
 	case err != nil:
@@ -113,9 +131,6 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 		return t, fmt.Errorf("StatefulSet %s is not managed by agentform", p.Name)
 	case r.config.Lineage != "" && labels[labelProject] != labelValue(r.config.Lineage):
 		return t, fmt.Errorf("StatefulSet %s belongs to another project", p.Name)
-	}
-	if t.record, err = t.set.record(); err != nil {
-		return t, fmt.Errorf("StatefulSet %s: annotation %s: %w", p.Name, annotationRecord, err)
 	}
 	return t, nil
 }
@@ -167,8 +182,8 @@ func (t *target) update(ctx context.Context, change func(*record) error) error {
 		if err := t.cluster.get(ctx, statefulSets, t.set.Metadata.Name, &t.set); err != nil {
 			return err
 		}
-		if t.record, err = t.set.record(); err != nil {
-			return err
+		if k, lost := t.set.record(); lost == nil {
+			t.record = k
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, nam
 // claim stays: what is on the volume may be all there is of the session's work.
 func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	defer annotate(&err, "remove", p.Name)
-	t, err := r.target(ctx, p)
+	t, err := find(ctx, r, p)
 	removing := errors.Is(err, session.ErrGone) && t.set.Metadata.Deleted != nil
 	if errors.Is(err, session.ErrGone) && !removing {
 		return nil

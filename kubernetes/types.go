@@ -2,9 +2,12 @@ package kubernetes
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
 )
 
@@ -30,9 +33,15 @@ type record struct {
 	Program string        `json:"program"`         // the init's, on the volume
 	Begun   time.Time     `json:"begun"`           // when the run was about to be started
 	Ready   bool          `json:"ready,omitempty"` // a pod that is ready has its workspace on its branch: its init looks
-	Exit    *session.Exit `json:"exit,omitempty"`  // of a run that was stopped
-	Paused  string        `json:"pause,omitempty"` // the mode
+	// Generation is that of the StatefulSet as agentform made it, which grows with each
+	// change of its spec. 0: an earlier version made it, and did not say.
+	Generation int64         `json:"generation,omitempty"`
+	Exit       *session.Exit `json:"exit,omitempty"`  // of a run that was stopped
+	Paused     string        `json:"pause,omitempty"` // the mode
 }
+
+// generationLost is the Generation of a record that was lost: that of no StatefulSet.
+const generationLost = -1
 
 func (k record) text() (string, error) {
 	b, err := json.Marshal(k)
@@ -44,6 +53,7 @@ type metadata struct {
 	Name            string            `json:"name"`
 	UID             string            `json:"uid"`
 	ResourceVersion string            `json:"resourceVersion"`
+	Generation      int64             `json:"generation"`
 	Labels          map[string]string `json:"labels"`
 	Annotations     map[string]string `json:"annotations"`
 	Created         time.Time         `json:"creationTimestamp"`
@@ -53,14 +63,38 @@ type metadata struct {
 // statefulSet is what is read of a StatefulSet.
 type statefulSet struct {
 	Metadata metadata `json:"metadata"`
-	Spec     struct {
-		Replicas *int `json:"replicas"`
-	} `json:"spec"`
+	Spec     setSpec  `json:"spec"`
 }
 
+// setSpec is what is read of the spec of a StatefulSet: what can change of it, and the labels by
+// which it finds its pods, which cannot. The template is decoded only where that is needed.
+type setSpec struct {
+	Replicas *int                                    `json:"replicas"`
+	History  *int                                    `json:"revisionHistoryLimit"`
+	Selector struct{ MatchLabels map[string]string } `json:"selector"`
+	Template json.RawMessage                         `json:"template"`
+}
+
+// identity returns the labels that say whose a set is: whoever edits the set can remove its
+// own labels.
+func (s *statefulSet) identity() map[string]string { return s.Spec.Selector.MatchLabels }
+
+// record returns what is known of the set's session. The error says what is wrong with the
+// annotation.
 func (s *statefulSet) record() (k record, err error) {
-	err = json.Unmarshal([]byte(s.Metadata.Annotations[annotationRecord]), &k)
-	return k, err
+	text, is := s.Metadata.Annotations[annotationRecord]
+	if !is {
+		return k, errors.New("is missing")
+	}
+	switch err := json.Unmarshal([]byte(text), &k); {
+	case err != nil:
+		return record{}, fmt.Errorf("cannot be read: %w", err)
+	case labelValue(k.Mark.ID) != s.identity()[labelID] || labelValue(k.Mark.Project) != s.identity()[labelProject]:
+		return record{}, errors.New("is another session's")
+	case !proc.ValidRun(k.Mark.Run) || k.Program == "" || k.Root == "":
+		return record{}, errors.New("is not complete")
+	}
+	return k, nil
 }
 
 // stopped reports whether someone scaled the set to no replica.

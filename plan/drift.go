@@ -71,6 +71,13 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 			add(Changed, fmt.Sprintf("run %s is running, the state has run %s", l.Mark.Run, r.Run.ID))
 		}
 	}
+	if l != nil && d.State != session.StateUnknown && d.State != session.StatePending {
+		for _, e := range l.Edited {
+			if !e.Restarts || !over(d) { // else the next start puts it back
+				add(Changed, editWords(e))
+			}
+		}
+	}
 	if co, looked := w.Checkouts[r.Tree.Path]; looked && r.Tree.Path != "" && r.Intent != session.Creating && !r.Unmade() {
 		if co.Err != nil { // an agent that makes it unreadable does not hide where it is
 			add(Unreachable, fmt.Sprintf("workspace %s cannot be read: %v", r.Tree.Path, co.Err))

@@ -42,6 +42,7 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 	if over(d) {
 		reach = afterFinish(&c, reach, noted)
 	}
+	reach = putBack(&c, reach, over(d))
 	c.Then = thenPause(want)
 	if replace || reach == ForcesReplace {
 		return decideReplace(j, c, want, replace)
@@ -136,7 +137,11 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 	case over(d) && renewed:
 		return act(c, Restart, ReasonPromptChanged, newConversation)
 	case over(d) && len(c.Fields) > 0:
-		return act(c, Update, ReasonChanged, "finished; takes effect at the next start")
+		reason, detail := because(c, "")
+		if reason == ReasonChanged {
+			detail = "finished; takes effect at the next start"
+		}
+		return act(c, Update, reason, detail)
 	case over(d) && c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case over(d) && r.LastError != "":
@@ -152,7 +157,8 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 	case renewed:
 		return act(c, Restart, ReasonPromptChanged, newConversation)
 	case reach == ForcesRestart:
-		return act(c, Restart, ReasonChanged, paths(c.Fields, ForcesRestart)+" changed")
+		reason, detail := because(c, ForcesRestart)
+		return act(c, Restart, reason, detail)
 	case j.overBudget(r) != nil && want == session.Paused && d.State == session.StatePaused && c.Live != nil && !c.Live.Frozen:
 		c.Then = ""
 		return act(c, Pause, ReasonOverBudget, r.OverBudget.String())
@@ -172,7 +178,8 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 		c.Sends = true
 		return act(c, Update, ReasonPromptChanged, "prompt changed; it is sent into the running conversation")
 	case len(c.Fields) > 0:
-		return act(c, Update, ReasonChanged, paths(c.Fields, "")+" changed"+later(c, prompt))
+		reason, detail := because(c, "")
+		return act(c, Update, reason, detail+later(c, prompt))
 	case c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case r.LastError != "":

@@ -169,6 +169,7 @@ const (
 	ReasonTimeout          Reason = "timeout"
 	ReasonRebooted         Reason = "host_rebooted"
 	ReasonChanged          Reason = "spec_changed"
+	ReasonEdited           Reason = "edited" // outside of agentform
 	ReasonPromptChanged    Reason = "prompt_changed"
 	ReasonBranchChanged    Reason = "branch_changed"
 	ReasonPause            Reason = "desired_paused"

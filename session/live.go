@@ -49,6 +49,16 @@ type Live struct {
 	BootID   string
 	Started  time.Time // of the run
 	Command  []string  `json:",omitempty"` // what runs in it; only of what is imported
+	Edited   []Edit    `json:",omitempty"` // what someone changed of its place since it was made
+}
+
+// Edit is a field of a place that someone changed outside of agentform. The values are those
+// of JSON; nil: the field is not set.
+type Edit struct {
+	Field    string // statefulset.spec.replicas
+	Declared any    // as agentform made it
+	Actual   any
+	Restarts bool `json:",omitempty"` // it cannot be put back while the agent runs
 }
 
 // Show sets the screen to a captured one, which may be empty.

@@ -162,6 +162,13 @@ type Prober interface {
 	Unread(ctx context.Context, p Location, run string) (int, error)
 }
 
+// Reverter is a Runtime whose places can be edited outside of agentform.
+type Reverter interface {
+	// Revert puts back what was edited of a session's place (Live.Edited), except what would
+	// end its agent: Restart puts that back.
+	Revert(ctx context.Context, p Location, s Spec) error
+}
+
 // TimeoutSetter is a Runtime that can change the timeout of a run while it lasts.
 // Elsewhere a change applies to the next run.
 type TimeoutSetter interface {

@@ -231,6 +231,9 @@ func live(s *api.Session, l session.Live) {
 	if l.Liveness == session.Alive {
 		s.Attached = &l.Attached
 	}
+	if words := plan.EditedWords(l); words != "" {
+		s.Detail = join(s.Detail, words)
+	}
 }
 
 func branch(s *api.Session, spec session.Spec, co *session.Checkout, unmade bool) {

@@ -1,0 +1,319 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/agentform/agentform/session"
+)
+
+// editPrefix begins the names of fields in session.Edit.
+const editPrefix = "statefulset."
+
+// templatePrefix begins the names of fields whose change makes the cluster replace the pod.
+const templatePrefix = editPrefix + "spec.template."
+
+// made is a session's StatefulSet, to compare with what agentform made.
+type made struct {
+	config Config
+	set    statefulSet
+	record record
+}
+
+func madeOf(t target) made { return made{t.runtime.config, t.set, t.record} }
+
+// declared returns the StatefulSet as agentform makes it for a spec, with nil for what it
+// leaves out and the API server does not fill in. What only a start sets, as the address, is
+// not in it.
+func (t made) declared(m session.Mark, spec session.Spec) (object, error) {
+	set, err := setOf(session.Launch{Mark: m, Name: t.set.Metadata.Name, Spec: spec, Stop: spec.Stop}, t.record, t.claim(spec))
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range [][]string{{"metadata", "annotations"}, {"spec", "template", "metadata", "annotations"}} {
+		for _, name := range []string{annotationAddress, annotationHash, annotationRecord} {
+			unstructured.RemoveNestedField(set.Object, append(slices.Clone(at), name)...)
+		}
+	}
+	var all object // with the types of JSON
+	if err := decode(set.Object, &all); err != nil {
+		return nil, err
+	}
+	pod := all["spec"].(object)["template"].(object)["spec"].(object)
+	main := pod["containers"].([]any)[0].(object)
+	leaveOut(pod, "affinity", "imagePullSecrets", "initContainers", "runtimeClassName", "serviceAccountName", "tolerations")
+	leaveOut(main, "args", "envFrom", "livenessProbe", "resources")
+	return all, nil
+}
+
+// claim returns the name of the claim with the workspace of a spec. A data directory at another
+// path than the one that made the set gives no name.
+func (t made) claim(spec session.Spec) string {
+	if spec.Workspace.Path == "" || t.record.Root != t.config.DataDir {
+		return t.set.Metadata.Labels[labelVolume]
+	}
+	return t.config.claimOf(spec.Workspace.Path)
+}
+
+func leaveOut(of object, names ...string) {
+	for _, name := range names {
+		if _, is := of[name]; !is {
+			of[name] = nil
+		}
+	}
+}
+
+// edits returns what someone changed of the StatefulSet since agentform made it from the spec
+// of its record. The spec is compared only if the cluster counts other changes of it than
+// agentform's: so a set that another version made is not taken for edited.
+func (t made) edits() ([]session.Edit, error) {
+	k, m := t.record, t.set.Metadata
+	if k.Spec == nil {
+		return nil, nil
+	}
+	unchanged := k.Generation == 0 || k.Generation == m.Generation
+	if unchanged && contains(m.Labels, labelsOf(k.Mark, settings(*k.Spec), t.claim(*k.Spec))) && contains(m.Annotations, settings(*k.Spec).Annotations) {
+		return nil, nil // as almost always
+	}
+	declared, err := t.declared(k.Mark, *k.Spec)
+	if err != nil {
+		return nil, err
+	}
+	metadata, spec := declared["metadata"].(object), declared["spec"].(object)
+	wanted := object{"metadata": object{"labels": metadata["labels"], "annotations": metadata["annotations"]}}
+	actual := object{"metadata": object{"labels": texts(m.Labels), "annotations": texts(m.Annotations)}}
+	if !unchanged {
+		wanted["spec"] = object{"replicas": spec["replicas"], "revisionHistoryLimit": spec["revisionHistoryLimit"], "template": spec["template"]}
+		s, is := t.set.Spec, object{}
+		if err := decode(object{"replicas": s.Replicas, "revisionHistoryLimit": s.History, "template": s.Template}, &is); err != nil {
+			return nil, err
+		}
+		actual["spec"] = is
+	}
+	var found []session.Edit
+	compare("", wanted, actual, func(field string, declared, actual any) {
+		field = editPrefix + strings.TrimPrefix(field, ".")
+		found = append(found, session.Edit{Field: field, Declared: declared, Actual: actual, Restarts: strings.HasPrefix(field, templatePrefix)})
+	})
+	return found, nil
+}
+
+// editsOrWhy is edits of a set whose record was lost, if there is an error of it. A set that
+// cannot be compared counts as edited.
+func (t made) editsOrWhy(lost error) []session.Edit {
+	if lost != nil {
+		return []session.Edit{{Field: recordField, Declared: "(the session's run)", Actual: "(" + lost.Error() + ")"}}
+	}
+	edited, err := t.edits()
+	if err != nil {
+		return []session.Edit{{Field: editPrefix + "spec", Actual: "(" + err.Error() + ")"}}
+	}
+	return edited
+}
+
+func texts(of map[string]string) object {
+	all := make(object, len(of))
+	for k, v := range of {
+		all[k] = v
+	}
+	return all
+}
+
+// compare reports where an object differs from what is declared. What the declaration does
+// not have may be anything, except an element of a list.
+func compare(at string, declared, actual any, report func(field string, declared, actual any)) {
+	switch d := declared.(type) {
+	case object:
+		a, is := actual.(object)
+		if !is && actual != nil {
+			report(at, declared, actual)
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(d)) {
+			compare(at+"."+name, d[name], a[name], report)
+		}
+	case []any:
+		compareLists(at, d, actual, report)
+	default:
+		if !same(at, declared, actual) {
+			report(at, declared, actual)
+		}
+	}
+}
+
+// compareLists compares lists of objects that have names by these, and others as a whole.
+func compareLists(at string, declared []any, actual any, report func(field string, declared, actual any)) {
+	a, _ := actual.([]any)
+	byName, named := names(declared)
+	has, alsoNamed := names(a)
+	if !named || !alsoNamed {
+		differs := len(declared) != len(a)
+		for i := 0; i < len(declared) && !differs; i++ {
+			compare(at, declared[i], a[i], func(string, any, any) { differs = true })
+		}
+		if differs {
+			report(at, declared, actual)
+		}
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		field := at + "[" + name + "]"
+		if has[name] == nil {
+			report(field, byName[name], nil)
+		} else {
+			compare(field, byName[name], has[name], report)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(has)) {
+		if byName[name] == nil {
+			report(at+"["+name+"]", nil, "(added)") // its values may be secret
+		}
+	}
+}
+
+// names returns the elements of a list by what names each of them, and whether all have that.
+func names(list []any) (all map[string]any, ok bool) {
+	all = make(map[string]any, len(list))
+	for _, e := range list {
+		o, _ := e.(object)
+		name, is := o["mountPath"].(string)
+		if !is {
+			name, is = o["name"].(string)
+		}
+		if !is {
+			return nil, false
+		}
+		all[name] = e
+	}
+	return all, true
+}
+
+// same reports whether two values are the same to the API server, which drops what is empty
+// and writes quantities in its own way.
+func same(at string, a, b any) bool {
+	if empty(a) && empty(b) || reflect.DeepEqual(a, b) {
+		return true
+	}
+	x, isText := a.(string)
+	y, alsoText := b.(string)
+	if !isText || !alsoText || !strings.Contains(at, ".resources.") && !strings.HasSuffix(at, ".sizeLimit") {
+		return false
+	}
+	p, err := resource.ParseQuantity(x)
+	q, err2 := resource.ParseQuantity(y)
+	return err == nil && err2 == nil && p.Cmp(q) == 0
+}
+
+func empty(v any) bool {
+	switch v := v.(type) {
+	case object:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil || reflect.ValueOf(v).IsZero()
+}
+
+// Revert puts back what was edited of a session's StatefulSet outside of the template of its
+// pod. A record that was lost is written again, with that spec.
+func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.Spec) (err error) {
+	defer annotate(&err, "put back what was edited of", p.Name)
+	t, err := r.target(ctx, p)
+	if err != nil {
+		return err
+	}
+	if t.record.Spec == nil {
+		t.record.Spec = &spec
+	}
+	k := t.record
+	edited, err := madeOf(t).edits()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(edited, func(e session.Edit) bool { return !e.Restarts }) {
+		declared, err := madeOf(t).declared(k.Mark, *k.Spec)
+		if err != nil {
+			return err
+		}
+		delete(declared["spec"].(object), "template")
+		if err := t.put(ctx, declared); err != nil {
+			return err
+		}
+	}
+	if !slices.ContainsFunc(edited, restarts) {
+		k.Generation = t.set.Metadata.Generation
+	}
+	return t.update(ctx, func(now *record) error {
+		*now = k
+		return nil
+	})
+}
+
+// restarts reports whether an edit cannot be put back while the agent runs.
+func restarts(e session.Edit) bool { return e.Restarts }
+
+// put changes a StatefulSet to what is declared.
+func (t *target) put(ctx context.Context, declared object) error {
+	return t.cluster.patch(ctx, statefulSets, t.set.Metadata.Name, object{"metadata": declared["metadata"], "spec": declared["spec"]}, &t.set)
+}
+
+// renew makes the StatefulSet of a session without an agent as it is declared, with a new pod
+// if its template was edited or is another now, and with a pod if someone scaled the set to
+// none. The pod of the earlier template is gone when it returns.
+func (t *target) renew(ctx context.Context, l session.Launch) error {
+	edited, err := madeOf(*t).edits()
+	if err != nil {
+		return err
+	}
+	declared, err := madeOf(*t).declared(l.Mark, l.Spec)
+	if err != nil {
+		return err
+	}
+	spec, replaces := declared["spec"].(object), slices.ContainsFunc(edited, restarts)
+	if t.record.Spec != nil {
+		before, err := madeOf(*t).declared(l.Mark, *t.record.Spec)
+		if err != nil {
+			return err
+		}
+		replaces = replaces || !reflect.DeepEqual(before["spec"].(object)["template"], spec["template"]) // stop.grace
+	}
+	if len(edited) == 0 && !replaces && !t.set.stopped() {
+		return nil
+	}
+	if replaces {
+		spec["replicas"] = 0
+		if err := t.put(ctx, declared); err != nil {
+			return err
+		}
+		if err := t.cluster.awaitNoPod(ctx, t.pod); err != nil {
+			return err
+		}
+	}
+	return t.put(ctx, object{"metadata": declared["metadata"], "spec": object{"replicas": 1, "revisionHistoryLimit": spec["revisionHistoryLimit"]}})
+}
+
+// awaitNoPod returns when the cluster has removed the pod of a set without replicas.
+func (c *cluster) awaitNoPod(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
+	defer cancel()
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
+		var p pod
+		if err := c.get(ctx, pods, name, &p); apierrors.IsNotFound(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if ended := sleep(ctx, wait); ended != nil {
+			return fmt.Errorf("kubernetes: pod %s, whose template was edited, still exists: %w", name, ended)
+		}
+	}
+}

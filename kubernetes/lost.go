@@ -1,0 +1,109 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/tmuxwire"
+	"github.com/agentform/agentform/session"
+)
+
+// recordField is the name of the record in session.Edit.
+const recordField = editPrefix + "metadata.annotations." + annotationRecord
+
+// lostRecord returns what a StatefulSet without a record tells of its session: all but the
+// spec and the run.
+func (c Config) lostRecord(s statefulSet) (record, error) {
+	labels, annotations := s.identity(), s.Metadata.Annotations
+	k := record{Generation: generationLost, Mark: session.Mark{Project: labels[labelProject], ID: labels[labelID],
+		Address: session.Address(annotations[annotationAddress]), Hash: annotations[annotationHash]}}
+	if k.Mark.Project == labelValue(c.Lineage) {
+		k.Mark.Project = c.Lineage
+	}
+	var template struct {
+		Spec struct {
+			Containers []struct {
+				Name         string
+				Command      []string
+				VolumeMounts []struct{ Name, MountPath string }
+			}
+		}
+	}
+	if err := json.Unmarshal(s.Spec.Template, &template); err != nil {
+		return k, fmt.Errorf("kubernetes: read StatefulSet %s: %w", s.Metadata.Name, err)
+	}
+	for _, main := range template.Spec.Containers {
+		if main.Name != containerName {
+			continue
+		}
+		for _, m := range main.VolumeMounts {
+			if m.Name == volumeName {
+				k.Root = m.MountPath
+			}
+		}
+		if len(main.Command) > programAt {
+			k.Program = main.Command[programAt]
+		}
+	}
+	if k.Root == "" || !strings.HasPrefix(k.Program, k.Root+"/") {
+		return k, errors.New("the template of its pod was edited, too: its volume or its command cannot be found")
+	}
+	return k, nil
+}
+
+// findRun completes a record that was lost: it asks the pod for its last run. What the pod
+// answers is a claim, so that no spec is taken from there.
+func (t *target) findRun(ctx context.Context) error {
+	const lastClaimed = `cd "$1" && ls -t */claim 2>/dev/null; echo .`
+	text, err := t.runtime.run(ctx, t.cluster, t.pod, nil, "sh", "-c", lastClaimed, "sh", t.runDir(""))
+	if err != nil {
+		return fmt.Errorf("find out which run its pod has: %w", err)
+	}
+	if !strings.HasSuffix(text, ".\n") { // the end of an output may be lost without an error
+		return errors.New("find out which run its pod has: the answer is incomplete")
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	run := strings.TrimSuffix(first, "/claim")
+	if !proc.ValidRun(run) {
+		return nil // no run was ever started
+	}
+	t.record.Mark.Run = run
+	in, err := t.look(ctx, false)
+	if err != nil {
+		return err
+	}
+	t.record.Begun = in.StartedAt
+	if shown, err := tmuxwire.ParsePane(in.Row); err == nil && shown.InputOff {
+		t.record.Paused = session.Detach
+		if in.Frozen {
+			t.record.Paused = session.Freeze
+		}
+	}
+	return nil
+}
+
+// recover restores the record of a target whose annotation was lost.
+func (t *target) recover(ctx context.Context) (err error) {
+	if t.record, err = t.runtime.config.lostRecord(t.set); err != nil {
+		return err
+	}
+	var p pod
+	err = t.cluster.get(ctx, pods, t.pod, &p)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case p.isolated() || p.Metadata.Deleted != nil:
+		return errors.New(unreachable(p))
+	case !p.running():
+		return nil
+	}
+	return t.findRun(ctx)
+}
