@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
 )
 
@@ -208,5 +209,37 @@ func TestRecordLost(t *testing.T) {
 	})
 	if err := b.runtime.Remove(t.Context(), p); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFind finds sessions by the names of their StatefulSets and pods.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch("app-web-a1b2c3")
+	p := b.create(t, l)
+	other := kubernetes.New(kubernetes.Config{Kubeconfig: b.cluster.Kubeconfig(), Namespace: b.namespace, DataDir: dataDir, Lineage: "other", Shim: shim})
+	defer other.Close()
+	for id, want := range map[string]string{
+		"kubernetes:" + p.Name:                            "",
+		"kubernetes:" + p.Name + "-0":                     "",
+		"kubernetes:" + b.namespace + "/" + p.Name:        "",
+		"kubernetes:" + b.namespace + "/" + p.Name + "-0": "",
+		"kubernetes:elsewhere/" + p.Name:                  "it is in namespace elsewhere",
+		"kubernetes:missing":                              "has no StatefulSet missing",
+		"kubernetes:":                                     "expected kubernetes:",
+		"kubernetes:/" + p.Name:                           "expected kubernetes:",
+		"tmux:" + p.Name:                                  "expected kubernetes:",
+	} {
+		found := b.runtime.Find(t.Context(), id)
+		switch {
+		case want == "" && (found.Err != nil || found.Live == nil || found.Live.Mark != l.Mark):
+			t.Errorf("%s: %v, %+v", id, found.Err, found.Live)
+		case want != "" && (found.Err == nil || !strings.Contains(found.Err.Error(), want)):
+			t.Errorf("%s: %v, want %s", id, found.Err, want)
+		}
+	}
+	if found := other.Find(t.Context(), "kubernetes:"+p.Name); found.Err == nil || !strings.Contains(found.Err.Error(), "of another agentform project") {
+		t.Errorf("of another project: %v", found.Err)
 	}
 }

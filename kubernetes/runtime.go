@@ -55,6 +55,7 @@ var (
 	_ session.EventSource   = (*Runtime)(nil)
 	_ session.Container     = (*Runtime)(nil)
 	_ session.Reverter      = (*Runtime)(nil)
+	_ session.Finder        = (*Runtime)(nil)
 
 	_ session.PlaceMaker      = (*Runtime)(nil)
 	_ session.WorkspaceHolder = (*Runtime)(nil)

@@ -64,10 +64,15 @@ func (p Location) CommandLine(of string, quote func(string) string) string {
 
 // The interfaces below are optional: a Runtime implements those that it can.
 
-// Adopter is a Runtime whose sessions may have been started by someone else.
-type Adopter interface {
+// Finder is a Runtime whose sessions can be named by an id of its own, to adopt them.
+type Finder interface {
 	// Find looks up what an id of that runtime names. It changes nothing.
 	Find(ctx context.Context, id string) Found
+}
+
+// Adopter is a Runtime whose sessions may have been started by someone else.
+type Adopter interface {
+	Finder
 	// Adopt puts a mark on what Find returned for the id and leaves it running.
 	Adopt(ctx context.Context, id string, m Mark) (Location, error)
 }

@@ -301,7 +301,7 @@ func (o Observer) found(ctx context.Context) map[string]session.Found {
 	return inParallel(slices.Collect(maps.Keys(o.Imports)), 1, func(id string) session.Found {
 		kind, _, ok := strings.Cut(id, ":")
 		if !ok {
-			return session.Found{Err: errors.New("it names no runtime: expected tmux:SOCKET/SESSION or docker:CONTAINER")}
+			return session.Found{Err: errors.New("it names no runtime: expected tmux:SOCKET/SESSION, docker:CONTAINER or kubernetes:NAMESPACE/NAME")}
 		}
 		in := o.Imports[id]
 		if in.Kind != kind {
@@ -311,7 +311,7 @@ func (o Observer) found(ctx context.Context) map[string]session.Found {
 		if err != nil {
 			return session.Found{Err: err}
 		}
-		finder, can := rt.(session.Adopter)
+		finder, can := rt.(session.Finder)
 		if !can {
 			return session.Found{Err: fmt.Errorf("what runs in %s cannot be adopted", kind)}
 		}

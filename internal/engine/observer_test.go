@@ -256,7 +256,7 @@ func TestFindsWhatIsToBeTakenOver(t *testing.T) {
 	}
 	for id, want := range map[string]string{"scripted:x": "what runs in scripted cannot be adopted", "gone:x": "not installed",
 		"docker:x": "it is in docker, and the session is declared in tmux: declare a runtime of kind docker",
-		"work":     "it names no runtime: expected tmux:SOCKET/SESSION or docker:CONTAINER"} {
+		"work":     "it names no runtime: expected tmux:SOCKET/SESSION, docker:CONTAINER or kubernetes:NAMESPACE/NAME"} {
 		if f := found[id]; f.Live != nil || f.Err == nil || f.Err.Error() != want {
 			t.Errorf("%s: %v, want %s", id, f.Err, want)
 		}

@@ -36,8 +36,9 @@ which an agent runs, found by its processes, and changes nothing. --all adopts t
 can be adopted, each under an address made from its tmux session's name.
 
 ID is ` + tmux.IDForm + `,
-or docker:CONTAINER. The part after the last slash is the name of the tmux session. A
-container must be declared in the manifest, with its image.
+docker:CONTAINER or kubernetes:NAMESPACE/NAME. The part after the last slash is the name of
+the tmux session. A container must be declared in the manifest, with its image. In a cluster
+only sessions of agentform can be adopted, by the name of their StatefulSet or pod.
 
 If the manifest declares ADDR, the session becomes that one; it must work in the declared
 workspace, on the declared branch. Otherwise its program, checkout and branch are
@@ -51,7 +52,8 @@ them.`,
   agentform adopt --all
   agentform adopt api tmux:default/work
   agentform adopt 'worker["web"]' tmux:/tmp/tmux-1000/mine/web
-  agentform adopt api docker:old-one`,
+  agentform adopt api docker:old-one
+  agentform adopt api kubernetes:agents/shop-api-5e897c`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case all && len(args) > 0:
@@ -87,7 +89,8 @@ func runAdopt(ctx context.Context, a *app, typed, id string) error {
 	if project.Find(s.Sessions, address) != nil {
 		return fmt.Errorf("%s is in the state already: adopt under another address, or remove it from the state first: agentform state rm %s", address, quoted(address))
 	}
-	contained := strings.HasPrefix(id, "docker:")
+	kind, _, _ := strings.Cut(id, ":")
+	contained := session.TraitsOf(kind).OwnHome
 	spec := p.Declared(address)
 	switch {
 	case !contained:
@@ -95,7 +98,7 @@ func runAdopt(ctx context.Context, a *app, typed, id string) error {
 			return err
 		}
 	case spec == nil:
-		return fmt.Errorf("adopt %s: the manifest does not declare %s: a container needs a session block, with a runtime \"docker\" that names its image", id, address)
+		return fmt.Errorf("adopt %s: the manifest does not declare %s: a %s needs a session block, with its runtime", id, address, session.TraitsOf(kind).Noun)
 	}
 	if spec == nil {
 		if spec, err = describeLive(ctx, a, p, address, id); err != nil {
@@ -115,7 +118,7 @@ func describeLive(ctx context.Context, a *app, p *project.Project, address sessi
 	if err != nil {
 		return nil, err
 	}
-	found := rt.(session.Adopter).Find(ctx, id)
+	found := rt.(session.Finder).Find(ctx, id)
 	if found.Err != nil {
 		return nil, fmt.Errorf("adopt %s: %w", id, found.Err)
 	}
