@@ -512,11 +512,6 @@ func (t target) claimReason(ctx context.Context) string {
 
 // event returns the message of the last event of one of the reasons about an object.
 func (t target) event(ctx context.Context, name string, reasons ...string) (message string) {
-	type occurrence struct {
-		Reason  string    `json:"reason"`
-		Message string    `json:"message"`
-		At      time.Time `json:"lastTimestamp"`
-	}
 	all, _ := list[occurrence](ctx, t.cluster, events, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name}) // without events there is no reason
 	var last time.Time
 	for _, e := range all {

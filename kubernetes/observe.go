@@ -27,7 +27,8 @@ import (
 // A foreign StatefulSet can have a name that is wanted. A pod that is ready needs no more: its
 // agent lives, and its workspace is on its branch. Of the others the end of the log tells how
 // the run ended or on which branch the workspace is. Commands are executed for screens, in
-// pods whose log and conditions differ, and once in one whose agent has ended.
+// pods whose log and conditions differ, and once in one whose agent has ended. Events are
+// listed if a session lost its pod.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	c, err := r.cluster()
 	if err != nil {
@@ -98,6 +99,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		}
 	}
 	wg.Wait()
+	c.addEvictions(ctx, lives)
 	slices.SortFunc(lives, func(a, b session.Live) int { return strings.Compare(a.Location.Name, b.Location.Name) })
 	return lives, nil
 }

@@ -20,7 +20,7 @@ func Rules() []Rule {
 		{"", "pods/exec", []string{"create", "get"}, "agents: start, stop, send, capture, attach; git in workspaces"},
 		{"", "pods/log", []string{"get"}, "how agents ended, and branches"},
 		{"", "persistentvolumeclaims", []string{"create", "delete", "get", "list", "patch"}, "volumes of workspaces"},
-		{"", "events", []string{"list"}, "why a pod is not created"},
+		{"", "events", []string{"list"}, "why a pod is not created, or was evicted"},
 		{"networking.k8s.io", "networkpolicies", []string{"create"}, "network = \"none\" and \"restricted\""},
 	}
 }

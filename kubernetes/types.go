@@ -190,6 +190,8 @@ var hopeless = map[string]bool{
 func (p *pod) waits() (reason string, futile bool) {
 	c := p.container()
 	switch scheduled := p.condition("PodScheduled"); {
+	case p.Status.Reason != "": // the kubelet ended it, and so its container
+		return strings.TrimSuffix(p.Status.Reason+": "+p.Status.Message, ": "), false
 	case c.State.Waiting != nil && c.State.Waiting.Reason != "ContainerCreating" && c.State.Waiting.Reason != "PodInitializing":
 		text := c.State.Waiting.Reason
 		if m := c.State.Waiting.Message; m != "" {
@@ -203,8 +205,6 @@ func (p *pod) waits() (reason string, futile bool) {
 		return strings.TrimSpace(c.State.Terminated.Reason + " " + c.State.Terminated.Message), false
 	case scheduled.Status == "False":
 		return scheduled.Reason + ": " + scheduled.Message, false
-	case p.Status.Reason != "":
-		return strings.TrimSuffix(p.Status.Reason+": "+p.Status.Message, ": "), false
 	}
 	return "", false
 }

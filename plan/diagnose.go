@@ -147,6 +147,7 @@ func ended(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	d := dead(session.StateStale, ReasonStale, "agent exited", l.Exit)
 	switch {
 	case l.Exit == nil:
+		d.Detail = cmp.Or(l.UnknownReason, d.Detail)
 	case !failure(*l.Exit):
 		d.Reason = ReasonExited
 	default:

@@ -82,6 +82,20 @@ func clusterCommands(t *testing.T, cluster kubetest.Cluster) map[string]func(ts 
 			ts.Setenv("KUBECONFIG", proxy.Kubeconfig)
 		},
 		"gitserver": gitServer(t, func(*testscript.TestScript) string { return cluster.Host(t) }),
+		// press FILE, relieve FILE: the node's memory is below the kubelet's threshold from then on, and
+		// above it.
+		"press":   onNode(func(node string) { cluster.Press(t, node) }),
+		"relieve": onNode(func(node string) { cluster.Relieve(t, node) }),
 	})
 	return all
+}
+
+// onNode is a command that takes a file with the name of a node.
+func onNode(do func(node string)) func(ts *testscript.TestScript, neg bool, args []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) != 1 {
+			ts.Fatalf("usage: press|relieve FILE")
+		}
+		do(strings.TrimSpace(ts.ReadFile(args[0])))
+	}
 }

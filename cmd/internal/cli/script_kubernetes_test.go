@@ -15,9 +15,16 @@ import (
 	"github.com/agentform/agentform/internal/test/kubetest"
 )
 
-// TestClusterScripts runs what reads like a session at the terminal on a real cluster. Each
-// script has a namespace of its own.
-func TestClusterScripts(t *testing.T) {
+// TestClusterScripts runs what reads like a session at the terminal on a real cluster.
+func TestClusterScripts(t *testing.T) { clusterScripts(t, "kubernetes") }
+
+// TestNodePressure runs the scripts in which a node has no memory for its pods. It disturbs
+// all other tests on the cluster.
+func TestNodePressure(t *testing.T) { clusterScripts(t, "pressure") }
+
+// clusterScripts runs the scripts in a directory on a real cluster. Each has a namespace of its
+// own.
+func clusterScripts(t *testing.T, dir string) {
 	cluster := kubetest.Open(t)
 	self, err := exec.LookPath("agentform")
 	if err != nil {
@@ -47,7 +54,7 @@ func TestClusterScripts(t *testing.T) {
 	}
 	cluster.Import(t, archive)
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script", "kubernetes"),
+		Dir: filepath.Join("testdata", "script", dir),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("KUBECONFIG", cluster.Kubeconfig())
 			e.Setenv("AGENTFORM_KUBE", cluster.Dir())

@@ -155,6 +155,53 @@ func (c Cluster) Start(t testing.TB, program string) {
 	}
 }
 
+// Press restarts the kubelet of a node with a threshold of memory that the node does not meet: it
+// evicts its pods, one after the other, until Relieve or the end of the test.
+func (c Cluster) Press(t testing.TB, node string) {
+	t.Helper()
+	t.Cleanup(func() { c.Relieve(t, node) })
+	c.restart(t, node, memoryThreshold, crossedThreshold)
+}
+
+// Relieve restarts the kubelet of a node with its usual threshold, and waits until pods can run
+// on it.
+func (c Cluster) Relieve(t testing.TB, node string) {
+	t.Helper()
+	if !c.restart(t, node, crossedThreshold, memoryThreshold) {
+		return // it is relieved
+	}
+	c.wait(t, node+" has memory", func() bool {
+		out, err := c.TryKubectl("", "get", "node", node, "-o", `jsonpath={.status.conditions[?(@.type=="MemoryPressure")].status} {.status.conditions[?(@.type=="Ready")].status} {.spec.taints}`)
+		return err == nil && out == "False True "
+	})
+}
+
+// The thresholds of the kubelets, as their settings have them.
+const (
+	memoryThreshold  = `"memory.available": "1Mi"`
+	crossedThreshold = `"memory.available": "99.9%"`
+)
+
+// restart starts the kubelet of a node again with other settings. It reports whether its
+// settings had the text that is replaced.
+func (c Cluster) restart(t testing.TB, node, from, to string) bool {
+	t.Helper()
+	path := filepath.Join(c.dir, node, "kubelet.json")
+	settings, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(settings), from) {
+		return false
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(settings), from, to, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c.Kill(t, node)
+	c.Start(t, node)
+	return true
+}
+
 // KillContainer ends the first process of a pod's first container with SIGKILL.
 func (c Cluster) KillContainer(t testing.TB, namespace, pod string) {
 	t.Helper()
