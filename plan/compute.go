@@ -35,7 +35,10 @@ func Compute(in Input) Plan {
 		}
 		c, problems := decide(j, a)
 		if in.Options.RefreshOnly {
-			c.Action, c.Then, c.Fields, c.Reason = None, "", nil, ReasonRefreshOnly
+			c.Action, c.Then, c.Fields = None, "", nil
+			if c.Reason != ReasonUnderWay {
+				c.Reason = ReasonRefreshOnly
+			}
 		}
 		p.Changes = append(p.Changes, c)
 		p.Problems = append(p.Problems, problems...)

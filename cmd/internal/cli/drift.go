@@ -164,6 +164,8 @@ func driftOf(made plan.Plan) view.DriftReport {
 		case c.Reason == plan.ReasonNotTargeted:
 		case c.Reason == plan.ReasonElsewhere && !drifted[c.Address]:
 			report.Elsewhere++
+		case c.Reason == plan.ReasonUnderWay && !drifted[c.Address]:
+			report.UnderWay++
 		case c.Before != nil:
 			report.Sessions = append(report.Sessions, c.Address)
 		case c.Live != nil:

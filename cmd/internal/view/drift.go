@@ -28,6 +28,7 @@ type DriftReport struct {
 	Offline   bool              // the state was compared with the manifest
 	Ignored   int               // sessions that were left out by name
 	Elsewhere int               // sessions of other machines, which were not compared
+	UnderWay  int               // sessions that another command is changing, which were not compared
 	Complete  bool              // everything was inspected; never so offline
 	Items     []DriftItem       // in an order that is the same for the same drift
 	Problems  []session.Diagnostic
@@ -102,6 +103,9 @@ func (r DriftReport) Verdict() string {
 	}
 	if r.Elsewhere > 0 {
 		ignored += fmt.Sprintf(" %d on other machines, not compared.", r.Elsewhere)
+	}
+	if r.UnderWay > 0 {
+		ignored += fmt.Sprintf(" %d being changed by another command, not compared.", r.UnderWay)
 	}
 	if !r.Complete {
 		missed = " Not everything could be inspected."

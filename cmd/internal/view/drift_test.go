@@ -92,6 +92,7 @@ func TestDriftVerdict(t *testing.T) {
 		"nothing on record": {view.DriftReport{Complete: true}, "No drift in 0 sessions."},
 		"all ignored":       {view.DriftReport{Complete: true, Ignored: 2}, "Nothing was compared: 2 sessions ignored."},
 		"some ignored":      {view.DriftReport{Complete: true, Ignored: 2, Sessions: []session.Address{"session.a"}}, "No drift in 1 session. 2 ignored."},
+		"under way":         {view.DriftReport{Complete: true, UnderWay: 1, Sessions: []session.Address{"session.a"}}, "No drift in 1 session. 1 being changed by another command, not compared."},
 		"one":               {view.DriftReport{Complete: true, Sessions: []session.Address{"session.a"}}, "No drift in 1 session."},
 		"state moved":       {view.DriftReport{Sessions: []session.Address{"session.a"}}, "No drift in what could be inspected. Not everything could be inspected."},
 		"unknown":           {view.DriftReport{Sessions: []session.Address{"session.a"}, Items: unknown}, "No drift in what could be inspected. Unknown: 1 session that could not be inspected."},
