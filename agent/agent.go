@@ -57,6 +57,9 @@ type kind struct {
 	entries    func(line []byte) []session.Entry
 	// usage is what its session files say about usage; zero: nothing.
 	usage usageReader
+	// conversation returns the conversation that a signal of a hook is from; nil: the agent is
+	// followed by its open files.
+	conversation func(signal []byte) string
 	// signal is what one thing that a hook told means (JSON as the agent gave it,
 	// session.Signal's Data). False: nothing about what the agent does, such as an
 	// event that is not known; then what was told before it still holds. The hook
@@ -212,6 +215,14 @@ func (p *program) Entries(line []byte) []session.Entry {
 		return nil
 	}
 	return p.entries(line)
+}
+
+// HookConversation implements session.ConversationReporter.
+func (p *program) HookConversation(signal []byte) string {
+	if p.conversation == nil {
+		return ""
+	}
+	return p.conversation(signal)
 }
 
 // Composer returns what was typed into the composer that a screen shows: the last

@@ -49,8 +49,10 @@ func qwen() kind {
 		entries:    qwenEntries,
 		usage:      qwenUsage,
 		signal:     qwenSignal,
-		reads:      qwenReads,
-		login:      qwenLogin,
+
+		conversation: qwenHookConversation,
+		reads:        qwenReads,
+		login:        qwenLogin,
 	}
 }
 
@@ -72,6 +74,16 @@ var qwenEvents = []string{"SessionStart", "UserPromptSubmit", "PermissionRequest
 
 // qwenTools are Claude Code's names of tools whose questions are told in words of their own.
 var qwenTools = map[string]string{"run_shell_command": "Bash", "ask_user_question": "AskUserQuestion"}
+
+// qwenHookConversation returns the conversation of a hook. Qwen Code has its session file open
+// only while it writes a line.
+func qwenHookConversation(signal []byte) string {
+	var s struct {
+		Conversation string `json:"session_id"`
+	}
+	_ = json.Unmarshal(signal, &s) // it does not tell
+	return s.Conversation
+}
 
 // qwenSignal returns what a hook of Qwen Code told: what Claude Code's would. None tells of
 // a turn that was interrupted, or whose tools were all refused; its session file does.

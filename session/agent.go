@@ -21,6 +21,14 @@ type Agent interface {
 	Entries(line []byte) []Entry
 }
 
+// ConversationReporter is an Agent whose hooks report which conversation it is in. Others are
+// followed by the files that they have open.
+type ConversationReporter interface {
+	// HookConversation returns the conversation that a signal of a hook is from; empty: it
+	// does not tell.
+	HookConversation(signal []byte) string
+}
+
 // Fileless is for an Agent that keeps no session file: embed it.
 type Fileless struct{}
 

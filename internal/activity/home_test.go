@@ -43,3 +43,29 @@ func TestHomeOfAContainer(t *testing.T) {
 		})
 	}
 }
+
+// An agent whose hooks report another conversation than that of the record is in that one:
+// someone began it at its terminal.
+func TestConversationByHooks(t *testing.T) {
+	signals := `{"at":"2026-11-25T21:00:00Z","data":{"session_id":"first","hook_event_name":"SessionStart"}}
+{"at":"2026-11-25T21:01:00Z","data":{"session_id":"second","hook_event_name":"SessionStart"}}
+{"at":"2026-11-25T21:01:01Z","data":{"hook_event_name":"Other"}}
+`
+	for name, want := range map[string]string{"qwen": "second", "codex": "recorded"} {
+		t.Run(name, func(t *testing.T) {
+			data := t.TempDir()
+			run := filepath.Join(data, "runs", "run1")
+			if err := os.MkdirAll(run, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(run, "signals.jsonl"), []byte(signals), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			rec := record(session.AgentSpec{Name: name, Base: name})
+			rec.Run.Conversation = "recorded"
+			if got := activity.New(data, "/home/ann", agent.For).Lookup(rec).Conversation; got != want {
+				t.Errorf("it is in conversation %q, want %q", got, want)
+			}
+		})
+	}
+}

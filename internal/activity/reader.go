@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
@@ -44,6 +45,7 @@ type seen struct {
 	env     map[string]string // of the agent; nil: not read yet
 	heard   int64             // size of the signals when they were read
 	signals []session.Signal
+	talk    string           // the conversation that the last of them is from; empty: none tells
 	worked  bool             // it was observed working
 	status  session.Status   // of the last look
 	at      time.Time        // of the first look with that status
@@ -245,7 +247,7 @@ func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Eve
 func (r *Reader) Lookup(rec session.Record) session.Lookup {
 	of := session.Lookup{
 		Dir: rec.Tree.Path, Home: r.home, Env: r.environ(rec.Run.ID), Process: rec.Run.Agent,
-		Conversation: rec.Run.Conversation, StartedAt: rec.Run.StartedAt,
+		Conversation: cmp.Or(r.reported(rec), rec.Run.Conversation), StartedAt: rec.Run.StartedAt,
 	}
 	if of.Env == nil { // only its pod or another machine has what it was started with
 		of.Env = declared(rec.Spec)
@@ -296,8 +298,17 @@ func (r *Reader) environ(run string) map[string]string {
 	return s.env
 }
 
+// reported returns the conversation that the agent's hooks report; empty: they do not.
+func (r *Reader) reported(rec session.Record) string {
+	r.signals(rec)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.run(rec.Run.ID).talk
+}
+
 func (r *Reader) signals(rec session.Record) []session.Signal {
 	dir := filepath.Join(r.runs, rec.Run.ID)
+	reporter, reports := r.Agent(rec).(session.ConversationReporter)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.run(rec.Run.ID)
@@ -312,6 +323,11 @@ func (r *Reader) signals(rec session.Record) []session.Signal {
 	s.heard, s.signals = size, make([]session.Signal, len(events))
 	for i, e := range events {
 		s.signals[i] = session.Signal{At: e.At, Data: e.Data}
+	}
+	for n := len(events); reports && n > 0; n-- {
+		if s.talk = reporter.HookConversation(events[n-1].Data); s.talk != "" {
+			break
+		}
 	}
 	return s.signals
 }

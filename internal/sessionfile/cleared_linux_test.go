@@ -62,3 +62,49 @@ func TestAnotherConversationInTheSameProcess(t *testing.T) {
 	write("one", "user", noon.Add(3*time.Minute)) // the person goes back to it
 	reads("one")
 }
+
+// Copilot CLI has no session file open, but a lock beside it. The file of a conversation
+// comes with its first prompt.
+func TestAnotherConversationByItsLock(t *testing.T) {
+	home := t.TempDir()
+	start, ok := proc.StartTime(os.Getpid())
+	if !ok {
+		t.Fatal("this process is not to be seen")
+	}
+	file := func(name, text string) *os.File {
+		t.Helper()
+		path := filepath.Join(home, ".copilot", "session-state", name)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		var f *os.File
+		if err == nil {
+			f, err = os.Create(path)
+		}
+		if err == nil {
+			_, err = f.WriteString(text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	begins := func(id string) string {
+		return fmt.Sprintf(`{"type":"session.start","timestamp":"2026-11-24T12:00:00Z","data":{"sessionId":%q,"startTime":"2026-11-24T12:00:00Z","context":{"cwd":"/work/api"}}}`+"\n", id)
+	}
+	var r sessionfile.Reader
+	reads := func(want string) {
+		t.Helper()
+		n, err := r.Read(agent.For(agent.Builtins()[agent.Copilot]), "run", session.Lookup{Dir: "/work/api", Home: home, Conversation: "one",
+			StartedAt: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC), Process: session.Process{PID: os.Getpid(), Start: start}})
+		if err != nil || n == nil || n.Conversation != want {
+			t.Errorf("it reads %+v, %v, want %q", n, err, want)
+		}
+	}
+	file("one/events.jsonl", begins("one")).Close()
+	held := file("one/inuse.1.hold", "")
+	reads("one")
+	held.Close()
+	defer file("two/inuse.1.hold", "").Close()
+	reads("one")
+	file("two/events.jsonl", begins("two")).Close()
+	reads("two")
+}

@@ -14,8 +14,8 @@ const treeLimit = 64
 
 const writable = 0o200
 
-// openFiles returns the paths of the session files that an agent's process tree has open
-// for writing. Gemini CLI reads those of all conversations when it resumes one. Processes
+// openFiles returns the paths of the session files, and of the locks beside them, that an
+// agent's process tree has open for writing. Gemini CLI reads those of all conversations when it resumes one. Processes
 // of another user or container show none.
 func openFiles(root session.Process) map[string]bool {
 	if start, lives := proc.StartTime(root.PID); !lives || start != root.Start {
@@ -28,7 +28,7 @@ func openFiles(root session.Process) map[string]bool {
 		fds, _ := os.ReadDir(proc + "/fd") // it may have ended meanwhile
 		for _, fd := range fds {
 			path, err := os.Readlink(proc + "/fd/" + fd.Name())
-			if err != nil || !strings.HasPrefix(path, "/") || !strings.Contains(path, ".json") {
+			if err != nil || !strings.HasPrefix(path, "/") || !strings.Contains(path, ".json") && !strings.HasSuffix(path, lockSuffix) {
 				continue
 			}
 			if info, err := fd.Info(); err == nil && info.Mode()&writable != 0 {

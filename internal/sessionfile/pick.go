@@ -12,6 +12,10 @@ import (
 // early is how much earlier than its run a session file may say that it started.
 const early = 2 * time.Second
 
+// lockSuffix ends the name of a file that Copilot CLI has open in the directory of its
+// conversation. Its session file is open only while it is written to.
+const lockSuffix = ".hold"
+
 // current returns the lookup with the conversation that the agent is in, if its open files
 // tell, and those. A person may have begun another one at its terminal: Codex keeps the
 // files of both open, and those of its sub-agents, which have no conversation.
@@ -29,6 +33,9 @@ func (r *Reader) current(a session.Agent, of session.Lookup) (session.Lookup, ma
 		var last time.Time
 		for file := range open {
 			name, below := strings.CutPrefix(file, p.real+"/")
+			if own := path.Base(p.glob); strings.HasSuffix(name, lockSuffix) && !wild(own) {
+				name = path.Join(path.Dir(name), own)
+			}
 			if matches, _ := path.Match(p.glob, name); !below || !matches { // the pattern has no fault
 				continue
 			}
