@@ -63,12 +63,30 @@ type copilotEvent struct {
 		Result  struct {
 			Content string `json:"content"`
 		} `json:"result"`
-		Usage struct {
-			Input  int64 `json:"inputTokens"`
-			Output int64 `json:"outputTokens"`
-		} `json:"usage"`
+		Usage      copilotTokens `json:"usage"`
+		Compaction copilotTokens `json:"compactionTokensUsed"`
 	} `json:"data"`
 }
+
+type copilotTokens struct {
+	Input  int64 `json:"inputTokens"`
+	Output int64 `json:"outputTokens"`
+}
+
+// tokens returns what an answer of the model took: one for the user, or the summary of a
+// conversation that is compacted.
+func (e copilotEvent) tokens() copilotTokens {
+	if e.Type == copilotCompacted {
+		return e.Data.Compaction
+	}
+	return e.Data.Usage
+}
+
+// The types of events with the tokens of an answer.
+const (
+	copilotAnswered  = "session.usage_record"
+	copilotCompacted = "session.compaction_complete"
+)
 
 // question returns what is asked, as Question.Text has it.
 func (e copilotEvent) question() string {
@@ -112,8 +130,8 @@ func (c *copilotSession) add(e copilotEvent) {
 	switch {
 	case e.Type == "session.start":
 		c.n.Conversation, c.n.StartedAt, c.n.Dir = d.Session, d.Start, d.Context.Dir
-	case e.Type == "session.usage_record":
-		c.n.Tokens += bounded(d.Usage.Input) + bounded(d.Usage.Output)
+	case e.Type == copilotAnswered, e.Type == copilotCompacted:
+		c.n.Tokens += bounded(e.tokens().Input) + bounded(e.tokens().Output)
 	case e.Type == "permission.requested":
 		c.asks(d.Request, e.question())
 	case e.Type == "permission.completed":
@@ -200,14 +218,16 @@ func copilotEntries(line []byte) []session.Entry {
 		add("error", e.Data.Message)
 	case "session.info":
 		add("info", e.Data.Message)
-	case "session.usage_record":
-		u := e.Data.Usage
+	case copilotAnswered, copilotCompacted:
+		u := e.tokens()
 		add("usage", tokens(u.Input, u.Output, u.Input+u.Output))
 	}
 	return all
 }
 
-// copilotUsage is Copilot CLI's, which writes a record for each answer, also of sub-agents.
+// copilotUsage is Copilot CLI's, which writes a record for each answer, also of sub-agents,
+// but for the summary of a compacted conversation: what that took is in the event that
+// ends the compaction.
 var copilotUsage = usageReader{read: readCopilotUsage}
 
 func readCopilotUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {
@@ -237,7 +257,9 @@ func readCopilotUsage(line []byte, c *session.UsageContext, counted func(string)
 	s.object(func(key []byte) {
 		switch string(key) {
 		case "type":
-			if is = string(s.value()) == `"session.usage_record"`; !is {
+			if kind := s.str(); kind == copilotAnswered || kind == copilotCompacted {
+				is = true
+			} else {
 				s.stop()
 			}
 		case "id":
@@ -246,7 +268,8 @@ func readCopilotUsage(line []byte, c *session.UsageContext, counted func(string)
 			u.At = s.time()
 		case "data":
 			s.object(func(key []byte) {
-				if string(key) == "usage" {
+				switch string(key) {
+				case "usage", "compactionTokensUsed":
 					s.object(record)
 				}
 			})

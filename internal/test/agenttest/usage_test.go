@@ -24,6 +24,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
+// spare is how long before the deadline of the test no further conversation begins.
+const spare = 2 * time.Minute
+
 // usageCaptures is the environment variable with the folder that the session files of
 // TestUsage are recorded in: internal/usage/testdata. Empty: none are.
 const usageCaptures = "AGENTFORM_USAGE_CAPTURES"
@@ -45,6 +48,7 @@ type meter struct {
 	since time.Time
 	paths map[string]string    // conversations, by the paths of their files
 	read  map[string]time.Time // when those had been written to
+	find  func()               // finds more of them; nil: there is one conversation
 }
 
 // modified returns when a file was written to. One that is gone was never: Gemini CLI
@@ -97,6 +101,9 @@ func (m *meter) update(t *testing.T) (read, counted session.Tokens) {
 	if n := m.run.Transcript(); n != nil && n.Conversation != "" && len(files) > 0 && m.paths[files[0]] == "" {
 		m.paths[files[0]] = n.Conversation
 	}
+	if m.find != nil {
+		m.find()
+	}
 	of := usage.Subject{ID: "api", Address: "session.api", Agent: m.lab.Agent, Run: "run", Since: m.since}
 	a := agent.For(m.lab.Spec)
 	newest := time.Time{}
@@ -128,6 +135,10 @@ func inFiles(agent string, s modelserver.Spent) bool {
 	switch agent {
 	case "claude":
 		return !s.Side && !strings.HasPrefix(s.Prompt, "CRITICAL: Respond with TEXT ONLY.")
+	case "opencode":
+		return !s.Side || strings.Contains(s.Prompt, "anchored summary")
+	case "qwen":
+		return !s.Side || strings.Contains(s.Prompt, "<state_snapshot>")
 	case "codex":
 		return !s.Side || strings.Contains(s.Prompt, "CONTEXT CHECKPOINT COMPACTION")
 	}
@@ -146,18 +157,30 @@ func countedBy(lab *agenttest.Lab) session.Tokens {
 		Output: all.Output, Reasoning: all.Reasoning}
 }
 
+// answered returns how many answers the model has given that are not behind the scenes.
+func (m *meter) answered() int {
+	n := 0
+	for _, s := range m.lab.Model.Spent() {
+		if !s.Side && inFiles(m.lab.Agent, s) {
+			n++
+		}
+	}
+	return n
+}
+
 // until waits until the model has answered so often and the agent is idle, and checks
 // that both counts agree then.
 func (m *meter) until(t *testing.T, answers int) {
 	t.Helper()
-	m.run.Until(fmt.Sprintf("%d answers, and all of them in its files", answers), func(l agenttest.Look) bool {
-		n := 0
-		for _, s := range m.lab.Model.Spent() {
-			if !s.Side && inFiles(m.lab.Agent, s) {
-				n++
-			}
-		}
-		if n < answers || l.Detection.Activity == session.Working {
+	m.settle(t, fmt.Sprintf("%d answers", answers), func() bool { return m.answered() >= answers })
+}
+
+// settle waits until something has happened and the agent is idle, and checks that both
+// counts agree then.
+func (m *meter) settle(t *testing.T, what string, happened func() bool) {
+	t.Helper()
+	m.run.Until(what+", and all of it in its files", func(l agenttest.Look) bool {
+		if !happened() || l.Detection.Activity == session.Working {
 			return false
 		}
 		read, counted := m.update(t)
@@ -285,6 +308,14 @@ var usageRules = []struct {
 	{"copilot", "cached", cached},
 	{"copilot", "resumed", goesOn},
 	{"copilot", "retried", retried},
+	{"copilot", "compacted", func(t *testing.T, m *meter) {
+		m.start("one "+uses(modelserver.Usage{Input: 11, Output: 50})+" [[text One.]]", "")
+		m.until(t, 1)
+		compact(m, "/compact")
+		m.until(t, 2)
+		m.say("two " + uses(modelserver.Usage{Input: 13, Output: 90}) + " [[text Two.]]")
+		m.until(t, 3)
+	}},
 	{"gemini", "cached", cached},
 	{"gemini", "resumed", goesOn},
 	{"gemini", "retried", retried},
@@ -313,10 +344,11 @@ func joined(lines [][]byte) []byte {
 	return all
 }
 
-// compact gives the agent's own command that compacts its conversation.
+// compact gives the agent's own command that compacts its conversation, and waits for the
+// model's summary.
 func compact(m *meter, command string) {
-	asked := len(m.lab.Model.Requests())
-	m.run.Type(command, func(agenttest.Look) bool { return len(m.lab.Model.Requests()) > asked })
+	spent := len(m.lab.Model.Spent())
+	m.run.Type(command, func(agenttest.Look) bool { return len(m.lab.Model.Spent()) > spent })
 }
 
 // thinks reports whether an agent's model tells how much of its output is thoughts:
@@ -365,11 +397,15 @@ func interrupted(t *testing.T, m *meter) {
 }
 
 // TestUsage compares what the agents' files say, rule by rule, with what the model
-// counted. With a folder for captures it records the files.
+// counted. With a folder for captures it records the files. Caches and resumed conversations
+// are only recorded: those of TestUsageOfManyConversations have both.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv(usageCaptures)
 	for _, r := range usageRules {
+		if folder == "" && (r.rule == "cached" || r.rule == "resumed") {
+			continue
+		}
 		t.Run(r.agent+"/"+r.rule, func(t *testing.T) {
 			t.Parallel()
 			m := newMeter(t, agenttest.New(t, r.agent))
@@ -382,23 +418,30 @@ func TestUsage(t *testing.T) {
 }
 
 // talk is how an agent that runs begins another conversation and compacts the one that it
-// has, and where it keeps them: one file each.
-type talk struct{ files, fresh, compact string }
+// has, where it keeps them, one file each, and the call of its tool that starts a sub-agent.
+type talk struct{ files, fresh, compact, helper string }
 
 var talks = map[string]talk{
-	"claude": {".claude/projects/*/*.jsonl", "/clear", "/compact"},
-	"codex":  {".codex/sessions/*/*/*/rollout-*.jsonl", "/clear", "/compact"},
-	"gemini": {".gemini/tmp/*/chats/session-*.jsonl", "/clear", "/compress"},
+	"claude": {".claude/projects/*/*.jsonl", "/clear", "/compact",
+		`Agent {"description":"d","prompt":"say it","subagent_type":"general-purpose"}`},
+	"codex": {".codex/sessions/*/*/*/rollout-*.jsonl", "/clear", "/compact", ""},
+	"copilot": {".copilot/session-state/*/events.jsonl", "/clear", "/compact",
+		`task {"name":"d","description":"d","prompt":"say it","agent_type":"general-purpose","mode":"sync"}`},
+	"gemini": {".gemini/tmp/*/chats/session-*.jsonl", "/clear", "/compress", ""},
+	"opencode": {".local/share/opencode/agentform/ses_*.jsonl", "/new", "/compact",
+		`task {"description":"d","prompt":"say it","subagent_type":"general"}`},
+	"qwen": {".qwen/projects/*/chats/*.jsonl", "/clear", "/compress",
+		`agent {"description":"d","prompt":"say it","subagent_type":"general-purpose"}`},
 }
 
 // talker has conversations with one agent, which follow from r.
 type talker struct {
 	*meter
 	talk
-	r       *rand.Rand
-	answers int    // so far
-	starts  int    // of the agent
-	said    string // the end of the last turn
+	r      *rand.Rand
+	starts int    // of the agent
+	said   string // the end of the last turn
+	spent  int    // answers before it
 }
 
 // latest finds the conversations that began since, and returns the last one that was
@@ -430,31 +473,45 @@ func (k *talker) latest(t *testing.T) string {
 	return last
 }
 
-// turn returns a message with its script, and adds the answers that it will have.
-func (k *talker) turn(name string) string {
+// turn returns a message with its script, and how many tools that calls.
+func (k *talker) turn(name string) (text string, tools int) {
 	some := func() string {
 		u := modelserver.Usage{Input: 5000 + k.r.Int64N(50000), CacheRead: k.r.Int64N(50000), Output: 1 + k.r.Int64N(9000)}
-		if k.lab.Agent == "claude" {
-			u.CacheWrite5m, u.CacheWrite1h = k.r.Int64N(3000), k.r.Int64N(3000)
-		} else {
+		switch {
+		case thinks(k.lab.Agent):
 			u.Reasoning = k.r.Int64N(u.Output)
+		case k.lab.Agent == "claude":
+			u.CacheWrite5m, u.CacheWrite1h = k.r.Int64N(3000), k.r.Int64N(3000)
+		default: // they do not tell how long it is kept
+			u.CacheWrite5m = k.r.Int64N(3000)
 		}
 		return uses(u)
 	}
-	k.answers++
-	k.said = "End of " + name + "."
-	text := name + " "
+	k.said, k.spent = "End of "+name+".", len(k.lab.Model.Spent())
+	text = name + " "
 	switch kind := k.r.IntN(10); {
 	case kind < 3:
-		k.answers++
+		tools = 1
 		text += some() + " [[text I look.]] [[tool bash: echo a]] "
 	case kind == 3:
 		text += "[[status 500 x1]] "
-	case kind == 4 && k.lab.Agent == "claude":
-		k.answers += 2
-		text += some() + ` [[tool Agent {"description":"d","prompt":"say it","subagent_type":"general-purpose"}]] `
+	case kind == 4 && k.helper != "":
+		tools = 1
+		text += some() + " [[tool " + k.helper + "]] "
 	}
-	return text + some() + " [[text " + k.said + "]]"
+	return text + some() + " [[text " + k.said + "]]", tools
+}
+
+// compactedAmid is what Qwen Code tells the model in place of the user's message if it has
+// compacted the conversation in the middle of a turn.
+const compactedAmid = "Continue with the prior task using the context above."
+
+// ended reports whether the model has answered the last message, which calls so many tools,
+// to its end.
+func (k *talker) ended(message string, tools int) bool {
+	return slices.ContainsFunc(k.lab.Model.Spent()[k.spent:], func(s modelserver.Spent) bool {
+		return !s.Side && (s.Results == tools && s.Prompt == message || s.Prompt == compactedAmid)
+	})
 }
 
 // say is that of the meter, and types the message again that an agent has lost which was
@@ -479,6 +536,14 @@ func (k *talker) leave() {
 	}
 }
 
+// rested returns a look at a screen without a sign of work, which comes a little after what
+// the files say.
+func rested(lab *agenttest.Lab) func(agenttest.Look) bool {
+	return func(l agenttest.Look) bool {
+		return agent.For(lab.Spec).Detect(session.Evidence{Liveness: session.Alive, Screen: l.Screen}).Activity != session.Working
+	}
+}
+
 // converse has conversation n, of some turns, with a restart and a compaction here and
 // there. Most begin in an agent that runs.
 func (k *talker) converse(t *testing.T, n int) {
@@ -489,7 +554,7 @@ func (k *talker) converse(t *testing.T, n int) {
 	}
 	for turn := range turns {
 		before := k.said
-		message := k.turn(fmt.Sprintf("conversation %d, turn %d", n, turn))
+		message, tools := k.turn(fmt.Sprintf("conversation %d, turn %d", n, turn))
 		switch {
 		case turn > 0 && (restarted || k.r.IntN(8) == 0):
 			restarted = false
@@ -504,15 +569,15 @@ func (k *talker) converse(t *testing.T, n int) {
 			k.start(message, "")
 			k.starts++
 		default:
+			k.run.Until("it rests", rested(k.lab))
 			k.run.Type(k.fresh, func(l agenttest.Look) bool { return !strings.Contains(l.Screen, before) })
 			k.say(message)
 		}
-		k.run.Until("the turn has ended", func(agenttest.Look) bool { return len(k.lab.Model.Turns()) >= k.answers && k.latest(t) != "" })
-		k.until(t, k.answers)
+		k.settle(t, "the answer to "+message, func() bool { return k.ended(message, tools) })
 		if turn > 0 && turn+1 < turns && (compacted || k.r.IntN(6) == 0) {
 			compacted = false
 			compact(k.meter, k.compact)
-			k.until(t, k.answers)
+			k.settle(t, "the summary", func() bool { return true })
 		}
 	}
 }
@@ -522,7 +587,7 @@ func (k *talker) converse(t *testing.T, n int) {
 // compactions. The sums agree to the token after each turn.
 func TestUsageOfManyConversations(t *testing.T) {
 	t.Parallel()
-	number, from := 3, uint64(1)
+	number, from := 2, uint64(1) // one with a restart, one with a compaction
 	if n, err := strconv.Atoi(os.Getenv(conversations)); err == nil {
 		number = n
 	}
@@ -533,13 +598,21 @@ func TestUsageOfManyConversations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := &talker{meter: newMeter(t, agenttest.New(t, name)), talk: talk, r: rand.New(rand.NewPCG(from, uint64(len(name))))}
+			k.find = func() { k.latest(t) }
+			number := number
+			end, bounded := t.Deadline()
 			for n := range number {
+				if bounded && time.Until(end) < spare && n > 1 {
+					t.Logf("%d conversations, and no time for more", n)
+					number = n
+					break
+				}
 				if k.converse(t, n); t.Failed() {
 					t.Fatalf("in conversation %d of seed %d", n, from)
 				}
 				if number > 10 && n%10 == 9 {
 					read, _ := k.update(t)
-					t.Logf("%d conversations, %d files, %d starts, %d answers: %+v", n+1, len(k.paths), k.starts, k.answers, read)
+					t.Logf("%d conversations, %d files, %d starts, %d answers: %+v", n+1, len(k.paths), k.starts, k.answered(), read)
 				}
 			}
 			found := slices.Compact(slices.Sorted(maps.Values(k.paths)))
@@ -578,7 +651,7 @@ func TestUsageByAgentform(t *testing.T) {
 						return
 					}
 					if time.Now().After(end) {
-						t.Fatalf("%s: agentform says %+v, and the model counted %+v", when, d.Total, counted)
+						t.Fatalf("%s: agentform says %+v, and the model counted %+v, asked %+v", when, d.Total, counted, lab.Model.Spent())
 					}
 				}
 			}

@@ -39,6 +39,8 @@ type Spent struct {
 	Side  bool // behind the scenes: no turn of the user's
 	// Prompt is the last message of the request, also one that the program made up.
 	Prompt string
+	// Results is how many results of tools came after it.
+	Results int
 	Usage
 }
 
@@ -52,7 +54,7 @@ func (s *Server) Spent() []Spent {
 func (s *Server) spend(r Request, u Usage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.spent = append(s.spent, Spent{r.Model, r.Side, r.Prompt(), u})
+	s.spent = append(s.spent, Spent{r.Model, r.Side, r.Prompt(), r.Results, u})
 }
 
 // usageOf is what the steps that are due say that the answer takes.
