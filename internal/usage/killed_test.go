@@ -14,7 +14,7 @@ import (
 // The test binary is also a process that records the usage of a transcript, to be killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "update" {
-		if err := New(os.Args[2], dollarEach).Update(claude, Subject{ID: "api"}, os.Args[3], "11111111", noon); err != nil {
+		if err := New(os.Args[2], dollarEach).Update(claude, Subject{ID: "api", Address: "session.api"}, os.Args[3], "11111111", noon); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -60,7 +60,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal("every process had ended before it was killed")
 	}
 	s := New(data, dollarEach)
-	if err := s.Update(claude, Subject{ID: "api"}, path, "11111111", noon); err != nil {
+	if err := s.Update(claude, Subject{ID: "api", Address: "session.api"}, path, "11111111", noon); err != nil {
 		t.Fatal(err)
 	}
 	x, err := New(data, dollarEach).Get("api")

@@ -17,14 +17,14 @@ type Line struct {
 	Session session.Address      `json:"session"`
 	Agent   string               `json:"agent"`
 	Run     string               `json:"run"`
-	File    string               `json:"file"`    // the agent's session file
+	File    string               `json:"file"`    // the agent's session file; empty: of work, or of an address
 	FileID  string               `json:"file_id"` // of fileid.Of
 	Read    int64                `json:"read"`    // how many bytes of it were read
 	Context session.UsageContext `json:"context,omitzero"`
 	// From is when the budgets of the session started over; zero: never.
 	From    time.Time `json:"from,omitzero"`
 	Answers []Answer  `json:"answers,omitempty"`
-	Worked  []Span    `json:"worked,omitempty"` // in a line without a file
+	Worked  []Span    `json:"worked,omitempty"`
 }
 
 // Span is a time in which an agent worked. In a line it is a text: BEGIN END.
@@ -143,7 +143,7 @@ func hash(s string) uint64 {
 }
 
 func parse(text []byte) (l Line, ok bool) {
-	return l, json.Unmarshal(text, &l) == nil && (l.File != "" || len(l.Worked) > 0)
+	return l, json.Unmarshal(text, &l) == nil && l.Session != ""
 }
 
 // keys is a set of hashes that takes little memory: there may be millions.

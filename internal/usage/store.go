@@ -106,8 +106,9 @@ func (s *Store) Update(a session.Agent, of Subject, path, conversation string, n
 	if _, is := s.known.Load(of.ID); !is {
 		s.publish(x)
 	}
+	renamed := func() bool { return x.sum.Address != "" && x.sum.Address != of.Address }
 	grown := s.grown(reader, x, path, conversation, now)
-	if len(grown) == 0 {
+	if len(grown) == 0 && !renamed() {
 		return nil
 	}
 	defer func() { s.publish(x) }()
@@ -115,6 +116,9 @@ func (s *Store) Update(a session.Agent, of Subject, path, conversation string, n
 		var errs []error
 		for _, path := range grown {
 			errs = append(errs, s.follow(reader, x, of, path, f))
+		}
+		if renamed() { // no answer has told it
+			errs = append(errs, s.put(f, x, Line{Session: of.Address, Agent: of.Agent, Run: of.Run}))
 		}
 		return errors.Join(errs...)
 	})

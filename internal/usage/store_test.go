@@ -106,6 +106,24 @@ func TestWhatIsAddedCounts(t *testing.T) {
 	}
 }
 
+// A session that was renamed keeps its last address, also when it used nothing since.
+func TestTheLastAddressIsRecorded(t *testing.T) {
+	d := newDesk(t)
+	d.add(d.path, claudeLine("a", "r1", "m", 1))
+	d.used(1, 11)
+	d.of.Address = "session.web"
+	for range 2 {
+		d.used(1, 11)
+	}
+	if x, err := New(d.dataDir, dollarEach).Get(d.of.ID); err != nil || x.Address != "session.web" {
+		t.Errorf("it is %s: %v", x.Address, err)
+	}
+	text, err := os.ReadFile(filepath.Join(d.dataDir, Folder, d.of.ID+".jsonl"))
+	if err != nil || strings.Count(string(text), "session.web") != 1 {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
 // A conversation that is copied into another file counts once, also where lines of an
 // answer differ, and also when the process has been started again in between.
 func TestACopiedConversationCountsOnce(t *testing.T) {
