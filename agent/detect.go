@@ -33,7 +33,7 @@ func (d *detector) Detect(e session.Evidence) session.Detection {
 	}
 	if detection.Activity == session.BlockedAPI && detection.Until.IsZero() && !e.Now.IsZero() {
 		// The detail is one line; the end of the sentence may be on the next.
-		detection.Until = limitEnd(detection.Detail+"\n"+d.screen.parse(e.Screen, e.Typed).turn, e.Now)
+		detection.Until = limitEnd(detection.Detail+"\n"+d.parse(e).turn, e.Now)
 	}
 	detection.PR = lastPullRequest(e.Screen)
 	if detection.PR == "" && e.Transcript != nil {
@@ -42,12 +42,20 @@ func (d *detector) Detect(e session.Evidence) session.Detection {
 	return detection
 }
 
+func (d *detector) parse(e session.Evidence) screen {
+	prompt := ""
+	if e.Transcript != nil {
+		prompt = e.Transcript.LastPrompt
+	}
+	return d.screen.parse(e.Screen, e.Typed, prompt)
+}
+
 // question returns the dialog on the screen of an agent that waits for a person.
 func (d *detector) question(found session.Detection, e session.Evidence) *session.Question {
 	if found.Activity != session.Blocked && found.Activity != session.BlockedAPI || e.Screen == "" {
 		return nil
 	}
-	return d.screen.question(d.screen.parse(e.Screen, e.Typed), found.Detail)
+	return d.screen.question(d.parse(e), found.Detail)
 }
 
 func lastPullRequest(text string) string {
@@ -91,7 +99,7 @@ func (d *detector) alive(e session.Evidence) session.Detection {
 	if e.Screen == "" && !e.Blank { // not captured
 		return weigh(said, e.Now)
 	}
-	s := d.screen.parse(e.Screen, e.Typed)
+	s := d.parse(e)
 	if len(said) == 0 {
 		detection := d.screenOnly(s, e)
 		detection.Source = FromScreen

@@ -69,8 +69,9 @@ type screen struct {
 	composer int
 }
 
-// parse divides a screen. Typed is where it shows what was typed.
-func (l layout) parse(text string, typed []session.Span) screen {
+// parse divides a screen. Typed is where it shows what was typed, and prompt the user's
+// last message; empty: not known.
+func (l layout) parse(text string, typed []session.Span, prompt string) screen {
 	rows := rowsOf(text)
 	s := screen{whole: text, all: make([]string, len(rows))}
 	for i := range rows {
@@ -78,7 +79,10 @@ func (l layout) parse(text string, typed []session.Span) screen {
 	}
 	s.end = last(s.all, markLines)
 	s.composer = l.composerEnd(s.all)
-	begin := l.turnStart(rows, typed, s.composer)
+	begin := l.belowMessage(rows, prompt)
+	if begin == 0 {
+		begin = l.turnStart(rows, typed, s.composer)
+	}
 	if l.turn == nil && begin >= s.composer { // what looks like the composer is a prompt
 		s.composer = 0
 	}

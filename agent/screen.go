@@ -54,7 +54,7 @@ func (p screenPatterns) Ready(text string) bool {
 	if len(p.ready) == 0 {
 		return true
 	}
-	s := p.parse(text, nil)
+	s := p.parse(text, nil, "")
 	if p.ownDialog(s) || p.own.working.match(s.end) {
 		return false
 	}

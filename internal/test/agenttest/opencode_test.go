@@ -128,6 +128,15 @@ func walkOpencode(t *testing.T, columns int) {
 	interrupt()
 	situation("interrupted", session.Idle, ends())
 
+	if os.Getenv(agenttest.Captures) != "" { // what a person has pasted is no sign of its own
+		say(aboutPasted("opencode", "[[text It was busy.]]"))
+		situation("pasted", session.Idle, has("It was busy."), ends())
+		say(aboutPasted("opencode", "[[delay 90s]]"))
+		situation("pasted-working", session.Working, has("esc interrupt"))
+		interrupt()
+		ends()
+	}
+
 	say("go [[status 429]]")
 	situation("retrying", session.BlockedAPI, has("scripted too many requests"))
 	interrupt()

@@ -122,12 +122,21 @@ func init() {
 						r.Type("and [[status 401]]", shows(`{"error":{"code":401`)) // the rest is wrapped
 					}},
 				{Name: "asked-in-text", Input: asGemini, Prompt: "ask [[text Allow execution of it? It is a long question, so that its lines are broken wherever the terminal ends.]]", Want: session.Idle, Seen: answered(1)},
+				{Name: "resumed", Input: asGemini, Prompt: "go [[status 400]]", Want: session.Idle, Seen: both(shows("No problems found."), both(shows("Type your message"), ready)),
+					Steps: func(r *agenttest.Run) {
+						r.Until("an error", shows("✕ [API Error: "))
+						r.Type("and [[text No problems found.]]", shows("✦ No problems found."))
+						r.Until("a turn", ready)
+						quit(r)
+					}, Next: resumed},
 			},
 		} {
 			for _, s := range all {
-				// The width of the other situations: these are recorded, and not tried
-				// each time.
-				if columns == 120 && (s.Name == "idle" || os.Getenv(agenttest.Captures) == "") {
+				// In a narrow terminal these are tried each time. In others they are recorded once
+				// for each version of the agent, as TestVersionOfCaptures checks; so is what takes
+				// long.
+				long := agent == "gemini" && s.Name == "resumed"
+				if columns == 120 && s.Name == "idle" || (columns != 80 || long) && os.Getenv(agenttest.Captures) == "" {
 					continue
 				}
 				s.Name = fmt.Sprintf("%s-%d", s.Name, columns)
