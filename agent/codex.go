@@ -50,8 +50,8 @@ func codex() kind {
 				`^■ We['’]re currently experiencing high demand`,
 				`^■ stream disconnected`,
 			},
-			reconnecting: []string{`^[•◦] Reconnecting to server… \(`}, // the mark blinks
-			disconnected: []string{`^[•◦] Reconnect failed — `},
+			reconnecting: []string{`^[•◦] Reconnecting to server… \(\d`}, // the mark blinks
+			disconnected: []string{`^[•◦] Reconnect failed — check the endpoint`},
 			working: []string{
 				`^[•◦] .*\(\d+.* • esc to interrupt\)`,
 				`Reconnecting\.\.\. \d+/\d+`,

@@ -117,9 +117,8 @@ func (d *detector) alive(e session.Evidence) session.Detection {
 }
 
 // override returns what the screen shows that counts more than the best of the
-// other signals: a declared sign, a dialog, a limit while it works, a lost connection while
-// it rests, and, next to a title alone, an end or a failure. What an agent prints while it
-// works is its work.
+// other signals: a declared sign, a dialog, a lost connection, a limit while it works, and,
+// next to a title alone, an end or a failure. What an agent prints while it works is its work.
 func (d *detector) override(s screen, best statement, e session.Evidence) (session.Detection, bool) {
 	p := d.screen
 	if seen := p.verdictOfManifest(s); seen.Activity != "" && !e.Replayed {
@@ -128,7 +127,7 @@ func (d *detector) override(s screen, best statement, e session.Evidence) (sessi
 	if best.Activity == session.Blocked {
 		return session.Detection{}, false
 	}
-	if seen := p.connection(s); seen.Activity != "" && rests(best.Activity) {
+	if seen := p.connection(s); seen.Activity != "" {
 		return seen, true
 	}
 	if best.Source == FromTitle && best.Activity != session.Working {

@@ -85,6 +85,21 @@ const (
 `
 )
 
+// The session file of a Codex whose daemon was killed in a turn has no end of that turn.
+func TestLostServerInATurn(t *testing.T) {
+	for screen, want := range map[string]session.Activity{
+		"• Gone on.\n\n◦ Reconnecting to server… (4s)\n  └ Tip: Run /review\n\n" + codexIdle: session.Working,
+		"• Gone on.\n\n" + codexLost: session.Failed,
+		"• Gone on.\n\n• Reconnect failed — check the\n  endpoint, then relaunch (5m 00s)\n\n" + codexIdle: session.Failed,
+	} {
+		d := For(builtin("codex")).Detect(session.Evidence{Liveness: session.Alive, Title: "⠋ two", Screen: screen, Now: noon,
+			Transcript: &session.Transcript{At: noon, Activity: session.Working}})
+		if d.Activity != want || d.Source != FromScreen {
+			t.Errorf("%s\n%+v, want %s by the screen", screen, d, want)
+		}
+	}
+}
+
 func TestReadALiveAgent(t *testing.T) {
 	custom := session.AgentSpec{Name: "script", Command: []string{"./script"}, Patterns: session.Patterns{
 		Done: []string{"finished at"}, Blocked: []string{`approve\?`}, BlockedAPI: []string{"slow down"}, Failed: []string{"^E:"}, Working: []string{"^step"},
@@ -124,7 +139,7 @@ func TestReadALiveAgent(t *testing.T) {
 		"codex waits for a 429":      {builtin("codex"), "⠋ Working | work", "Server is busy, reconnecting 2/5\n" + codexWorking, session.Detection{Activity: session.BlockedAPI, Detail: "Server is busy, reconnecting 2/5"}},
 		"codex has lost its server":  {builtin("codex"), "two", codexLost, session.Detection{Activity: session.Failed, Detail: "◦ Reconnect failed — check the endpoint, then relaunch (2m 56s)"}},
 		"codex looks for its server": {builtin("codex"), "Ready | two", "◦ Reconnecting to server… (1m 51s)\n" + codexIdle, session.Detection{Activity: session.Working, Detail: "◦ Reconnecting to server… (1m 51s)"}},
-		"codex works without it":     {builtin("codex"), "⠋ Working | two", codexLost, session.Detection{Activity: session.Working}},
+		"codex lost it in a turn":    {builtin("codex"), "⠋ two", codexLost, session.Detection{Activity: session.Failed, Detail: "◦ Reconnect failed — check the endpoint, then relaunch (2m 56s)"}},
 		"codex writes of that":       {builtin("codex"), "two", "• Reconnect failed — says the log.\n\n  So be it.\n  It may work again.\n\n" + codexIdle, session.Detection{Activity: session.Idle}},
 		"codex gave up on a 429":     {builtin("codex"), "Ready | work", "■ exceeded retry limit, last status: 429\n" + codexIdle, session.Detection{Activity: session.BlockedAPI, Detail: "■ exceeded retry limit, last status: 429"}},
 		"codex works after a 429": {builtin("codex"), "⠋ Working | work", "■ exceeded retry limit, last status: 429\n" + codexWorking,

@@ -29,7 +29,7 @@ func newScreenPatterns(m marks, s session.AgentSpec) screenPatterns {
 		own: signs{
 			limit: wrapping(exact, m.blockedAPI), retrying: wrapping(exact, m.retrying), failed: wrapping(exact, m.failed),
 			blocked: wrapping(exact, m.blocked), working: compile(exact, m.working), ended: compile(exact, m.ended),
-			reconnecting: compile(exact, m.reconnecting), disconnected: compile(exact, m.disconnected),
+			reconnecting: wrapping(exact, m.reconnecting), disconnected: wrapping(exact, m.disconnected),
 		},
 		manifest: signs{
 			done: wrapping(fold, p.Done), limit: wrapping(fold, p.BlockedAPI), failed: wrapping(fold, p.Failed),
@@ -97,7 +97,8 @@ func (p screenPatterns) detect(s screen, e session.Evidence) session.Detection {
 }
 
 // connection returns what an agent does that has lost its own server; the zero value: it
-// has not. Its composer and all other signals are those of an agent at rest.
+// has not. All other signals are those of the moment when it lost that: Codex 0.169.0 has
+// a spinner in its title, and an open turn in its session file, for as long as it runs.
 func (p screenPatterns) connection(s screen) session.Detection {
 	above := last(s.all[:max(0, s.composer-1)], connectionLines)
 	if line := p.own.disconnected.line(above); line != "" {
@@ -109,8 +110,9 @@ func (p screenPatterns) connection(s screen) session.Detection {
 	return session.Detection{}
 }
 
-// connectionLines is how many lines of a narrow terminal such a message takes.
-const connectionLines = 2
+// connectionLines is how many lines of a narrow terminal such a message takes, with the tip
+// that may be below it.
+const connectionLines = 3
 
 // verdictOfManifest returns the end, the limit or the failure that the manifest's
 // patterns find in the present turn.

@@ -13,8 +13,8 @@ import (
 )
 
 // TestStopOneOfTwoAdoptedCodex checks that stop leaves the daemon of Codex alone, which is
-// below the one that was started first and serves the others too: without it they are not
-// idle.
+// below the one that was started first and serves the others too: without it they look for
+// it, also in the middle of a turn.
 func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
 	t.Parallel()
 	lab := agenttest.New(t, "codex")
@@ -53,7 +53,7 @@ func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
 	if now := daemon(); now != before {
 		t.Errorf("the daemon was %q, and is %q", before, now)
 	}
-	p.Do("send", "two", "go on [[text Gone on.]]")
+	p.Do("send", "two", "go on [[text Gone on.]] [[delay 4m]]")
 	for end := time.Now().Add(agenttest.Deadline); !strings.Contains(tmux("capture-pane", "-p", "-t", "two"), "• Gone on."); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the other one does not answer:\n%s", tmux("capture-pane", "-p", "-t", "two"))
@@ -61,7 +61,7 @@ func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
 	}
 
 	for pid := range strings.FieldsSeq(daemon()) {
-		_ = exec.Command("kill", pid).Run()
+		_ = exec.Command("kill", "-9", pid).Run()
 	}
 	for end := time.Now().Add(agenttest.Deadline); ; time.Sleep(100 * time.Millisecond) {
 		out := p.Do("status", "two", "--json")
