@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -55,7 +56,13 @@ func (d *detector) question(found session.Detection, e session.Evidence) *sessio
 	if found.Activity != session.Blocked && found.Activity != session.BlockedAPI || e.Screen == "" {
 		return nil
 	}
-	return d.screen.question(d.parse(e), found.Detail)
+	told := found.Detail
+	if found.Source == FromScreen { // the session file is newer than the hook that told it in words of its own
+		if last := d.signals.lastHook(e, time.Time{}); last.Activity == session.Blocked {
+			told = cmp.Or(last.Detail, told)
+		}
+	}
+	return d.screen.question(d.parse(e), told)
 }
 
 func lastPullRequest(text string) string {

@@ -77,7 +77,8 @@ const (
 )
 
 // question returns the dialog that the screen shows, if it can be answered. told is what
-// another signal says of it. Nil: there is none, or it is not drawn in full.
+// another signal says of it. Nil: there is none, or it is not drawn in full, which one
+// without words is not.
 func (p screenPatterns) question(s screen, told string) *session.Question {
 	lines := drawnLines(s.whole)
 	q, body := p.choices(s, lines)
@@ -90,7 +91,9 @@ func (p screenPatterns) question(s screen, told string) *session.Question {
 	if nameOptions(q.Options); halfDrawn(q.Options) {
 		return nil
 	}
-	q.Text = cut(p.asked(body, told), textLength)
+	if q.Text = cut(p.asked(body, told), textLength); strings.Trim(q.Text, "? ") == "" {
+		return nil
+	}
 	q.Says = says(body)
 	q.ID = identity(q)
 	if len(body) > 0 {
@@ -386,8 +389,9 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 	if _, command, found := strings.Cut("\n"+all, "\n$ "); found {
 		return `run "` + oneLine(command) + `"?`
 	}
-	ask := sentence(body)
-	if m := geminis().FindStringSubmatch(body[0].text); m != nil && permits().MatchString(ask) {
+	m := geminis().FindStringSubmatch(body[0].text)
+	ask := sentence(withoutTitle(body, m))
+	if m != nil && permits().MatchString(ask) {
 		if m[1] != "Shell" {
 			return m[1] + " " + m[2] + ": " + ask
 		}
@@ -410,6 +414,19 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 		return oneLine(joined(body[:len(body)-1])) + ": proceed?"
 	}
 	return ask
+}
+
+// withoutTitle returns what a dialog of Qwen Code says below the tool and what that is to do,
+// and below the heading of a question of the model's. tool is the match of geminis; nil: there
+// is none.
+func withoutTitle(body []drawn, tool []string) []drawn {
+	switch {
+	case tool == nil:
+		return body
+	case tool[1] == "AskUserQuestion":
+		return body[min(2, len(body)):]
+	}
+	return body[1:]
 }
 
 // shownIn reports whether a dialog shows a text, wherever its lines are broken.

@@ -3,6 +3,7 @@ package agent
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agentform/agentform/session"
 )
@@ -13,6 +14,10 @@ var script = session.AgentSpec{Name: "x", Command: []string{"x"}, Ready: "^> ", 
 func TestQuestion(t *testing.T) {
 	codex := func(options ...string) string {
 		return "  Would you like to run the following command?\n\n  $ touch made\n    rm x\n\n" + strings.Join(options, "\n") + "\n\n  Press enter to confirm or esc to cancel"
+	}
+	qwens := func(lines ...string) string {
+		return "╭────────────────────╮\n│ ?  AskUserQuestion Ask user 1 question ← │\n│ │\n│ " + strings.Join(lines, " │\n│ ") +
+			" │\n│ │\n│ ❯ 1. Red │\n│   2. Blue │\n│ │\n│ ↑/↓: Navigate | Enter: Select | Esc: Cancel │\n╰────────────────────╯\n\n  ⠏ Waiting for user confirmation..."
 	}
 	for name, c := range map[string]struct {
 		agent  session.AgentSpec
@@ -43,8 +48,11 @@ func TestQuestion(t *testing.T) {
 		"a list without a cursor":               {script, "Overwrite a.go?\n  1) Yes\n  2) No\n", "Overwrite a.go? [yes] [no]", ""},
 		"a text in a box": {builtin("gemini"), "▄▄▄▄▄▄▄▄\n > ask\n▀▀▀▀▀▀▀▀\n╭────────────────────╮\n│ Answer Questions   │\n│                    │\n│ Which color is it? │\n│                    │\n│ > Enter your response │\n│                    │\n│ Enter to submit · Esc to cancel │\n╰────────────────────╯",
 			"Which color is it? [TEXT]", "✋  Action Required (shop)"},
-		"a text":          {script, "Which branch? ", "Which branch? [TEXT]", ""},
-		"several answers": {builtin("claude"), "────────────────\nWhich color?\n\n❯ 1. [ ] Red\n  2. [✔] Blue\n     Submit\n\nEnter to select · ↑/↓ to navigate · Esc to cancel", "Which color? [1 Red] [2 Blue]", ""},
+		"a question that is no sentence of Qwen's":  {builtin("qwen"), qwens("Color", "", "Pick a color."), "Pick a color. [1 Red] [2 Blue]", ""},
+		"its heading is drawn":                      {builtin("qwen"), qwens("Color"), "", ""},
+		"its tool is drawn":                         {builtin("qwen"), qwens(), "", ""},
+		"a text":                                    {script, "Which branch? ", "Which branch? [TEXT]", ""},
+		"several answers":                           {builtin("claude"), "────────────────\nWhich color?\n\n❯ 1. [ ] Red\n  2. [✔] Blue\n     Submit\n\nEnter to select · ↑/↓ to navigate · Esc to cancel", "Which color? [1 Red] [2 Blue]", ""},
 		"an answer that looks like always in words": {builtin("claude"), "────────────────\nRun the tests?\n\n❯ 1. Yes\n     all of them\n  2. No\n\nEnter to select · ↑/↓ to navigate · Esc to cancel", "Run the tests? [1 Yes] [no]", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,5 +105,31 @@ func TestQuestionID(t *testing.T) {
 	}
 	if id(script, "Overwrite a.go? [y/N] ") == id(script, "Overwrite b.go? [y/N] ") {
 		t.Error("another file has the same ID")
+	}
+}
+
+// TestQuestionToldBefore: a hook's words of a dialog count although the session file was written
+// to since, if the dialog shows them.
+func TestQuestionToldBefore(t *testing.T) {
+	at := time.Unix(1_790_000_000, 0)
+	const screen = "────────────────\n Bash command\n\n   touch one\n   Run a command\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. Yes, and always allow access to shop/ from this project\n   3. No\n\n Esc to cancel · Tab to amend"
+	ask := func(command string) session.Signal {
+		return session.Signal{At: at, Data: []byte(`{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"` + command + `","description":"Run a command"}}`)}
+	}
+	done := session.Signal{At: at, Data: []byte(`{"hook_event_name":"Stop"}`)}
+	for name, c := range map[string]struct {
+		signals []session.Signal
+		want    string
+	}{
+		"the hook told it":            {[]session.Signal{ask("touch one")}, `run "touch one"?`},
+		"it told another one":         {[]session.Signal{ask("touch two")}, `run "touch one" (Run a command)?`},
+		"it told of an end after it":  {[]session.Signal{ask("touch one"), done}, `run "touch one" (Run a command)?`},
+		"it told nothing of anything": {nil, `run "touch one" (Run a command)?`},
+	} {
+		d := For(builtin("claude")).Detect(session.Evidence{Liveness: session.Alive, Screen: screen, Signals: c.signals, Now: at.Add(time.Minute), StartedAt: at.Add(-time.Minute),
+			Transcript: &session.Transcript{At: at.Add(time.Second), Activity: session.Working}})
+		if d.Question == nil || d.Question.Text != c.want {
+			t.Errorf("%s: %+v, want %s", name, d.Question, c.want)
+		}
 	}
 }

@@ -93,11 +93,20 @@ func fileStatement(e session.Evidence) statement {
 // hookStatement returns the last hook event with a meaning, unless the session file
 // is newer: no hook reports an interruption.
 func (r signals) hookStatement(e session.Evidence) statement {
+	var since time.Time
+	if n := e.Transcript; n != nil && n.Activity != "" {
+		since = n.At
+	}
+	return r.lastHook(e, since)
+}
+
+// lastHook returns the last hook event with a meaning that is not older than a time.
+func (r signals) lastHook(e session.Evidence, since time.Time) statement {
 	if r.hook == nil {
 		return statement{}
 	}
 	for _, s := range slices.Backward(e.Signals) {
-		if n := e.Transcript; n != nil && n.Activity != "" && s.At.Before(n.At) {
+		if s.At.Before(since) {
 			break
 		}
 		if detection, ok := r.hook(s.Data); ok {
