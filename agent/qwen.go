@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -105,6 +106,7 @@ func qwenStart(in session.StartInput) session.Start {
 		// Else it starts itself a second time, and both processes outlive the terminal.
 		Env: map[string]string{"QWEN_CODE_NO_RELAUNCH": "true"},
 	}
+	maps.Copy(start.Env, qwenTelemetry(s.Telemetry))
 	if in.Private != "" {
 		qwenFilesOfRun(in, &start)
 	}

@@ -48,3 +48,25 @@ func geminiTelemetry(t session.Telemetry) map[string]string {
 		"GEMINI_TELEMETRY_LOG_PROMPTS": strconv.FormatBool(t.Prompts),
 	}
 }
+
+// qwenTelemetry returns the variables with which Qwen Code sends metrics, and with prompts
+// all signals: its logs contain the conversation even with LOG_PROMPTS=false.
+func qwenTelemetry(t session.Telemetry) map[string]string {
+	if t.Endpoint == "" {
+		return nil
+	}
+	env := map[string]string{
+		"QWEN_TELEMETRY_ENABLED": "true", "QWEN_TELEMETRY_TARGET": "local", "QWEN_TELEMETRY_OTLP_PROTOCOL": "http",
+		"QWEN_TELEMETRY_LOG_PROMPTS": strconv.FormatBool(t.Prompts),
+	}
+	if t.Prompts {
+		env["QWEN_TELEMETRY_OTLP_ENDPOINT"] = t.Endpoint
+		return env
+	}
+	// Empty ones keep it from taking those of its settings and of OTEL_EXPORTER_OTLP_….
+	for _, all := range []string{"", "_LOGS", "_TRACES"} {
+		env["QWEN_TELEMETRY_OTLP"+all+"_ENDPOINT"] = ""
+	}
+	env["QWEN_TELEMETRY_OTLP_METRICS_ENDPOINT"] = t.Signal("metrics")
+	return env
+}

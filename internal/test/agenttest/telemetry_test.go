@@ -4,6 +4,7 @@ package agenttest_test
 
 import (
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // spec says so.
 func TestTelemetry(t *testing.T) {
 	t.Parallel()
-	for name, service := range map[string]string{"claude": "claude-code", "codex": "codex", "gemini": "gemini"} {
+	for name, service := range map[string]string{"claude": "claude-code", "codex": "codex", "gemini": "gemini", "qwen": "qwen-code"} {
 		for prompts, way := range map[bool]string{false: "silent", true: "prompts"} {
 			t.Run(name+"/"+way, func(t *testing.T) {
 				t.Parallel()
@@ -28,6 +29,9 @@ func TestTelemetry(t *testing.T) {
 				run := lab.Start("", work, func(in *session.StartInput) {
 					in.Spec.Telemetry = session.Telemetry{Endpoint: server.URL, Prompts: prompts}
 					env := map[string]string{"OTEL_METRIC_EXPORT_INTERVAL": "500", "OTEL_LOGS_EXPORT_INTERVAL": "500"}
+					if name == "qwen" { // a person's own, which it takes for all signals
+						env["OTEL_EXPORTER_OTLP_ENDPOINT"], env["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"] = server.URL, server.URL+"/v1/logs"
+					}
 					for name, value := range in.Spec.Agent.Env {
 						env[name] = value
 					}
@@ -36,13 +40,16 @@ func TestTelemetry(t *testing.T) {
 				said := func() string { return strings.Join(collector.Lines(), "\n") }
 				run.Until("it is ready", func(agenttest.Look) bool { return run.Ready() })
 				run.Type("go "+word+" [[text Done.]]", func(agenttest.Look) bool { return len(lab.Model.Turns()) > 0 })
-				run.Until("the collector has logs of it", func(agenttest.Look) bool {
-					for _, line := range collector.Lines() {
-						if strings.HasPrefix(line, "log "+service) && (!prompts || strings.Contains(line, word)) {
-							return true
-						}
-					}
-					return false
+				// All name the length of a prompt, whether they tell it or not. Without
+				// prompts Qwen Code sends metrics alone.
+				begins, has := "log "+service, "prompt_length="
+				if name == "qwen" && !prompts {
+					begins, has = "metric "+service, "api.request"
+				}
+				run.Until("the collector has been told of the prompt", func(agenttest.Look) bool {
+					return slices.ContainsFunc(collector.Lines(), func(line string) bool {
+						return strings.HasPrefix(line, begins) && strings.Contains(line, has)
+					}) && (!prompts || strings.Contains(said(), word))
 				})
 				run.Close()
 				lab.UntilNone()
