@@ -70,6 +70,8 @@ type kind struct {
 	refuses  func(in session.StartInput) string
 	// login is what MissingLogin returns of the agent's own command; nil: nothing.
 	login func(s session.Spec, f LoginFacts) (lack, remedy string)
+	// ignoresHooks is what IgnoresHooks returns; nil: nothing.
+	ignoresHooks func(s session.Spec, f LoginFacts) (why, remedy string)
 	// reads is what session.EnvReader returns; nil: no variable.
 	reads func(lookup func(name string) string) []string
 	// trust are the signals that a detection is taken from besides the screen (From…),

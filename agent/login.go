@@ -29,6 +29,16 @@ func MissingLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	return k.login(s, f)
 }
 
+// IgnoresHooks returns why an agent would not run the hooks that agentform gives it, and what
+// to do about that. Both are empty if it runs them, or is not known not to.
+func IgnoresHooks(s session.Spec, f LoginFacts) (why, remedy string) {
+	k := kindOf(s.Agent)
+	if k.ignoresHooks == nil || f.At.Home == "" {
+		return "", ""
+	}
+	return k.ignoresHooks(s, f)
+}
+
 // set reports whether the agent of a session gets a variable whose name starts with one
 // of the prefixes.
 func (f LoginFacts) set(s session.Spec, prefixes ...string) bool {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -54,6 +55,7 @@ func qwen() kind {
 		conversation: qwenHookConversation,
 		reads:        qwenReads,
 		login:        qwenLogin,
+		ignoresHooks: qwenIgnoresHooks,
 	}
 }
 
@@ -115,8 +117,9 @@ func qwenStart(in session.StartInput) session.Start {
 }
 
 // qwenFilesOfRun adds settings with hooks and without updates: the system's defaults, so
-// what the person has set still counts. It reads hooks of one source only, the person's
-// before these. A folder can be trusted by a list of its own.
+// what the person has set still counts. It runs the person's hooks and those of the project,
+// and in place of each that are missing all of them together. A folder can be trusted by a
+// list of its own.
 func qwenFilesOfRun(in session.StartInput, start *session.Start) {
 	settings := map[string]any{"$version": 4, "general": map[string]any{"enableAutoUpdate": false}}
 	if len(in.Notify) > 0 {
@@ -173,6 +176,29 @@ func qwenLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 		return "", ""
 	}
 	return "there is no login in " + settings[0] + ", and no key in its environment", "log in: start qwen once, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL"
+}
+
+// qwenIgnoresHooks looks for hooks in the settings of the person and of the project: if both
+// have some, Qwen Code runs none of its system's defaults.
+func qwenIgnoresHooks(s session.Spec, f LoginFacts) (why, remedy string) {
+	hooked := func(folder string) bool {
+		var settings struct{ Hooks map[string]any }
+		text := f.Read(filepath.Join(folder, "settings.json"))
+		if json.Unmarshal(text, &settings) != nil { // it may have comments
+			return bytes.Contains(text, []byte(`"hooks"`))
+		}
+		return len(settings.Hooks) > 0
+	}
+	project := f.At.Dir
+	if !f.exists(filepath.Join(project, ".qwen", "settings.json")) {
+		project = s.Workspace.Repo // the workspace may not exist yet
+	}
+	home := qwenHome(f.At)
+	if !hooked(home) || !hooked(filepath.Join(project, ".qwen")) {
+		return "", ""
+	}
+	return "the settings of the project have hooks, and so has " + filepath.Join(home, "settings.json") +
+		": Qwen Code runs no hooks of agentform then, which reads its session file and screen instead", "keep hooks in one of the two files"
 }
 
 // qwenReads returns what Qwen Code logs in with, which model it asks and where its files

@@ -97,3 +97,33 @@ func TestQwenFailures(t *testing.T) {
 		}
 	}
 }
+
+func TestQwenIgnoresHooks(t *testing.T) {
+	const home, dir, repo = "/home/me/.qwen/settings.json", "/w/.qwen/settings.json", "/repo/.qwen/settings.json"
+	const hooks = `{"hooks": {"Stop": []}}`
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  bool
+	}{
+		"both have hooks":                  {map[string]string{home: hooks, dir: hooks}, true},
+		"the workspace does not exist yet": {map[string]string{home: hooks, repo: hooks}, true},
+		"it has comments":                  {map[string]string{home: "// mine\n" + hooks, dir: hooks}, true},
+		"the workspace has other settings": {map[string]string{home: hooks, dir: "{}", repo: hooks}, false},
+		"only the person's":                {map[string]string{home: hooks, dir: `{"hooks": {}}`}, false},
+		"only the project's":               {map[string]string{dir: hooks}, false},
+		"none":                             {nil, false},
+	} {
+		why, remedy := IgnoresHooks(session.Spec{Agent: Builtins()[Qwen], Workspace: session.Workspace{Repo: "/repo"}}, LoginFacts{
+			At: session.Lookup{Home: "/home/me", Dir: "/w"},
+			Read: func(path string) []byte {
+				if text, there := c.files[path]; there {
+					return []byte(text)
+				}
+				return nil
+			},
+		})
+		if got := strings.Contains(why, home) && remedy != ""; got != c.want {
+			t.Errorf("%s: %q, %q", name, why, remedy)
+		}
+	}
+}

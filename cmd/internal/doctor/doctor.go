@@ -201,6 +201,13 @@ func (f *findings) agents(in Input) {
 	for _, d := range in.Sessions(specs, session.Warning) {
 		f.warn(d.Summary, strings.ReplaceAll(d.Detail, "\n", "; "), "")
 	}
+	ignored := map[string]bool{} // by what was told
+	for _, s := range specs {
+		if why, remedy := in.IgnoresHooks(s); why != "" && !ignored[why] {
+			ignored[why] = true
+			f.warn(s.Agent.Name, why, remedy)
+		}
+	}
 	if len(specs)+len(installed) == 0 {
 		f.warn("agents", "none of "+plaintext.List(agent.Names(), "and")+" is on PATH", "install one, or declare your own: agent \"NAME\" { command = [\"PROGRAM\"] }")
 	}

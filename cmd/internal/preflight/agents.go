@@ -29,7 +29,20 @@ func (h Host) MissingLogin(s session.Spec) (lack, remedy string) {
 	if s.Runtime.Traits().OwnHome {
 		return "", ""
 	}
-	return agent.MissingLogin(s, agent.LoginFacts{OS: runtime.GOOS, At: h.lookup(s), Read: readSmall})
+	return agent.MissingLogin(s, h.loginFacts(s))
+}
+
+// IgnoresHooks returns why an agent would not run agentform's hooks. It says nothing of a
+// container, which has a home of its own.
+func (h Host) IgnoresHooks(s session.Spec) (why, remedy string) {
+	if s.Runtime.Traits().OwnHome {
+		return "", ""
+	}
+	return agent.IgnoresHooks(s, h.loginFacts(s))
+}
+
+func (h Host) loginFacts(s session.Spec) agent.LoginFacts {
+	return agent.LoginFacts{OS: runtime.GOOS, At: h.lookup(s), Read: readSmall}
 }
 
 // lookup has only those secrets that are variables here.

@@ -181,3 +181,52 @@ func TestQwenTakesPromptsAsText(t *testing.T) {
 		})
 	}
 }
+
+// Hooks in the settings of a person are no obstacle to agentform's, which are told too; nor
+// are those of a project, unless both have some: then its session file and its screen tell
+// what happens.
+func TestQwenWithHooksOfThePersons(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		person, project, told bool
+	}{
+		"person":  {true, false, true},
+		"project": {false, true, true},
+		"both":    {true, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lab := agenttest.New(t, "qwen")
+			hooks := func(to string) string {
+				return `{"$version": 4, "memory": {"enableManagedAutoMemory": false}, "hooks": {"Stop": [{"hooks": [{"type": "command", "name": "own", "command": "echo told >>` + filepath.Join(lab.Home, to) + `"}]}]}}`
+			}
+			var own []string
+			if c.person {
+				lab.Write(".qwen/settings.json", hooks("person"))
+				own = append(own, "person")
+			}
+			if c.project {
+				lab.Write("../shop/.qwen/settings.json", hooks("project"))
+				own = append(own, "project")
+			}
+			run := lab.Start("make it [[tool bash: touch made]] [[text Done.]]", permissions("ask"))
+			run.Until("it asks", func(l agenttest.Look) bool {
+				return l.Detection.Activity == session.Blocked && l.Detection.Question != nil && (!c.told || told("PermissionRequest")(l))
+			})
+			// A digit too many would stay in the composer, and the dialog is not on the screen
+			// while that is drawn again.
+			run.Press("Enter", func(agenttest.Look) bool { return len(lab.Model.Turns()) > 1 })
+			look := run.Until("the turn has ended", func(l agenttest.Look) bool {
+				return l.Detection.Activity == session.Idle && composed(l) && (!c.told || told("Stop")(l))
+			})
+			if !c.told && len(look.Signals) > 0 {
+				lab.Moved("it runs hooks of the person and of the project alone", "%s", look.Signals[0].Data)
+			}
+			for _, name := range own {
+				if text, err := os.ReadFile(filepath.Join(lab.Home, name)); err != nil || len(text) == 0 {
+					lab.Moved("hooks of the "+name+"'s run", "%v", err)
+				}
+			}
+		})
+	}
+}
