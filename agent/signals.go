@@ -125,14 +125,23 @@ func (r signals) titleStatement(title string) statement {
 	return statement{}
 }
 
-// Message returns the user's message with which a turn begins, as a hook told it.
+// Message returns the user's message with which a turn begins, as a hook told it. An empty one
+// is told when the agent starts: its hooks run, and will tell each message.
 func (p *program) Message(signal []byte) (text string, told bool) {
 	var s struct {
 		Event  string `json:"hook_event_name"`
 		Prompt string `json:"prompt"`
 	}
-	begins := json.Unmarshal(signal, &s) == nil && (s.Event == "UserPromptSubmit" || s.Event == "BeforeAgent")
-	return s.Prompt, begins && s.Prompt != ""
+	if json.Unmarshal(signal, &s) != nil {
+		return "", false
+	}
+	switch s.Event {
+	case "SessionStart":
+		return "", true
+	case "UserPromptSubmit", "BeforeAgent":
+		return s.Prompt, s.Prompt != ""
+	}
+	return "", false
 }
 
 // weigh returns the first statement, or unknown if another one has contradicted it

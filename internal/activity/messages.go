@@ -10,7 +10,7 @@ import (
 )
 
 // messenger is an agent whose session file has each message of the user as it was typed,
-// and whose hooks tell each that begins a turn.
+// and whose hooks tell each that begins a turn, and an empty one before the first.
 type messenger interface {
 	session.Agent
 	Message(signal []byte) (text string, told bool)
@@ -19,19 +19,26 @@ type messenger interface {
 // messages returns the messages that the agent has taken up, by its session file or else by
 // its hooks, and whether one of them would tell.
 func messages(a session.Agent, n *session.Transcript, signals []session.Signal) (all []session.Message, known bool) {
-	m, tells := a.(messenger)
-	switch {
-	case !tells:
-		return nil, false
-	case n != nil:
+	if _, tells := a.(messenger); tells && n != nil {
 		return n.Messages, true
 	}
+	return hooked(a, signals)
+}
+
+// hooked returns the messages that began a turn by the agent's hooks, and whether these would
+// tell.
+func hooked(a session.Agent, signals []session.Signal) (all []session.Message, known bool) {
+	m, tells := a.(messenger)
+	if !tells {
+		return nil, false
+	}
 	for _, s := range signals {
-		if text, told := m.Message(s.Data); told {
+		text, told := m.Message(s.Data)
+		if known = known || told; text != "" {
 			all = append(all, session.Message{At: s.At, Text: text})
 		}
 	}
-	return all, len(all) > 0
+	return all, known
 }
 
 // takenAt returns when the agent took up a text that it was sent; zero: it has not, and
@@ -87,10 +94,26 @@ func (s *seen) last(run session.Run, all []session.Message) (sent typed, taken t
 }
 
 // unprompted reports whether a run was started with a message that the agent has not taken
-// up, by the messages that it has.
+// up, by the messages that it has. Claude Code's file of a conversation that was cleared has
+// none of those before.
 func (s *seen) unprompted(run session.Run, all []session.Message) bool {
 	sent, taken := s.last(run, all)
 	return !s.message.Message && sent.Message && taken.IsZero()
+}
+
+// promptTimeout is how long an agent may take to submit the prompt of its command line, if it
+// tells that. It takes a second, and more than half a minute where a dozen start at once on
+// two cores.
+const promptTimeout = 2 * time.Minute
+
+// promptBy returns until when an agent should take up the prompt that its run was started
+// with.
+func promptBy(rec session.Record, tells bool) time.Time {
+	limit := rec.Spec.Agent.ReadyTimeout.D()
+	if tells {
+		limit = max(limit, promptTimeout)
+	}
+	return rec.Run.StartedAt.Add(limit)
 }
 
 // lastAnswer returns what is known of the answer to the last message that the run was sent.

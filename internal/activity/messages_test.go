@@ -1,6 +1,8 @@
 package activity
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,6 +44,7 @@ func TestAnswer(t *testing.T) {
 		"the first of two the same": {[]typed{{At: at(4)}, {At: at(5), Again: 1}}, n(20, idle, two), nil, turn.Awaited},
 		"both of two the same":      {[]typed{{At: at(4)}, {At: at(5), Again: 1}}, n(20, idle, two, two), nil, turn.Given},
 		"no file and no hooks":      {[]typed{{At: at(5)}}, nil, nil, turn.Unknown},
+		"it is the first, by hooks": {[]typed{{At: at(5)}}, nil, []session.Signal{hook(1, "SessionStart", "")}, turn.Awaited},
 		"it waits, by hooks":        {[]typed{{At: at(5)}}, nil, []session.Signal{hook(1, "UserPromptSubmit", "one"), hook(10, "Stop", "")}, turn.Awaited},
 		"it was taken up, by hooks": {[]typed{{At: at(5)}}, nil, []session.Signal{hook(1, "UserPromptSubmit", "one"), hook(10, "Stop", ""), hook(12, "UserPromptSubmit", "two")}, turn.Awaited},
 		"it was answered, by hooks": {[]typed{{At: at(5)}}, nil, []session.Signal{hook(12, "UserPromptSubmit", "two"), hook(15, "Stop", "")}, turn.Given},
@@ -88,8 +91,8 @@ func TestAnswerToThePrompt(t *testing.T) {
 	}
 }
 
-// TestUnprompted checks that a run which was just started with a prompt is known not to have
-// taken that up, until it tells it.
+// TestUnprompted checks that a run which was started with a prompt is known not to have taken
+// that up, until it tells it.
 func TestUnprompted(t *testing.T) {
 	now := time.Now()
 	taken := session.Message{At: now, Text: "Build it."}
@@ -97,13 +100,15 @@ func TestUnprompted(t *testing.T) {
 		agent, prompt    string
 		started, given   time.Time
 		told             []session.Message
+		hook             string
 		sent, unprompted bool
 	}{
 		"it boots":              {agent: "claude", prompt: "Build it.", started: now, given: now, unprompted: true},
 		"it has taken it up":    {agent: "claude", prompt: "Build it.", started: now, given: now, told: []session.Message{taken}},
 		"it tells another":      {agent: "claude", prompt: "Build it.", started: now, given: now, told: []session.Message{{At: now, Text: "Stop."}}, unprompted: true},
+		"its file was cleared":  {agent: "claude", prompt: "Build it.", started: now, given: now, hook: `{"hook_event_name":"UserPromptSubmit","prompt":"Build it."}`},
 		"it was sent more":      {agent: "claude", prompt: "Build it.", started: now, given: now, sent: true},
-		"long ago":              {agent: "claude", prompt: "Build it.", started: now.Add(-time.Hour), given: now.Add(-time.Hour)},
+		"long ago":              {agent: "claude", prompt: "Build it.", started: now.Add(-time.Hour), given: now.Add(-time.Hour), unprompted: true},
 		"given to another run":  {agent: "claude", prompt: "Build it.", started: now, given: now.Add(-time.Hour)},
 		"there is none":         {agent: "claude", started: now},
 		"an agent of one's own": {prompt: "Build it.", started: now, given: now},
@@ -115,12 +120,23 @@ func TestUnprompted(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if c.hook != "" {
+			run := filepath.Join(dir, "runs", "run1")
+			line := fmt.Sprintf("{\"at\":%q,\"data\":%s}\n", now.Format(time.RFC3339Nano), c.hook)
+			if err := errors.Join(os.MkdirAll(run, 0o700), os.WriteFile(filepath.Join(run, "signals.jsonl"), []byte(line), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		rec := session.Record{
 			Run:  session.Run{ID: "run1", StartedAt: c.started, DeliveredAt: c.given},
 			Spec: session.Spec{Agent: agent.Complete(session.AgentSpec{Name: "x", Base: c.agent, Command: []string{"x"}}), Prompt: session.Prompt{Text: c.prompt}},
 		}
-		if got := r.Snapshot(rec, &session.Live{}, Look{Transcript: &session.Transcript{Messages: c.told}}).Unprompted; got != c.unprompted {
-			t.Errorf("%s: %v, want %v", name, got, c.unprompted)
+		var want time.Time
+		if c.unprompted {
+			want = c.started.Add(promptTimeout)
+		}
+		if got := r.Snapshot(rec, &session.Live{}, Look{Transcript: &session.Transcript{Messages: c.told}}).PromptBy; !got.Equal(want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
 }

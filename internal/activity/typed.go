@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -201,12 +202,17 @@ func (r *Reader) sender(rt session.Runtime, rec session.Record, live session.Liv
 // Snapshot returns what a sender needs to know of a session that was read.
 func (r *Reader) Snapshot(rec session.Record, l *session.Live, read Look) input.Snapshot {
 	s := input.Snapshot{Screen: l.Screen, Detection: read.Detection, Transcript: read.Transcript, HookEvents: r.Heard([]string{rec.Run.ID})}
-	s.Messages, s.Tells = messages(r.Agent(rec), read.Transcript, r.signals(rec))
-	if rec.Spec.Agent.Base != "" && young(rec, time.Now()) {
+	signals := r.signals(rec)
+	s.Messages, s.Tells = messages(r.Agent(rec), read.Transcript, signals)
+	if rec.Spec.Agent.Base != "" {
+		begun, _ := hooked(r.Agent(rec), signals)
 		r.given(rec)
 		r.mu.Lock()
-		s.Unprompted = r.run(rec.Run.ID).unprompted(rec.Run, s.Messages)
+		unprompted := r.run(rec.Run.ID).unprompted(rec.Run, slices.Concat(begun, s.Messages))
 		r.mu.Unlock()
+		if unprompted {
+			s.PromptBy = promptBy(rec, s.Tells)
+		}
 	}
 	return s
 }

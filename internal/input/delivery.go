@@ -104,15 +104,17 @@ func (d delivery) lost(now Snapshot) bool {
 }
 
 // received reports whether the agent has the text: its hooks or session file tell it, or
-// the composer is empty and it began to work, or the text is on the screen once more.
+// the composer is empty and it began to work, but not on the prompt that it was started with,
+// or the text is on the screen once more.
 func (d delivery) received(now Snapshot) bool {
 	_, shown := d.composed(now)
+	rested := !d.before.working() && !d.before.asks() && (d.before.PromptBy.IsZero() || !now.Tells || !d.message)
 	switch {
-	case d.told(now), now.asks() && !d.before.working() && !d.before.asks():
+	case d.told(now), now.asks() && rested:
 		return true
 	case d.draft(now):
 		return false
-	case now.working() && !d.before.working() && !d.before.asks():
+	case now.working() && rested:
 		return true
 	case !shown:
 		return d.composer == nil && now.Screen != d.before.Screen

@@ -20,9 +20,10 @@ type Snapshot struct {
 	// its session file or its hooks tell the text.
 	Messages []session.Message
 	Tells    bool
-	// Unprompted says that the agent was just started with a prompt and has not taken that
-	// up. It submits it from its composer, in place of what was typed there.
-	Unprompted bool
+	// PromptBy is until when an agent that was started with a prompt should take that up;
+	// zero: it has, as far as is told. It submits it from its composer, in place of what was
+	// typed there.
+	PromptBy time.Time
 }
 
 func (s Snapshot) working() bool { return s.Detection.Activity == session.Working }
@@ -287,20 +288,22 @@ func (s Sender) typeDraft(ctx context.Context, in session.Input) error {
 }
 
 // awaitReady waits for an agent that is booting, drawing or about to submit its own prompt,
-// since that would lose what is typed, and checks that it does not ask a question.
+// and checks that it does not ask a question. Its prompt may replace what is typed, and
+// Claude Code 2.1.197 may keep a copy of what it has received in the composer.
 func (s Sender) awaitReady(ctx context.Context) (Snapshot, error) {
 	began, screen := time.Now(), ""
 	for {
 		now, err := s.Observe(ctx)
 		late := time.Since(began) > s.BootTimeout
+		unprompted := time.Now().Before(now.PromptBy)
 		switch booting := now.Detection.Activity == session.Booting; {
 		case err != nil:
 			return now, err
 		case now.asks():
 			return now, &DialogError{Question: now.Detection.Detail, Screen: now.Screen}
-		case now.working(), !booting && (late || s.editable(now) && now.Screen == screen && !now.Unprompted):
+		case !unprompted && (late && !booting || now.working() || !booting && s.editable(now) && now.Screen == screen):
 			return now, nil
-		case late:
+		case late && booting:
 			return now, fmt.Errorf("the agent is still booting after %s; the screen ends:\n%s", s.BootTimeout, now.end())
 		}
 		screen = now.Screen

@@ -252,28 +252,52 @@ func atSecond(d *desk, n int, more string) {
 // and for one that has not taken up its prompt.
 func TestSendToOneThatBoots(t *testing.T) {
 	for name, c := range map[string]struct {
-		before Snapshot
-		up     int
-		typed  bool
+		does     session.Activity
+		prompted bool // with a prompt that it has not taken up
+		up       int
+		typed    bool
 	}{
-		"booting":                {Snapshot{Detection: session.Detection{Activity: session.Booting}}, 8, true},
-		"booting for too long":   {Snapshot{Detection: session.Detection{Activity: session.Booting}}, 1000, false},
-		"before its prompt":      {Snapshot{Detection: session.Detection{Activity: session.Idle}, Unprompted: true}, 8, true},
-		"its prompt is not told": {Snapshot{Detection: session.Detection{Activity: session.Idle}, Unprompted: true}, 1000, true},
+		"booting":                {session.Booting, false, 8, true},
+		"booting for too long":   {session.Booting, false, 1000, false},
+		"before its prompt":      {session.Idle, true, 8, true},
+		"it works on its prompt": {session.Working, true, 8, true},
+		"its prompt is not told": {session.Idle, true, 1000, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := &desk{enter: takes, now: c.before}
+			d := &desk{enter: takes, now: Snapshot{Detection: session.Detection{Activity: c.does}}}
+			if c.prompted {
+				d.now.PromptBy = time.Now().Add(10 * time.Second)
+			}
 			early := false
 			d.onLook = func(d *desk) {
 				if d.looks < c.up && d.looks < 50 { // of ten seconds
 					early = early || len(d.keys) > 0
 				} else if d.looks == c.up {
-					d.now.Detection.Activity, d.now.Unprompted = session.Idle, false
+					d.now.Detection.Activity, d.now.PromptBy = session.Idle, time.Time{}
 				}
 			}
-			_, err := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: 10 * time.Second}.Send(t.Context(), "do it", false)
+			_, err := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: 5 * time.Second}.Send(t.Context(), "do it", false)
 			if early || (err == nil) != c.typed || len(d.keys) > 0 != c.typed {
 				t.Errorf("%s: %v, typed %q, too early: %v", name, err, d.keys, early)
+			}
+		})
+	}
+}
+
+// TestSendThatThePromptReplaces checks that work on the prompt of the agent's command line is
+// not taken for the receipt of a text that was typed before it and is lost.
+func TestSendThatThePromptReplaces(t *testing.T) {
+	for tells, want := range map[bool]bool{true: false, false: true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &desk{now: Snapshot{Detection: session.Detection{Activity: session.Idle}, PromptBy: time.Now(), Tells: tells}}
+			d.enter = func(d *desk, _ int) {
+				d.composed, d.now.Screen, d.now.PromptBy = "", "begin\n", time.Time{}
+				d.now.Detection.Activity, d.now.Messages = session.Working, []session.Message{{At: time.Now(), Text: "begin"}}
+			}
+			_, err := Sender{Runtime: d, Agent: d, Observe: d.observe}.Send(t.Context(), "do it", false)
+			var lost *NotTakenError
+			if (err == nil) != want || err != nil && !errors.As(err, &lost) {
+				t.Errorf("an agent that tells its messages, %v: %v, keys %q", tells, err, d.keys)
 			}
 		})
 	}

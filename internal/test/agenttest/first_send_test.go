@@ -21,7 +21,10 @@ func TestSendBeforeThePrompt(t *testing.T) {
   prompt = "begin [[text Begun.]]"`)
 			p.Edit(`"agents/api"`, `"agents/api-${count.index}"`)
 			p.Do("apply", "--auto-approve")
-			out := p.Do("send", "api", "go on [[text Gone on.]]")
+			out, code := p.Run("send", "api", "go on [[text Gone on.]]")
+			if code != 0 {
+				t.Fatalf("exit %d: %s\n%s\n%s", code, out, p.Do("events"), p.Do("logs", "api"))
+			}
 			p.Do("wait", "api", "--timeout", "4m")
 			told := 0
 			for _, turn := range lab.Model.Turns() {
