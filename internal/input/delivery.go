@@ -63,10 +63,18 @@ func probesOf(text string) []string {
 	return all
 }
 
-// dense returns a text without white space: agents break lines anywhere.
+// ending returns the end of a text, without white space: a field that is too narrow for the
+// text shows that.
+func ending(text string) string {
+	r := []rune(dense(text))
+	return string(r[max(0, len(r)-probeLength):])
+}
+
+// dense returns a text without white space: agents break lines anywhere. Qwen Code 0.15.10
+// draws its cursor as a blank without a width.
 func dense(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || r == '\u00a0' {
+		if unicode.IsSpace(r) || r == '\u200b' {
 			return -1
 		}
 		return r
@@ -85,10 +93,80 @@ func (d delivery) draft(s Snapshot) bool {
 	return shown && text != ""
 }
 
-// verifiable reports whether the agent shows anything that confirms a text.
+// marks returns those of the typed marks that the composer shows, in their order: alone,
+// behind what it showed before, or at the end of the text, which may be rows below the
+// composer's first.
+func (d delivery) marks(before, now Snapshot, typed string) string {
+	was, _ := d.composed(before)
+	is, shown := d.composed(now)
+	if !shown || is == "" {
+		return ""
+	}
+	_, rows := around(now, is)
+	for _, run := range runs(typed) {
+		if dense(is) == run || was != "" && containsWhole(rows, dense(was)+run) || d.typed != "" && containsWhole(rows, ending(d.typed)+run) {
+			return run
+		}
+	}
+	return ""
+}
+
+// containsWhole reports whether a screen shows a text, wherever lines break in it, with no
+// letter and no digit right behind it: the names of models in status bars have dots in them.
+func containsWhole(screen, text string) bool {
+	all, want := []rune(screen), []rune(text)
+	var seen []rune
+	for i, r := range all {
+		if dense(string(r)) == "" {
+			continue
+		}
+		seen = append(seen, r)
+		if i+1 < len(all) && (unicode.IsLetter(all[i+1]) || unicode.IsDigit(all[i+1])) {
+			continue
+		}
+		if n := len(seen) - len(want); n >= 0 && slices.Equal(seen[n:], want) {
+			return true
+		}
+	}
+	return false
+}
+
+// runs returns what may be left of a text if some of its characters are lost, longest first.
+func runs(text string) []string {
+	if text == "" {
+		return nil
+	}
+	var all []string
+	rest := runs(text[1:])
+	for _, r := range rest {
+		all = append(all, text[:1]+r)
+	}
+	all = append(append(all, rest...), text[:1])
+	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
+	return all
+}
+
+// around returns a screen above a line of the composer, and from that on. The line ends its
+// row: a status bar below may have a short text, too.
+func around(s Snapshot, line string) (above, below string) {
+	i := max(0, strings.LastIndex(s.Screen, line))
+	rows := strings.SplitAfter(s.Screen, "\n")
+	for end := len(s.Screen); line != "" && len(rows) > 0; rows = rows[:len(rows)-1] {
+		row := rows[len(rows)-1]
+		end -= len(row)
+		if row = strings.TrimRight(row, "\n "); strings.HasSuffix(row, line) {
+			i = end + len(row) - len(line)
+			break
+		}
+	}
+	return s.Screen[:i], s.Screen[i:]
+}
+
+// verifiable reports whether the agent shows anything that confirms a text. Its session file
+// and its hooks tell of no command.
 func (d delivery) verifiable(s Snapshot) bool {
 	_, shown := d.composed(s)
-	return shown || s.Transcript != nil || s.HookEvents > 0
+	return shown || !d.verbatim && (s.Transcript != nil || s.HookEvents > 0)
 }
 
 // lost reports whether the text left no trace, once the agent has read it: its composer is
@@ -103,17 +181,25 @@ func (d delivery) lost(now Snapshot) bool {
 		d.message && d.before.Transcript != nil && now.Transcript != nil && len(d.probes) > 0 && !d.visible(now)
 }
 
+// traced reports whether the text left a trace, once the agent has read it: it is on the
+// screen, or is a command that changed it. Codex 0.169 clears its screen for /clear.
+func (d delivery) traced(now Snapshot) bool {
+	return d.visible(now) || d.verbatim && now.Screen != d.before.Screen
+}
+
 // received reports whether the agent has the text: its hooks or session file tell it, or
 // the composer is empty and it began to work, but not on the prompt that it was started with,
-// or the text is on the screen once more.
+// or the text is on the screen once more. Claude Code 2.1.197 may show a message that it has
+// received in its composer as well.
 func (d delivery) received(now Snapshot) bool {
-	_, shown := d.composed(now)
+	text, shown := d.composed(now)
 	rested := !d.before.working() && !d.before.asks() && (d.before.PromptBy.IsZero() || !now.Tells || !d.message)
 	switch {
 	case d.told(now), now.asks() && rested:
 		return true
-	case d.draft(now):
-		return false
+	case text != "":
+		above, _ := around(now, text)
+		return d.message && shows(above, d.probes) > d.shows(d.before)
 	case now.working() && rested:
 		return true
 	case !shown:
@@ -137,9 +223,12 @@ func (d delivery) told(now Snapshot) bool {
 }
 
 // shows returns how often the screen shows the text.
-func (d delivery) shows(now Snapshot) int {
-	screen, n := dense(now.Screen), 0
-	for _, p := range d.probes {
+func (d delivery) shows(now Snapshot) int { return shows(now.Screen, d.probes) }
+
+// shows returns how often a screen shows one of the parts of a text.
+func shows(screen string, parts []string) int {
+	screen, n := dense(screen), 0
+	for _, p := range parts {
 		n = max(n, strings.Count(screen, p))
 	}
 	return n

@@ -106,11 +106,18 @@ const (
 	// confirmTimeout is the time that an agent has to show a text before Enter is pressed
 	// again. It takes some tenths of a second, on a busy machine more.
 	confirmTimeout = 1500 * time.Millisecond
-	// retryTimeout bounds the retries while the text is in the composer.
+	// retryTimeout bounds the wait for an agent to read again what is in its composer.
 	retryTimeout = 6 * time.Second
+	// retries is how often Enter is pressed again, each time if slowTimeout is not over and
+	// after twice the time of before: on a busy machine Gemini CLI 0.61.0 ignored Enter for
+	// more than eight seconds after it had resumed a conversation.
+	retries     = 4
+	slowTimeout = time.Minute
 	// readTimeout bounds the wait for an agent to read what was typed. After it the text may
 	// still be read, and is not typed again.
-	readTimeout = 15 * time.Second
+	readTimeout = 30 * time.Second
+	// markTimeout bounds the wait for a mark, and then for its removal.
+	markTimeout = readTimeout / time.Duration(len(marks))
 	// drawnFor is how long ago an agent must have drawn something to read a mark by itself:
 	// one that reads it together with Enter adds it to the text (Claude Code 2.1.197).
 	drawnFor = 2 * time.Second
@@ -165,12 +172,15 @@ func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, 
 // receive: Enter while the text is in the composer, and the text if the agent has read it
 // and it left no trace. Gemini CLI 0.61.0 shows a text while it loads a conversation and
 // ignores Enter until then; on a busy machine any agent reads a text seconds after it was
-// typed, and with it the Enter, as a line break.
+// typed, and with it the Enter, as a line break. Enter is not pressed again before the agent
+// has read the last one: Qwen Code 0.15.10 submits a text twice if it reads two at once.
 func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, bool, error) {
 	var drawn time.Time // when the screen was first seen to change
-	drafted, marked := false, false
-	for end := time.Now().Add(readTimeout); ; {
+	drafted, marked, enters := false, false, 0
+	began := time.Now()
+	for end := began.Add(readTimeout); ; {
 		var err error
+		patience := confirmTimeout
 		text, shown := d.composed(now)
 		if drawn.IsZero() && now.Screen != d.before.Screen {
 			drawn = time.Now()
@@ -181,10 +191,32 @@ func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, 
 			if !drafted {
 				drafted, end = true, time.Now().Add(retryTimeout)
 			}
-			err = s.key(ctx, "Enter")
+			var read bool
+			asked := time.Now()
+			now, read, err = s.catchUp(ctx, d, now)
+			if err != nil || d.received(now) {
+				return now, err == nil, err
+			}
+			// The draft was a line of a conversation that was being loaded: the text may be lost.
+			if !d.draft(now) && time.Since(began) < slowTimeout {
+				end = time.Now().Add(retryTimeout)
+			}
+			if read && d.draft(now) && !now.asks() {
+				err = s.key(ctx, "Enter")
+				patience = min(max(patience<<enters, 2*time.Since(asked)), readTimeout)
+				enters++
+				if end = time.Now().Add(patience); enters < retries && time.Since(began) < slowTimeout {
+					end = end.Add(retryTimeout)
+				}
+			}
 		case shown && !marked && !drawn.IsZero() && time.Since(drawn) >= drawnFor:
-			var empty bool
-			if now, empty, err = s.catchUp(ctx, d); err != nil || d.received(now) || empty && d.visible(now) {
+			var read bool
+			now, read, err = s.catchUp(ctx, d, now)
+			empty := read && !d.draft(now)
+			if err == nil && empty {
+				now, _, err = s.confirm(ctx, d, confirmTimeout)
+			}
+			if err != nil || d.received(now) || empty && d.traced(now) {
 				return now, err == nil, err
 			}
 			if marked, end = true, time.Now().Add(retryTimeout); d.draft(now) {
@@ -198,49 +230,85 @@ func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, 
 			return now, false, err
 		}
 		left := time.Until(end)
-		seen, received, err := s.confirm(ctx, d, min(confirmTimeout, left))
-		if now = seen; err != nil || received || left <= confirmTimeout {
+		seen, received, err := s.confirm(ctx, d, min(patience, left))
+		if now = seen; err != nil || received || left <= patience {
 			return now, received, err
 		}
 	}
 }
 
-// mark is typed to see it in the composer. It is no command and no key of any agent.
-const mark = "."
+// marks are typed, one after the other, to see them in the composer. They are no commands
+// and, outside of modes like vim's, no keys of any agent. Each is pressed as a key: Copilot
+// CLI 1.0.102 submits a pasted one that was removed from its composer.
+const marks = ".,_"
 
 // catchUp waits until the agent has read all that was typed: it types a mark, waits until
-// the composer shows that, and removes it. It reports whether the mark stood alone, in a
-// composer that was empty.
-func (s Sender) catchUp(ctx context.Context, d delivery) (now Snapshot, empty bool, err error) {
-	if err := s.Runtime.Send(ctx, s.Location, session.Input{Text: mark, NoEnter: true}); err != nil {
-		return now, false, err
+// the composer shows that, and removes it. It reports whether the agent has. Gemini CLI
+// 0.61.0 loses the keys of a moment after it first showed its composer, so that another mark
+// follows one that is not seen, or not gone.
+func (s Sender) catchUp(ctx context.Context, d delivery, before Snapshot) (now Snapshot, read bool, err error) {
+	pending := 0 // marks that were typed, and that no key was pressed to remove
+	for n := range len(marks) {
+		last := marks[n : n+1]
+		if err := s.key(ctx, last); err != nil {
+			return before, false, errors.Join(err, s.unmark(ctx, pending))
+		}
+		pending++
+		shown := ""
+		over := func(now Snapshot) bool { return d.received(now) || now.asks() }
+		now, err = s.until(ctx, func(now Snapshot) bool {
+			shown = d.marks(before, now, marks[:n+1])
+			return strings.HasSuffix(shown, last) || over(now)
+		})
+		switch seen := strings.HasSuffix(shown, last); {
+		case errors.Is(err, session.ErrGone) || now.exited():
+			return now, false, nil // what that means is for confirm to say
+		case err != nil || !seen && over(now):
+			return now, false, errors.Join(err, s.unmark(ctx, pending))
+		case !seen:
+			continue
+		}
+		pending = 0
+		if err := s.unmark(ctx, len(shown)); err != nil {
+			return now, false, err
+		}
+		var gone time.Time
+		now, err = s.until(ctx, func(now Snapshot) bool {
+			if _, shown := d.composed(now); !shown || d.marks(before, now, marks[:n+1]) != "" {
+				gone = time.Time{}
+			} else if gone.IsZero() {
+				gone = time.Now()
+			}
+			return !gone.IsZero() && time.Since(gone) >= stableFor
+		})
+		if err != nil || now.exited() || !gone.IsZero() {
+			return now, err == nil && !gone.IsZero(), err
+		}
 	}
-	now, text, err := s.composed(ctx, d, func(text string) bool { return text != "" })
-	// Also an agent that shows nothing yet reads this after the mark.
-	if e := s.key(ctx, "BSpace"); err != nil || e != nil || text != mark {
-		return now, false, errors.Join(err, e)
-	}
-	now, text, err = s.composed(ctx, d, func(text string) bool { return text != mark })
-	if err != nil || text != "" {
-		return now, false, err
-	}
-	now, _, err = s.confirm(ctx, d, confirmTimeout)
-	return now, true, err
+	return now, false, s.unmark(ctx, pending)
 }
 
-// composed observes the session until the composer shows a text that is wanted, at most for
-// readTimeout, and returns the text in it.
-func (s Sender) composed(ctx context.Context, d delivery, wanted func(text string) bool) (now Snapshot, text string, err error) {
+// unmark removes marks at the end of the text in the composer, also if the command is
+// canceled. An agent that shows nothing yet reads this after the marks.
+func (s Sender) unmark(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retryTimeout)
+	defer cancel()
+	for range n {
+		if err := s.key(ctx, "BSpace"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// until observes the session until a snapshot is as wanted, at most for markTimeout.
+func (s Sender) until(ctx context.Context, wanted func(Snapshot) bool) (now Snapshot, err error) {
 	for began := time.Now(); ; {
 		if err := pause(ctx, lookInterval); err != nil {
-			return now, "", err
+			return now, err
 		}
-		if now, err = s.Observe(ctx); err != nil {
-			return now, "", err
-		}
-		text, shown := d.composed(now)
-		if shown && wanted(text) || now.exited() || time.Since(began) > readTimeout {
-			return now, text, nil
+		if now, err = s.Observe(ctx); err != nil || wanted(now) || now.exited() || time.Since(began) > markTimeout {
+			return now, err
 		}
 	}
 }

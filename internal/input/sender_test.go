@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,9 @@ type desk struct {
 	enters, looks int
 	unread        []session.Input
 	runs          time.Time // from when on it reads what was typed
+	loses         string    // what it loses when it is typed next: one of keys
+	footer        string    // what stands below its composer
+	drawn         string    // what its composer showed when it was last observed
 	// onLook runs before each observation.
 	onLook func(d *desk)
 }
@@ -33,7 +37,8 @@ func (d *desk) Composer(screen string) (string, bool) {
 	if i < 0 {
 		return "", false
 	}
-	return strings.TrimSpace(screen[i+2:]), true
+	line, _, _ := strings.Cut(screen[i+2:], "\n")
+	return strings.TrimSpace(line), true
 }
 
 func (d *desk) Typed(text string) string {
@@ -45,22 +50,27 @@ func (d *desk) Typed(text string) string {
 
 func (d *desk) Ready(string) bool { return true }
 
-func (d *desk) Send(_ context.Context, _ session.Location, in session.Input) error {
+func (d *desk) Send(ctx context.Context, _ session.Location, in session.Input) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	key := in.Key
 	if key == "" {
 		key = "text " + in.Text
 	}
-	d.keys = append(d.keys, key)
+	if d.keys = append(d.keys, key); key == d.loses {
+		d.loses = ""
+		return nil
+	}
 	d.unread = append(d.unread, in)
 	return nil
 }
 
 // read takes what was typed, unless the agent does not run now.
 func (d *desk) read() {
-	if time.Now().Before(d.runs) {
-		return
-	}
-	for _, in := range d.unread {
+	for len(d.unread) > 0 && !time.Now().Before(d.runs) {
+		in := d.unread[0]
+		d.unread = d.unread[1:]
 		switch {
 		case in.Key == "C-u":
 			d.composed = ""
@@ -68,13 +78,14 @@ func (d *desk) read() {
 			d.composed = d.composed[:max(0, len(d.composed)-1)]
 		case in.Key == "":
 			d.composed += in.Text
+		case strings.Contains(marks, in.Key):
+			d.composed += in.Key
 		}
 		if in.Key == "Enter" || in.Key == "" && !in.NoEnter {
 			d.enters++
 			d.enter(d, d.enters)
 		}
 	}
-	d.unread = nil
 }
 
 func (d *desk) observe(context.Context) (Snapshot, error) {
@@ -84,13 +95,20 @@ func (d *desk) observe(context.Context) (Snapshot, error) {
 	}
 	d.read()
 	s := d.now
-	s.Screen += "> " + d.composed
+	s.Screen += "> " + d.composed + d.footer
+	d.drawn = d.composed
 	return s, nil
 }
 
 // takes submits the text in the composer to the screen.
 func takes(d *desk, _ int) {
 	d.now.Screen += d.composed + "\n"
+	d.composed = ""
+}
+
+// takesDrawn submits what the composer last showed, as Qwen Code 0.15.10 does.
+func takesDrawn(d *desk, _ int) {
+	d.now.Screen += d.drawn + "\n"
 	d.composed = ""
 }
 
@@ -131,6 +149,8 @@ func TestSend(t *testing.T) {
 		"a draft is cleared":             {"do it", idle("hello\n"), "old", takes, false, "submitted: C-u BSpace text do it"},
 		"what would be a command":        {"/clear", idle("hello\n"), "", takes, false, "submitted: C-u text  /clear"},
 		"what is a command":              {"/clear", idle("hello\n"), "", takes, true, "submitted: C-u text /clear"},
+		"a command that clears":          {"/clear", idle("hello\n"), "", func(d *desk, _ int) { d.composed, d.now.Screen = "", "new\n" }, true, "submitted: C-u text /clear . BSpace"},
+		"a command that is lost":         {"/clear", idle("hello\n"), "", lost, true, "the text was typed, and nothing shows: C-u text /clear"},
 		"a hook tells":                   {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.HookEvents++ }, false, "submitted: C-u text do it"},
 		"the session file tells": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.Transcript = &session.Transcript{Prompts: 1} }, false,
 			"submitted: C-u text do it"},
@@ -138,15 +158,24 @@ func TestSend(t *testing.T) {
 		"it works already":  {"do it", Snapshot{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}}, "", takes, false, "queued: C-u text do it"},
 		"only its end still shows": {"do it\n" + strings.Repeat("so\n", 99) + "and then this", Snapshot{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}}, "",
 			func(d *desk, _ int) { d.composed, d.now.Screen = "", "busy\nso\n  and then this\n" }, false, "queued: C-u text do it\n" + strings.Repeat("so\n", 99) + "and then this"},
-		"Enter broke the line": {"do it", idle("hello\n"), "", second, false, "submitted: C-u text do it Enter"},
-		"Enter is never heard": {"do it", idle("hello\n"), "", nothing, false, "the text was typed, and is still in the composer after Enter was pressed again: C-u text do it Enter Enter Enter Enter"},
-		"Enter is heard late":  {"do it", idle("hello\n"), "", fourth, false, "submitted: C-u text do it Enter Enter Enter"},
-		"nothing shows it":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.now.Screen = "new\n" }, false, "the text was typed, and nothing shows: C-u text do it text . BSpace"},
+		"it keeps a copy, and the file tells": {"do it", Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Working}, Tells: true}, "", func(d *desk, _ int) {
+			at := time.Now()
+			d.onLook = func(d *desk) {
+				if slices.Contains(d.keys, ".") {
+					d.now.Messages = []session.Message{{At: at, Text: "do it"}}
+				}
+			}
+		}, false, "queued: C-u text do it . BSpace"},
+		"it keeps a copy":      {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.Screen += d.composed + "\n" }, false, "submitted: C-u text do it"},
+		"Enter broke the line": {"do it", idle("hello\n"), "", second, false, "submitted: C-u text do it . BSpace Enter"},
+		"Enter is never heard": {"do it", idle("hello\n"), "", nothing, false, "the text was typed, and is still in the composer after Enter was pressed again: C-u text do it" + strings.Repeat(" . BSpace Enter", 4)},
+		"Enter is heard late":  {"do it", idle("hello\n"), "", fourth, false, "submitted: C-u text do it" + strings.Repeat(" . BSpace Enter", 3)},
+		"nothing shows it":     {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.composed = ""; d.now.Screen = "new\n" }, false, "the text was typed, and nothing shows: C-u text do it . BSpace"},
 		"the one before is told": {"do it", Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Idle}, Tells: true, Transcript: &session.Transcript{}}, "", func(d *desk, n int) {
 			d.now.HookEvents, d.now.Transcript, d.now.Detection.Activity = 1, &session.Transcript{Prompts: 1}, session.Working
 			d.now.Messages = []session.Message{{At: time.Now(), Text: "hello"}}
 			atSecond(d, n, "\n")
-		}, false, "submitted: C-u text do it Enter"},
+		}, false, "submitted: C-u text do it . BSpace Enter"},
 		"it is told": {"do it", Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Working}, Tells: true}, "", func(d *desk, n int) {
 			d.composed, d.now.Screen, d.now.Messages = "", "busy\n", []session.Message{{At: time.Now(), Text: "hello\n\ndo it"}}
 		}, false, "queued: C-u text do it"},
@@ -154,14 +183,14 @@ func TestSend(t *testing.T) {
 			if d.now.Screen += "a hint\n"; n == 2 {
 				takes(d, n)
 			}
-		}, false, "submitted: C-u text do it Enter"},
+		}, false, "submitted: C-u text do it . BSpace Enter"},
 		"a command to leave": {"/exit", idle("hello\n"), "", leaves, true, "submitted: C-u text /exit"},
 		"it is lost while it draws": {"do it", Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Idle}, Transcript: &session.Transcript{Prompts: 1}}, "", func(d *desk, n int) {
 			if d.composed, d.now.Screen = "", "hello, and a hint\n"; n == 2 {
 				d.composed = "do it"
 				takes(d, n)
 			}
-		}, false, "submitted: C-u text do it text . BSpace text do it"},
+		}, false, "submitted: C-u text do it . BSpace text do it"},
 		"it leaves instead":     {"do it", idle("hello\n"), "", leaves, false, "the text was typed, and the agent exited: the session is gone: C-u text do it"},
 		"it is lost once":       {"do it", idle("hello\n"), "", lost, false, "the text was typed, and nothing shows: C-u text do it"},
 		"Enter raised a dialog": {"do it", idle("hello\n"), "", func(d *desk, _ int) { d.now.Detection.Activity = session.Blocked }, false, "submitted: C-u text do it"},
@@ -199,14 +228,21 @@ func TestSendToOneThatIsSlow(t *testing.T) {
 		after time.Duration
 		want  string
 	}{
-		"it submits":                {takes, 4 * time.Second, "submitted: C-u text do it"},
-		"it is very slow":           {takes, 14 * time.Second, "submitted: C-u text do it"},
-		"Enter breaks the line":     {func(d *desk, n int) { atSecond(d, n, "\n") }, 4 * time.Second, "submitted: C-u text do it Enter"},
-		"Enter is lost":             {func(d *desk, n int) { atSecond(d, n, "") }, 4 * time.Second, "submitted: C-u text do it Enter"},
-		"it has lost the text":      {func(d *desk, n int) { atSecond(d, n, "lost") }, 4 * time.Second, "it may be in the input: C-u text do it"},
-		"it has, and draws":         {func(d *desk, n int) { d.now.Screen += "a hint\n"; atSecond(d, n, "lost") }, 4 * time.Second, "submitted: C-u text do it text . BSpace text do it"},
-		"it reads nothing":          {takes, time.Hour, "it may be in the input: C-u text do it"},
-		"it does not show the text": {func(d *desk, n int) { d.composed, d.now.Screen, d.now.HookEvents = "", "busy\n", 1 }, 4 * time.Second, "submitted: C-u text do it"},
+		"it submits":                        {takes, 4 * time.Second, "submitted: C-u text do it"},
+		"it is very slow":                   {takes, 28 * time.Second, "submitted: C-u text do it"},
+		"Enter breaks the line":             {func(d *desk, n int) { atSecond(d, n, "\n") }, 4 * time.Second, "submitted: C-u text do it . BSpace Enter"},
+		"Enter is lost":                     {func(d *desk, n int) { atSecond(d, n, "") }, 4 * time.Second, "submitted: C-u text do it . BSpace Enter"},
+		"it has lost the text":              {func(d *desk, n int) { atSecond(d, n, "lost") }, 4 * time.Second, "it may be in the input: C-u text do it"},
+		"it has, and draws":                 {func(d *desk, n int) { d.now.Screen += "a hint\n"; atSecond(d, n, "lost") }, 4 * time.Second, "submitted: C-u text do it . BSpace text do it"},
+		"it reads nothing":                  {takes, time.Hour, "it may be in the input: C-u text do it"},
+		"it stops behind the text":          {stops(25 * time.Second), 0, "submitted: C-u text do it . , _ BSpace BSpace BSpace"},
+		"it stops behind the text for good": {stops(time.Hour), 0, ": C-u text do it . , _ BSpace BSpace BSpace"},
+		"it loads its conversation":         {loads(10 * time.Second), 0, "submitted: C-u text do it . , BSpace . BSpace text do it"},
+		"it loses a mark":                   {loses(".", "\n"), 0, "submitted: C-u text do it . , BSpace Enter"},
+		"it loses the removal of a mark":    {loses("BSpace", "\n"), 0, "submitted: C-u text do it . BSpace , BSpace BSpace Enter"},
+		"it loses a repeated Enter":         {loses("Enter", "\n"), 0, "submitted: C-u text do it . BSpace Enter . BSpace Enter"},
+		"it stops behind each Enter":        {stopsEach(5 * time.Second), 0, "submitted: C-u text do it . BSpace Enter . BSpace Enter"},
+		"it does not show the text":         {func(d *desk, n int) { d.composed, d.now.Screen, d.now.HookEvents = "", "busy\n", 1 }, 4 * time.Second, "submitted: C-u text do it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -227,11 +263,54 @@ func TestSendToOneThatIsSlow(t *testing.T) {
 				if d.read(); d.composed != "" {
 					t.Errorf("%q is left in its composer", d.composed)
 				}
-				if n := strings.Count(d.now.Screen, "do it"); n > 1 {
-					t.Errorf("it got the text %d times", n)
+				if n := strings.Count(d.now.Screen, "do it"); n > 1 || strings.ContainsAny(d.now.Screen, marks) {
+					t.Errorf("it got the text %d times: %q", n, d.now.Screen)
 				}
 			})
 		})
+	}
+}
+
+// stops is an agent that reads a text, and only after a time the Enter behind it.
+func stops(after time.Duration) func(*desk, int) {
+	return func(d *desk, n int) {
+		if n > 1 {
+			takesDrawn(d, n)
+			return
+		}
+		d.runs = time.Now().Add(after)
+		d.unread = append([]session.Input{{Key: "Enter"}}, d.unread...)
+	}
+}
+
+// loads is an agent that loses what is typed while it loads its conversation, of which it
+// shows a line where its composer will be, and takes a text after that.
+func loads(after time.Duration) func(*desk, int) {
+	return func(d *desk, n int) {
+		if n > 1 {
+			takes(d, n)
+			return
+		}
+		d.composed, d.runs = "said before", time.Now().Add(after)
+		d.onLook = func(d *desk) {
+			if time.Now().Before(d.runs) {
+				return
+			}
+			d.composed, d.unread, d.onLook = "", nil, nil
+		}
+	}
+}
+
+// loses is an agent that adds to a text that is read with its Enter, and then loses a key
+// once, or what else is typed.
+func loses(key, more string) func(*desk, int) {
+	return func(d *desk, n int) {
+		if n > 1 {
+			takes(d, n)
+			return
+		}
+		d.composed += more
+		d.loses = key
 	}
 }
 
@@ -245,6 +324,74 @@ func atSecond(d *desk, n int, more string) {
 		d.composed = ""
 	default:
 		d.composed += more
+	}
+}
+
+// stopsEach is an agent that reads nothing for a while after each Enter, and takes a text at
+// the third.
+func stopsEach(d time.Duration) func(*desk, int) {
+	return func(k *desk, n int) {
+		if k.runs = time.Now().Add(d); n == 3 {
+			takes(k, n)
+		}
+	}
+}
+
+// TestSendWithAStatusBar checks that a status bar is not taken for marks: a text that is also in
+// the bar arrives as it is, and so does one beside a bar that changes.
+func TestSendWithAStatusBar(t *testing.T) {
+	for text, footers := range map[string][]string{"2": {"\n  gemini-2.5-pro", "\n  gemini-2.5-pro"}, "do it": {"\n  auto", "\n  gemini-2.5-pro, $0.12"}} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &desk{now: idle("hello\n"), footer: footers[0]}
+			d.enter = func(d *desk, n int) {
+				d.footer = footers[1]
+				atSecond(d, n, "\n")
+			}
+			outcome, err := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: time.Minute}.Send(t.Context(), text, false)
+			if want := "hello\n" + text + "\n\n"; err != nil || outcome != Submitted || d.now.Screen != want {
+				t.Errorf("%q: %s, %v, screen %q, want %q", text, outcome, err, d.now.Screen, want)
+			}
+		})
+	}
+}
+
+// TestSendThatIsCanceled checks that marks are removed from the text also then.
+func TestSendThatIsCanceled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		d := &desk{now: idle("hello\n"), enter: nothing}
+		d.onLook = func(d *desk) {
+			if slices.Contains(d.keys, ".") {
+				cancel()
+			}
+		}
+		_, err := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: time.Minute}.Send(ctx, "do it", false)
+		if d.read(); err == nil || d.composed != "do it" {
+			t.Errorf("%v, composed %q, keys %q", err, d.composed, d.keys)
+		}
+	})
+}
+
+// TestSendToOneThatLeavesLate checks that a command which ends an agent counts as received also
+// if that is seen while a mark is waited for.
+func TestSendToOneThatLeavesLate(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &desk{now: idle("hello\n"), enter: nothing}
+			observe := func(ctx context.Context) (Snapshot, error) {
+				if !slices.Contains(d.keys, ".") {
+					return d.observe(ctx)
+				}
+				if gone {
+					return Snapshot{}, session.ErrGone
+				}
+				return Snapshot{Screen: "bye\n", Detection: session.Detection{Activity: session.Exited, Source: "exit"}}, nil
+			}
+			outcome, err := Sender{Runtime: d, Agent: d, Observe: observe, BootTimeout: time.Minute}.Send(t.Context(), "/exit", true)
+			if err != nil || outcome != Submitted || slices.Contains(d.keys, "BSpace") {
+				t.Errorf("gone %v: %s, %v, keys %q", gone, outcome, err, d.keys)
+			}
+		})
 	}
 }
 
@@ -347,4 +494,38 @@ func TestPressDraft(t *testing.T) {
 			t.Errorf("%v, composed %q", err, d.composed)
 		}
 	})
+}
+
+// TestMarks checks that marks are seen where agents draw them: behind the text, behind
+// their cursor, and on a row below a line break, also if the text was not there before.
+func TestMarks(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, now string
+		want        string
+	}{
+		"in the status bar":            {"> do it\n  gpt-5", "> do it\n  gpt-5.1, _", ""},
+		"the text in the status bar":   {"> do it", "> do it\n  do it.5", ""},
+		"behind a paste":               {"> [Pasted 9 lines]\n  gpt-5.1", "> [Pasted 9 lines]\n  .,\n  gpt-5.1", ".,"},
+		"beside something":             {"> do it", "> do it.    Context", "."},
+		"alone":                        {"> ", "> .", "."},
+		"behind the text":              {"> do it", "> do it.", "."},
+		"before a cursor of no width":  {"> do it \u200b", "> do it. \u200b", "."},
+		"alone, before such a cursor":  {"> ", "> .\u200b", "."},
+		"on the next row":              {"> do it", "> do it\n  .", "."},
+		"with a text that comes late":  {"> ", "> do it\n  .", "."},
+		"the text comes, without it":   {"> ", "> do it\n", ""},
+		"several alone":                {"> ", "> .,_", ".,_"},
+		"several behind the text":      {"> do it", "> do it.,", ".,"},
+		"several on the next row":      {"> do it", "> do it\n  .,_", ".,_"},
+		"another text before":          {"> said before", "> ,", ","},
+		"the first of them lost":       {"> do it", "> do it,", ","},
+		"a text that ends with it":     {"> so.", "> so..", "."},
+		"no composer is drawn":         {"> do it", "do it.", ""},
+		"what stands above has a mark": {"> do it", "so.\n> do it", ""},
+	} {
+		before, now := idle(c.before), idle(c.now)
+		if got := newDelivery(before, &desk{}, "do it", false).marks(before, now, marks); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 // is typed once. An agent that takes too long is an error.
 func TestSendToASlowAgent(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"claude", "codex", "gemini"} {
+	for _, name := range []string{"claude", "codex", "gemini", "qwen"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, name)
@@ -36,6 +36,9 @@ func TestSendToASlowAgent(t *testing.T) {
 				}
 				p.Do("wait", "api", "--timeout", "4m")
 				turns := lab.Model.Turns()
+				if len(turns) == 0 {
+					t.Fatalf("the model was told nothing after: %s", out)
+				}
 				if last := turns[len(turns)-1].Prompt(); strings.TrimSpace(last) != text {
 					t.Errorf("frozen for %s, the model was told %q, want %q", frozen, last, text)
 				}

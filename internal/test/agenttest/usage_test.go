@@ -668,7 +668,7 @@ func TestUsageByAgentform(t *testing.T) {
 			p.Do("wait", "api", "--timeout", "4m")
 			agrees("after a restart by the hub")
 			if fresh := talks[name].fresh; fresh != "" && name != "gemini" { // of which nothing is found
-				p.Run("send", "api", "--command", fresh) // Codex clears its screen, so that nothing is left to see of it
+				p.Do("send", "api", "--command", fresh)
 				p.Do("send", "api", "new "+uses(modelserver.Usage{Input: 19, Output: 7})+" [[text New.]]")
 				p.Until("it is answered", func(agenttest.Status) bool {
 					return slices.ContainsFunc(lab.Model.Spent(), func(s modelserver.Spent) bool { return s.Input == 19 })
