@@ -151,11 +151,13 @@ func reserved(answer string) bool {
 }
 
 const (
-	// dialogTimeout bounds the wait for a dialog that the agent has announced by a hook.
-	dialogTimeout = 3 * time.Second
+	// dialogTimeout bounds the wait for a dialog that the agent has announced by a hook. On a
+	// busy machine it takes seconds to draw it.
+	dialogTimeout = 10 * time.Second
 	// reactTimeout bounds the wait for the cursor of a dialog to move. A dialog may be shown
-	// a little before it listens.
-	reactTimeout = 6 * time.Second
+	// a little before it listens, and with a seventh of a processor Gemini CLI 0.61.0 read a
+	// key more than six seconds late.
+	reactTimeout = 20 * time.Second
 	// moveTimeout is how long one key may take to move the cursor.
 	moveTimeout = 700 * time.Millisecond
 	// restTime is how long a cursor must not move after a key that was pressed again. A busy
@@ -166,7 +168,8 @@ const (
 	// redrawTimeout is how long a question may be off the screen while the agent draws that
 	// again. Gemini CLI 0.61.0 does so in parts.
 	redrawTimeout = 400 * time.Millisecond
-
+	// absentTimeout is how long a dialog may be off the screen while a text is typed into it.
+	absentTimeout = 3 * time.Second
 	// repeatTimeout is how long the answered question must stay below other words until it is
 	// the next one: Claude Code draws above its trust question before it takes that away.
 	repeatTimeout = 3 * time.Second
@@ -210,12 +213,20 @@ func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
 	}
 	answered, err := s.awaitGone(ctx, a)
 	var stays *NotAnsweredError
-	if !chosen || q.Marked == 0 || !errors.As(err, &stays) {
+	if chosen && q.Marked == 0 || !errors.As(err, &stays) {
 		return answered, err
 	}
-	// Keys are read in their order: once the cursor has moved again, Enter was read and lost.
+	// Keys are read in their order: once the dialog has reacted to another one, Enter was read
+	// and lost. An agent that has gone has read it: Gemini CLI exits when it is told whether it
+	// may trust its folder.
+	var again error
+	if chosen {
+		again = s.choose(ctx, q, option)
+	} else {
+		again = s.submitAgain(ctx, q, strings.TrimSpace(r.Text))
+	}
 	var other *OtherQuestionError
-	if again := s.choose(ctx, q, option); again != nil && !errors.As(again, &other) {
+	if again != nil && !errors.As(again, &other) && !errors.Is(again, session.ErrGone) {
 		return answered, err
 	}
 	return s.awaitGone(ctx, a)
@@ -286,14 +297,16 @@ func (s Sender) choose(ctx context.Context, q session.Question, o session.Option
 
 // mark moves the cursor of a dialog to an option. That it moves shows that the dialog
 // listens: a cursor that is there already is moved away and back. A key that moves nothing
-// was lost or is read later, so after another one the cursor must come to rest.
+// was lost or is read later, so from then on the cursor must come to rest after each one,
+// for twice the time that it took to move.
 func (s Sender) mark(ctx context.Context, q session.Question, number int) error {
-	moved, unread := len(q.Options) == 1, false
-	for began := time.Now(); ; {
+	moved := len(q.Options) == 1
+	var rest time.Duration // zero: each key has moved the cursor at once
+	var unmoved time.Time  // when the first key was pressed that the cursor has not followed
+	for {
 		now, err := s.look(ctx, q)
-		if err == nil && moved && unread {
-			now, err = s.awaitRest(ctx, q, now)
-			unread = false
+		if err == nil && moved && rest > 0 {
+			now, err = s.awaitRest(ctx, q, now, rest)
 		}
 		if err != nil {
 			return err
@@ -302,7 +315,7 @@ func (s Sender) mark(ctx context.Context, q session.Question, number int) error 
 		if at == number && moved {
 			return nil
 		}
-		if time.Since(began) > reactTimeout {
+		if !unmoved.IsZero() && time.Since(unmoved) > reactTimeout {
 			return &NotAnsweredError{Question: q, Screen: now.Screen}
 		}
 		key := "Down"
@@ -313,6 +326,9 @@ func (s Sender) mark(ctx context.Context, q session.Question, number int) error 
 			return err
 		}
 		pressed := time.Now()
+		if unmoved.IsZero() {
+			unmoved = pressed
+		}
 		for now.Detection.Question.Marked == at && time.Since(pressed) < moveTimeout {
 			if err := pause(ctx, lookInterval); err != nil {
 				return err
@@ -322,16 +338,19 @@ func (s Sender) mark(ctx context.Context, q session.Question, number int) error 
 			}
 		}
 		if now.Detection.Question.Marked == at {
-			unread = true
-		} else {
-			moved, began = true, time.Now()
+			rest = max(rest, restTime)
+			continue
 		}
+		if rest > 0 {
+			rest = max(rest, 2*time.Since(unmoved))
+		}
+		moved, unmoved = true, time.Time{}
 	}
 }
 
-// awaitRest waits until the cursor of a dialog has stayed for restTime.
-func (s Sender) awaitRest(ctx context.Context, q session.Question, now Snapshot) (Snapshot, error) {
-	for since := time.Now(); time.Since(since) < restTime; {
+// awaitRest waits until the cursor of a dialog has stayed for a time.
+func (s Sender) awaitRest(ctx context.Context, q session.Question, now Snapshot, rest time.Duration) (Snapshot, error) {
+	for since := time.Now(); time.Since(since) < rest; {
 		at := now.Detection.Question.Marked
 		err := pause(ctx, lookInterval)
 		if err == nil {
@@ -383,7 +402,8 @@ func (s Sender) typeLine(ctx context.Context, q session.Question, key string) er
 	return nil // awaitGone tells
 }
 
-// typeAnswer types a text as the answer and submits it once the dialog shows it.
+// typeAnswer types a text as the answer and submits it once the dialog shows it. Gemini CLI
+// 0.61.0 ignores an Enter that it reads together with the text.
 func (s Sender) typeAnswer(ctx context.Context, q session.Question, o session.Option, text string) error {
 	if o.Number > 0 {
 		if err := s.mark(ctx, q, o.Number); err != nil {
@@ -397,21 +417,59 @@ func (s Sender) typeAnswer(ctx context.Context, q session.Question, o session.Op
 	if err := s.Runtime.Send(ctx, s.Location, session.Input{Text: text, NoEnter: true}); err != nil {
 		return err
 	}
-	for typed := time.Now(); ; {
+	parts := append(probesOf(text), ending(text))
+	now, err := s.awaitTyped(ctx, q, func(now Snapshot) bool { return shows(now.Screen, parts) > shows(before.Screen, parts) })
+	// A dialog may hide what is typed.
+	var hidden *NotAnsweredError
+	if err != nil && (!errors.As(err, &hidden) || now.Screen == before.Screen) {
+		return err
+	}
+	return s.key(ctx, "Enter")
+}
+
+// submitAgain submits a typed answer whose Enter was lost. Before that it types a mark and
+// removes it, and the dialog must show both.
+func (s Sender) submitAgain(ctx context.Context, q session.Question, text string) error {
+	mark := marks[:1]
+	marked := []string{ending(text + mark)}
+	before, err := s.Observe(ctx)
+	if err != nil {
+		return err
+	}
+	there := func(now Snapshot) bool { return shows(now.Screen, marked) > shows(before.Screen, marked) }
+	if err := s.key(ctx, mark); err != nil {
+		return err
+	}
+	_, err = s.awaitTyped(ctx, q, there)
+	// Also an agent that shows nothing yet reads this after the mark.
+	if e := s.key(ctx, "BSpace"); err != nil || e != nil {
+		return errors.Join(err, e)
+	}
+	if _, err = s.awaitTyped(ctx, q, func(now Snapshot) bool { return !there(now) }); err != nil {
+		return err
+	}
+	return s.key(ctx, "Enter")
+}
+
+// awaitTyped waits until a dialog shows what was typed. The error is a *NotAnsweredError if
+// it does not within readTimeout, and an *OtherQuestionError if the dialog is gone.
+func (s Sender) awaitTyped(ctx context.Context, q session.Question, shown func(Snapshot) bool) (Snapshot, error) {
+	for began, there := time.Now(), time.Now(); ; {
 		if err := pause(ctx, stableFor); err != nil {
-			return err
+			return Snapshot{}, err
 		}
 		now, err := s.Observe(ctx)
+		same := sameDialog(now.Detection.Question, q)
+		if same {
+			there = time.Now()
+		}
 		switch {
-		case err != nil:
-			return err
-		case sameDialog(now.Detection.Question, q) && now.Screen != before.Screen:
-			return s.key(ctx, "Enter")
-		case time.Since(typed) <= reactTimeout:
-		case !sameDialog(now.Detection.Question, q):
-			return &OtherQuestionError{Now: now.Detection.Question, Screen: now.Screen}
-		default:
-			return &NotAnsweredError{Question: q, Screen: now.Screen}
+		case err != nil, same && shown(now):
+			return now, err
+		case now.exited(), time.Since(there) > absentTimeout:
+			return now, &OtherQuestionError{Now: now.Detection.Question, Screen: now.Screen}
+		case time.Since(began) > readTimeout:
+			return now, &NotAnsweredError{Question: q, Screen: now.Screen}
 		}
 	}
 }

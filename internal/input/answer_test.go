@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/agentform/agentform/session"
 )
@@ -22,12 +24,18 @@ type asker struct {
 	deaf            int // so many keys are not heard
 	late            int // so many looks later it reads keys; 0: at once
 	unread          []session.Input
+	glued           bool // it reads all keys at once, and ignores Enter behind a text
+	spins           bool // it draws all the time
+	hides           bool // it shows dots for a text
 	// chose does what the agent does when Enter is pressed.
 	chose func(a *asker)
 	// onLook runs before each observation.
 	onLook func(a *asker)
 	looks  int
 	hidden *session.Question
+	// announced says that a hook tells of a question that is not shown.
+	announced bool
+	gone      bool
 }
 
 func question(id string) *session.Question {
@@ -55,6 +63,10 @@ func (a *asker) read(key string, in session.Input) {
 		a.deaf--
 	case in.Text != "":
 		a.typed += in.Text
+	case in.Key != "" && strings.Contains(marks, in.Key):
+		a.typed += in.Key
+	case key == "BSpace":
+		a.typed = a.typed[:max(0, len(a.typed)-1)]
 	case a.q == nil:
 	case key == "Down" && a.q.Marked < len(a.q.Options):
 		a.q.Marked++
@@ -74,8 +86,27 @@ func (a *asker) observe(context.Context) (Snapshot, error) {
 		in := a.unread[0]
 		a.unread = a.unread[1:]
 		a.read(in.Key, in)
+		for before := in; a.glued && len(a.unread) > 0; before = in {
+			in, a.unread = a.unread[0], a.unread[1:]
+			if in.Key != "Enter" || before.Text == "" {
+				a.read(in.Key, in)
+			}
+		}
 	}
-	s := Snapshot{Screen: a.above + a.typed, Detection: session.Detection{Activity: session.Idle}}
+	if a.gone {
+		return Snapshot{}, session.ErrGone
+	}
+	typed := a.typed
+	if a.hides {
+		typed = strings.Repeat("•", len(typed))
+	}
+	if a.spins {
+		typed += strings.Repeat("|", a.looks%2)
+	}
+	s := Snapshot{Screen: a.above + typed, Detection: session.Detection{Activity: session.Idle}}
+	if a.announced {
+		s.Detection.Activity = session.Blocked
+	}
 	if a.q != nil {
 		q := *a.q
 		q.Above, q.Says = a.above, q.Text
@@ -114,21 +145,28 @@ func TestAnswer(t *testing.T) {
 		"a label":                               {asker{q: question("x"), chose: closes}, Reply{Text: "yes, always"}, "always: Down Enter"},
 		"keys are lost at first":                {asker{q: question("x"), chose: closes, deaf: 2}, Reply{Text: "always"}, "always: Down Down Down Enter"},
 		"Enter is lost":                         {asker{q: question("x"), chose: func(a *asker) { a.chose = closes }}, Reply{Text: "always"}, "always: Down Enter Down Up Enter"},
-		"it never listens":                      {asker{q: question("x"), chose: closes, deaf: 99}, Reply{Text: "yes"}, "the dialog does not react to keys"},
-		"an unknown word":                       {asker{q: question("x")}, Reply{Text: "maybe"}, `"maybe" is not an answer to: run x?`},
-		"an unknown number":                     {asker{q: question("x")}, Reply{Text: "4"}, `"4" is not an answer to: run x?`},
-		"Yes is a word, not a label":            {asker{q: &session.Question{ID: "x", Text: "?", Marked: 1, Options: []session.Option{{Number: 1, Label: "Yes"}, {Number: 2, Label: "No"}}}}, Reply{Text: "Yes"}, `"Yes" is not an answer to: ?`},
-		"another question came between":         {asker{q: question("x"), chose: closes, onLook: second}, Reply{Text: "yes"}, "nothing was answered: the agent now asks another question"},
-		"another question than was meant":       {asker{q: question("x"), chose: closes}, Reply{Text: "yes", Question: "y"}, "nothing was answered: the agent now asks another question"},
+		"it exits late": {asker{q: question("x"), chose: func(*asker) {}, onLook: func(a *asker) { a.gone = len(a.keys) > 2 }}, Reply{Text: "always"},
+			"always: Down Enter Down"},
+		"it never listens":                {asker{q: question("x"), chose: closes, deaf: 99}, Reply{Text: "yes"}, "the dialog does not react to keys"},
+		"an unknown word":                 {asker{q: question("x")}, Reply{Text: "maybe"}, `"maybe" is not an answer to: run x?`},
+		"an unknown number":               {asker{q: question("x")}, Reply{Text: "4"}, `"4" is not an answer to: run x?`},
+		"Yes is a word, not a label":      {asker{q: &session.Question{ID: "x", Text: "?", Marked: 1, Options: []session.Option{{Number: 1, Label: "Yes"}, {Number: 2, Label: "No"}}}}, Reply{Text: "Yes"}, `"Yes" is not an answer to: ?`},
+		"another question came between":   {asker{q: question("x"), chose: closes, onLook: second}, Reply{Text: "yes"}, "nothing was answered: the agent now asks another question"},
+		"another question than was meant": {asker{q: question("x"), chose: closes}, Reply{Text: "yes", Question: "y"}, "nothing was answered: the agent now asks another question"},
 		"it is gone before": {asker{q: question("x"), chose: closes, onLook: func(a *asker) {
 			if a.looks == 4 {
 				a.q = nil
 			}
 		}}, Reply{Text: "yes"}, "nothing was answered: the question is gone"},
 		"it is drawn again meanwhile": {asker{q: question("x"), chose: func(*asker) {}, onLook: flickers}, Reply{Text: "always"}, "the answer was given, and the question is still on the screen"},
-		"no question":                 {asker{}, Reply{Text: "yes"}, "the agent asks no question: it is idle"},
-		"it stays":                    {asker{q: question("x"), chose: func(*asker) {}}, Reply{Text: "yes"}, "the answer was given, and the question is still on the screen"},
-		"the same once more":          {asker{q: question("x"), chose: func(a *asker) { a.above, a.q = "done\n", question("x") }}, Reply{Text: "always"}, "always, then run x? [yes] [always] [no]: Down Enter"},
+		"it is drawn seconds later": {asker{announced: true, chose: func(a *asker) { a.q, a.announced = nil, false }, onLook: func(a *asker) {
+			if a.looks == 80 {
+				a.q = question("x")
+			}
+		}}, Reply{Text: "always"}, "always: Down Enter"},
+		"no question":        {asker{}, Reply{Text: "yes"}, "the agent asks no question: it is idle"},
+		"it stays":           {asker{q: question("x"), chose: func(*asker) {}}, Reply{Text: "yes"}, "the answer was given, and the question is still on the screen"},
+		"the same once more": {asker{q: question("x"), chose: func(a *asker) { a.above, a.q = "done\n", question("x") }}, Reply{Text: "always"}, "always, then run x? [yes] [always] [no]: Down Enter"},
 		"it draws above before it ends": {asker{q: question("x"), chose: func(a *asker) { a.above, a.looks = "done\n", 0 }, onLook: func(a *asker) {
 			if a.above != "" && a.looks > 8 {
 				a.q = nil
@@ -136,6 +174,19 @@ func TestAnswer(t *testing.T) {
 		}}, Reply{Text: "always"}, "always: Down Enter"},
 		"another one next": {asker{q: question("x"), chose: func(a *asker) { a.q = question("y") }}, Reply{Text: "no"}, "no, then run y? [yes] [always] [no]: Down Down Enter"},
 		"a text":           {asker{q: free, chose: closes}, Reply{Text: "no"}, "with a text: text no Enter"},
+		"a text that is read late, by an agent that draws": {asker{q: free, chose: closes, late: 20, glued: true, spins: true}, Reply{Text: "no"}, "with a text: text no Enter"},
+		"a text that is hidden":                            {asker{q: free, chose: closes, hides: true}, Reply{Text: "no"}, "with a text: text no Enter"},
+		"a text, and Enter is lost": {asker{q: free, chose: func(a *asker) { a.chose = closes }}, Reply{Text: "no"},
+			"with a text: text no Enter . BSpace Enter"},
+		"a text, and Enter is read late": {asker{q: free, chose: func(a *asker) {
+			a.onLook = func(a *asker) {
+				if len(a.keys) > 2 {
+					a.q, a.typed = nil, ""
+				}
+			}
+		}}, Reply{Text: "no"}, "with a text: text no Enter . BSpace"},
+		"a text that never shows":         {asker{q: free, deaf: 99}, Reply{Text: "no"}, "the dialog does not react to keys"},
+		"a text, and the dialog stays up": {asker{q: free, chose: func(*asker) {}}, Reply{Text: "no"}, "the answer was given, and the question is still on the screen"},
 		"a text of one's own": {asker{q: mixed, chose: closes}, Reply{Text: "a green one"},
 			"with a text: Down Down Down text a green one Enter"},
 		"no word is a text":   {asker{q: mixed, chose: closes}, Reply{Text: "7"}, `"7" is not an answer to: run m?`},
@@ -189,5 +240,69 @@ func TestAnswerToOneThatIsSlow(t *testing.T) {
 				t.Errorf("chose %d, want %d: %v, typed %q", chosen, want, err, a.keys)
 			}
 		})
+	}
+}
+
+// busy is an asker that reads keys in their order, each a while after the one before. Its cursor
+// goes round.
+type busy struct {
+	*asker
+	delay func() time.Duration
+	free  time.Time // when it has read what was pressed so far
+	due   []time.Time
+}
+
+func (b *busy) Send(_ context.Context, _ session.Location, in session.Input) error {
+	if now := time.Now(); b.free.Before(now) {
+		b.free = now
+	}
+	b.free = b.free.Add(b.delay())
+	b.unread, b.due = append(b.unread, in), append(b.due, b.free)
+	b.keys = append(b.keys, in.Key)
+	return nil
+}
+
+func (b *busy) observe(ctx context.Context) (Snapshot, error) {
+	for len(b.due) > 0 && !b.due[0].After(time.Now()) {
+		in := b.unread[0]
+		b.unread, b.due = b.unread[1:], b.due[1:]
+		switch q := b.q; {
+		case q != nil && in.Key == "Down" && q.Marked == len(q.Options):
+			q.Marked = 1
+		case q != nil && in.Key == "Up" && q.Marked == 1:
+			q.Marked = len(q.Options)
+		default:
+			b.read(in.Key, in)
+		}
+	}
+	return b.asker.observe(ctx)
+}
+
+// TestAnswerToOneThatIsBusy checks that the answer is the one that was meant, whenever the keys
+// are read.
+func TestAnswerToOneThatIsBusy(t *testing.T) {
+	answered := 0
+	for seed := range uint64(1000) {
+		var failure string
+		synctest.Test(t, func(t *testing.T) {
+			want, chosen := 1+int(seed%3), 0
+			a := &asker{q: question("x"), chose: func(a *asker) { chosen, a.q = a.q.Marked, nil }}
+			r := rand.New(rand.NewPCG(seed, 1))
+			slow := r.Int64N(int64(2 * time.Second))
+			b := &busy{asker: a, delay: func() time.Duration { return time.Duration(slow + r.Int64N(slow/4+1)) }}
+			_, err := Sender{Runtime: b, Agent: b, Observe: b.observe}.Answer(t.Context(), Reply{Text: fmt.Sprint(want)})
+			if chosen == want {
+				answered++
+			}
+			if chosen != want && (err == nil || chosen != 0) {
+				failure = fmt.Sprintf("seed %d: chose %d, want %d: %v, typed %q", seed, chosen, want, err, a.keys)
+			}
+		})
+		if failure != "" {
+			t.Error(failure)
+		}
+	}
+	if answered < 900 {
+		t.Errorf("only %d of 1000 were answered", answered)
 	}
 }
