@@ -105,8 +105,12 @@ func readBudget(d reader, b *expr.Block) budget.Budget {
 		d.Fail(b.Attr("tokens"), "Invalid number", "%q must be a whole number.", "tokens")
 	}
 	x.Tokens = int64(tokens)
-	if d.Decimal(b, "cost", 0, 1e9, &x.Cost); b.Attr("cost") != nil && x.Cost == 0 && !d.Missing(b, "cost") {
+	cost := math.NaN()
+	switch d.Decimal(b, "cost", 0, 1e9, &cost); {
+	case cost == 0:
 		d.Fail(b.Attr("cost"), "Invalid number", "%q must be above 0.", "cost")
+	case cost > 0:
+		x.Cost = cost
 	}
 	readDuration(d, b, "time", session.Duration(time.Second), &x.Time)
 	d.OneOf(b, "per", &x.Per)
@@ -117,7 +121,7 @@ func readBudget(d reader, b *expr.Block) budget.Budget {
 			d.Fail(b.Attr("zone"), "Unknown time zone", "There is no time zone %q. Their names are like \"Europe/Berlin\" or \"UTC\".", expr.Cut(x.Zone))
 		}
 	}
-	if b.Attr("tokens") == nil && b.Attr("cost") == nil && b.Attr("time") == nil && !b.Broken {
+	if d.Missing(b, "tokens") && d.Missing(b, "cost") && d.Missing(b, "time") {
 		d.FailAt(b.Def, "Budget without a limit", "%s needs tokens, cost or time, like cost = 25.", b.Title())
 	}
 	return x
@@ -140,9 +144,11 @@ func budgetSessions(d reader, b *expr.Block, all map[string]*instances) []sessio
 			continue
 		}
 		t, diags := hcl.AbsTraversalForExpr(item.Expr)
+		errs := len(d.Eval.Diags)
 		of := sessionsIn(d, item.Attr, all)
-		if !diags.HasErrors() && len(t) == 2 && len(of) > 0 {
-			if step, is := t[1].(hcl.TraverseAttr); is { // also the instances that it will have
+		faulty = faulty || len(d.Eval.Diags) > errs
+		if !diags.HasErrors() && len(t) == 2 {
+			if step, is := t[1].(hcl.TraverseAttr); is { // also the instances that it will have: it may have none now
 				found = append(found, session.Single(step.Name))
 				continue
 			}

@@ -8,7 +8,9 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"regexp"
@@ -96,22 +98,49 @@ var BuiltIn = sync.OnceValue(func() List {
 	return l
 })
 
+// file is a list of prices as JSON.
+type file struct {
+	Date     string   `json:"date"`
+	Currency string   `json:"currency"`
+	Sources  []string `json:"sources"`
+	Models   []struct {
+		Model string `json:"model"`
+		rates
+		Long *struct {
+			Above int64 `json:"above"`
+			rates
+		} `json:"long"`
+	} `json:"models"`
+}
+
+// rates are Rates whose input and output may be missing.
+type rates struct {
+	Input        *float64 `json:"input"`
+	Output       *float64 `json:"output"`
+	CacheRead    *float64 `json:"cache_read"`
+	CacheWrite   *float64 `json:"cache_write"`
+	CacheWrite1h *float64 `json:"cache_write_1h"`
+}
+
+func (r rates) read() (Rates, error) {
+	if r.Input == nil || r.Output == nil {
+		return Rates{}, errors.New("it needs input and output")
+	}
+	all := Rates{*r.Input, *r.Output, r.CacheRead, r.CacheWrite, r.CacheWrite1h}
+	return all, all.check()
+}
+
 // Parse reads a list of prices as JSON: {"date": "YYYY-MM-DD", "models": [{"model": NAME,
 // "input": 1.25, "output": 10, …}]}. The error names the model.
 func Parse(text []byte) (List, error) {
-	var in struct {
-		Date     string   `json:"date"`
-		Currency string   `json:"currency"`
-		Sources  []string `json:"sources"`
-		Models   []struct {
-			Model string `json:"model"`
-			Price
-		} `json:"models"`
-	}
+	var in file
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&in); err != nil {
 		return List{}, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return List{}, errors.New("something follows the list")
 	}
 	if in.Currency != "" && in.Currency != "USD" {
 		return List{}, fmt.Errorf("the currency must be USD, not %q", in.Currency)
@@ -124,14 +153,21 @@ func Parse(text []byte) (List, error) {
 		if _, twice := l.Models[m.Model]; twice {
 			return List{}, fmt.Errorf("%s has two prices", m.Model)
 		}
-		err := m.check()
-		if m.Long != nil && err == nil {
-			err = m.Long.check()
+		var p Price
+		var err error
+		if p.Rates, err = m.read(); err == nil && m.Long != nil {
+			p.Long = &Long{Above: m.Long.Above}
+			if p.Long.Rates, err = m.Long.read(); err == nil && p.Long.Above < 1 {
+				err = fmt.Errorf("above must be at least 1, not %d", p.Long.Above)
+			}
+			if err != nil {
+				err = fmt.Errorf("long: %w", err)
+			}
 		}
 		if err != nil {
 			return List{}, fmt.Errorf("the price of %s: %w", m.Model, err)
 		}
-		l.Models[m.Model] = m.Price
+		l.Models[m.Model] = p
 	}
 	return l, nil
 }

@@ -77,10 +77,16 @@ func TestParse(t *testing.T) {
 		`{`:                                    "unexpected EOF",
 		`{"models":[{"model":"m","inptu":1}]}`: `unknown field "inptu"`,
 		`{"models":[{"input":1}]}`:             "entry 1 of models names no model",
-		`{"models":[{"model":"m"},{"model":"m"}]}`:                                "m has two prices",
-		`{"models":[{"model":"m","input":-1}]}`:                                   "the price of m: input must be from 0 to 1e+06 USD per million tokens, not -1",
-		`{"models":[{"model":"m","long":{"above":1,"cache_read":9e9}}]}`:          "the price of m: cache_read must be",
-		`{"currency":"EUR","models":[]}`:                                          `the currency must be USD, not "EUR"`,
+		`{"models":[{"model":"m","input":1,"output":2},{"model":"m"}]}`: "m has two prices",
+		`{"models":[{"model":"m","input":-1,"output":2}]}`:              "the price of m: input must be from 0 to 1e+06 USD per million tokens, not -1",
+		// Without both it would be free.
+		`{"models":[{"model":"m","output":1}]}`:                                                                    "the price of m: it needs input and output",
+		`{"models":[{"model":"m","input":1,"output":2,"long":{"above":1,"input":2}}]}`:                             "the price of m: long: it needs input and output",
+		`{"models":[{"model":"m","input":1,"output":2,"long":{"input":1,"output":2}}]}`:                            "the price of m: long: above must be at least 1, not 0",
+		`{"models":[{"model":"m","input":1,"output":2,"long":{"above":1,"input":1,"output":2,"cache_read":9e9}}]}`: "the price of m: long: cache_read must be",
+		`{"models":[]}}`:                 "something follows the list",
+		`[]`:                             "cannot unmarshal array into Go value of type price.file",
+		`{"currency":"EUR","models":[]}`: `the currency must be USD, not "EUR"`,
 		`{"models":[{"model":"m","input":1,"output":2,"long":{"above":"much"}}]}`: "cannot unmarshal string",
 	} {
 		if _, err := price.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

@@ -9,6 +9,11 @@ budget "night" {
   on_exceeded = "stop"
 }
 
+budget "asleep" { # of a pool without instances now
+  sessions = [session.asleep]
+  cost     = 1
+}
+
 budget "all" {
   cost = 100
 }
@@ -37,4 +42,10 @@ session "worker" {
 session "api" {
   agent  = "claude"
   branch = "agents/api"
+}
+
+session "asleep" {
+  count  = 0
+  agent  = "claude"
+  branch = "agents/asleep-${count.index}"
 }

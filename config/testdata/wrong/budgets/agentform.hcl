@@ -28,6 +28,20 @@ budget "empty" {
   cost     = 1
 }
 
+budget "null" {
+  tokens = null
+  cost   = null
+}
+
+budget "text" {
+  cost = "$5"
+}
+
+budget "quoted" {
+  sessions = ["api"]
+  cost     = 1
+}
+
 session "api" {
   agent  = "claude"
   branch = "agents/api"
