@@ -79,7 +79,25 @@ func (b Budget) Period(now time.Time) (begin, end time.Time) {
 	default:
 		return time.Time{}, time.Time{}
 	}
-	return time.Date(y, m, d, 0, 0, 0, 0, zone), time.Date(y, m, d+days, 0, 0, 0, 0, zone)
+	return beginOfDay(y, m, d, zone), beginOfDay(y, m, d+days, zone)
+}
+
+// beginOfDay returns the first moment of a day. In some zones clocks are set at midnight:
+// there is then none on that day, or there are two.
+func beginOfDay(y int, m time.Month, d int, zone *time.Location) time.Time {
+	t := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	since, until := t.ZoneBounds()
+	if t.Hour() == 23 { // of the day before: clocks go from there to 1:00
+		return until
+	}
+	if t.Equal(since) { // clocks went to midnight, maybe back to it
+		_, now := t.Zone()
+		_, before := since.Add(-1).Zone()
+		if before > now {
+			return t.Add(-time.Duration(before-now) * time.Second)
+		}
+	}
+	return t
 }
 
 // Share returns the part of the budget that was used: 1 is all of it. It is that of the

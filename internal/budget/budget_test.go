@@ -23,6 +23,14 @@ func subject(name string, tokens int64) budget.Subject {
 	return budget.Subject{ID: name, Address: session.Single(name), Agent: "claude", Run: "r", Recorded: true, Known: true, Used: used(tokens)}
 }
 
+// again is a subject whose budgets started over an hour ago, with what it used since.
+func again(name string, tokens int64) budget.Subject {
+	x := subject(name, tokens)
+	x.From = now.Add(-time.Hour)
+	x.Used.Slices = map[usage.Slice]usage.Sum{{Start: now.Truncate(usage.SliceLength), Run: "r", From: x.From}: {Answers: 1, Tokens: session.Tokens{Output: tokens}}}
+	return x
+}
+
 func TestMeans(t *testing.T) {
 	pool := session.Indexed("pool", 1)
 	for _, c := range []struct {
@@ -61,6 +69,12 @@ func TestPeriod(t *testing.T) {
 		{budget.PerWeek, "UTC", "2026-03-09T00:00:00Z", "2026-03-09T00:00:00Z", "2026-03-16T00:00:00Z"},
 		{budget.PerDay, "Asia/Tokyo", "2026-03-04T15:00:00Z", "2026-03-04T15:00:00Z", "2026-03-05T15:00:00Z"},
 		{budget.PerDay, "Europe/Berlin", "2026-03-29T12:00:00Z", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"}, // 23 hours
+		// Clocks go from midnight to 1:00, and from 1:00 to midnight.
+		{budget.PerDay, "America/Santiago", "2026-09-06T03:30:00Z", "2026-09-05T04:00:00Z", "2026-09-06T04:00:00Z"},
+		{budget.PerDay, "America/Santiago", "2026-09-06T04:30:00Z", "2026-09-06T04:00:00Z", "2026-09-07T03:00:00Z"},
+		{budget.PerWeek, "Atlantic/Azores", "2026-03-29T12:00:00Z", "2026-03-23T01:00:00Z", "2026-03-30T00:00:00Z"},
+		{budget.PerDay, "Atlantic/Azores", "2026-10-25T00:30:00Z", "2026-10-25T00:00:00Z", "2026-10-26T01:00:00Z"},
+		{budget.PerDay, "Atlantic/Azores", "2026-10-25T12:00:00Z", "2026-10-25T00:00:00Z", "2026-10-26T01:00:00Z"},
 		{budget.PerDay, "Asia/Kathmandu", "2026-03-04T15:00:00Z", "2026-03-03T18:15:00Z", "2026-03-04T18:15:00Z"},
 	} {
 		b := budget.Budget{Per: c.per, Zone: c.zone}
@@ -135,6 +149,15 @@ func TestHolds(t *testing.T) {
 			x.Held = &was
 			return x
 		}()}, map[session.Address]session.OverBudget{}},
+		"one that started over": {[]budget.Budget{day}, []budget.Subject{again("a", 99), subject("b", 120)},
+			map[session.Address]session.OverBudget{"session.b": {Budget: "day", Desired: session.Paused, Since: now, Until: end, Detail: "219 of 100 tokens"}}},
+		"one that started over and used as much again": {[]budget.Budget{day}, []budget.Subject{again("a", 100), subject("b", 20)},
+			map[session.Address]session.OverBudget{"session.a": hold, "session.b": hold}},
+		"one that started over the day before": {[]budget.Budget{day}, []budget.Subject{func() budget.Subject {
+			x := subject("a", 0)
+			x.From = now.Add(-24 * time.Hour)
+			return x
+		}(), subject("b", 120)}, map[session.Address]session.OverBudget{"session.a": hold, "session.b": hold}},
 		"work that is not recorded yet": {[]budget.Budget{change(day, func(b *budget.Budget) { b.Tokens, b.Time = 0, session.Duration(time.Second) })}, []budget.Subject{func() budget.Subject {
 			x := subject("a", 0)
 			x.Open = 2 * time.Second

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/internal/usage"
@@ -35,6 +36,9 @@ type Standing struct {
 	Top session.Address
 	// Sessions are those on record that it counts.
 	Sessions []session.Address
+	// Allowed are those of them that may use as much again, whatever the others used: they
+	// started over in the period.
+	Allowed []session.Address
 }
 
 // Exceeded reports whether the budget is used up.
@@ -65,7 +69,7 @@ func Standings(budgets []Budget, sessions []Subject, now time.Time) []Standing {
 				used.Worked += x.Open
 			}
 			if b.Each {
-				all = append(all, Standing{b, x.Address, begin, end, used, x.Known, x.Address, []session.Address{x.Address}})
+				all = append(all, Standing{b, x.Address, begin, end, used, x.Known, x.Address, []session.Address{x.Address}, nil})
 				continue
 			}
 			found = true
@@ -76,6 +80,9 @@ func Standings(budgets []Budget, sessions []Subject, now time.Time) []Standing {
 					together.Top, most = x.Address, used
 				}
 				together.Sessions = append(together.Sessions, x.Address)
+				if !x.From.IsZero() && !x.From.Before(begin) && b.Share(used) < 1 && (x.Known || x.Held == nil) {
+					together.Allowed = append(together.Allowed, x.Address)
+				}
 			}
 		}
 		if found {
@@ -110,7 +117,7 @@ func Holds(standings []Standing, sessions []Subject, now time.Time) map[session.
 			was := held[a]
 			same := was != nil && was.Budget == o.Budget
 			switch {
-			case !s.Exceeded() && (s.Known || !same):
+			case slices.Contains(s.Allowed, a), !s.Exceeded() && (s.Known || !same):
 				continue
 			case same && (!s.Exceeded() || was.Desired == o.Desired && was.Until.Equal(o.Until)):
 				stricter(all, a, *was)

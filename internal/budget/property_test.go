@@ -39,12 +39,14 @@ type spent struct {
 // units are what can be limited. Sums of the cost are exact.
 var units = []usage.Sum{{Tokens: session.Tokens{Output: 1}}, {Cost: 1. / 128}, {Worked: 25 * time.Millisecond}}
 
-// used returns what the sessions that share a budget with x used of it, by every use.
+// used returns what the sessions that share a budget with x used of it, by every use. If x
+// started over, it is what x used.
 func (w *world) used(x *worker) (sum int64) {
 	begin, _ := w.b.Period(w.wall)
+	alone := w.b.Each || !x.From.IsZero() && !x.From.Before(begin)
 	for _, s := range w.spent {
 		switch {
-		case w.b.Each && s.of != x, w.b.Per == budget.PerRun && s.run != s.of.Run:
+		case alone && s.of != x, w.b.Per == budget.PerRun && s.run != s.of.Run:
 			continue
 		case !s.of.From.IsZero() && !s.of.From.Before(begin):
 			if !s.from.Equal(s.of.From) {

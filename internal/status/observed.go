@@ -99,6 +99,9 @@ func (k Input) sight(x api.Session) follow.Sight {
 	}
 	if r := k.Record; r != nil {
 		s.Recorded, s.ActionFailed, s.Run, s.Priority = true, r.LastError != "", r.Run.ID, r.Spec.Priority
+		if o := r.OverBudget; o != nil && o.Desired == session.Stopped {
+			s.Desired = o.Desired
+		}
 		s.UnderWay = r.Intent != session.Settled && r.Intent != session.Queued && !s.ActionFailed
 		s.Given, s.Queued = activity.Given(*r, k.Events)
 		if x, escalated := activity.Illness(*r, k.Events); x != nil && escalated {

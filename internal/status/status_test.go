@@ -97,6 +97,21 @@ func TestHoldTwice(t *testing.T) {
 	}
 }
 
+// TestStoppedByABudget checks that a session which its budget stopped has not timed out, and
+// does not wait for a person.
+func TestStoppedByABudget(t *testing.T) {
+	r := record("session.api", "agents/api")
+	dead := false
+	k := Input{Record: r, At: at, Diagnosis: plan.Diagnosis{State: session.StateStopped, Activity: session.Exited, Alive: &dead}}
+	if s := Of(k); Word(s) != "timed out" {
+		t.Errorf("without a budget it is %q", Word(s))
+	}
+	r.OverBudget = &session.OverBudget{Budget: "night", Desired: session.Stopped, Detail: "2 of 1 tokens"}
+	if s := Of(k); Word(s) != "stopped" || s.Needs != nil {
+		t.Errorf("it is %q and needs %+v", Word(s), s.Needs)
+	}
+}
+
 // That the hub has given up is what is said of a session, also if its last action failed.
 func TestGaveUpIsSaid(t *testing.T) {
 	dead := false

@@ -147,7 +147,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	if !made.Acts() && !hasNewHolds(made) && !(o.wait && hasHolds(made)) {
 		if !o.destroy {
 			autoHub(ctx, a, p)
-			defer reportHub(a, p, hasHolds(made))
+			defer reportHub(a, p, heldByHub(made))
 		}
 		return finishUnchanged(a, t, made)
 	}

@@ -58,7 +58,7 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 		}
 	}
 	if t.Diagnosis.State == session.StatePaused {
-		return fmt.Errorf("%s is paused\nresume it: agentform resume %s", t.Record.Address, quoted(t.Record.Address))
+		return fmt.Errorf("%s is paused\n%s", t.Record.Address, t.howToResume())
 	}
 	if !terminal(a.env.Stdin) || !terminal(a.env.Stdout) {
 		name := quoted(t.Record.Address)

@@ -105,7 +105,7 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 		return err
 	}
 	if !o.destroy && !p.Manifest.HubAuto {
-		reportHub(a, p, hasHolds(made))
+		reportHub(a, p, heldByHub(made))
 	}
 	if o.out != "" {
 		if err := savePlan(a, made, o.out); err != nil {

@@ -224,12 +224,17 @@ func reportHub(a *app, p *project.Project, waits bool) {
 
 func hasHolds(p plan.Plan) bool { return slices.ContainsFunc(p.Changes, plan.Change.Waits) }
 
+// heldByHub reports whether something waits for what only a hub does.
+func heldByHub(p plan.Plan) bool {
+	return hasHolds(p) || slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Action == plan.Hold && c.Reason == plan.ReasonOverBudget })
+}
+
 func hasNewHolds(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Queues() && !c.Queued() })
 }
 
 func recordedHolds(all []session.Record) bool {
-	return slices.ContainsFunc(all, func(r session.Record) bool { return r.Intent == session.Queued })
+	return slices.ContainsFunc(all, func(r session.Record) bool { return r.Intent == session.Queued || r.OverBudget != nil })
 }
 
 // autoHub starts the hub of a manifest with hub = "auto".

@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/session"
 )
 
@@ -172,11 +173,19 @@ func (t *target) withRemedy(err error) error {
 	case errors.As(err, &dialog):
 		return fmt.Errorf("%w\nagentform answer %[2]s ANSWER answers it, agentform attach %[2]s shows it", err, quoted(t.Record.Address))
 	case errors.Is(err, session.ErrRefused):
-		return fmt.Errorf("%w\nTo resume it: agentform resume %s", err, quoted(t.Record.Address))
+		return fmt.Errorf("%w\n%s", err, t.howToResume())
 	case errors.Is(err, session.ErrGone):
 		return fmt.Errorf("%w\nagentform restart %s restarts it", err, quoted(t.Record.Address))
 	}
 	return err
+}
+
+// howToResume tells what to do about a session that is paused.
+func (t *target) howToResume() string {
+	if t.Record.OverBudget != nil {
+		return strings.TrimSpace(remedy.With("", session.Remedy{Code: session.RemedyIgnoreBudget, Address: t.Record.Address}))
+	}
+	return "to resume it: agentform resume " + quoted(t.Record.Address)
 }
 
 func (t *target) record(e history.Event) error {

@@ -110,7 +110,11 @@ func until(c plan.Change, now time.Time) string {
 	if c.Action != plan.Hold || c.Until.IsZero() {
 		return ""
 	}
-	return " until " + clock(c.Until, now) + " (in " + plaintext.Age(c.Until.Sub(now)) + ")"
+	in := since(c.Until, now) // no hub runs that lifts it
+	if c.Until.After(now) {
+		in = "in " + plaintext.Age(c.Until.Sub(now))
+	}
+	return " until " + clock(c.Until, now) + " (" + in + ")"
 }
 
 func interrupts(p *page, c plan.Change, now time.Time) string {

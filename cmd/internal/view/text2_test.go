@@ -110,3 +110,12 @@ func TestWrongBranch(t *testing.T) {
 		}
 	}
 }
+
+func TestUntil(t *testing.T) {
+	for in, want := range map[time.Duration]string{4 * time.Minute: "in 4m", -4 * time.Minute: "4m ago", 0: "just now"} {
+		c := plan.Change{Action: plan.Hold, Until: at.Add(in)}
+		if got := until(c, at); !strings.HasSuffix(got, " ("+want+")") {
+			t.Errorf("%s: %q", in, got)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -75,7 +76,11 @@ func writeBudgets(p *page, all []api.BudgetUse) {
 		if b.Share >= 1 {
 			c = red
 		}
-		rows = append(rows, []cell{{b.Name, noInk}, {of, noInk}, {fmt.Sprintf("%.0f %%", 100*b.Share), c}, {text, noInk}})
+		percent := math.Round(100 * b.Share)
+		if b.Share < 1 { // it is not exceeded
+			percent = min(percent, 99)
+		}
+		rows = append(rows, []cell{{b.Name, noInk}, {of, noInk}, {fmt.Sprintf("%.0f %%", percent), c}, {text, noInk}})
 	}
 	p.line()
 	p.table("", []column{{title: "BUDGET"}, {title: "SESSION"}, {title: "USED", right: true}, {}}, rows)

@@ -49,4 +49,9 @@ func TestUsage(t *testing.T) {
 	if strings.HasPrefix(lines[2], "=") || strings.Contains(lines[2], "\x1b") || !strings.HasSuffix(lines[2], ",900,41500,,41500") {
 		t.Errorf("%q", lines[2])
 	}
+	d.Budgets[0].Share = 0.999
+	var text bytes.Buffer
+	if err := Usage(&text, Style{}, d); err != nil || !strings.Contains(text.String(), " 99 % ") {
+		t.Errorf("a budget that is not used up: %v\n%s", err, text.String())
+	}
 }
