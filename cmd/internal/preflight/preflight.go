@@ -102,7 +102,7 @@ func (h Host) Sessions(specs []session.Spec, how session.Severity) []session.Dia
 		case strings.Contains(command, "/"), command == "":
 			report(s.Address, how, err.Error(), "agent %q cannot be started", s.Agent.Name)
 		default:
-			report(s.Address, how, "it is not on PATH: install it, or set another command in agent."+s.Agent.Name+" another command",
+			report(s.Address, how, "it is not on PATH: install it, or set another command in agent."+s.Agent.Name,
 				"agent %q: command %q is not installed", s.Agent.Name, command)
 		}
 	}
