@@ -3,7 +3,6 @@ package config
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -15,10 +14,11 @@ import (
 // needsHub counts a restart block unless its policy is never.
 func needsHub(l *loader, m *Manifest) []string {
 	declared := map[string]bool{"notify": len(l.blocks["notify"]) > 0, "budget": len(m.Budgets) > 0}
+	restart, health := declaring(l, "restart"), declaring(l, "health")
 	for _, s := range m.Sessions {
 		declared["depends_on"] = declared["depends_on"] || len(s.Until) > 0
-		declared["restart"] = declared["restart"] || declares(l, s, "restart") && s.Restart.Policy != "never"
-		declared["health"] = declared["health"] || declares(l, s, "health")
+		declared["restart"] = declared["restart"] || restart(s) && s.Restart.Policy != "never"
+		declared["health"] = declared["health"] || health(s)
 	}
 	var needs []string
 	for _, word := range []string{"notify", "budget", "health", "restart", "depends_on"} {
@@ -29,11 +29,19 @@ func needsHub(l *loader, m *Manifest) []string {
 	return needs
 }
 
-func declares(l *loader, s session.Spec, typ string) bool {
-	in := func(outer, name string) bool {
-		return slices.ContainsFunc(l.blocks[outer], func(b *expr.Block) bool { return b.Labels[0] == name && b.Block(typ) != nil })
+// declaring reports of a session whether its block or its agent's has a block of a type.
+func declaring(l *loader, typ string) func(session.Spec) bool {
+	in := map[[2]string]bool{}
+	for _, outer := range []string{"session", "agent"} {
+		for _, b := range l.blocks[outer] {
+			if b.Block(typ) != nil {
+				in[[2]string{outer, b.Labels[0]}] = true
+			}
+		}
 	}
-	return in("session", s.Address.Block()) || in("agent", s.Agent.Name)
+	return func(s session.Spec) bool {
+		return in[[2]string{"session", s.Address.Block()}] || in[[2]string{"agent", s.Agent.Name}]
+	}
 }
 
 // The policies are decoded over the defaults in r, h and s.
