@@ -154,7 +154,7 @@ torture-quick: tools engine ## a hundred kills, and some of the faults
 .PHONY: bench
 bench: tools cluster engine ## all of it beside its floor and what people use today: one table, written to docs/BENCHMARKS.md; MOST=300: of a busy machine
 	@GO="$(GO)" scripts/process-compose.sh || echo "process-compose does not build: it is left out"
-	scripts/dockerd.sh $(GO) run ./internal/test/kubetest/cluster $(GO) test -tags kubernetes -count 1 -timeout 40m -v -run TestRatios ./internal/test/bench -args -document $(CURDIR)/docs/BENCHMARKS.md -most $(MOST)
+	scripts/dockerd.sh $(GO) test -tags kubernetes -count 1 -timeout 40m -v -run TestRatios ./internal/test/bench -args -document $(CURDIR)/docs/BENCHMARKS.md -most $(MOST)
 
 .PHONY: bench-quick
 bench-quick: tools engine ## a little of it, in a minute; fails if a ratio is far off its goal. CI runs it with the tests

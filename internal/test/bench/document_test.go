@@ -19,7 +19,8 @@ Every row was measured in one run, in turns with its floor (the least that the w
 take: what tmux, Docker and the machine need for it without agentform) and with what
 people use for it today. Times are medians. They differ between machines, and with
 what else a machine does; the ratios are what counts. What would take minutes with a process for each session
-is done for %d sessions and scaled.
+is done for %d sessions and scaled. The Kubernetes cluster of the rows in pods ran beside all
+of them.
 
 `, time.Now().UTC().Format(time.DateOnly), machine, sampled)
 	if err := WriteMarkdown(&b, m.rows); err != nil {

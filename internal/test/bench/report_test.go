@@ -10,6 +10,8 @@ import (
 
 var document = flag.String("document", "", "measure all of it, and write it to this Markdown file; its plots go into benchmarks/ beside it")
 
+var full = flag.Bool("full", false, "measure all of it, as for the document, and print it: with -run TestRatios/kubernetes the rows of one part")
+
 var most = flag.Int("most", 1000, "live tmux sessions to measure at most, for a machine that is slow or busy")
 
 // steepest is how steeply a cost may grow with the number of sessions: linear, and
@@ -69,7 +71,7 @@ func (m *measurement) add(r Row) { m.rows = append(m.rows, r) }
 // and a goal that is missed by far fails it; with it, it is all, and what fails is a
 // cost that does not grow linearly.
 func TestRatios(t *testing.T) {
-	m := &measurement{full: *document != "", bin: built(t)}
+	m := &measurement{full: *full || *document != "", bin: built(t)}
 	on := describe(t)
 	for _, part := range []struct {
 		name    string
@@ -105,8 +107,10 @@ func TestRatios(t *testing.T) {
 		}
 		return
 	}
-	if err := m.write(*document, on); err != nil {
-		t.Fatal(err)
+	if *document != "" {
+		if err := m.write(*document, on); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, p := range m.plots {
 		for _, c := range p.Curves {

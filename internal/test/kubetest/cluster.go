@@ -1,7 +1,9 @@
 package kubetest
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -31,6 +33,34 @@ func Open(t testing.TB) Cluster {
 		t.Fatal("no cluster: run this with make test-kubernetes, or below go run ./internal/test/kubetest/cluster")
 	}
 	return Cluster{dir}
+}
+
+// Start returns a cluster that ends with the test.
+func Start(t testing.TB) Cluster {
+	t.Helper()
+	c := exec.Command("go", "run", "github.com/agentform/agentform/internal/test/kubetest/cluster", "sh", "-c", `echo "$AGENTFORM_KUBE"; cat`)
+	c.Stderr = os.Stderr
+	alive, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(alive.Close(), c.Wait()); err != nil {
+			t.Errorf("the cluster: %v", err)
+		}
+	})
+	dir, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the cluster does not start: %v", err)
+	}
+	return Cluster{strings.TrimSpace(dir)}
 }
 
 // Kubeconfig returns the path of an administrator's settings.
