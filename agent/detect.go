@@ -57,7 +57,7 @@ func (d *detector) question(found session.Detection, e session.Evidence) *sessio
 		return nil
 	}
 	told := found.Detail
-	if found.Source == FromScreen { // the session file is newer than the hook that told it in words of its own
+	if found.Source != FromHook { // the session file is newer than the hook that told it in words of its own
 		if last := d.signals.lastHook(e, time.Time{}); last.Activity == session.Blocked {
 			told = cmp.Or(last.Detail, told)
 		}

@@ -126,10 +126,12 @@ func TestQuestionToldBefore(t *testing.T) {
 		"it told of an end after it":  {[]session.Signal{ask("touch one"), done}, `run "touch one" (Run a command)?`},
 		"it told nothing of anything": {nil, `run "touch one" (Run a command)?`},
 	} {
-		d := For(builtin("claude")).Detect(session.Evidence{Liveness: session.Alive, Screen: screen, Signals: c.signals, Now: at.Add(time.Minute), StartedAt: at.Add(-time.Minute),
-			Transcript: &session.Transcript{At: at.Add(time.Second), Activity: session.Working}})
-		if d.Question == nil || d.Question.Text != c.want {
-			t.Errorf("%s: %+v, want %s", name, d.Question, c.want)
+		for _, file := range []session.Activity{session.Working, session.Blocked} { // the latter without words
+			d := For(builtin("claude")).Detect(session.Evidence{Liveness: session.Alive, Screen: screen, Signals: c.signals, Now: at.Add(time.Minute), StartedAt: at.Add(-time.Minute),
+				Transcript: &session.Transcript{At: at.Add(time.Second), Activity: file}})
+			if d.Question == nil || d.Question.Text != c.want {
+				t.Errorf("%s, the file says %s: %+v, want %s", name, file, d.Question, c.want)
+			}
 		}
 	}
 }
