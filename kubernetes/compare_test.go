@@ -1,7 +1,9 @@
 package kubernetes
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +44,7 @@ func TestEditsFound(t *testing.T) {
 	spec := func(o object) object { metadata(o)["generation"] = 2; return o["spec"].(object) }
 	pod := func(o object) object { return spec(o)["template"].(object)["spec"].(object) }
 	main := func(o object) object { return pod(o)["containers"].([]any)[0].(object) }
+	const secret = "hunter2" // no value of a variable is shown
 	const inPod = "statefulset.spec.template.spec."
 	for name, test := range map[string]struct {
 		change func(*record, object)
@@ -63,6 +66,10 @@ func TestEditsFound(t *testing.T) {
 		"another container": {func(_ *record, o object) {
 			pod(o)["containers"] = append(pod(o)["containers"].([]any), object{"name": "x"})
 		}, []string{inPod + "containers[x]"}},
+		"a variable": {func(_ *record, o object) { main(o)["env"].([]any)[0].(object)["value"] = secret }, []string{inPod + "containers[session].env[HOME].value"}},
+		"another variable": {func(_ *record, o object) {
+			main(o)["env"] = append(main(o)["env"].([]any), object{"name": "KEY", "value": secret})
+		}, []string{inPod + "containers[session].env[KEY]"}},
 		"tolerations":                   {func(_ *record, o object) { pod(o)["tolerations"] = []any{object{"key": "x"}} }, []string{inPod + "tolerations"}},
 		"the volume":                    {func(_ *record, o object) { pod(o)["volumes"] = slices.Delete(pod(o)["volumes"].([]any), 0, 1) }, []string{inPod + "volumes[session]"}},
 		"the command":                   {func(_ *record, o object) { main(o)["command"] = []any{"sleep"} }, []string{inPod + "containers[session].command"}},
@@ -73,6 +80,9 @@ func TestEditsFound(t *testing.T) {
 		"without a spec":                {func(k *record, o object) { main(o)["image"] = "b:1"; k.Spec = nil }, nil},
 	} {
 		edited, err := asMade(t, test.change).edits()
+		if text, _ := json.Marshal(edited); strings.Contains(string(text), secret) {
+			t.Errorf("%s: the value is shown: %s", name, text)
+		}
 		var fields []string
 		for _, e := range edited {
 			fields = append(fields, e.Field)
