@@ -21,6 +21,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
@@ -285,9 +286,9 @@ func (x *search) ids() map[string]bool {
 // copies finds copies of session files that no session on record has.
 func (x *search) copies() {
 	used := x.ids()
-	for _, e := range entries(x.path("copies")) {
+	for _, e := range entries(filecopy.Dir(x.DataDir, "")) {
 		if !used[e.Name()] {
-			x.add(Run, x.path("copies", e.Name()), Remove, "unused")
+			x.add(Run, filecopy.Dir(x.DataDir, e.Name()), Remove, "unused")
 		}
 	}
 }
