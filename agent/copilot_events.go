@@ -225,9 +225,8 @@ func copilotEntries(line []byte) []session.Entry {
 	return all
 }
 
-// copilotUsage is Copilot CLI's, which writes a record for each answer, also of sub-agents,
-// but for the summary of a compacted conversation: what that took is in the event that
-// ends the compaction.
+// copilotUsage reads the usage of Copilot CLI, which writes a record for each answer, also
+// of sub-agents. The event that ends a compaction has what the summary took.
 var copilotUsage = usageReader{read: readCopilotUsage}
 
 func readCopilotUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {

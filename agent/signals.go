@@ -125,8 +125,8 @@ func (r signals) titleStatement(title string) statement {
 	return statement{}
 }
 
-// Message returns the user's message with which a turn begins, as a hook told it. An empty one
-// is told when the agent starts: its hooks run, and will tell each message.
+// Message returns the user's message that begins a turn, as a hook reported it. When the
+// agent starts, the text is empty and told is true: its hooks will report each message.
 func (p *program) Message(signal []byte) (text string, told bool) {
 	var s struct {
 		Event  string `json:"hook_event_name"`

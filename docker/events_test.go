@@ -27,7 +27,7 @@ func TestEvents(t *testing.T) {
 	}
 	for name, begun := b.called("gone"), false; !begun; { // the stream
 		b.docker(t, "create", "--name", name, "--network", "none", "--label", "agentform.project="+b.config.Lineage, b.image, "true")
-		b.docker(t, "rm", name) // this is told, once
+		b.docker(t, "rm", name) // makes one event
 		select {
 		case <-told:
 			begun = true

@@ -95,10 +95,10 @@ func open(dir, by string) *engine.Engine {
 	}
 }
 
-func init() { serve = serveUntilTold }
+func init() { serve = serveHub }
 
-// serveUntilTold runs a hub until the process is told to end.
-func serveUntilTold(dir string) int {
+// serveHub runs a hub until the process receives SIGTERM.
+func serveHub(dir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	h := hub.New(hub.Config{

@@ -217,8 +217,8 @@ func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
 		return answered, err
 	}
 	// Keys are read in their order: once the dialog has reacted to another one, Enter was read
-	// and lost. An agent that has gone has read it: Gemini CLI exits when it is told whether it
-	// may trust its folder.
+	// and lost. An agent that has exited has read it: Gemini CLI exits after the answer
+	// whether it may trust its folder.
 	var again error
 	if chosen {
 		again = s.choose(ctx, q, option)

@@ -20,9 +20,9 @@ type Snapshot struct {
 	// its session file or its hooks tell the text.
 	Messages []session.Message
 	Tells    bool
-	// PromptBy is until when an agent that was started with a prompt should take that up;
-	// zero: it has, as far as is told. It submits it from its composer, in place of what was
-	// typed there.
+	// PromptBy is when an agent that was started with a prompt should have submitted it;
+	// zero: it has, or nothing reports it. The agent submits the prompt from its composer, in
+	// place of what was typed there.
 	PromptBy time.Time
 }
 

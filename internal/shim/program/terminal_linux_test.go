@@ -9,10 +9,10 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// TestHangupIsToldFirst shows that a run ends with its terminal also in the moment in which
-// what polls the terminal is told already and the terminal answers still. The other side of a
-// terminal is always like that when the terminal is closed.
-func TestHangupIsToldFirst(t *testing.T) {
+// TestHangupBeforeErrors shows that a run ends with its terminal also while a poll already
+// reports the hangup and the terminal still answers. The other side of a terminal is always
+// in that state when the terminal is closed.
+func TestHangupBeforeErrors(t *testing.T) {
 	r := prepare(t, "touch up; sleep 60", nil)
 	other, tty, err := pty.Open()
 	if err != nil {

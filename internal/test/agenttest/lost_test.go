@@ -16,7 +16,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// lossy types into a run, but for the keys that it loses, each once.
+// lossy types into a run, except the keys that it loses, each once.
 type lossy struct {
 	session.Runtime // of which only Send is used
 	run             *agenttest.Run
