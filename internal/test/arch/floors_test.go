@@ -207,9 +207,11 @@ var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "m
 const most = 25
 
 type pkg struct {
-	ImportPath, Dir string
-	GoFiles         []string
-	Imports         []string
+	ImportPath, Dir           string
+	GoFiles                   []string
+	TestGoFiles, XTestGoFiles []string
+	Imports                   []string
+	goos                      string
 }
 
 func (p pkg) name() string { return nameOf(p.ImportPath) }
@@ -352,7 +354,7 @@ func packages(t *testing.T) []pkg {
 	t.Helper()
 	var all []pkg
 	for _, goos := range []string{"linux", "darwin"} {
-		cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports", module+"/...")
+		cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports", module+"/...")
 		cmd.Env = append(cmd.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 		out, err := cmd.Output()
 		if err != nil {
@@ -369,6 +371,7 @@ func packages(t *testing.T) []pkg {
 			} else if err != nil {
 				t.Fatalf("go list: %v", err)
 			}
+			p.goos = goos
 			all = append(all, p)
 		}
 	}

@@ -1,0 +1,202 @@
+package arch_test
+
+import (
+	"bufio"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// bounds are the calls whose result depends on how fast the machine is, unless a bubble
+// of testing/synctest holds them.
+var bounds = []string{
+	"context.WithDeadline", "context.WithTimeout", "context.WithTimeoutCause",
+	"time.After", "time.AfterFunc", "time.NewTicker", "time.NewTimer", "time.Now.Add",
+	"time.Since", "time.Sleep", "time.Tick", "time.Until",
+}
+
+// listeners are the calls that need a network, if only the loopback interface.
+var listeners = []string{
+	"httptest.NewServer", "httptest.NewTLSServer", "httptest.NewUnstartedServer",
+	"net.Listen", "net.ListenConfig", "net.ListenPacket", "net.ListenTCP", "net.ListenUDP", "net.ListenUnix", "tls.Listen",
+}
+
+// seeded are the names of math/rand that need a seed, or are types.
+var seeded = []string{"rand.New", "rand.NewChaCha8", "rand.NewPCG", "rand.NewSource", "rand.Rand", "rand.Source"}
+
+// outside are the packages of tests that start engines, servers and clusters.
+var outside = []string{
+	"internal/test/agenttest", "internal/test/dockertest", "internal/test/gitserver", "internal/test/kubetest",
+	"internal/test/otlptest", "internal/test/postgres", "internal/test/relaytest", "internal/test/stateserver",
+}
+
+// TestHermetic keeps make test free of chance: in a test file without the tag real,
+// agents or kubernetes nothing waits for a time that is not virtual, starts a program
+// other than git, sh and the test itself, listens on a network or draws random numbers
+// without a seed. What does so today is listed in testdata/chance.txt, which only gets shorter.
+func TestHermetic(t *testing.T) {
+	allowed := chances(t)
+	found := map[string]int{}
+	for _, p := range packages(t) {
+		if p.goos != "linux" {
+			continue
+		}
+		tests := &testFiles{calls: map[string][]string{}}
+		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+			tests.read(t, filepath.Join(p.Dir, name), path.Join(p.name(), name))
+		}
+		maps.Copy(found, tests.chances())
+	}
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		if n, most := found[key], allowed[key]; n > most {
+			t.Errorf("%s: %d, at most %d: wait for the condition, use testing/synctest, or move the test to a file with the tag real", key, n, most)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(allowed)) {
+		if n, most := found[key], allowed[key]; n < most {
+			t.Errorf("%s: %d, no longer %d: lower it in testdata/chance.txt", key, n, most)
+		}
+	}
+}
+
+// chances reads testdata/chance.txt: a number, a file and a kind in each line.
+func chances(t *testing.T) map[string]int {
+	file, err := os.Open("testdata/chance.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	all := map[string]int{}
+	for in := bufio.NewScanner(file); in.Scan(); {
+		if strings.HasPrefix(in.Text(), "#") || in.Text() == "" {
+			continue
+		}
+		var n int
+		var name, kind string
+		if _, err := fmt.Sscan(in.Text(), &n, &name, &kind); err != nil {
+			t.Fatalf("testdata/chance.txt: %q: %v", in.Text(), err)
+		}
+		all[name+" "+kind] = n
+	}
+	return all
+}
+
+// testFiles are the test files of a package.
+type testFiles struct {
+	uses  []use
+	calls map[string][]string // by a function's name: those that mention it, "" for a bubble
+}
+
+// A use is a place that depends on chance.
+type use struct{ file, kind, in string } // in is the function, "" in a bubble
+
+func (f *testFiles) read(t *testing.T, file, name string) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	imports := map[string]string{}
+	for _, spec := range parsed.Imports {
+		full, _ := strconv.Unquote(spec.Path.Value)
+		as := path.Base(strings.TrimSuffix(full, "/v2"))
+		if spec.Name != nil {
+			imports[spec.Name.Name] = as
+		} else {
+			imports[as] = as
+		}
+		if short, ours := strings.CutPrefix(full, module+"/"); ours && slices.Contains(outside, short) {
+			f.uses = append(f.uses, use{name, "outside", "import"})
+		}
+	}
+	// called returns what a selector names, such as time.Sleep, if it is of an import.
+	called := func(x ast.Expr) string {
+		sel, ok := x.(*ast.SelectorExpr)
+		if !ok {
+			return ""
+		}
+		said := strings.ReplaceAll(types.ExprString(sel), "()", "")
+		first, rest, _ := strings.Cut(said, ".")
+		if imports[first] == "" {
+			return ""
+		}
+		return imports[first] + "." + rest
+	}
+	var walk func(n ast.Node, in string)
+	walk = func(n ast.Node, in string) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			note := func(kind string) { f.uses = append(f.uses, use{name, kind, in}) }
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				switch name := called(n.Fun); {
+				case name == "synctest.Test":
+					for _, arg := range n.Args {
+						walk(arg, "")
+					}
+					return false
+				case name == "exec.Command" && !harmless(n.Args[0]), name == "exec.CommandContext" && !harmless(n.Args[1]):
+					note("program")
+				case name == "rapid.Check" || name == "rapid.MakeCheck" || name == "rapid.MakeFuzz":
+					note("random")
+				}
+			case *ast.SelectorExpr:
+				switch name := called(n); {
+				case slices.Contains(bounds, name):
+					note("time")
+				case slices.Contains(listeners, name):
+					note("listener")
+				case strings.HasPrefix(name, "rand.") && !slices.Contains(seeded, name), name == "maphash.MakeSeed":
+					note("random")
+				}
+			case *ast.Ident:
+				f.calls[n.Name] = append(f.calls[n.Name], in)
+			}
+			return true
+		})
+	}
+	for _, d := range parsed.Decls {
+		in := "package"
+		if fn, ok := d.(*ast.FuncDecl); ok {
+			in = fn.Name.Name
+			if fn.Body != nil {
+				walk(fn.Body, in)
+			}
+			continue
+		}
+		walk(d, in)
+	}
+}
+
+// harmless reports whether a program is git, sh or the test itself.
+func harmless(program ast.Expr) bool {
+	said := types.ExprString(program)
+	return slices.Contains([]string{`"git"`, `"sh"`, `"/bin/sh"`, "os.Args[0]"}, said)
+}
+
+// chances counts the uses by file and kind, without the times of functions that are called in
+// bubbles alone.
+func (f *testFiles) chances() map[string]int {
+	var virtual func(name string, seen []string) bool
+	virtual = func(name string, seen []string) bool {
+		if name == "" || slices.Contains(seen, name) {
+			return true
+		}
+		return len(f.calls[name]) > 0 && !slices.ContainsFunc(f.calls[name], func(by string) bool { return !virtual(by, append(seen, name)) })
+	}
+	count := map[string]int{}
+	for _, u := range f.uses {
+		if u.kind != "time" || !virtual(u.in, nil) {
+			count[u.file+" "+u.kind]++
+		}
+	}
+	return count
+}
