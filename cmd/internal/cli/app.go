@@ -38,6 +38,8 @@ type Env struct {
 	Version        string   // of agentform; empty: dev
 	// Style is how text on Stdout looks; nil: as that is a terminal or not.
 	Style *view.Style
+	// Runtimes are where sessions run; nil: tmux, Docker and Kubernetes.
+	Runtimes project.Runtimes
 }
 
 // Run runs one command line and returns its exit code: 0 done, 1 error, 2 changes (with
@@ -205,7 +207,7 @@ func (a *app) options() project.Options {
 	a.opened = &project.Options{
 		Dir: a.env.Dir, Files: g.files, Vars: g.vars, StateFile: g.stateFile, Environ: a.env.Environ, Version: a.env.Version,
 		Command: a.command, Parallelism: g.parallelism, LockTimeout: g.lockTimeout, Log: a.log,
-		Waiting: a.waiting(),
+		Runtimes: a.env.Runtimes, Waiting: a.waiting(),
 	}
 	return *a.opened
 }

@@ -54,9 +54,21 @@ type Options struct {
 	Log         *slog.Logger
 	// SettingsOnly reads no more of the manifest than where the state is.
 	SettingsOnly bool
+	// Runtimes are where sessions run; nil: tmux, Docker and Kubernetes.
+	Runtimes Runtimes
 	// Waiting is called with the holder of a shared state's lock, before each new try. It may
 	// be nil.
 	Waiting func(backend.Info)
+}
+
+// Runtimes are where the sessions of a project run.
+type Runtimes interface {
+	// Runtime opens the runtime that a session names. A lineage is the project's in marks.
+	Runtime(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
+	// Facts returns what is recorded of a run.
+	Facts(run string) session.RunFacts
+	// BootID returns the id of the boot that runs are recorded with.
+	BootID() string
 }
 
 // Project is an open project.
@@ -187,6 +199,9 @@ func (p *Project) HubSocket() (string, error) {
 
 // Facts returns what the directory of a run records.
 func (p *Project) Facts(run string) session.RunFacts {
+	if p.Runtimes != nil {
+		return p.Runtimes.Facts(run)
+	}
 	dir := p.RunDir(run)
 	if info, err := os.Lstat(dir); err != nil || info.IsDir() {
 		return activity.Facts(dir) // a container's is a link

@@ -51,7 +51,10 @@ func (p *Project) Reconciler(why Purpose) *engine.Engine {
 }
 
 func (p *Project) reconciler(why Purpose) *engine.Engine {
-	m, who := p.Manifest, p.Who()
+	m, who, bootID := p.Manifest, p.Who(), proc.BootID
+	if p.Runtimes != nil {
+		bootID = p.Runtimes.BootID
+	}
 	e := &engine.Engine{
 		Project: m.Project, StatePath: p.State, Version: p.Version,
 		Here: p.Owner(), Check: p.Check,
@@ -65,7 +68,7 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 			Worktrees: git.Worktrees,
 			Facts:     p.Facts,
 			Launched:  p.Launched,
-			BootID:    proc.BootID,
+			BootID:    bootID,
 			Overdue:   overdue(p, sync.OnceValue(p.Activity)),
 			Now:       time.Now,
 		},
@@ -99,6 +102,9 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 
 // Runtime opens the runtime that a session names.
 func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose) (session.Runtime, error) {
+	if p.Runtimes != nil {
+		return p.Runtimes.Runtime(lineage, spec)
+	}
 	dataDir := p.Manifest.DataDir
 	sockets, err := socketdir.Create(dataDir)
 	if err != nil {
