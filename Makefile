@@ -20,7 +20,7 @@ RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./
 SLOW := ./internal/test/bench ./internal/test/torture ./cmd/internal/sbom
 # Packages whose tests need more than Go, git and sh, such as tmux, an engine or the network:
 # make check runs them, and make smoke some. In other packages the tag real marks such files.
-REAL := ./cmd/internal/backends ./cmd/internal/cli ./cmd/internal/discover ./docker ./docs ./examples/library \
+REAL := ./cmd/internal/backends ./cmd/internal/discover ./docker ./docs ./examples/library \
 	./internal/backend/http ./internal/backend/kubernetes ./internal/backend/pg ./internal/backend/s3 ./internal/backend/sealed \
 	./internal/notify ./internal/proc ./internal/server ./internal/shim ./internal/shim/initd ./internal/shim/program \
 	./internal/shim/rundir ./internal/telemetry ./internal/test/dockertest ./internal/test/modelserver ./kubernetes ./tmux
@@ -49,7 +49,7 @@ test: ## vet, and the tests that need only Go, git and sh
 
 .PHONY: smoke
 smoke: tools engine ## the short suite on real tmux, git and Docker, one test after the other
-	@GO="$(GO)" scripts/dockerd.sh scripts/smoke.sh $(FLAGS)
+	@GO="$(GO)" scripts/dockerd.sh scripts/smoke.sh $(FLAGS),real
 
 .PHONY: check
 check: tools engine lint vet-tags vet-macos unit race soak-month torture-quick bench-quick test-real-agents test-kubernetes test-page reproducible ## everything else: real tmux, Docker, agents, clusters, Chromium, kills, speed; make -k check goes on after a failure

@@ -4,7 +4,7 @@
 # its nodes off, put them under pressure or kill its API server.
 set -eu
 
-run() { ${GO:-go} test -tags kubernetes -count 1 -timeout 30m "$@"; }
+run() { ${GO:-go} test -tags real,kubernetes -count 1 -timeout 30m "$@"; }
 alone='^(TestHub|TestNodeCutOff|TestNodePressure|TestServerKilled|TestClusterServerKilled)$'
 
 run -parallel 4 -skip "$alone" "$@" &

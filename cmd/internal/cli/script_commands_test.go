@@ -1,26 +1,21 @@
+//go:build real
+
 package cli_test
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/agentform/agentform/state"
 )
 
 // patience is how long a script waits for something to become true.
@@ -52,26 +47,6 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"agekey":      ageKey,
 }
 
-// exits CODE COMMAND...: the command ends with exactly that exit code.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	want, err := strconv.Atoi(args[0])
-	if neg || err != nil {
-		ts.Fatalf("usage: exits CODE COMMAND...")
-	}
-	got := 0
-	err = ts.Exec(args[1], args[2:]...)
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
-		got = exit.ExitCode()
-	case err != nil:
-		ts.Fatalf("%v", err)
-	}
-	if got != want {
-		ts.Fatalf("exit code %d, want %d", got, want)
-	}
-}
-
 // waitfor PATTERN COMMAND...: the command's standard output matches, sooner or
 // later. ! waitfor: it does not any more.
 func waitfor(ts *testscript.TestScript, neg bool, args []string) {
@@ -86,70 +61,11 @@ func waitfor(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("waited %v for %q; last:\n%s", patience, args[0], out)
 }
 
-// jsonq PATH PATTERN: in the JSON that was printed last, the value at PATH
-// (sessions.0.state; of an object list, a member by address: sessions.api.state)
-// matches the whole pattern.
-func jsonq(ts *testscript.TestScript, neg bool, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: jsonq PATH PATTERN")
-	}
-	got := query(ts, args[0])
-	if regexp.MustCompile("^(?:"+args[1]+")$").MatchString(got) == neg {
-		ts.Fatalf("%s is %s", args[0], got)
-	}
-}
-
-// save NAME PATH: the value at PATH in the JSON that was printed last becomes
-// the environment variable NAME.
-func save(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: save NAME PATH")
-	}
-	ts.Setenv(args[0], query(ts, args[1]))
-}
-
-func query(ts *testscript.TestScript, path string) string {
-	var value any
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &value))
-	for part := range strings.SplitSeq(path, ".") {
-		switch v := value.(type) {
-		case map[string]any:
-			value = v[part]
-		case []any:
-			value = element(v, part)
-		default:
-			ts.Fatalf("%s: there is no %s in %v", path, part, value)
-		}
-	}
-	if s, ok := value.(string); ok {
-		return s
-	}
-	text, err := json.Marshal(value)
-	ts.Check(err)
-	return string(text)
-}
-
-// element is a list's member by its index, or by its name or address.
-func element(list []any, part string) any {
-	if i, err := strconv.Atoi(part); err == nil {
-		if i < len(list) {
-			return list[i]
-		}
-		return nil
-	}
-	for _, x := range list {
-		if o, ok := x.(map[string]any); ok && (o["name"] == part || o["address"] == part || o["address"] == "session."+part) {
-			return o
-		}
-	}
-	return nil
-}
-
 // killagent ADDR: kill -9 of the session's agent. It is gone, and its shim, which has
 // recorded that before it left.
 func killAgent(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(ts.Exec("agentform", "status", "--json", args[0]))
-	pid, err := strconv.Atoi(query(ts, "sessions.0.pid"))
+	pid, err := strconv.Atoi(query(ts, ts.ReadFile("stdout"), "sessions.0.pid"))
 	ts.Check(err)
 	ts.Check(ts.Exec("ps", "-o", "ppid=", "-p", strconv.Itoa(pid)))
 	shim, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile("stdout")))
@@ -296,28 +212,6 @@ func nothingLives(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("still alive: %v", left)
-}
-
-// link PROGRAM FOLDER: a PATH that has this program and not its neighbours.
-func link(ts *testscript.TestScript, neg bool, args []string) {
-	path, err := exec.LookPath(args[0])
-	ts.Check(err)
-	ts.Check(os.Symlink(path, filepath.Join(ts.MkAbs(args[1]), args[0])))
-}
-
-// lock STATEFILE: somebody else is at work on it, until unlock or the end.
-func lock(ts *testscript.TestScript, neg bool, args []string) {
-	store, err := state.Open(context.Background(), ts.MkAbs(args[0]), "shop", "0.1.0",
-		state.Holder{PID: os.Getpid(), User: "somebody", Host: "here", Command: "agentform apply", Since: time.Now()}, patience)
-	ts.Check(err)
-	done := sync.OnceFunc(func() { ts.Check(store.Close()) })
-	ts.Defer(done)
-	ts.SetCmd("unlock", func(*testscript.TestScript, bool, []string) { done() })
-}
-
-// readenv NAME FILE: the file's text becomes the environment variable NAME.
-func readEnv(ts *testscript.TestScript, neg bool, args []string) {
-	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
 }
 
 // readonly FOLDER: nothing can be made in it, not even by root.

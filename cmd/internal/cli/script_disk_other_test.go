@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build real && !linux
 
 package cli_test
 

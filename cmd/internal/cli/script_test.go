@@ -1,3 +1,5 @@
+//go:build real
+
 package cli_test
 
 import (
@@ -57,9 +59,14 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var files []string
+	for _, pattern := range []string{"*.txtar", "scripted/*.txtar"} {
+		found, _ := filepath.Glob(filepath.Join("testdata", "script", pattern)) // fails only for a bad pattern
+		files = append(files, found...)
+	}
 	bin := filepath.Dir(self)
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+		Files:               files,
 		Setup:               func(e *testscript.Env) error { return setup(e, bin) },
 		Cmds:                commands,
 		RequireUniqueNames:  true,
@@ -107,22 +114,4 @@ func setup(e *testscript.Env, bin string) error {
 		e.Setenv(name, value)
 	}
 	return repository(e)
-}
-
-// repository commits the files of the script.
-func repository(e *testscript.Env) error {
-	ignore := filepath.Join(e.WorkDir, ".gitignore")
-	if _, err := os.Stat(ignore); err != nil {
-		if err := os.WriteFile(ignore, []byte(".agentform/\n.tmp/\n"), 0o600); err != nil {
-			return err
-		}
-	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "a shop"}} {
-		c := exec.Command("git", args...)
-		c.Dir, c.Env = e.WorkDir, e.Vars
-		if out, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("git %v: %w\n%s", args, err, out)
-		}
-	}
-	return nil
 }
