@@ -16,19 +16,22 @@ MOST         ?= 1000
 
 # Where goroutines share something: the tests of these run under the race detector.
 RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./internal/launch .
-# What takes minutes, or measures time: make check runs it.
-SLOW := ./internal/test/bench ./internal/test/torture ./cmd/internal/sbom
-# Packages whose tests need more than Go, git and sh, such as tmux, an engine or the network:
-# make check runs them, and make smoke some. In other packages the tag real marks such files.
-REAL := ./cmd/internal/backends ./cmd/internal/discover ./docker ./docs ./examples/library \
-	./internal/backend/http ./internal/backend/kubernetes ./internal/backend/pg ./internal/backend/s3 ./internal/backend/sealed \
-	./internal/notify ./internal/proc ./internal/server ./internal/shim ./internal/shim/initd ./internal/shim/program \
-	./internal/shim/rundir ./internal/telemetry ./internal/test/dockertest ./internal/test/modelserver ./kubernetes ./tmux
+# What takes minutes, or measures time.
+SLOW := ./internal/test/bench ./internal/test/torture ./internal/test/agenttest/... ./cmd/internal/sbom
+
+# The areas of make check, and the packages of those that run tests. Area hub has the rest.
+AREAS    := lint race cli tmux docker far backends hub page agents kubernetes torture soak release
+CLI      := ./cmd/internal/... ./docs ./examples/...
+TMUX     := ./tmux ./internal/shim/... ./internal/proc
+DOCKER   := ./docker ./internal/test/dockertest
+BACKENDS := ./internal/backend/... ./internal/sharedstate
+# Tests that start programs take turns: one package after the other, two tests at a time.
+TESTS    := GO="$(GO)" scripts/gotest.sh
+DOCKERED := GO="$(GO)" scripts/dockerd.sh scripts/gotest.sh
+REALFLAGS := $(FLAGS),real -vet off -count 1 -p 1 -parallel 2 -timeout 60m
+FAR      := ^TestFarScripts$$|Elsewhere|Remote
 # What has tests that need a Kubernetes cluster.
 KUBERNETES := ./internal/backend/kubernetes ./cmd/internal/backends ./deploy ./kubernetes ./internal/test/page
-# How many packages, and how many tests of a package, run at the same time. Most wait
-# for tmux, git and processes, so these are more than there are cores.
-PARALLEL ?= -p 2 -parallel 6
 # make bench-parts: what the time of the built program goes into.
 BENCH ?= ./tmux ./plan ./internal/engine ./state ./config
 
@@ -36,7 +39,7 @@ BENCH ?= ./tmux ./plan ./internal/engine ./state ./config
 
 .PHONY: help
 help: ## list what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{sub(/\$$\(AREAS\)/, "$(AREAS)"); printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: tools build ## see it work: three agents, a drift, its repair, nothing left behind
@@ -49,10 +52,76 @@ test: ## vet, and the tests that need only Go, git and sh
 
 .PHONY: smoke
 smoke: tools engine ## the short suite on real tmux, git and Docker, one test after the other
-	@GO="$(GO)" scripts/dockerd.sh scripts/smoke.sh $(FLAGS),real
+	@GO="$(GO)" scripts/check.sh smoke scripts/dockerd.sh scripts/smoke.sh $(FLAGS),real
 
 .PHONY: check
-check: tools engine lint vet-tags vet-macos unit race soak-month torture-quick bench-quick test-real-agents test-kubernetes test-page reproducible ## everything else: real tmux, Docker, agents, clusters, Chromium, kills, speed; make -k check goes on after a failure
+check: ## everything else, area by area, and a table of them; make check-AREA runs one: $(AREAS)
+	@rm -rf dist/check
+	@for area in $(AREAS); do $(MAKE) --no-print-directory check-$$area || true; done
+	@$(GO) run ./internal/test/receipt summary $(AREAS)
+
+# make check-cli: one area. Its receipt is dist/check/cli.json.
+check-%: tools engine
+	@GO="$(GO)" scripts/check.sh $* $(MAKE) --no-print-directory area-$*
+
+area-lint:
+	@red=0; $(MAKE) --no-print-directory lint || red=1; \
+	$(GO) vet -tags real,agents,kubernetes ./... || red=1; \
+	GOOS=darwin $(GO) vet -tags real,agents ./... || red=1; exit $$red
+
+area-race: export CGO_ENABLED = 1
+area-race:
+	RERUNS=0 $(TESTS) -race -tags $(TAGS),real -vet off -count 1 -p 2 -parallel 6 -timeout 60m -skip '^TestSoak$$' -- $(RACE)
+
+area-cli:
+	$(DOCKERED) $(REALFLAGS) -skip '^TestContainerScripts$$|$(FAR)' -- $$($(GO) list $(CLI) | grep -vxF "$$($(GO) list $(SLOW) $(BACKENDS))")
+
+area-tmux:
+	$(TESTS) $(REALFLAGS) -- $(TMUX)
+
+area-docker:
+	@red=0; $(DOCKERED) $(REALFLAGS) -skip '$(FAR)' -- $(DOCKER) || red=1; \
+	$(DOCKERED) $(REALFLAGS) -run '^TestContainerScripts$$' -- ./cmd/internal/cli || red=1; exit $$red
+
+area-far:
+	$(DOCKERED) $(REALFLAGS) -run '$(FAR)' -- ./docker ./cmd/internal/cli ./internal/git
+
+area-backends:
+	RERUNS=0 $(DOCKERED) $(REALFLAGS) -- $(BACKENDS)
+
+area-hub:
+	$(DOCKERED) $(REALFLAGS) -skip '^TestSoak$$|$(FAR)' -- $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CLI) $(TMUX) $(DOCKER) $(BACKENDS) $(SLOW))")
+
+# make check-page SCREENSHOTS=docs/page writes pictures.
+area-page: build
+	@GO="$(GO)" SCREENSHOTS="$(SCREENSHOTS)" scripts/page/test.sh
+
+area-agents:
+	folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder $(DOCKERED) $(FLAGS),real,agents -vet off -count 1 -parallel 4 -timeout 90m -- ./internal/test/agenttest/...
+
+area-kubernetes: cluster
+	GO="$(GO)" scripts/dockerd.sh $(GO) run ./internal/test/kubetest/cluster scripts/test-kubernetes.sh $(KUBERNETES)
+
+area-torture:
+	RERUNS=0 $(DOCKERED) $(REALFLAGS) -- ./internal/test/torture
+
+area-soak:
+	RERUNS=0 $(TESTS) $(FLAGS) -vet off -count 1 -timeout 60m -run '^TestSoak$$' -- ./internal/hub
+
+area-release:
+	@GO="$(GO)" scripts/reproducible.sh
+	$(TESTS) $(REALFLAGS) -- ./cmd/internal/sbom
+
+.PHONY: stress
+stress: tools ## the tests RUN of the package PKG, COUNT times beside LOAD busy processes: PKG=./tmux RUN=TestAdopt COUNT=50 LOAD=20
+	@GO="$(GO)" LOAD=$(or $(LOAD),20) scripts/dockerd.sh scripts/stress.sh $(PKG) '$(or $(RUN),.)' $(or $(COUNT),50) $(FLAGS),real
+
+.PHONY: gate20
+gate20: ## make test twenty times beside twenty busy processes
+	@mkdir -p dist; red=0; for n in $$(seq 20); do \
+		start=$$(date +%s); LOAD=20 scripts/busy.sh $(MAKE) --no-print-directory test GOFLAGS=-count=1 >dist/gate20-$$n.log 2>&1 && result=ok || { result=FAIL; red=$$((red + 1)); }; \
+		echo "$$n $$result $$(($$(date +%s) - start)) s"; \
+	done; echo "$$red of 20 failed"; [ $$red = 0 ]
 
 .PHONY: picture
 picture: tools build ## writes docs/demo.svg: plan, drift and repair, as the program prints them
@@ -81,11 +150,6 @@ image: ## a container image of the programs alone into dist/, for docker load: t
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) scripts/image.sh dist/agentform-image.tar agentform:$(VERSION) dist/image
 	@echo dist/agentform-image.tar
 
-.PHONY: reproducible
-reproducible: ## builds one release archive twice, elsewhere, and compares; and its list of components
-	@GO="$(GO)" scripts/reproducible.sh
-	$(GO) test ./cmd/internal/sbom
-
 .PHONY: sbom
 sbom: build ## what the programs are made of, as CycloneDX, into dist/sbom.cdx.json
 	@mkdir -p dist
@@ -100,35 +164,10 @@ man: ## man pages of all commands into dist/man
 reference: ## the reference in docs/commands.md, from the commands
 	$(GO) run ./cmd/internal/manual reference docs/commands.md
 
-.PHONY: unit
-unit: ## the tests of all packages but those of make race and the slow ones
-	scripts/dockerd.sh $(GO) test -tags real $(PARALLEL) -timeout 20m $$($(GO) list ./... | grep -vxF "$$($(GO) list $(RACE) $(SLOW))")
-
-.PHONY: race
-race: export CGO_ENABLED = 1
-race: ## the tests of the concurrent packages, under the race detector
-	$(GO) test -race -tags real $(PARALLEL) -timeout 10m -skip '^TestSoak$$' $(RACE)
-
-.PHONY: test-page
-test-page: tools build ## the page in a real Chromium, with sessions in tmux; SCREENSHOTS=docs/page writes pictures
-	@GO="$(GO)" SCREENSHOTS="$(SCREENSHOTS)" scripts/page/test.sh
-
-.PHONY: test-agent
-test-agent: ## only the life of a session: the decisions, the runtimes and the commands
-	scripts/dockerd.sh $(GO) test -tags real ./agent/... ./internal/engine ./health ./plan/... ./apply/... ./internal/engine ./session/... ./tmux/... ./docker/... ./internal/hub ./internal/activity ./internal/shim/... ./cmd/internal/cli/...
-
-.PHONY: test-real-agents
-test-real-agents: tools ## the real Claude Code, Codex, Copilot CLI, Gemini CLI, opencode and Qwen Code, against a model that follows a script
-	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder scripts/dockerd.sh $(GO) test -tags agents -count 1 -parallel 4 -timeout 60m ./internal/test/agenttest/...
-
 .PHONY: usage-long
 usage-long: tools ## CONVERSATIONS (default 200) random conversations with each real agent: what is read of their usage, to the token; SEED=N repeats them
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder AGENTFORM_CONVERSATIONS=$(or $(CONVERSATIONS),200) AGENTFORM_SEED=$(SEED) \
 		$(GO) test -tags agents -count 1 -v -timeout 4h -run '^TestUsageOfManyConversations$$' ./internal/test/agenttest
-
-.PHONY: test-kubernetes
-test-kubernetes: cluster engine ## what needs a Kubernetes cluster, with a real one of two nodes; builds Kubernetes the first time
-	GO="$(GO)" scripts/dockerd.sh $(GO) run ./internal/test/kubetest/cluster scripts/test-kubernetes.sh $(KUBERNETES)
 
 .PHONY: torture-kubernetes
 torture-kubernetes: cluster ## each call of an apply to the API server fails, in each way, and it is killed KILLS times (default 50); hours
@@ -142,14 +181,6 @@ captures: tools ## records the screens and the usage of the real agents, and wha
 	@folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder AGENTFORM_USAGE_CAPTURES=$(CURDIR)/internal/usage/testdata \
 		$(GO) test -tags agents -count 1 -parallel 4 -run 'TestUsage$$' ./internal/test/agenttest
 	$(GO) test ./agent -run TestCaptures -update
-
-.PHONY: soak-month
-soak-month: ## a hub for a simulated month
-	$(GO) test -count 1 -timeout 10m -run '^TestSoak$$' ./internal/hub
-
-.PHONY: torture-quick
-torture-quick: tools engine ## a hundred kills, and some of the faults
-	scripts/dockerd.sh $(GO) test -count 1 -timeout 15m ./internal/test/torture
 
 .PHONY: bench
 bench: tools cluster engine ## all of it beside its floor and what people use today: one table, written to docs/BENCHMARKS.md; MOST=300: of a busy machine
@@ -186,14 +217,6 @@ $(LINT):
 	@echo "building golangci-lint $(LINT_VERSION) (once; about a minute on two cores)"
 	@GOBIN=$(BIN) GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 	@mv $(BIN)/golangci-lint $@
-
-.PHONY: vet-tags
-vet-tags: ## go vet of the tests behind tags
-	$(GO) vet -tags real,agents,kubernetes ./...
-
-.PHONY: vet-macos
-vet-macos: ## go vet of what a Mac would build
-	GOOS=darwin $(GO) vet ./...
 
 .PHONY: tools
 tools: ## installs git and tmux where apt can, else says what is missing

@@ -1,17 +1,21 @@
 #!/bin/sh
 # Runs the tests that need a Kubernetes cluster, within one: test-kubernetes.sh PACKAGE…
-# First those that leave the cluster as it is, several packages at a time, then those that cut
-# its nodes off, put them under pressure or kill its API server.
-set -eu
+# Those that leave the cluster as it is come first, then those that cut its nodes off, put
+# them under pressure or kill its API server.
+set -u
 
-run() { ${GO:-go} test -tags real,kubernetes -count 1 -timeout 30m "$@"; }
+red=0
+# run TAGS FLAG... -- PACKAGE...
+run() {
+	tags=$1
+	shift
+	scripts/gotest.sh -trimpath -tags "$tags" -vet off -count 1 -p 1 -timeout 60m "$@" || red=1
+}
 alone='^(TestHub|TestNodeCutOff|TestNodePressure|TestServerKilled|TestClusterServerKilled)$'
 
-run -parallel 4 -skip "$alone" "$@" &
-packages=$!
-status=0
-run -run '^TestCluster' -skip "$alone" ./cmd/internal/cli ./internal/test/torture || status=$?
-AGENTFORM_AGENTS=$(scripts/agents.sh) run -tags 'agents kubernetes' -run '^TestCodexInAPodByAgentform$' ./internal/test/agenttest || status=$?
-wait "$packages" || status=$?
-run -p 1 -run "$alone" ./cmd/internal/cli ./deploy ./kubernetes ./internal/test/torture || status=$?
-exit "$status"
+run grpcnotrace,real,kubernetes -parallel 4 -skip "$alone" -- "$@"
+run grpcnotrace,real,kubernetes -run '^TestCluster' -skip "$alone" -- ./cmd/internal/cli ./internal/test/torture
+AGENTFORM_AGENTS=$(scripts/agents.sh) && export AGENTFORM_AGENTS &&
+	run grpcnotrace,agents,kubernetes -run '^TestCodexInAPodByAgentform$' -- ./internal/test/agenttest
+run grpcnotrace,real,kubernetes -run "$alone" -- ./cmd/internal/cli ./deploy ./kubernetes ./internal/test/torture
+exit $red

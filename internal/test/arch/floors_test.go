@@ -122,6 +122,7 @@ var floors = map[string]int{
 	"internal/test/page/agent":  11,
 	"internal/test/relaytest":   3,
 	"internal/test/picture":     11,
+	"internal/test/receipt":     0,
 	"internal/test/torture":     11,
 	"docs":                      11,
 	"examples":                  11,
