@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/agentform/agentform/internal/test/seed"
 	"github.com/agentform/agentform/session"
 )
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -80,8 +81,7 @@ func writer(path string) int {
 			}
 		}()
 	}
-	time.Sleep(time.Hour)
-	return 0
+	select {}
 }
 
 // Killed at any moment, the file parses and holds every change that was
@@ -90,11 +90,12 @@ func TestKill(t *testing.T) {
 	const kills, workers = 200, 4
 	var steps atomic.Int64
 	var wg sync.WaitGroup
-	for range workers {
+	for worker := range workers {
 		wg.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(worker)))
 			path := filepath.Join(t.TempDir(), "state.json")
 			for n := 0; n < kills/workers && !t.Failed(); n++ {
-				killOnce(t, path, &steps)
+				killOnce(t, path, r, &steps)
 			}
 		})
 	}
@@ -104,7 +105,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-func killOnce(t *testing.T, path string, steps *atomic.Int64) {
+func killOnce(t *testing.T, path string, r *rand.Rand, steps *atomic.Int64) {
 	before, err := Read(path)
 	if err != nil && !errors.Is(err, ErrNone) {
 		t.Error(err)
@@ -126,9 +127,9 @@ func killOnce(t *testing.T, path string, steps *atomic.Int64) {
 	}
 	// One in four dies before or in its first write, the others after some changes, amid
 	// later ones: however slow the disk is, some are acknowledged.
-	left, delay := 0, rand.N(15*time.Millisecond)
-	if rand.N(4) > 0 {
-		left = 2 + rand.N(6)
+	left, delay := 0, time.Duration(r.Int64N(int64(15*time.Millisecond)))
+	if r.IntN(4) > 0 {
+		left = 2 + r.IntN(6)
 	} else {
 		time.AfterFunc(delay, func() { c.Process.Kill() })
 	}
@@ -177,13 +178,16 @@ func holder(path string) int {
 	}
 	defer s.Close()
 	fmt.Println("held")
-	time.Sleep(time.Hour)
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the test closes it, or ends
 	return 0
 }
 
 func TestTwoProcesses(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	c := child("holder", path)
+	if _, err := c.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -225,47 +226,49 @@ func TestSweep(t *testing.T) {
 }
 
 func TestLocked(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state.json")
-	first := open(t, path)
-	_, err := Open(t.Context(), path, "demo", "1", Holder{PID: 1, User: "bob"}, 30*time.Millisecond)
-	var locked *LockedError
-	if !errors.As(err, &locked) || locked.Holder.User != "ann" || locked.Holder.PID != os.Getpid() {
-		t.Fatalf("second Open = %v, want a LockedError that names ann", err)
-	}
-	for _, want := range []string{path, "ann", "box", `"agentform apply"`, "since 2", "--lock-timeout"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not say %q", err, want)
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "state.json")
+		first := open(t, path)
+		_, err := Open(t.Context(), path, "demo", "1", Holder{PID: 1, User: "bob"}, 30*time.Millisecond)
+		var locked *LockedError
+		if !errors.As(err, &locked) || locked.Holder.User != "ann" || locked.Holder.PID != os.Getpid() {
+			t.Fatalf("second Open = %v, want a LockedError that names ann", err)
 		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-	defer cancel()
-	_, err = Open(ctx, path, "demo", "1", Holder{}, time.Hour)
-	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &locked) {
-		t.Errorf("Open with a context that ends = %v", err)
-	}
-	locks := func(path string) bool { _, held := HeldBy(path); return held }
-	if !locks(path) || locks(path+".other") {
-		t.Error("whether it is locked cannot be told")
-	}
-	// The one who waits gets it when it is free.
-	time.AfterFunc(50*time.Millisecond, func() { first.Close() })
-	second, err := Open(t.Context(), path, "demo", "1", Holder{PID: 7, User: "bob"}, 10*time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if h := readHolder(path + ".lock"); h.User != "bob" || h.Since.IsZero() {
-		t.Errorf("the lock file names %+v, want bob", h)
-	}
-	second.Close()
-	if locks(path) {
-		t.Error("it is locked after all are done")
-	}
-	if _, err := os.Stat(path + ".lock"); err != nil {
-		t.Errorf("the lock file was removed: %v", err)
-	}
-	if h := readHolder(path + ".lock"); h != (Holder{}) {
-		t.Errorf("the lock file names %+v when nobody holds it", h)
-	}
+		for _, want := range []string{path, "ann", "box", `"agentform apply"`, "since 2", "--lock-timeout"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q does not say %q", err, want)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		_, err = Open(ctx, path, "demo", "1", Holder{}, time.Hour)
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &locked) {
+			t.Errorf("Open with a context that ends = %v", err)
+		}
+		locks := func(path string) bool { _, held := HeldBy(path); return held }
+		if !locks(path) || locks(path+".other") {
+			t.Error("whether it is locked cannot be told")
+		}
+		// The one who waits gets it when it is free.
+		time.AfterFunc(50*time.Millisecond, func() { first.Close() })
+		second, err := Open(t.Context(), path, "demo", "1", Holder{PID: 7, User: "bob"}, 10*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := readHolder(path + ".lock"); h.User != "bob" || h.Since.IsZero() {
+			t.Errorf("the lock file names %+v, want bob", h)
+		}
+		second.Close()
+		if locks(path) {
+			t.Error("it is locked after all are done")
+		}
+		if _, err := os.Stat(path + ".lock"); err != nil {
+			t.Errorf("the lock file was removed: %v", err)
+		}
+		if h := readHolder(path + ".lock"); h != (Holder{}) {
+			t.Errorf("the lock file names %+v when nobody holds it", h)
+		}
+	})
 }
 
 func TestMirror(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	_ "github.com/agentform/agentform/internal/test/seed"
 	"github.com/agentform/agentform/session"
 )
 

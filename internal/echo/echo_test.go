@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentform/agentform/internal/echo"
+	_ "github.com/agentform/agentform/internal/test/seed"
 	"github.com/agentform/agentform/session"
 )
 

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	_ "github.com/agentform/agentform/internal/test/seed"
 	"github.com/agentform/agentform/session"
 )
 

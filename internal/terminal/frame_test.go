@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/agentform/agentform/internal/terminal"
+	_ "github.com/agentform/agentform/internal/test/seed"
 )
 
 const begin, end = "\x1b[?2026h", "\x1b[?2026l"

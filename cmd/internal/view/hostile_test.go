@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/doctor"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/plaintext"
+	_ "github.com/agentform/agentform/internal/test/seed"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"

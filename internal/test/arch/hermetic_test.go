@@ -95,6 +95,7 @@ func chances(t *testing.T) map[string]int {
 type testFiles struct {
 	uses  []use
 	calls map[string][]string // by a function's name: those that mention it, "" for a bubble
+	seed  bool                // they import internal/test/seed, so rapid draws the same numbers
 }
 
 // A use is a place that depends on chance.
@@ -116,6 +117,8 @@ func (f *testFiles) read(t *testing.T, file, name string) {
 		}
 		if short, ours := strings.CutPrefix(full, module+"/"); ours && slices.Contains(outside, short) {
 			f.uses = append(f.uses, use{name, "outside", "import"})
+		} else if short == "internal/test/seed" {
+			f.seed = true
 		}
 	}
 	// called returns what a selector names, such as time.Sleep, if it is of an import.
@@ -146,7 +149,7 @@ func (f *testFiles) read(t *testing.T, file, name string) {
 				case name == "exec.Command" && !harmless(n.Args[0]), name == "exec.CommandContext" && !harmless(n.Args[1]):
 					note("program")
 				case name == "rapid.Check" || name == "rapid.MakeCheck" || name == "rapid.MakeFuzz":
-					note("random")
+					note("rapid")
 				}
 			case *ast.SelectorExpr:
 				switch name := called(n); {
@@ -183,7 +186,7 @@ func harmless(program ast.Expr) bool {
 }
 
 // chances counts the uses by file and kind, without the times of functions that are called in
-// bubbles alone.
+// bubbles alone, and without rapid where its seed is set.
 func (f *testFiles) chances() map[string]int {
 	var virtual func(name string, seen []string) bool
 	virtual = func(name string, seen []string) bool {
@@ -194,9 +197,10 @@ func (f *testFiles) chances() map[string]int {
 	}
 	count := map[string]int{}
 	for _, u := range f.uses {
-		if u.kind != "time" || !virtual(u.in, nil) {
-			count[u.file+" "+u.kind]++
+		if u.kind == "time" && virtual(u.in, nil) || u.kind == "rapid" && f.seed {
+			continue
 		}
+		count[u.file+" "+u.kind]++
 	}
 	return count
 }
