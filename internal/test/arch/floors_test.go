@@ -111,6 +111,7 @@ var floors = map[string]int{
 	"internal/test/fakeagent":   0,
 	"internal/test/gitserver":   0,
 	"internal/test/modelserver": 0,
+	"internal/test/pipe":        0,
 	"internal/test/seed":        0,
 	"internal/test/stateserver": 0,
 	"internal/test/backendtest": 1,
