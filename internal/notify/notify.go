@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -64,7 +65,9 @@ type Config struct {
 	Key func() ([]byte, bool)
 	// Secret returns the value of a secret. It may be nil if no target has one.
 	Secret func(name string) (string, error)
-	Log    *slog.Logger
+	// Transport sends the requests to webhooks; nil: one of the standard library.
+	Transport http.RoundTripper
+	Log       *slog.Logger
 }
 
 const (

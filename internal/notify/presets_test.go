@@ -18,10 +18,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/pipe"
 	"github.com/agentform/agentform/session"
 )
 
@@ -38,7 +40,7 @@ type service struct {
 // a refusal.
 func serve(t *testing.T, take func(r *http.Request, body []byte) (shown string, status int, answer string)) *service {
 	s := &service{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = pipe.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		if s.limited != nil && s.limited(w) {
 			return
@@ -56,7 +58,6 @@ func serve(t *testing.T, take func(r *http.Request, body []byte) (shown string, 
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, answer)
 	}))
-	t.Cleanup(s.Close)
 	return s
 }
 
@@ -272,7 +273,7 @@ func TestPresets(t *testing.T) {
 	}
 	for _, c := range chats {
 		s := c.start(t)
-		n := &Notifier{}
+		n := &Notifier{config: Config{Transport: pipe.Transport()}}
 		for name, e := range events {
 			s.shown = nil
 			if err := n.Deliver(t.Context(), c.target(s), e.Event); err != nil {
@@ -298,7 +299,7 @@ func TestPresets(t *testing.T) {
 func TestPresetsFit(t *testing.T) {
 	for _, c := range chats {
 		s := c.start(t)
-		n := &Notifier{}
+		n := &Notifier{config: Config{Transport: pipe.Transport()}}
 		for _, text := range []string{"x", "&", "<", "*", "`", "```", "ö", "漢", "😀", "\x00", "\xff", "\n"} {
 			for _, count := range []int{100, 490, 1000, 1990, 2000, 4090, 4096, 50_000} {
 				e := Event{Event: "blocked", Project: strings.Repeat(text, count), Address: "session." + strings.Repeat(text, count),
@@ -338,82 +339,87 @@ func TestRateLimits(t *testing.T) {
 	}
 	for _, c := range chats {
 		t.Run(c.preset, func(t *testing.T) {
-			t.Parallel()
-			s := c.start(t)
-			s.limited = func(w http.ResponseWriter) bool {
-				if s.calls.Load() == 1 {
-					limits[c.preset](w)
-					return true
+			synctest.Test(t, func(t *testing.T) {
+				s := c.start(t)
+				s.limited = func(w http.ResponseWriter) bool {
+					if s.calls.Load() == 1 {
+						limits[c.preset](w)
+						return true
+					}
+					return false
 				}
-				return false
-			}
-			began := time.Now()
-			n := &Notifier{}
-			err := n.Deliver(t.Context(), c.target(s), Event{Event: "done", Address: "session.api", Project: "shop"})
-			if took := time.Since(began); err != nil || len(s.shown) != 1 || took < 900*time.Millisecond || took > 20*time.Second {
-				t.Errorf("%v after %s, %d calls", err, took, s.calls.Load())
-			}
+				began := time.Now()
+				n := &Notifier{config: Config{Transport: pipe.Transport()}}
+				err := n.Deliver(t.Context(), c.target(s), Event{Event: "done", Address: "session.api", Project: "shop"})
+				if took := time.Since(began); err != nil || len(s.shown) != 1 || took != time.Second {
+					t.Errorf("%v after %s, %d calls", err, took, s.calls.Load())
+				}
+			})
 		})
 	}
 }
 
 // A limit that lasts is not waited for, and nothing is sent before its end.
 func TestLongRateLimit(t *testing.T) {
-	for _, c := range chats {
-		s := c.start(t)
-		s.limited = func(w http.ResponseWriter) bool {
-			w.Header().Set("Retry-After", "3600")
-			w.WriteHeader(http.StatusTooManyRequests)
-			return true
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range chats {
+			s := c.start(t)
+			s.limited = func(w http.ResponseWriter) bool {
+				w.Header().Set("Retry-After", "3600")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return true
+			}
+			var log logged
+			n := New(t.Context(), Config{Targets: []Target{c.target(s)}, Transport: pipe.Transport(), Log: textLog(&log)})
+			for i := range 3 {
+				n.Send(Event{Event: "done", Address: "session.api", Detail: strconv.Itoa(i)})
+			}
+			n.Close()
+			if s.calls.Load() != 1 || strings.Count(log.String(), "rate limit was reached") != 2 || !strings.Contains(log.String(), "429 Too Many Requests; it asks to wait until ") {
+				t.Errorf("%s: %d calls\n%s", c.preset, s.calls.Load(), &log)
+			}
 		}
-		var log logged
-		n := New(t.Context(), Config{Targets: []Target{c.target(s)}, Log: textLog(&log)})
-		for i := range 3 {
-			n.Send(Event{Event: "done", Address: "session.api", Detail: strconv.Itoa(i)})
-		}
-		n.Close()
-		if s.calls.Load() != 1 || strings.Count(log.String(), "rate limit was reached") != 2 || !strings.Contains(log.String(), "429 Too Many Requests; it asks to wait until ") {
-			t.Errorf("%s: %d calls\n%s", c.preset, s.calls.Load(), &log)
-		}
-	}
+	})
 }
 
 // What goes wrong is said without the address, which has the token.
 func TestTokensStaySecret(t *testing.T) {
-	for _, c := range chats {
-		s := c.start(t)
-		s.limited = func(w http.ResponseWriter) bool {
-			if s.calls.Load() != 4 {
-				return false
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range chats {
+			s := c.start(t)
+			s.limited = func(w http.ResponseWriter) bool {
+				if s.calls.Load() != 4 {
+					return false
+				}
+				w.WriteHeader(http.StatusBadRequest) // one that repeats what it was asked
+				_, _ = io.WriteString(w, `{"message":"`+c.address(s.URL, token)+`"}`)
+				return true
 			}
-			w.WriteHeader(http.StatusBadRequest) // one that repeats what it was asked
-			_, _ = io.WriteString(w, `{"message":"`+c.address(s.URL, token)+`"}`)
-			return true
-		}
-		secret := func(string) (string, error) { return c.address(s.URL, token) + "\n", nil }
-		n := &Notifier{config: Config{Secret: secret}}
-		try := func(what, want string, target Target) {
-			t.Helper()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			target.Preset = c.preset
-			err := n.Deliver(ctx, target, Event{Event: "done"})
-			if got := fmt.Sprint(err); !strings.Contains(got, want) || strings.Contains(got, token) || strings.Contains(got, "wrongT0ken") {
-				t.Errorf("%s, %s: %s, want %s", c.preset, what, got, want)
+			secret := func(string) (string, error) { return c.address(s.URL, token) + "\n", nil }
+			n := &Notifier{config: Config{Secret: secret, Transport: pipe.Transport()}}
+			try := func(what, want string, target Target) {
+				t.Helper()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				target.Preset = c.preset
+				err := n.Deliver(ctx, target, Event{Event: "done"})
+				if got := fmt.Sprint(err); !strings.Contains(got, want) || strings.Contains(got, token) || strings.Contains(got, "wrongT0ken") {
+					t.Errorf("%s, %s: %s, want %s", c.preset, what, got, want)
+				}
 			}
+			try("from a secret", "<nil>", Target{Secret: "HOOK"})
+			wrong := c.address(s.URL, "wrongT0ken")
+			try("a wrong token", "webhook: it answers "+c.refusal, Target{Webhook: wrong})
+			try("not a URL", "webhook: its address is not an https:// or http:// URL", Target{Webhook: "https://wrongT0ken:x%zz/"})
+			try("no scheme", "webhook: its address is not an https:// or http:// URL", Target{Webhook: strings.Replace(wrong, "http", "ftp", 1)})
+			try("a wrong token again", c.refusal, Target{Webhook: wrong})
+			try("one that repeats the address", "webhook: it answers 400 Bad Request", Target{Secret: "HOOK"})
+			s.Close()
+			try("unreachable", "webhook: ", Target{Secret: "HOOK"})
+			n.config.Secret = func(string) (string, error) { return "", errors.New("command \"pass\": exit status 1") }
+			try("no secret", "webhook: secret HOOK: command", Target{Secret: "HOOK"})
 		}
-		try("from a secret", "<nil>", Target{Secret: "HOOK"})
-		wrong := c.address(s.URL, "wrongT0ken")
-		try("a wrong token", "webhook: it answers "+c.refusal, Target{Webhook: wrong})
-		try("not a URL", "webhook: its address is not an https:// or http:// URL", Target{Webhook: "https://wrongT0ken:x%zz/"})
-		try("no scheme", "webhook: its address is not an https:// or http:// URL", Target{Webhook: strings.Replace(wrong, "http", "ftp", 1)})
-		try("a wrong token again", c.refusal, Target{Webhook: wrong})
-		try("one that repeats the address", "webhook: it answers 400 Bad Request", Target{Secret: "HOOK"})
-		s.Close()
-		try("unreachable", "webhook: ", Target{Secret: "HOOK"})
-		n.config.Secret = func(string) (string, error) { return "", errors.New("command \"pass\": exit status 1") }
-		try("no secret", "webhook: secret HOOK: command", Target{Secret: "HOOK"})
-	}
+	})
 }
 
 // A secret's command that waits for somebody does not keep the hub from ending.
@@ -433,7 +439,7 @@ func TestSecretThatHangs(t *testing.T) {
 }
 
 func TestAddressesOfPresets(t *testing.T) {
-	n := &Notifier{}
+	n := &Notifier{config: Config{Transport: pipe.Transport()}}
 	for address, want := range map[string]string{"ntfy https://ntfy.sh": "no topic", "telegram https://api.telegram.org/bot1:x/sendMessage": "names no chat"} {
 		preset, webhook, _ := strings.Cut(address, " ")
 		if err := n.Deliver(t.Context(), Target{Preset: preset, Webhook: webhook}, Event{}); err == nil || !strings.Contains(err.Error(), want) {

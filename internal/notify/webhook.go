@@ -135,6 +135,9 @@ func (n *Notifier) post(ctx context.Context, x request) error {
 	c := retryablehttp.NewClient()
 	c.Logger, c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = nil, maxRetries, time.Second, 30*time.Second
 	c.HTTPClient.Timeout, c.ErrorHandler, c.CheckRetry = requestTimeout, retryablehttp.PassthroughErrorHandler, retries
+	if n.config.Transport != nil {
+		c.HTTPClient.Transport = n.config.Transport
+	}
 	// The event has a part of the screen: it goes to the address in the manifest only.
 	c.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	defer c.HTTPClient.CloseIdleConnections()
