@@ -48,7 +48,7 @@ func TestKilled(t *testing.T) {
 	killed, r := 0, rand.New(rand.NewPCG(1, 1))
 	for range 30 {
 		one, two := start(), start()
-		time.Sleep(time.Duration(r.Int64N(int64(60*time.Millisecond))))
+		time.Sleep(time.Duration(r.Int64N(int64(60 * time.Millisecond))))
 		for _, c := range []*exec.Cmd{one, two} {
 			_ = c.Process.Kill() // it may have ended
 			if err := c.Wait(); err != nil {

@@ -45,6 +45,9 @@ type Settings struct {
 	SkipCertVerification                      bool
 	ClientCertificatePEM, ClientPrivateKeyPEM string
 	ClientCACertificatePEM                    string
+
+	// DialContext connects to the server; nil: as net.Dialer does.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Defaults returns the settings that Terraform has for those that are not set.
@@ -85,6 +88,9 @@ func New(s Settings) (*Backend, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = config
 	transport.ResponseHeaderTimeout = time.Minute
+	if s.DialContext != nil {
+		transport.DialContext = s.DialContext
+	}
 	c := retryablehttp.NewClient()
 	c.HTTPClient = &http.Client{Transport: transport, CheckRedirect: redirect}
 	c.Logger, c.ErrorHandler = nil, retryablehttp.PassthroughErrorHandler

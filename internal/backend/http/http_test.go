@@ -8,42 +8,36 @@ import (
 	"io"
 	"log"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/test/backendtest"
+	"github.com/agentform/agentform/internal/test/pipe"
 	"github.com/agentform/agentform/internal/test/stateserver"
 )
 
 func TestMain(m *testing.M) { suite.Main(m) }
 
-func TestBackend(t *testing.T) { suite.Run(t) }
+func TestBackend(t *testing.T) { suite.RunVirtual(t) }
 
 var suite = backendtest.Suite{
-	Start: func(t *testing.T) string { return start(t, stateserver.New()).Listener.Addr().String() },
+	Handler: func(*testing.T) http.Handler { return stateserver.New() },
 	Open: func(address, project string, _ time.Duration) (backend.Backend, error) {
 		s := settings("http://" + address + "/states/" + project)
 		s.LockAddress = s.Address
 		return New(s)
 	},
-	HTTP: true,
-}
-
-func start(t *testing.T, h http.Handler) *httptest.Server {
-	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
-	return server
 }
 
 // settings are those of a test: it does not wait for a second.
 func settings(address string) Settings {
 	s := Defaults()
-	s.Address, s.RetryMax, s.RetryWaitMin, s.RetryWaitMax = address, 1, time.Millisecond, time.Millisecond
+	s.Address, s.RetryMax, s.RetryWaitMin, s.RetryWaitMax, s.DialContext = address, 1, time.Millisecond, time.Millisecond, pipe.Dial
 	return s
 }
 
@@ -58,7 +52,7 @@ func open(t *testing.T, s Settings) *Backend {
 
 func TestNoLocking(t *testing.T) {
 	server := stateserver.New()
-	b := open(t, settings(start(t, server).URL))
+	b := open(t, settings(pipe.Serve(t, server).URL))
 	i := backend.Info{ID: "1"}
 	if lease, err := b.Lock(t.Context(), i); lease != 0 || err != nil {
 		t.Error(lease, err)
@@ -76,7 +70,7 @@ func TestNoLocking(t *testing.T) {
 
 func TestRequests(t *testing.T) {
 	var got []string
-	server := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := pipe.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		user, password, _ := r.BasicAuth()
 		got = append(got, fmt.Sprintf("%s %s %s %s:%s %s %s", r.Method, r.URL, r.Header.Get("X-Team"), user, password, r.Header.Get("Content-MD5"), body))
@@ -136,7 +130,7 @@ func TestAnswers(t *testing.T) {
 		{"not released", 204, "", "", "unlock", errors.New("answers 204")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			server := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := pipe.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if c.md5 != "" {
 					w.Header().Set("Content-MD5", c.md5)
 				}
@@ -164,50 +158,52 @@ func TestAnswers(t *testing.T) {
 
 // TestSecrets looks for secrets in errors, and where redirects lead.
 func TestSecrets(t *testing.T) {
-	var there []string
-	elsewhere := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var all bytes.Buffer
-		_ = r.Write(&all)
-		there = append(there, r.Method+" "+all.String())
-		_, _ = io.WriteString(w, "{}")
-	}))
-	here := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, elsewhere.URL+"/?token=t0ken", http.StatusTemporaryRedirect)
-	}))
-	gone := httptest.NewServer(nil)
-	gone.Close()
-	for _, address := range []string{here.URL, gone.URL} {
-		s := settings(strings.Replace(address, "http://", "http://ann:s3cret@", 1) + "/state?private_token=t0ken")
-		s.LockAddress = s.Address
-		s.Headers = map[string]string{"Private-Token": "t0ken"}
-		b := open(t, s)
-		_, _, err := b.Read(t.Context())
-		if address == here.URL && err != nil {
-			t.Error("a redirected read:", err)
-		} else if address == gone.URL {
+	synctest.Test(t, func(t *testing.T) {
+		var there []string
+		elsewhere := pipe.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var all bytes.Buffer
+			_ = r.Write(&all)
+			there = append(there, r.Method+" "+all.String())
+			_, _ = io.WriteString(w, "{}")
+		}))
+		here := pipe.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL+"/?token=t0ken", http.StatusTemporaryRedirect)
+		}))
+		gone := pipe.Serve(t, nil)
+		gone.Close()
+		for _, address := range []string{here.URL, gone.URL} {
+			s := settings(strings.Replace(address, "http://", "http://ann:s3cret@", 1) + "/state?private_token=t0ken")
+			s.LockAddress = s.Address
+			s.Headers = map[string]string{"Private-Token": "t0ken"}
+			b := open(t, s)
+			_, _, err := b.Read(t.Context())
+			if address == here.URL && err != nil {
+				t.Error("a redirected read:", err)
+			} else if address == gone.URL {
+				noSecret(t, err)
+			}
+			_, err = b.Lock(t.Context(), backend.Info{ID: "1"})
+			noSecret(t, err)
+			if address == here.URL && !strings.Contains(err.Error(), "to "+elsewhere.URL) {
+				t.Error(err)
+			}
+			_, err = b.Write(t.Context(), []byte("{}"), "99914b932bd37a50b983c5e7c90ae93b", "1")
+			noSecret(t, err)
+			noSecret(t, b.Unlock(t.Context(), backend.Info{ID: "1"}))
+		}
+		if len(there) != 2 {
+			t.Errorf("%d requests were redirected, want the reads", len(there))
+		}
+		for _, r := range there {
+			if !strings.HasPrefix(r, "GET ") || strings.Contains(strings.Replace(r, "/?token=t0ken", "", 1), "t0ken") || strings.Contains(r, "Authorization") {
+				t.Error("redirected:", r)
+			}
+		}
+		for _, address := range []string{"http://ann:s3 cret@host", "http://ann:s3/cret@host", "ann:s3cret@host", ""} {
+			_, err := New(settings(address))
 			noSecret(t, err)
 		}
-		_, err = b.Lock(t.Context(), backend.Info{ID: "1"})
-		noSecret(t, err)
-		if address == here.URL && !strings.Contains(err.Error(), "to "+elsewhere.URL) {
-			t.Error(err)
-		}
-		_, err = b.Write(t.Context(), []byte("{}"), "99914b932bd37a50b983c5e7c90ae93b", "1")
-		noSecret(t, err)
-		noSecret(t, b.Unlock(t.Context(), backend.Info{ID: "1"}))
-	}
-	if len(there) != 2 {
-		t.Errorf("%d requests were redirected, want the reads", len(there))
-	}
-	for _, r := range there {
-		if !strings.HasPrefix(r, "GET ") || strings.Contains(strings.Replace(r, "/?token=t0ken", "", 1), "t0ken") || strings.Contains(r, "Authorization") {
-			t.Error("redirected:", r)
-		}
-	}
-	for _, address := range []string{"http://ann:s3 cret@host", "http://ann:s3/cret@host", "ann:s3cret@host", ""} {
-		_, err := New(settings(address))
-		noSecret(t, err)
-	}
+	})
 }
 
 func noSecret(t *testing.T, err error) {
@@ -224,16 +220,18 @@ func noSecret(t *testing.T, err error) {
 }
 
 func TestTimeout(t *testing.T) {
-	server := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, _, err := open(t, settings(server.URL)).Read(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		server := pipe.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, _, err := open(t, settings(server.URL)).Read(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	})
 }
 
 func TestCertificates(t *testing.T) {
-	server := httptest.NewUnstartedServer(stateserver.New())
+	server := pipe.NewUnstartedServer(stateserver.New())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	defer server.Close()

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
@@ -31,6 +33,8 @@ type Settings struct {
 	Region, Endpoint, Profile string
 	UsePathStyle              bool
 	Lease                     time.Duration // backend.Lease if it is 0
+	// DialContext connects to the store; nil: as net.Dialer does.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Backend is a state in a bucket. The version of a state is the ETag of its object.
@@ -51,11 +55,17 @@ func New(ctx context.Context, s Settings) (*Backend, error) {
 	if s.Bucket == "" || s.Key == "" {
 		return nil, errors.New("bucket and key must be set")
 	}
-	loaded, err := config.LoadDefaultConfig(ctx,
+	options := []func(*config.LoadOptions) error{
 		config.WithRegion(s.Region), config.WithSharedConfigProfile(s.Profile),
 		// Many stores other than AWS refuse the checksums that the SDK adds unasked.
 		config.WithRequestChecksumCalculation(aws.RequestChecksumCalculationWhenRequired),
-		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired))
+		config.WithResponseChecksumValidation(aws.ResponseChecksumValidationWhenRequired),
+	}
+	if s.DialContext != nil {
+		client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.DialContext = s.DialContext })
+		options = append(options, config.WithHTTPClient(client))
+	}
+	loaded, err := config.LoadDefaultConfig(ctx, options...)
 	if err != nil {
 		return nil, err
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/johannesboyne/gofakes3"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/test/backendtest"
+	"github.com/agentform/agentform/internal/test/pipe"
 )
 
 const bucket = "team-state"
@@ -30,22 +31,22 @@ func TestMain(m *testing.M) {
 	suite.Main(m)
 }
 
-func TestBackend(t *testing.T) { suite.Run(t) }
+func TestBackend(t *testing.T) { suite.RunVirtual(t) }
 
 var suite = backendtest.Suite{
-	Start: func(t *testing.T) string { // its bucket keeps old versions
+	Handler: func(t *testing.T) http.Handler { // its bucket keeps old versions
 		memory := memory(t)
 		if err := memory.SetVersioningConfiguration(bucket, gofakes3.VersioningConfiguration{Status: gofakes3.VersioningEnabled}); err != nil {
 			t.Fatal(err)
 		}
-		return start(t, gofakes3.New(memory).Server())
+		return gofakes3.New(memory).Server()
 	},
 	Open: func(address, project string, lease time.Duration) (backend.Backend, error) {
 		return New(context.Background(), Settings{
-			Bucket: bucket, Key: project + "/agentform.json", Endpoint: "http://" + address, UsePathStyle: true, Lease: lease,
+			Bucket: bucket, Key: project + "/agentform.json", Endpoint: "http://" + address, UsePathStyle: true, Lease: lease, DialContext: pipe.Dial,
 		})
 	},
-	Expires: true, Conditional: true, HTTP: true,
+	Expires: true, Conditional: true,
 }
 
 func memory(t *testing.T) *s3mem.Backend {
@@ -59,9 +60,7 @@ func memory(t *testing.T) *s3mem.Backend {
 func store(t *testing.T) http.Handler { return gofakes3.New(memory(t)).Server() }
 
 func start(t *testing.T, h http.Handler) (address string) {
-	server := httptest.NewServer(h)
-	t.Cleanup(server.Close)
-	return server.Listener.Addr().String()
+	return pipe.Serve(t, h).Listener.Addr().String()
 }
 
 func open(t *testing.T, address string) backend.Backend {
@@ -123,19 +122,21 @@ func TestUnsafeStores(t *testing.T) {
 
 // TestConflict meets a store that asks to repeat a write.
 func TestConflict(t *testing.T) {
-	behind, conflicts := store(t), 0
-	address := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPut && conflicts < 3 {
-			conflicts++
-			w.WriteHeader(http.StatusConflict)
-			_, _ = w.Write([]byte("<Error><Code>ConditionalRequestConflict</Code></Error>"))
-			return
+	synctest.Test(t, func(t *testing.T) {
+		behind, conflicts := store(t), 0
+		address := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut && conflicts < 3 {
+				conflicts++
+				w.WriteHeader(http.StatusConflict)
+				_, _ = w.Write([]byte("<Error><Code>ConditionalRequestConflict</Code></Error>"))
+				return
+			}
+			behind.ServeHTTP(w, r)
+		}))
+		if _, err := open(t, address).Lock(t.Context(), backend.Info{ID: "1"}); err != nil || conflicts != 3 {
+			t.Error(conflicts, err)
 		}
-		behind.ServeHTTP(w, r)
-	}))
-	if _, err := open(t, address).Lock(t.Context(), backend.Info{ID: "1"}); err != nil || conflicts != 3 {
-		t.Error(conflicts, err)
-	}
+	})
 }
 
 func TestErrors(t *testing.T) {
@@ -195,20 +196,22 @@ func TestHeld(t *testing.T) {
 
 // TestOldHolder reads a lock of a client that has another lease.
 func TestOldHolder(t *testing.T) {
-	address := start(t, store(t))
-	slow, err := suite.Open(address, "shop", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := slow.Lock(t.Context(), backend.Info{ID: "1", Who: "ann"}); err != nil {
-		t.Fatal(err)
-	}
-	fast, err := suite.Open(address, "shop", time.Millisecond)
-	if err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(1100 * time.Millisecond)
-	if i, err := fast.Holder(t.Context()); err != nil || i.ID != "1" {
-		t.Error(i, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		address := start(t, store(t))
+		slow, err := suite.Open(address, "shop", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := slow.Lock(t.Context(), backend.Info{ID: "1", Who: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		fast, err := suite.Open(address, "shop", time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		if i, err := fast.Holder(t.Context()); err != nil || i.ID != "1" {
+			t.Error(i, err)
+		}
+	})
 }

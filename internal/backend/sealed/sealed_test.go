@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http/httptest"
+	nethttp "net/http"
 	"os"
 	"strings"
 	"testing"
@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/backend/http"
 	"github.com/agentform/agentform/internal/test/backendtest"
+	"github.com/agentform/agentform/internal/test/pipe"
 	"github.com/agentform/agentform/internal/test/stateserver"
 )
 
@@ -33,14 +34,10 @@ func TestMain(m *testing.M) {
 	suite.Main(m)
 }
 
-func TestBackend(t *testing.T) { suite.Run(t) }
+func TestBackend(t *testing.T) { suite.RunVirtual(t) }
 
 var suite = backendtest.Suite{
-	Start: func(t *testing.T) string {
-		server := httptest.NewServer(stateserver.New())
-		t.Cleanup(server.Close)
-		return server.Listener.Addr().String()
-	},
+	Handler: func(*testing.T) nethttp.Handler { return stateserver.New() },
 	Open: func(address, project string, _ time.Duration) (backend.Backend, error) {
 		i, err := age.ParseX25519Identity(os.Getenv(identityVariable))
 		if err != nil {
@@ -48,14 +45,13 @@ var suite = backendtest.Suite{
 		}
 		s := http.Defaults()
 		s.Address, s.RetryMax, s.RetryWaitMin, s.RetryWaitMax = "http://"+address+"/"+project, 1, time.Millisecond, time.Millisecond
-		s.LockAddress = s.Address
+		s.LockAddress, s.DialContext = s.Address, pipe.Dial
 		b, err := http.New(s)
 		if err != nil {
 			return nil, err
 		}
 		return New(b, Settings{Recipients: []string{i.Recipient().String()}, Identities: i.String()})
 	},
-	HTTP: true,
 }
 
 // stored is a backend of one text.

@@ -37,7 +37,7 @@ var seeded = []string{"rand.New", "rand.NewChaCha8", "rand.NewPCG", "rand.NewSou
 // outside are the packages of tests that start engines, servers and clusters.
 var outside = []string{
 	"internal/test/agenttest", "internal/test/dockertest", "internal/test/gitserver", "internal/test/kubetest",
-	"internal/test/otlptest", "internal/test/postgres", "internal/test/relaytest", "internal/test/stateserver",
+	"internal/test/postgres", "internal/test/relaytest",
 }
 
 // TestHermetic keeps make test free of chance: in a test file without the tag real,

@@ -3,10 +3,10 @@ package backendtest
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/test/pipe"
 )
 
 // What happens to one piece of a connection: to a request, or to its answer.
@@ -39,14 +40,14 @@ type proxy struct {
 	arrived chan struct{} // closed when the late piece has been sent on
 }
 
-// startProxy returns a proxy before the server that ends with the test.
-func startProxy(t *testing.T, server string) *proxy {
+// startProxy returns a proxy before the server of s that ends with the test.
+func (s store) startProxy(t *testing.T) *proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := s.listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{address: l.Addr().String(), server: server}
+	p := &proxy{address: l.Addr().String(), server: s.address}
 	var group sync.WaitGroup
 	ctx, cancel := context.WithCancel(context.Background())
 	group.Go(func() {
@@ -98,7 +99,7 @@ func (p *proxy) next(direction string) string {
 
 func (p *proxy) forward(ctx context.Context, client net.Conn) {
 	defer client.Close()
-	server, err := net.Dial("tcp", p.server)
+	server, err := pipe.Dial(ctx, "tcp", p.server)
 	if err != nil {
 		return
 	}
@@ -110,7 +111,7 @@ func (p *proxy) forward(ctx context.Context, client net.Conn) {
 		buffer := make([]byte, 64<<10)
 		for {
 			n, err := from.Read(buffer)
-			if n > 0 && !p.pass(to, buffer[:n], p.next(direction)) || err != nil {
+			if n > 0 && !p.pass(ctx, to, buffer[:n], p.next(direction)) || err != nil {
 				return
 			}
 		}
@@ -127,7 +128,7 @@ func (p *proxy) forward(ctx context.Context, client net.Conn) {
 const lateness = 300 * time.Millisecond
 
 // pass sends a piece on with a fault, and reports whether the connection lasts.
-func (p *proxy) pass(to net.Conn, piece []byte, fault string) bool {
+func (p *proxy) pass(ctx context.Context, to net.Conn, piece []byte, fault string) bool {
 	switch fault {
 	case requestLost, answerLost:
 		return false
@@ -141,7 +142,7 @@ func (p *proxy) pass(to net.Conn, piece []byte, fault string) bool {
 	case answerSlow:
 		time.Sleep(lateness / 3)
 	case requestRepeated:
-		if again, err := net.Dial("tcp", p.server); err == nil {
+		if again, err := pipe.Dial(ctx, "tcp", p.server); err == nil {
 			defer again.Close()
 			_ = again.SetDeadline(time.Now().Add(time.Second))
 			_, _ = again.Write(piece)
@@ -254,18 +255,19 @@ func prepareOne(t *testing.T, b backend.Backend, i backend.Info) backend.Version
 	return mustWrite(t, b, one, "", i.ID)
 }
 
-func faults(t *testing.T, s store) {
+// faults returns a test of each attempt with each fault.
+func (s Suite) faults() []suiteTest {
 	kinds := []string{requestLost, requestCut, requestLate, answerLost, answerCut, answerSlow}
-	if s.HTTP {
+	if s.Handler != nil { // a proxy may repeat a request of HTTP on another connection
 		kinds = append(kinds, requestRepeated)
 	}
+	var tests []suiteTest
 	for _, a := range attempts {
 		for _, kind := range kinds {
 			if a.name == "no holder" && kind == requestLate && !s.Expires {
 				continue // such a backend takes the lock for a moment
 			}
-			t.Run(a.name+", "+kind, func(t *testing.T) {
-				t.Parallel()
+			tests = append(tests, suiteTest{a.name + ", " + kind, func(t *testing.T, s store) {
 				at := 1
 				for s.meets(t, a, kind, at) {
 					at++
@@ -273,9 +275,10 @@ func faults(t *testing.T, s store) {
 				if at == 1 {
 					t.Error("no fault was met")
 				}
-			})
+			}})
 		}
 	}
+	return tests
 }
 
 // meets makes an attempt with a fault at one piece, repeats it without, and reports whether
@@ -284,7 +287,7 @@ func (s store) meets(t *testing.T, a attempt, kind string, at int) bool {
 	t.Helper()
 	s.project = strings.ReplaceAll(fmt.Sprint(s.project, "-", a.name, "-", kind, "-", at), " ", "-")
 	direct := s.open(t)
-	p := startProxy(t, s.address)
+	p := s.startProxy(t)
 	s.address = p.address
 	b, i := s.open(t), info("ann")
 	v := a.prepare(t, b, i)
@@ -325,13 +328,13 @@ func (s store) meets(t *testing.T, a attempt, kind string, at int) bool {
 // torn cuts a long write in its middle.
 func torn(t *testing.T, s store) {
 	random := make([]byte, 2<<20) // some backends compress
-	_, _ = rand.Read(random)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(random)
 	long := document{}.with(hex.EncodeToString(random)).text()
 	for _, at := range []int{2, 20} {
 		s := s
 		s.project = fmt.Sprint(s.project, "-", at)
 		direct := s.open(t)
-		p := startProxy(t, s.address)
+		p := s.startProxy(t)
 		s.address = p.address
 		b, i := s.open(t), info("ann")
 		v := prepareOne(t, b, i)

@@ -39,6 +39,7 @@ func (s Suite) Main(m *testing.M) {
 		fmt.Println("error", err)
 		os.Exit(1)
 	}
+	random.seed(w.Name)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin) // it ends with the test
 		os.Exit(0)
@@ -221,5 +222,22 @@ func (c *crew) progress(t *testing.T, from time.Time, wrote map[string]bool, los
 	}
 }
 
+// random draws the same numbers in each run, others in each worker.
+var random = &source{r: rand.New(rand.NewPCG(1, 0))}
+
+type source struct {
+	mu sync.Mutex
+	r  *rand.Rand
+}
+
+func (s *source) seed(worker string) {
+	n, _ := strconv.ParseUint(strings.TrimPrefix(worker, "worker"), 10, 64)
+	s.r = rand.New(rand.NewPCG(1, n))
+}
+
 // jitter returns a random part of d.
-func jitter(d time.Duration) time.Duration { return rand.N(d) }
+func jitter(d time.Duration) time.Duration {
+	random.mu.Lock()
+	defer random.mu.Unlock()
+	return time.Duration(random.r.Int64N(int64(d)))
+}

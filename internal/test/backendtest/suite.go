@@ -8,21 +8,27 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/test/pipe"
 )
 
 // A Suite tests one kind of backend. Its test binary calls Main from TestMain.
 type Suite struct {
 	// Start starts a server that ends with the test, and returns its address, host:port.
 	Start func(t *testing.T) (address string)
+	// Handler, in place of Start, returns what a server of HTTP serves. Open must use pipe.Dial.
+	Handler func(t *testing.T) http.Handler
 	// Open returns a client of the server at an address, for the state of one project.
 	Open func(address, project string, lease time.Duration) (backend.Backend, error)
 	// Expires reports whether a lock lasts only for its lease.
@@ -30,8 +36,6 @@ type Suite struct {
 	// Conditional reports whether the store compares versions itself, so that two writers
 	// under the same lock exclude each other too.
 	Conditional bool
-	// HTTP reports whether a proxy may repeat a request on another connection.
-	HTTP bool
 	// Local reports whether the address is a directory of this machine, and the lock one of
 	// the operating system, which ends with its holder and is never released by force.
 	Local bool
@@ -44,9 +48,61 @@ const (
 	slack = 4 * time.Second
 )
 
-// Run runs the suite.
+// Run runs the suite in real time, with processes that are killed, and with the network if
+// the backend needs one.
 func (s Suite) Run(t *testing.T) {
-	address := s.Start(t)
+	address := ""
+	if s.Handler != nil {
+		server := httptest.NewServer(s.Handler(t))
+		t.Cleanup(server.Close)
+		address = server.Listener.Addr().String()
+	} else {
+		address = s.Start(t)
+	}
+	s.run(t, append(s.tests(), suiteTest{"Killed", killed}), func(t *testing.T, test func(*testing.T, store)) {
+		test(t, store{s, net.Listen, address, uuid.NewString()})
+	})
+}
+
+// RunVirtual runs the suite in virtual time, without processes and without a network. Each
+// test has a store of its own.
+func (s Suite) RunVirtual(t *testing.T) {
+	listen := func(string, string) (net.Listener, error) { return pipe.Listen(), nil }
+	s.run(t, s.tests(), func(t *testing.T, test func(*testing.T, store)) {
+		synctest.Test(t, func(t *testing.T) {
+			address := ""
+			if s.Handler != nil {
+				address = pipe.Serve(t, s.Handler(t)).Listener.Addr().String()
+			} else {
+				address = s.Start(t)
+			}
+			test(t, store{s, listen, address, uuid.NewString()})
+		})
+	})
+}
+
+func (s Suite) run(t *testing.T, tests []suiteTest, in func(*testing.T, func(*testing.T, store))) {
+	for _, c := range tests {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			in(t, c.test)
+		})
+	}
+	if s.Local {
+		return
+	}
+	t.Run("Faults", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range s.faults() {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				in(t, c.test)
+			})
+		}
+	})
+}
+
+func (s Suite) tests() []suiteTest {
 	tests := []suiteTest{
 		{"NoState", noState},
 		{"Versions", versions},
@@ -55,7 +111,6 @@ func (s Suite) Run(t *testing.T) {
 		{"Big", big},
 		{"Projects", projects},
 		{"Writers", writers},
-		{"Killed", killed},
 	}
 	if !s.Local {
 		tests = append(tests, []suiteTest{
@@ -64,15 +119,9 @@ func (s Suite) Run(t *testing.T) {
 			{"Untaken", untaken},
 			{"Unreachable", unreachable},
 			{"Torn", torn},
-			{"Faults", faults},
 		}...)
 	}
-	for _, c := range tests {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			c.test(t, store{s, address, uuid.NewString()})
-		})
-	}
+	return tests
 }
 
 type suiteTest struct {
@@ -83,6 +132,7 @@ type suiteTest struct {
 // store is where the clients of one test keep their state.
 type store struct {
 	Suite
+	listen           func(network, address string) (net.Listener, error)
 	address, project string
 }
 
@@ -516,7 +566,7 @@ func wantOnce(t *testing.T, lines []string) map[string]bool {
 }
 
 func unreachable(t *testing.T, s store) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := s.listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
