@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { suite.Main(m) }
 
 // TestLocal runs the suite of all backends with the state file, as far as it can be lost
 // and cut off: its lock belongs to a process, and nothing is between.
-func TestLocal(t *testing.T) { suite.Run(t) }
+func TestLocal(t *testing.T) { suite.RunVirtual(t) }
 
 var suite = backendtest.Suite{
 	Start: func(t *testing.T) string { return t.TempDir() },

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentform/agentform/internal/backend"
@@ -335,57 +336,61 @@ func TestTakenOver(t *testing.T) {
 // TestLost: a holder that lost its lock begins nothing more, sends nothing, and keeps what it
 // has done.
 func TestLost(t *testing.T) {
-	m := &memory{lease: 60 * time.Millisecond}
-	near := newHost(t, "near", m)
-	store := near.open()
-	if err := store.Put(record("session.a", "a")); err != nil {
-		t.Fatal(err)
-	}
-	m.mu.Lock()
-	m.holder = backend.Info{ID: "other", Who: "somebody@far"}
-	text := string(m.text)
-	m.mu.Unlock()
-	beginning, done := record("session.a", "a"), record("session.a", "a")
-	beginning.Intent = session.Restarting
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		err := store.Put(beginning)
-		var lost *backend.LostError
-		if errors.As(err, &lost) && lost.Holder.ID == "other" {
-			break
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{lease: 60 * time.Millisecond}
+		near := newHost(t, "near", m)
+		store := near.open()
+		if err := store.Put(record("session.a", "a")); err != nil {
+			t.Fatal(err)
 		}
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("put: %v", err)
+		m.mu.Lock()
+		m.holder = backend.Info{ID: "other", Who: "somebody@far"}
+		text := string(m.text)
+		m.mu.Unlock()
+		beginning, done := record("session.a", "a"), record("session.a", "a")
+		beginning.Intent = session.Restarting
+		for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+			err := store.Put(beginning)
+			var lost *backend.LostError
+			if errors.As(err, &lost) && lost.Holder.ID == "other" {
+				break
+			}
+			if err != nil || time.Since(began) > m.lease {
+				t.Fatalf("put: %v", err)
+			}
 		}
-	}
-	done.LastError = "done meanwhile"
-	if err := store.Put(done); err != nil {
-		t.Errorf("what was done: %v", err)
-	}
-	if err := store.Close(); err == nil || !strings.Contains(err.Error(), "somebody@far") {
-		t.Errorf("close: %v", err)
-	}
-	if string(m.text) != text || m.holder.ID != "other" {
-		t.Error("the other holder's state or lock was changed")
-	}
-	if st, err := state.Read(near.Path); err != nil || st.Sessions[0].LastError != "done meanwhile" {
-		t.Errorf("%+v, %v", st, err)
-	}
+		done.LastError = "done meanwhile"
+		if err := store.Put(done); err != nil {
+			t.Errorf("what was done: %v", err)
+		}
+		if err := store.Close(); err == nil || !strings.Contains(err.Error(), "somebody@far") {
+			t.Errorf("close: %v", err)
+		}
+		if string(m.text) != text || m.holder.ID != "other" {
+			t.Error("the other holder's state or lock was changed")
+		}
+		if st, err := state.Read(near.Path); err != nil || st.Sessions[0].LastError != "done meanwhile" {
+			t.Errorf("%+v, %v", st, err)
+		}
+	})
 }
 
 func TestLocked(t *testing.T) {
-	m := &memory{holder: backend.Info{ID: "other", Who: "somebody@far", Operation: "agentform apply", Created: time.Now().Add(-time.Minute)}}
-	near := newHost(t, "near", m)
-	told := 0
-	_, err := near.Open(t.Context(), sharedstate.Opening{Wait: 1100 * time.Millisecond, Waiting: func(backend.Info) { told++ }})
-	var locked *sharedstate.LockedError
-	if !errors.As(err, &locked) || told == 0 {
-		t.Fatalf("%v, told %d times", err, told)
-	}
-	for _, part := range []string{"ID:        other", "somebody@far", "(1m", "agentform force-unlock other"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q is not in\n%v", part, err)
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{holder: backend.Info{ID: "other", Who: "somebody@far", Operation: "agentform apply", Created: time.Now().Add(-time.Minute)}}
+		near := newHost(t, "near", m)
+		told := 0
+		_, err := near.Open(t.Context(), sharedstate.Opening{Wait: 1100 * time.Millisecond, Waiting: func(backend.Info) { told++ }})
+		var locked *sharedstate.LockedError
+		if !errors.As(err, &locked) || told == 0 {
+			t.Fatalf("%v, told %d times", err, told)
 		}
-	}
+		for _, part := range []string{"ID:        other", "somebody@far", "(1m", "agentform force-unlock other"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q is not in\n%v", part, err)
+			}
+		}
+	})
 }
 
 func TestRefused(t *testing.T) {
