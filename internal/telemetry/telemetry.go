@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +41,8 @@ type Config struct {
 	Getenv  func(name string) string
 	Metrics prometheus.Gatherer
 	Log     *slog.Logger
+	// Client sends; nil: the SDK's, which the environment configures.
+	Client *http.Client
 }
 
 // Sender sends telemetry. Its methods do not block, and may be called from any goroutine.
@@ -102,18 +105,24 @@ func (c Config) told(signal string) string {
 	return cmp.Or(c.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT"), c.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
 }
 
-func (c Config) tracesTo() []otlptracehttp.Option {
-	if c.told("TRACES") != "" {
-		return nil // the SDK reads it
+func (c Config) tracesTo() (options []otlptracehttp.Option) {
+	if c.told("TRACES") == "" { // else the SDK reads it
+		options = append(options, otlptracehttp.WithEndpointURL(session.Telemetry{Endpoint: c.Endpoint}.Signal("traces")))
 	}
-	return []otlptracehttp.Option{otlptracehttp.WithEndpointURL(session.Telemetry{Endpoint: c.Endpoint}.Signal("traces"))}
+	if c.Client != nil {
+		options = append(options, otlptracehttp.WithHTTPClient(c.Client))
+	}
+	return options
 }
 
-func (c Config) metricsTo() []otlpmetrichttp.Option {
-	if c.told("METRICS") != "" {
-		return nil
+func (c Config) metricsTo() (options []otlpmetrichttp.Option) {
+	if c.told("METRICS") == "" {
+		options = append(options, otlpmetrichttp.WithEndpointURL(session.Telemetry{Endpoint: c.Endpoint}.Signal("metrics")))
 	}
-	return []otlpmetrichttp.Option{otlpmetrichttp.WithEndpointURL(session.Telemetry{Endpoint: c.Endpoint}.Signal("metrics"))}
+	if c.Client != nil {
+		options = append(options, otlpmetrichttp.WithHTTPClient(c.Client))
+	}
+	return options
 }
 
 // Looked sends that the hub has looked at all sessions.

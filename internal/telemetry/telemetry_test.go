@@ -2,7 +2,6 @@ package telemetry_test
 
 import (
 	"log/slog"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/telemetry"
 	"github.com/agentform/agentform/internal/test/otlptest"
+	"github.com/agentform/agentform/internal/test/pipe"
 	"github.com/agentform/agentform/session"
 )
 
@@ -34,8 +34,7 @@ func config(t *testing.T, environ ...string) telemetry.Config {
 
 func TestSends(t *testing.T) {
 	collector := &otlptest.Collector{}
-	server := httptest.NewServer(collector)
-	defer server.Close()
+	server := pipe.Serve(t, collector)
 	for _, way := range []string{"manifest", "environment", "one signal each"} {
 		t.Run(way, func(t *testing.T) {
 			before := len(collector.Lines())
@@ -50,6 +49,7 @@ func TestSends(t *testing.T) {
 			default:
 				c = config(t, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+server.URL+"/v1/traces", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT="+server.URL+"/v1/metrics")
 			}
+			c.Client = server.Client()
 			s, err := telemetry.Start(t.Context(), c)
 			if err != nil || s == nil {
 				t.Fatalf("start: %v, %v", s, err)

@@ -1,14 +1,16 @@
 package modelserver
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/internal/test/pipe"
 )
 
 func TestParse(t *testing.T) {
@@ -58,13 +60,11 @@ const tools = `"tools":[{"name":"Bash"},{"name":"Write"}]`
 // ask posts a request and is what was answered.
 func ask(t *testing.T, s *Server, path, body string) (int, string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client().Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,12 +76,11 @@ func ask(t *testing.T, s *Server, path, body string) (int, string) {
 	return resp.StatusCode, string(b)
 }
 
+func client() *http.Client { return &http.Client{Transport: pipe.Transport()} }
+
 func start(t *testing.T) *Server {
 	t.Helper()
-	s, err := Start("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := Serve(pipe.Listen())
 	t.Cleanup(s.Close)
 	return s
 }
@@ -178,30 +177,26 @@ func TestRetriesAreCounted(t *testing.T) {
 // What never ends, ends with the server.
 func TestCloseEndsAHang(t *testing.T) {
 	for _, script := range []string{"[[hang]]", "[[stall]]", "[[delay 1h]]"} {
-		s := start(t)
-		done := make(chan error, 1)
-		go func() {
-			resp, err := http.Post(s.URL+"/v1/messages", "application/json",
-				strings.NewReader(`{"stream":true,`+tools+`,"messages":[{"role":"user","content":"`+script+`"}]}`))
-			if err == nil {
-				_, err = io.ReadAll(resp.Body)
-				_ = resp.Body.Close()
-			}
-			done <- err
-		}()
-		for deadline := time.Now().Add(time.Minute); len(s.Turns()) == 0; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(deadline) {
+		synctest.Test(t, func(t *testing.T) {
+			s := start(t)
+			done := make(chan error, 1)
+			go func() {
+				resp, err := client().Post(s.URL+"/v1/messages", "application/json",
+					strings.NewReader(`{"stream":true,`+tools+`,"messages":[{"role":"user","content":"`+script+`"}]}`))
+				if err == nil {
+					_, err = io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+				}
+				done <- err
+			}()
+			synctest.Wait()
+			if len(s.Turns()) != 1 {
 				t.Fatal("no request arrived")
 			}
-		}
-		s.Close()
-		select {
-		case err := <-done:
-			if err == nil {
+			s.Close()
+			if err := <-done; err == nil {
 				t.Errorf("%s was answered", script)
 			}
-		case <-time.After(time.Minute):
-			t.Errorf("%s goes on after Close", script)
-		}
+		})
 	}
 }

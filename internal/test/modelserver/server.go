@@ -58,6 +58,11 @@ func Start(address string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the scripted model: %w", err)
 	}
+	return Serve(l), nil
+}
+
+// Serve starts a model on a listener. Close ends it.
+func Serve(l net.Listener) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{URL: "http://" + l.Addr().String(), end: cancel, attempts: map[string]int{}}
 	mux := http.NewServeMux()
@@ -77,7 +82,7 @@ func Start(address string) (*Server, error) {
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
 	go func() { _ = s.http.Serve(l) }()
-	return s, nil
+	return s
 }
 
 // Close ends the server and every request that it has not answered.
