@@ -107,3 +107,12 @@ func certificate(t *testing.T, from, to time.Time) string {
 	}
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
+
+// read returns the text of a file, or "" if the file is not there.
+func read(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

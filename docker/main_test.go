@@ -1,3 +1,5 @@
+//go:build real
+
 package docker_test
 
 import (
@@ -215,15 +217,6 @@ func (b *bed) state(t testing.TB, p session.Location, name string) string {
 		t.Fatalf("there is no session %q", p.Name)
 	}
 	return read(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, name))
-}
-
-// read is a file's text; empty if it is not there, or not any more.
-func read(path string) string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
-	return string(text)
 }
 
 func until(t testing.TB, what string, true func() bool) {

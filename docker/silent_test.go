@@ -1,0 +1,51 @@
+//go:build real
+
+package docker
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/session"
+)
+
+// TestSilentInit shows that a start goes on if the container's init answers no look for
+// longer than a look may take, as on a machine that starts many containers at once.
+func TestSilentInit(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	const run = "0123456789abcdef0123456789abcdef"
+	s := start{dirs: dirs{runs: root, sockets: root}, launch: session.Launch{Mark: session.Mark{Run: run}, RunDir: filepath.Join(root, run)}}
+	if err := os.Mkdir(s.launch.RunDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	init, err := net.Listen("unix", filepath.Join(root, shim.InitSocket)) // answers no request
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer init.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	started := make(chan error, 1)
+	go func() { started <- s.awaitAgent(ctx, s.dirs.init()) }()
+	select {
+	case err := <-started:
+		t.Fatalf("it ended with %v before the agent started", err)
+	case <-time.After(4 * time.Second): // a look takes at most three
+	}
+	self := proc.Process{PID: os.Getpid(), Start: 1}
+	if err := errors.Join(rundir.Claim(s.launch.RunDir, self), rundir.WriteRun(s.launch.RunDir, self, self, time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-started; err != nil {
+		t.Errorf("the agent started, and the start says %v", err)
+	}
+}
