@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -22,20 +23,22 @@ func TestClientOfAHostileShim(t *testing.T) {
 	for name, answer := range map[string]string{
 		"endless": strings.Repeat("x", 2*LineLimit), "garbage": "{]\n", "empty": "{}\n", "lacking": `{"ok":true}` + "\n", "silent": "",
 	} {
-		ours, theirs := net.Pipe()
-		go func() {
-			bufio.NewReader(theirs).ReadString('\n')
-			io.WriteString(theirs, answer)
-		}()
-		lines := bufio.NewScanner(ours)
-		lines.Buffer(nil, LineLimit)
-		c := &Client{conn: ours, lines: lines}
-		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-		if s, err := c.Status(ctx); err == nil {
-			t.Errorf("%s: %+v", name, s)
-		}
-		cancel()
-		c.Close()
-		theirs.Close()
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			go func() {
+				bufio.NewReader(theirs).ReadString('\n')
+				io.WriteString(theirs, answer)
+			}()
+			lines := bufio.NewScanner(ours)
+			lines.Buffer(nil, LineLimit)
+			c := &Client{conn: ours, lines: lines}
+			ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+			if s, err := c.Status(ctx); err == nil {
+				t.Errorf("%s: %+v", name, s)
+			}
+			cancel()
+			c.Close()
+			theirs.Close()
+		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // impostor listens where an init would, and gives every client to answer.
@@ -106,53 +105,6 @@ func TestInitThatAnswersAnotherQuestion(t *testing.T) {
 				t.Errorf("%s, answered as %s: %v", op, told, err)
 			}
 		}
-	}
-}
-
-// An init that says nothing, reads nothing, or says a little again and again is
-// given up when the time is over.
-func TestInitThatNeverAnswers(t *testing.T) {
-	for name, answer := range map[string]func(net.Conn){
-		"silent": func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
-		"deaf":   func(c net.Conn) { <-t.Context().Done() },
-		"slow": func(c net.Conn) {
-			for { // the client hangs up
-				if _, err := c.Write([]byte(" ")); err != nil {
-					return
-				}
-				time.Sleep(5 * time.Millisecond)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			k := impostor(t, answer)
-			for op, q := range asked {
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-				began := time.Now()
-				if err := q.ask(k, ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 10*time.Second {
-					t.Errorf("%s: after %s %v", op, time.Since(began), err)
-				}
-				cancel()
-			}
-			// A request too long for the socket's buffer waits for somebody to read it.
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			if _, err := k.Tmux(ctx, strings.Repeat("x", 4<<20), "load-buffer", "-"); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("a long request: %v", err)
-			}
-		})
-	}
-}
-
-// Without a deadline of the caller's a look has one of its own.
-func TestInitIsGivenUpByItself(t *testing.T) {
-	t.Parallel()
-	k := impostor(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })
-	began := time.Now()
-	_, err := k.Look(context.Background(), "/runs/r", "=s:", "", false)
-	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took < lookTimeout || took > lookTimeout+30*time.Second {
-		t.Errorf("after %s %v", took, err)
 	}
 }
 

@@ -2,17 +2,13 @@ package initd
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -41,7 +37,6 @@ func TestInitRefusesWhatIsNoRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(time.Minute))
 	answers := bufio.NewReader(conn)
 	for _, line := range []string{
 		"", "\x00\xff", "null", "[]", `"look"`, `{"op":7}`, `{"op":"dance"}`, `{}`, `{"op":"tmux","args":{}}`, `{"op":"end","grace_ns":1e99}`,
@@ -57,45 +52,6 @@ func TestInitRefusesWhatIsNoRequest(t *testing.T) {
 		var r shim.InitReply
 		if err := json.Unmarshal(said, &r); err != nil || r.OK || r.Error == nil || len(said) > 1000 {
 			t.Errorf("%.40q is answered %.200q", line, said)
-		}
-	}
-	if v, err := k.Hello(t.Context()); err != nil || v != rundir.Version {
-		t.Errorf("after that it says %d, %v", v, err)
-	}
-}
-
-// Clients that say too much, or half of it and nothing more, are let go, and take no
-// place from the others for longer than a request may take.
-func TestInitLetsHostileClientsGo(t *testing.T) {
-	t.Parallel()
-	k := keeping(t)
-	dialed := func() net.Conn {
-		conn, err := net.Dial("unix", filepath.Join(k.Dir, shim.InitSocket))
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { conn.Close() })
-		conn.SetDeadline(time.Now().Add(time.Minute))
-		return conn
-	}
-	huge := dialed()
-	go func() { _, _ = huge.Write(bytes.Repeat([]byte("x"), shim.InitLineLimit+1)) }()
-	said, err := bufio.NewReader(huge).ReadString('\n')
-	if err != nil || !strings.Contains(said, "longer than 8192 KiB") {
-		t.Errorf("a huge frame is answered %.200q, %v", said, err)
-	}
-	var half []net.Conn
-	for range shim.MaxConns {
-		conn := dialed()
-		// One that comes while the huge frame still has its place is turned away.
-		if _, err := io.WriteString(conn, `{"op":"hel`); err != nil && !errors.Is(err, syscall.EPIPE) {
-			t.Fatal(err)
-		}
-		half = append(half, conn)
-	}
-	for _, conn := range half { // each is hung up on
-		if said, err := io.ReadAll(conn); err != nil && !errors.Is(err, syscall.ECONNRESET) || bytes.Contains(said, []byte(`"ok":true`)) {
-			t.Errorf("half a frame is answered %.200q, %v", said, err)
 		}
 	}
 	if v, err := k.Hello(t.Context()); err != nil || v != rundir.Version {

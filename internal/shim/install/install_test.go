@@ -35,7 +35,7 @@ func TestInstall(t *testing.T) {
 	if !bytes.Equal(a, b) || was.Mode().Perm() != 0o700 {
 		t.Errorf("the copy differs or has mode %v", was.Mode())
 	}
-	if out, err := exec.Command(first).CombinedOutput(); err == nil || !strings.Contains(string(out), "usage") {
+	if out, err := exec.Command("sh", "-c", `exec "$0"`, first).CombinedOutput(); err == nil || !strings.Contains(string(out), "usage") {
 		t.Errorf("the copy says %q, %v", out, err)
 	}
 	if files, _ := os.ReadDir(filepath.Join(data, "bin")); len(files) != 1 {

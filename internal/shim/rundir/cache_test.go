@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,12 +66,12 @@ func TestGlancesSeeWhatIsNew(t *testing.T) {
 	}
 	expect("nothing", 0, false, 0)
 	for agent := 3; agent < 9; agent++ { // of the same length
-		time.Sleep(20 * time.Millisecond) // a kernel's tick
+		tick(t)
 		write("run", fmt.Sprintf(`{"guest":{"pid":1,"start":2},"agent":{"pid":%d,"start":4}}`, agent))
 		expect("another file", agent, false, 1)
 		expect("another file, again", agent, false, 1)
 	}
-	time.Sleep(20 * time.Millisecond)
+	tick(t)
 	if err := os.WriteFile(filepath.Join(dir, "run"), []byte(`{"guest":{"pid":1,"start":2},"agent":{"pid":9,"start":4}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -87,4 +88,20 @@ func TestGlancesSeeWhatIsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect("gone", 0, false, 0)
+}
+
+// tick waits until a file that is written now has a later time than those before.
+func tick(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tick")
+	written := func() time.Time {
+		err := os.WriteFile(path, []byte("x"), 0o600)
+		info, statErr := os.Stat(path)
+		if err := errors.Join(err, statErr); err != nil {
+			t.Fatal(err)
+		}
+		return info.ModTime()
+	}
+	for first := written(); !written().After(first); {
+	}
 }
