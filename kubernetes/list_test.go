@@ -33,14 +33,8 @@ func TestListFails(t *testing.T) {
 // listFails returns the error of a list that a server answers with a status.
 func listFails(t *testing.T, code int, status string) error {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(code)
-		_, _ = w.Write([]byte(status))
-	}))
-	defer s.Close()
 	file := filepath.Join(t.TempDir(), "config")
-	text := `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"` + s.URL + `"}}],
+	text := `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}],
 		"users":[{"name":"u","user":{}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u","namespace":"n"}}]}`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -49,6 +43,15 @@ func listFails(t *testing.T, code int, status string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.http.Transport = noVainWait(roundTripper(func(q *http.Request) (*http.Response, error) {
+		answer := httptest.NewRecorder()
+		answer.Header().Set("Content-Type", "application/json")
+		answer.WriteHeader(code)
+		_, _ = answer.WriteString(status)
+		a := answer.Result()
+		a.Request = q
+		return a, nil
+	}))
 	_, err = list[pod](t.Context(), c, pods, metav1.ListOptions{})
 	return err
 }

@@ -1,11 +1,13 @@
 package kubernetes
 
 import (
+	"context"
 	"encoding/json"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -23,7 +25,7 @@ type killed struct {
 	until time.Time
 }
 
-func (s *killed) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+func (s *killed) serve(w http.ResponseWriter, q *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Now().Before(s.until) {
@@ -47,20 +49,60 @@ func (s *killed) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	_ = json.NewEncoder(w).Encode(s.lease)
 }
 
+// pipes is a listener whose connections are pipes.
+type pipes struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// dial returns a connection to the listener.
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case p.conns <- theirs:
+		return ours, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // A lock whose request was done and not answered is taken, and not left until it expires.
 func TestLockThatWasNotAnswered(t *testing.T) {
 	for _, down := range []time.Duration{0, 2 * time.Second} {
-		s := httptest.NewServer(&killed{down: down})
-		defer s.Close()
-		b, err := New(Settings{Config: &rest.Config{Host: s.URL}, Namespace: "default", Suffix: "shop"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if lease, err := b.Lock(t.Context(), backend.Info{ID: "mine"}); err != nil || lease != backend.Lease {
-			t.Errorf("after %s: %s, %v", down, lease, err)
-		}
-		if holder, err := b.Holder(t.Context()); err != nil || holder.ID != "mine" {
-			t.Errorf("after %s: held by %+v, %v", down, holder, err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+			s := &http.Server{Handler: http.HandlerFunc((&killed{down: down}).serve)}
+			go func() { _ = s.Serve(l) }()
+			defer s.Close()
+			b, err := New(Settings{Config: &rest.Config{Host: "http://127.0.0.1", Dial: l.dial}, Namespace: "default", Suffix: "shop"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lease, err := b.Lock(t.Context(), backend.Info{ID: "mine"}); err != nil || lease != backend.Lease {
+				t.Errorf("after %s: %s, %v", down, lease, err)
+			}
+			if holder, err := b.Holder(t.Context()); err != nil || holder.ID != "mine" {
+				t.Errorf("after %s: held by %+v, %v", down, holder, err)
+			}
+		})
 	}
 }
