@@ -38,7 +38,7 @@ func (e *engine) Run(ctx context.Context, _ session.Spec, dir string, argv, env 
 	if e.cannot != nil {
 		return "", e.cannot
 	}
-	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	c := exec.CommandContext(ctx, "sh", append([]string{"-c", `exec "$@"`, "sh"}, argv...)...)
 	c.Dir = dir
 	out, err := c.CombinedOutput()
 	return string(out), err

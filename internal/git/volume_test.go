@@ -29,7 +29,7 @@ func elsewhereShell(t testing.TB, repo string) Shell {
 			return err
 		}
 		defer os.Rename(away, repo)
-		c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		c := exec.CommandContext(ctx, "sh", append([]string{"-c", `exec "$@"`, "sh"}, argv...)...)
 		c.Dir, c.Env, c.Stdin, c.Stdout = "/", []string{"PATH=" + os.Getenv("PATH"), "HOME=" + empty}, stdin, stdout
 		var said bytes.Buffer
 		c.Stderr = &said
