@@ -89,7 +89,7 @@ func tests(t *testing.T) map[string]bool {
 			return err
 		case strings.HasSuffix(path, ".txtar"):
 			_, name, _ := strings.Cut(filepath.ToSlash(path), "testdata/script/")
-			found[name] = true
+			found[strings.TrimPrefix(name, "scripted/")] = true
 		case strings.HasSuffix(path, "want.txt"):
 			found[filepath.Base(filepath.Dir(filepath.Dir(path)))+"/"+filepath.Base(filepath.Dir(path))] = true
 		}
