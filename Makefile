@@ -16,6 +16,9 @@ MOST         ?= 1000
 
 # Where goroutines share something: the tests of these run under the race detector.
 RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./internal/launch .
+# How much of make test runs at the same time: more than there are cores, since much of it
+# waits for git and for the disk.
+PARALLEL := -p 6 -parallel 8
 # What takes minutes, or measures time.
 SLOW := ./internal/test/bench ./internal/test/torture ./internal/test/agenttest/... ./cmd/internal/sbom
 
@@ -46,9 +49,8 @@ demo: tools build ## see it work: three agents, a drift, its repair, nothing lef
 	@scripts/demo.sh
 
 .PHONY: test
-test: ## vet, and the tests that need only Go, git and sh
-	$(GO) vet $(FLAGS) ./...
-	$(GO) test $(FLAGS) -vet off -timeout 20m -skip '^TestSoak$$' $$($(GO) list ./... | grep -vxF "$$($(GO) list $(REAL) $(SLOW))")
+test: ## the tests that need only Go, git and sh, and vet
+	$(GO) test $(FLAGS) -vet all $(PARALLEL) -timeout 20m -skip '^TestSoak$$' ./...
 
 .PHONY: smoke
 smoke: tools engine ## the short suite on real tmux, git and Docker, one test after the other
@@ -172,7 +174,7 @@ usage-long: tools ## CONVERSATIONS (default 200) random conversations with each 
 .PHONY: torture-kubernetes
 torture-kubernetes: cluster ## each call of an apply to the API server fails, in each way, and it is killed KILLS times (default 50); hours
 	AGENTFORM_TORTURE_SEED=$(SEED) AGENTFORM_FAULTS=all AGENTFORM_SERVER_KILLS=$(or $(KILLS),50) \
-		$(GO) run ./internal/test/kubetest/cluster $(GO) test -tags kubernetes -count 1 -v -timeout 24h -run '^TestCluster' ./internal/test/torture
+		$(GO) run ./internal/test/kubetest/cluster $(GO) test -tags real,kubernetes -count 1 -v -timeout 24h -run '^TestCluster' ./internal/test/torture
 
 .PHONY: captures
 captures: tools ## records the screens and the usage of the real agents, and what is read from them; look at the diff
@@ -185,11 +187,11 @@ captures: tools ## records the screens and the usage of the real agents, and wha
 .PHONY: bench
 bench: tools cluster engine ## all of it beside its floor and what people use today: one table, written to docs/BENCHMARKS.md; MOST=300: of a busy machine
 	@GO="$(GO)" scripts/process-compose.sh || echo "process-compose does not build: it is left out"
-	scripts/dockerd.sh $(GO) test -tags kubernetes -count 1 -timeout 40m -v -run TestRatios ./internal/test/bench -args -document $(CURDIR)/docs/BENCHMARKS.md -most $(MOST)
+	scripts/dockerd.sh $(GO) test -tags real,kubernetes -count 1 -timeout 40m -v -run TestRatios ./internal/test/bench -args -document $(CURDIR)/docs/BENCHMARKS.md -most $(MOST)
 
-.PHONY: bench-quick
-bench-quick: tools engine ## a little of it, in a minute; fails if a ratio is far off its goal. CI runs it with the tests
-	scripts/dockerd.sh $(GO) test -count 1 -run TestRatios -v ./internal/test/bench
+.PHONY: measure
+measure: tools engine ## a little of it, in a minute: a table, with the load of the machine; it fails nothing
+	scripts/dockerd.sh $(GO) test $(FLAGS),real -count 1 -run TestRatios -v ./internal/test/bench
 
 .PHONY: bench-parts
 bench-parts: tools ## Go's benchmarks of the parts that the time goes into
@@ -198,7 +200,7 @@ bench-parts: tools ## Go's benchmarks of the parts that the time goes into
 .PHONY: torture
 torture: tools engine ## kill -9 of apply, destroy and the hub, TORTURE times (default 1000, ten minutes), then every fault; SEED=N repeats one
 	AGENTFORM_TORTURE=$(TORTURE) AGENTFORM_TORTURE_SEED=$(SEED) AGENTFORM_FAULTS=all \
-		scripts/dockerd.sh $(GO) test -count 1 -v -timeout 6h ./internal/test/torture
+		scripts/dockerd.sh $(GO) test -tags real -count 1 -v -timeout 6h ./internal/test/torture
 
 .PHONY: soak
 soak: ## a hub for SOAK_DAYS simulated days (default 365, minutes): files, bytes, memory and processor stay flat. The tests take 30 days
