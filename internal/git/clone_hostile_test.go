@@ -23,6 +23,7 @@ func trap(t *testing.T, dir string) (script, proof string) {
 // TestHostileClone: whatever an agent puts into its clone, looking at it, judging
 // it and fetching from it runs nothing of its choice.
 func TestHostileClone(t *testing.T) {
+	t.Parallel()
 	for name, set := range map[string]func(t *testing.T, path, script string){
 		"settings": func(t *testing.T, path, script string) {
 			for _, key := range []string{"uploadpack.packObjectsHook", "core.fsmonitor", "core.alternateRefsCommand", "core.sshCommand",

@@ -27,6 +27,7 @@ func newClone(t testing.TB, branch string) (repo, path string) {
 }
 
 func TestAddClone(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	git(t, repo, "tag", "v1")
 	git(t, repo, "config", "user.email", "team@example.org")
@@ -148,6 +149,7 @@ func TestAddCloneOfOneThatBorrows(t *testing.T) {
 // TestAddCloneOfPartOf: a clone of a repository that has only part of its history or
 // its files is a sound repository, and what is made in it can be fetched.
 func TestAddCloneOfPartOf(t *testing.T) {
+	t.Parallel()
 	full := newRepo(t)
 	write(t, filepath.Join(full, "dir", "b.txt"), "b\n")
 	commit(t, full, "second")
@@ -258,6 +260,7 @@ func TestAddCloneForSomebodyElse(t *testing.T) {
 }
 
 func TestRemoveClone(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		do   func(t *testing.T, path string)
 		want string // why it stays; empty: it goes

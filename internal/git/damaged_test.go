@@ -10,6 +10,7 @@ import (
 // What a damaged ref held is not known, so what it belongs to is kept: whichever ref it
 // is, and whichever way it is damaged.
 func TestDamagedRefsKeepWorkspaces(t *testing.T) {
+	t.Parallel()
 	zeros := strings.Repeat("0", 40) + "\n"
 	for name, text := range map[string]string{"empty": "", "all zeros": zeros, "NULs": strings.Repeat("\x00", 41)} {
 		t.Run(name, func(t *testing.T) {

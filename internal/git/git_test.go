@@ -2,6 +2,7 @@ package git
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,19 +20,28 @@ func TestMain(m *testing.M) {
 	if common := os.Getenv(holdVariable); common != "" {
 		os.Exit(holdForEver(common))
 	}
-	goleak.VerifyTestMain(m)
+	home, err := isolate()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(home) // what is left is the system's to remove
+		os.Exit(code)
+	}))
 }
 
-// home gives the test a person of its own, whose taste is to hide things.
-func home(t testing.TB) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
+// isolate gives the tests a home of their own, whose settings of git hide things.
+func isolate() (home string, err error) {
+	if home, err = os.MkdirTemp("", "home"); err != nil {
+		return "", err
 	}
-	t.Setenv("HOME", dir)
-	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, ".config"))
-	write(t, filepath.Join(dir, ".gitconfig"), `
+	for name, value := range map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, ".config")} {
+		if err := os.Setenv(name, value); err != nil {
+			return "", err
+		}
+	}
+	return home, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(`
 [user]
 	name = Ann
 	email = ann@example.org
@@ -45,14 +55,23 @@ func home(t testing.TB) string {
 	autoSetupMerge = always
 [protocol "file"]
 	allow = always
-`)
+`), 0o600)
+}
+
+// folder returns a new directory, without links in its path.
+func folder(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	return dir
 }
 
-// newRepo is a repository with one commit, in a home of its own.
+// newRepo is a repository with one commit.
 func newRepo(t testing.TB) string {
 	t.Helper()
-	repo := filepath.Join(home(t), "my repo")
+	repo := filepath.Join(folder(t), "my repo")
 	git(t, filepath.Dir(repo), "init", "-q", repo)
 	write(t, filepath.Join(repo, "a.txt"), "one\n")
 	write(t, filepath.Join(repo, ".gitignore"), "ignored\n")
@@ -109,7 +128,7 @@ func gone(path string) bool {
 
 // session.CheckBranch says what the real git says.
 func TestCheckBranchIsGits(t *testing.T) {
-	dir := home(t)
+	dir := folder(t)
 	compare := func(t interface{ Errorf(string, ...any) }, name string) {
 		_, err := tryGit(dir, "check-ref-format", "--branch", name)
 		if got := session.CheckBranch(name); (got == nil) != (err == nil) {

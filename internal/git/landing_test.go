@@ -256,6 +256,7 @@ func TestHooksOf(t *testing.T) {
 
 // Errors of git are cut off; the list of conflicting files is not.
 func TestMergeTreeOfManyFiles(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	const files = 1000
 	for _, side := range []string{"ours", "theirs"} {

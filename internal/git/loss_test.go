@@ -19,8 +19,10 @@ const lossRuns = 15
 // object and no file that git does not ignore, or the workspace stays as it was
 // and the error names it with the reason.
 func TestNothingIsLost(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"worktree", "clone", "clone apart"} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			removed, kept := 0, map[string]int{}
 			for seed := range uint64(lossRuns) {
 				s := newScene(t, kind, rand.New(rand.NewPCG(seed, uint64(len(kind)))))

@@ -72,6 +72,7 @@ func TestHalfMadeWorktreeIsMadeAgain(t *testing.T) {
 }
 
 func TestWorktreeThatAnotherGitMakesIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	repo, files := slowly(t)
 	path := filepath.Join(t.TempDir(), "w")
 	c := begin(t, repo, path)

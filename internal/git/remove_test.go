@@ -57,6 +57,7 @@ func TestRemoveWorktree(t *testing.T) {
 
 // Work that is nowhere else is never removed.
 func TestRisk(t *testing.T) {
+	t.Parallel()
 	inner := func(t *testing.T, p string) string {
 		git(t, p, "worktree", "add", "-q", "ignored/sub", "-b", "sub")
 		return p + "/ignored/sub"
@@ -246,6 +247,7 @@ func TestRiskOfSubmodulesOfAGoneWorktree(t *testing.T) {
 // hold nothing of their own do not keep it; a commit that no remote has does, also
 // where the worktree uses it and is clean, and where the folder of the submodule is gone.
 func TestRemoveWithSubmodules(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		in   string // the worktree with the submodule, below the one that is removed

@@ -51,6 +51,7 @@ func newVolume(t testing.TB, branch string) (repo string, v Volume) {
 }
 
 func TestVolumeAddClone(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	git(t, repo, "tag", "v1")
 	git(t, repo, "config", "user.email", "team@example.org")
@@ -105,6 +106,7 @@ func TestVolumeAddClone(t *testing.T) {
 
 // TestVolumeKeepsData tells that a clone is never made over anything, and appears as a whole.
 func TestVolumeKeepsData(t *testing.T) {
+	t.Parallel()
 	repo, v := newVolume(t, "agents/api")
 	write(t, filepath.Join(v.Path, "mine.txt"), "work\n")
 	if _, err := v.AddClone(t.Context(), repo, "agents/api", ""); err == nil || !strings.Contains(err.Error(), "it is a clone already") {
@@ -139,6 +141,7 @@ func TestVolumeKeepsData(t *testing.T) {
 }
 
 func TestVolumeFetch(t *testing.T) {
+	t.Parallel()
 	repo, v := newVolume(t, "agents/api")
 	ref := "refs/agentform/api/agents/api"
 	f, err := v.Fetch(t.Context(), repo, "agents/api", ref)
@@ -174,6 +177,7 @@ func TestVolumeFetch(t *testing.T) {
 }
 
 func TestVolumeRisk(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		work func(t *testing.T, path string)
 		want Risk
@@ -295,6 +299,7 @@ func TestVolumeLook(t *testing.T) {
 // TestVolumeOutputLost: what a place elsewhere loses of an output is an error, whatever is
 // asked, and what arrives is passed on as it is.
 func TestVolumeOutputLost(t *testing.T) {
+	t.Parallel()
 	repo, whole := newVolume(t, "agents/api")
 	write(t, filepath.Join(whole.Path, "new.txt"), "work\n")
 	for _, lost := range []int{1, 10, 26, 60, 1 << 20} {

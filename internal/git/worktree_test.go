@@ -177,6 +177,7 @@ func TestAddWorktreeFails(t *testing.T) {
 
 // A hook that leaves a process behind does not make the worktree fail.
 func TestAddWorktreeDaemonHook(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	pid := filepath.Join(filepath.Dir(repo), "pid")
 	writeScript(t, filepath.Join(repo, ".git", "hooks", "post-checkout"), "sleep 60 & echo $! > '"+pid+"'")
@@ -195,6 +196,7 @@ func TestAddWorktreeDaemonHook(t *testing.T) {
 
 // Worktrees of one repository that are wanted at once all come to be.
 func TestAddWorktreeAtOnce(t *testing.T) {
+	t.Parallel()
 	repo := newRepo(t)
 	var wg sync.WaitGroup
 	for i := range 16 {
