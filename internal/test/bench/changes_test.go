@@ -61,6 +61,6 @@ session "s" {
 		Work:  "diff of one worktree of many",
 		Took:  Time(took[0]),
 		Floor: Beside{"git diff --merge-base", Time(took[1])},
-		Goals: []Goal{{Says: "≤ floor and 15 ms", Got: ratio(took[0]-took[1], 15*time.Millisecond), Bound: 1, Clock: true}},
+		Goals: []Goal{{Says: "≤ floor and 15 ms", Got: ratio(took[0]-took[1], 15*time.Millisecond), Bound: 1}},
 	})
 }

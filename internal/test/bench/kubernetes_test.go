@@ -173,7 +173,7 @@ func (p *pods) noticed(t *testing.T, m *measurement) {
 	p.logged(t, "msg=held", time.Minute)
 	soon := time.Since(time.Unix(0, killed))
 	m.add(Row{Work: "the hub, 10 idle sessions in pods: a killed agent is noticed", Took: Time(soon),
-		Goals:  []Goal{{Says: "≤ 2 s", Got: soon.Seconds(), Bound: 2, Clock: true}},
+		Goals:  []Goal{{Says: "≤ 2 s", Got: soon.Seconds(), Bound: 2}},
 		Missed: "The kubelet asks the init once a second, and writes the pod's status after that."})
 }
 

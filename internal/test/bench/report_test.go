@@ -4,6 +4,7 @@ package bench
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
@@ -21,10 +22,6 @@ var most = flag.Int("most", 1000, "live tmux sessions to measure at most, for a 
 // step is 2.
 const steepest = 1.3
 
-// generous is how many times a goal may be missed in every-day tests, whose machine
-// does other things at the same time.
-const generous = 4
-
 // measurement is one run: how much is measured, and what came of it.
 type measurement struct {
 	full  bool
@@ -35,7 +32,7 @@ type measurement struct {
 }
 
 // each is how large a piece of work is, one after the other: up to the most for the
-// document, and a hundred in every-day tests.
+// document, and else a hundred.
 func (m *measurement) each(sizes ...int) []int {
 	if m.full {
 		return sizes
@@ -69,9 +66,9 @@ func (m *measurement) turns(times int, works ...func() time.Duration) []time.Dur
 
 func (m *measurement) add(r Row) { m.rows = append(m.rows, r) }
 
-// TestRatios measures everything beside its floor. Without -document that is little,
-// and a goal that is missed by far fails it; with it, it is all, and what fails is a
-// cost that does not grow linearly.
+// TestRatios measures everything beside its floor and prints a table. Without -document
+// that is little, and no speed fails it; with it, it is all, and what fails is a cost that
+// does not grow linearly.
 func TestRatios(t *testing.T) {
 	m := &measurement{full: *full || *document != "", bin: built(t)}
 	on := describe(t)
@@ -96,17 +93,11 @@ func TestRatios(t *testing.T) {
 			m.leftOut("all of " + part.name + ", which failed")
 		}
 	}
+	fmt.Println(on)
 	if err := WriteText(os.Stdout, m.rows); err != nil {
 		t.Fatal(err)
 	}
 	if !m.full {
-		for _, r := range m.rows {
-			for _, g := range r.Goals {
-				if !g.Clock && g.Used() > generous {
-					t.Errorf("%s: %s, and it is %.3g (%s; floor %s)", r.Work, g.Says, g.Got, r.Took, r.Floor.Took)
-				}
-			}
-		}
 		return
 	}
 	if *document != "" {

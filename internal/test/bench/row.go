@@ -75,7 +75,6 @@ type Goal struct {
 	Got     float64 // the number, in the same unit as the bound
 	Bound   float64
 	AtLeast bool // the number is to reach the bound; else it is to stay below it
-	Clock   bool // it is held to a time and not to a ratio, so that other work on the machine decides too
 }
 
 // Used is how much of what the goal allows is used up: 1 is just reached, 2 is twice

@@ -52,9 +52,9 @@ session "s" {
 	share := (processorTime(t, page.Process.Pid) - before).Seconds() / watched.Seconds()
 	beside := fmt.Sprintf("ui, %d idle tmux sessions: ", n)
 	m.add(Row{Work: beside + "first paint", Took: Time(painted[0]),
-		Goals: []Goal{{Says: "≤ 100 ms", Got: painted[0].Seconds(), Bound: paintedSoon.Seconds(), Clock: true}}})
+		Goals: []Goal{{Says: "≤ 100 ms", Got: painted[0].Seconds(), Bound: paintedSoon.Seconds()}}})
 	m.add(Row{Work: beside + "processor at rest", Took: Quantity{share, Share},
-		Goals: []Goal{{Says: "≤ 2 % of a core", Got: 100 * share, Bound: 100 * uiRestingCPU, Clock: true}}})
+		Goals: []Goal{{Says: "≤ 2 % of a core", Got: 100 * share, Bound: 100 * uiRestingCPU}}})
 }
 
 // page starts ui and returns how long it took until a text was on its terminal.
