@@ -39,8 +39,6 @@ func TestContexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("DOCKER_CONFIG", settings)
-	t.Setenv("DOCKER_HOST", "")
-	t.Setenv("DOCKER_CONTEXT", "")
 	for _, c := range []struct{ host, context, want string }{
 		{"here", "", ""},
 		{"default", "", ""},
@@ -55,6 +53,7 @@ func TestContexts(t *testing.T) {
 		{"npipe:////./pipe/engine", "", `engine "npipe:////./pipe/engine"`},
 	} {
 		t.Setenv("DOCKER_CONTEXT", c.context)
+		t.Setenv("DOCKER_HOST", map[string]string{"default": real}[c.host]) // its engine may be another than the machine's
 		config := b.config
 		config.Host = c.host
 		r := docker.New(config)

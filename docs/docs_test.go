@@ -142,7 +142,7 @@ func newWorld(t *testing.T, bin string) *world {
 	}
 	w.env = []string{
 		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"),
-		"HOME=" + dir + "/home", "XDG_RUNTIME_DIR=" + dir + "/run", "TMUX_TMPDIR=" + dir + "/run", "TMPDIR=" + dir,
+		"HOME=" + dir + "/home", "XDG_RUNTIME_DIR=" + dir + "/run", "TMUX_TMPDIR=" + dir + "/run", "TMPDIR=" + dir, "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"),
 		"GIT_CONFIG_NOSYSTEM=1", "TERM=xterm-256color", "LANG=C.UTF-8", "USER=you",
 	}
 	for _, login := range []string{".claude/.credentials.json", ".codex/auth.json", ".gemini/oauth_creds.json"} {

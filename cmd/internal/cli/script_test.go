@@ -110,6 +110,7 @@ func setup(e *testscript.Env, bin string) error {
 	for name, value := range map[string]string{
 		"HOME": home, "XDG_RUNTIME_DIR": sockets, "GIT_CONFIG_NOSYSTEM": "1", "USER": "tester",
 		"LANG": "C.UTF-8", "SHELL": "/bin/sh", "BIN": bin, "SHORT": short,
+		"DOCKER_HOST": os.Getenv("DOCKER_HOST"), "ENGINE": os.Getenv("DOCKER_HOST"),
 	} {
 		e.Setenv(name, value)
 	}

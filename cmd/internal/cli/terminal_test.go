@@ -103,6 +103,7 @@ func newWorld(t *testing.T, manifest string) *world {
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(short, "home"), "XDG_RUNTIME_DIR=" + filepath.Join(short, "run"),
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=tester", "GIT_AUTHOR_EMAIL=tester@example.invalid",
 		"GIT_COMMITTER_NAME=tester", "GIT_COMMITTER_EMAIL=tester@example.invalid", "USER=tester", "LANG=C.UTF-8",
+		"DOCKER_HOST=" + os.Getenv("DOCKER_HOST"),
 	}
 	if err := os.WriteFile(filepath.Join(w.dir, "agentform.hcl"), []byte(manifest), 0o600); err != nil {
 		t.Fatal(err)

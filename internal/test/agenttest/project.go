@@ -55,7 +55,7 @@ func (l *Lab) Project(attributes string) *Project {
 		}
 		p.env = append(p.env, name+"="+value)
 	}
-	p.env = append(p.env, "XDG_RUNTIME_DIR="+sockets, "GIT_CONFIG_NOSYSTEM=1")
+	p.env = append(p.env, "XDG_RUNTIME_DIR="+sockets, "GIT_CONFIG_NOSYSTEM=1", "DOCKER_HOST="+os.Getenv("DOCKER_HOST"))
 	block := l.Block
 	if block == "" {
 		block = "agent " + quoted(l.Agent) + " {\n  base    = " + quoted(l.Agent) + "\n  command = [" + quoted(l.Spec.Command[0]) + "]\n  trust   = " + strconv.FormatBool(!l.Asks) + "\n  ready_timeout = \"4m\"\n}\n"

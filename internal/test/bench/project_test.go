@@ -67,7 +67,7 @@ func newRepositoryIn(t testing.TB, bin, folder string) project {
 			t.Fatal(err)
 		}
 	}
-	p.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + short, "XDG_RUNTIME_DIR=" + run, "LANG=C.UTF-8",
+	p.env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + short, "XDG_RUNTIME_DIR=" + run, "LANG=C.UTF-8", "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"),
 		"GIT_AUTHOR_NAME=b", "GIT_AUTHOR_EMAIL=b@example.invalid", "GIT_COMMITTER_NAME=b", "GIT_COMMITTER_EMAIL=b@example.invalid"}
 	p.run(t, "git", "init", "-q", "-b", "main")
 	p.run(t, "git", "commit", "-q", "--allow-empty", "-m", "a shop")

@@ -63,7 +63,7 @@ func newProject(t *testing.T) *project {
 	}
 	p.env = []string{
 		"PATH=" + filepath.Join(root, "bin") + ":" + os.Getenv(bin) + ":" + os.Getenv("PATH"), "HOME=" + root, "XDG_RUNTIME_DIR=" + filepath.Join(root, "run"),
-		"LANG=C.UTF-8", "SHELL=/bin/sh", "USER=tester", "GIT_CONFIG_NOSYSTEM=1",
+		"LANG=C.UTF-8", "SHELL=/bin/sh", "USER=tester", "GIT_CONFIG_NOSYSTEM=1", "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"),
 		"GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.invalid", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.invalid",
 	}
 	p.write(".gitignore", ".agentform/\n")
