@@ -23,9 +23,14 @@ type Client struct{ http *http.Client }
 
 // Dial returns a client of the hub with that unix socket.
 func Dial(socket string) *Client {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+	return DialWith(func(ctx context.Context) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-	}
+	})
+}
+
+// DialWith returns a client of the hub that connect connects to.
+func DialWith(connect func(ctx context.Context) (net.Conn, error)) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return connect(ctx) }
 	return &Client{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second}}}
 }
 

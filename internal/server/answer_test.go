@@ -1,3 +1,5 @@
+//go:build real
+
 package server_test
 
 import (
@@ -13,7 +15,7 @@ import (
 // A question that the API shows is answered by it, and by no answer to another question.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newRealShop(t)
 	spec := specOf(s.dir, "session.asks")
 	spec.Agent.Command = []string{"sh", "-c", `for file in a b; do printf 'Overwrite %s? [y/N] ' $file; read answer; echo "it was $answer"; done; exec cat`}
 	spec.Agent.Patterns.Blocked = []string{`^Overwrite . .y`, `^Overwrite .\? \[`}

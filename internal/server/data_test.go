@@ -1,3 +1,5 @@
+//go:build real
+
 package server_test
 
 import (
@@ -14,7 +16,7 @@ import (
 // without a session file, and says when there was more.
 func TestDataOfTheScreenAlone(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, session.Single("api"))
+	s := newRealShop(t, session.Single("api"))
 	s.serve()
 	var all strings.Builder
 	for i := range 200 {

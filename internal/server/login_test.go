@@ -7,6 +7,7 @@ import (
 	"net/http/cookiejar"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentform/agentform/api"
@@ -14,66 +15,68 @@ import (
 )
 
 func TestLoginWorksOnceAndReadsOnly(t *testing.T) {
-	s := newShop(t, "session.api")
-	s.serve()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	browser := &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}}
-	ask := func(want int, method, path, body string) string {
-		t.Helper()
-		q, err := http.NewRequest(method, "http://"+s.tcp+path, strings.NewReader(body))
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t, "session.api")
+		s.serve()
+		jar, err := cookiejar.New(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.Header.Set("Content-Type", "application/json")
-		r, err := browser.Do(q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Body.Close()
-		b, _ := io.ReadAll(r.Body)
-		if r.StatusCode != want {
-			t.Errorf("%s %s %s: %s, want %d: %s", method, path, body, r.Status, want, b)
-		}
-		for _, c := range r.Cookies() {
-			if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode {
-				t.Errorf("%s can be read or used by others", c)
+		browser := &http.Client{Jar: jar, Transport: byTCP()}
+		ask := func(want int, method, path, body string) string {
+			t.Helper()
+			q, err := http.NewRequest(method, "http://"+s.tcp+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
 			}
+			q.Header.Set("Content-Type", "application/json")
+			r, err := browser.Do(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Body.Close()
+			b, _ := io.ReadAll(r.Body)
+			if r.StatusCode != want {
+				t.Errorf("%s %s %s: %s, want %d: %s", method, path, body, r.Status, want, b)
+			}
+			for _, c := range r.Cookies() {
+				if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode {
+					t.Errorf("%s can be read or used by others", c)
+				}
+			}
+			return string(b)
 		}
-		return string(b)
-	}
-	code := func(o api.LinkOptions) string {
-		l, err := s.client.Link(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
+		code := func(o api.LinkOptions) string {
+			l, err := s.client.Link(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, code, _ := strings.Cut(l.URL, "#login=")
+			b, _ := json.Marshal(api.Login{Code: code})
+			return string(b)
 		}
-		_, code, _ := strings.Cut(l.URL, "#login=")
-		b, _ := json.Marshal(api.Login{Code: code})
-		return string(b)
-	}
-	ask(401, "GET", "/v1/access", "")
-	ask(401, "POST", "/v1/login", `{}`)
-	ask(401, "POST", "/v1/login", `{"code": "wrong"}`)
-	ask(401, "POST", "/v1/login", `{"token": "wrong"}`)
+		ask(401, "GET", "/v1/access", "")
+		ask(401, "POST", "/v1/login", `{}`)
+		ask(401, "POST", "/v1/login", `{"code": "wrong"}`)
+		ask(401, "POST", "/v1/login", `{"token": "wrong"}`)
 
-	reads := code(api.LinkOptions{ReadOnly: true})
-	if got := ask(200, "POST", "/v1/login", reads); !strings.Contains(got, `"scope": "read"`) {
-		t.Error(got)
-	}
-	ask(401, "POST", "/v1/login", reads)
-	ask(200, "GET", "/v1/sessions", "")
-	ask(403, "POST", "/v1/sessions/api/stop", "")
-	ask(403, "POST", "/v1/links", "")
-	ask(200, "POST", "/v1/logout", "")
-	ask(401, "GET", "/v1/sessions", "")
+		reads := code(api.LinkOptions{ReadOnly: true})
+		if got := ask(200, "POST", "/v1/login", reads); !strings.Contains(got, `"scope": "read"`) {
+			t.Error(got)
+		}
+		ask(401, "POST", "/v1/login", reads)
+		ask(200, "GET", "/v1/sessions", "")
+		ask(403, "POST", "/v1/sessions/api/stop", "")
+		ask(403, "POST", "/v1/links", "")
+		ask(200, "POST", "/v1/logout", "")
+		ask(401, "GET", "/v1/sessions", "")
 
-	ask(200, "POST", "/v1/login", code(api.LinkOptions{}))
-	if got := ask(200, "POST", "/v1/sessions/api/stop", ""); !strings.Contains(got, `"by": "page"`) {
-		t.Error("not on record as the page's: ", got)
-	}
-	ask(200, "POST", "/v1/login", `{"token": "`+token+`"}`)
+		ask(200, "POST", "/v1/login", code(api.LinkOptions{}))
+		if got := ask(200, "POST", "/v1/sessions/api/stop", ""); !strings.Contains(got, `"by": "page"`) {
+			t.Error("not on record as the page's: ", got)
+		}
+		ask(200, "POST", "/v1/login", `{"token": "`+token+`"}`)
+	})
 }
 
 func TestCookieIsSignedAndEnds(t *testing.T) {

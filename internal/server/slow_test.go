@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentform/agentform/apply"
@@ -18,6 +19,7 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/test/pipe"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -50,82 +52,79 @@ func (silent) Events(ctx context.Context, _ string) (iter.Seq[hub.Event], error)
 
 // A reader that does not read is let go, keeps nobody else waiting, and can come back.
 func TestSlowReader(t *testing.T) {
-	s := New(Config{Hub: flood{}})
-	s.patience = 200 * time.Millisecond
-	gone := make(chan struct{})
-	handler := s.Handler(Listener{})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(w, r)
-		gone <- struct{}{}
-	}))
-	defer server.Close()
-	listen := func(after string) net.Conn {
-		t.Helper()
-		c, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
-		fmt.Fprintf(c, "GET /v1/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: %s\r\n\r\n", after)
-		return c
-	}
-	slow := listen("life.100.1")
-	defer slow.Close()
-	select {
-	case <-gone:
-	case <-time.After(time.Minute):
-		t.Fatal("one that reads nothing keeps its stream")
-	}
-	swift := listen("life.100.1")
-	last := ""
-	lines := bufio.NewReader(swift)
-	for last != "life.400.1" {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			t.Fatalf("after %q: %v", last, err)
-		}
-		if id, is := strings.CutPrefix(strings.TrimSpace(line), "id: "); is {
-			if last == "" && id != "life.101.1" {
-				t.Errorf("after life.100.1 comes %s", id)
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Config{Hub: flood{}})
+		gone := make(chan struct{})
+		handler := s.Handler(Listener{})
+		server := pipe.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handler.ServeHTTP(w, r)
+			gone <- struct{}{}
+		}))
+		listen := func(after string) net.Conn {
+			t.Helper()
+			c, err := pipe.Dial(t.Context(), "tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
 			}
-			last = id
+			fmt.Fprintf(c, "GET /v1/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: %s\r\n\r\n", after)
+			return c
 		}
-	}
-	swift.Close()
-	<-gone
+		slow := listen("life.100.1")
+		defer slow.Close()
+		<-gone
+		swift := listen("life.100.1")
+		last := ""
+		lines := bufio.NewReader(swift)
+		for last != "life.400.1" {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				t.Fatalf("after %q: %v", last, err)
+			}
+			if id, is := strings.CutPrefix(strings.TrimSpace(line), "id: "); is {
+				if last == "" && id != "life.101.1" {
+					t.Errorf("after life.100.1 comes %s", id)
+				}
+				last = id
+			}
+		}
+		swift.Close()
+		<-gone
+	})
 }
 
 // Where nothing happens there is a sign of life.
 func TestHeartbeat(t *testing.T) {
-	s := New(Config{Hub: silent{}})
-	s.pace = 10 * time.Millisecond
-	server := httptest.NewServer(s.Handler(Listener{}))
-	defer server.Close()
-	r, err := http.Get(server.URL + "/v1/events")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	lines := bufio.NewScanner(r.Body)
-	for beats := 0; beats < 3 && lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), ": ") {
-			beats++
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Config{Hub: silent{}})
+		server := pipe.Serve(t, s.Handler(Listener{}))
+		r, err := server.Client().Get(server.URL + "/v1/events")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err := lines.Err(); err != nil {
-		t.Error(err)
-	}
+		defer r.Body.Close()
+		lines := bufio.NewScanner(r.Body)
+		for beats := 0; beats < 3 && lines.Scan(); {
+			if strings.HasPrefix(lines.Text(), ": ") {
+				beats++
+			}
+		}
+		if err := lines.Err(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // One hub that does not look any more is told from one that does.
 func TestStuck(t *testing.T) {
-	s := New(Config{Hub: asleep{}})
-	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodGet, "http://localhost/healthz", nil)
-	s.Handler(Listener{}).ServeHTTP(w, r)
-	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), `"stuck"`) {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Config{Hub: asleep{}})
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "http://localhost/healthz", nil)
+		s.Handler(Listener{}).ServeHTTP(w, r)
+		if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), `"stuck"`) {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
 }
 
 // asleep is a hub that looked last an hour ago.
@@ -137,34 +136,36 @@ func (asleep) Snapshot() *hub.Snapshot {
 
 // What takes longer than anybody may take to send or to read is done, and answered.
 func TestLongAct(t *testing.T) {
-	api := session.Single("api")
-	s := New(Config{Hub: slowly{snapshot: &hub.Snapshot{At: time.Now(), Sessions: []status.Input{{Record: &session.Record{Address: api, ID: "api-1"}}}}}})
-	s.patience = time.Second
-	server := httptest.NewUnstartedServer(s.Handler(Listener{}))
-	server.Config.ReadTimeout = time.Second
-	server.Start()
-	defer server.Close()
-	var all sync.WaitGroup
-	ask := func(what string, send func() (*http.Response, error)) {
-		all.Go(func() {
-			r, err := send()
-			if err != nil {
-				t.Errorf("%s: %v", what, err)
-				return
-			}
-			defer r.Body.Close()
-			if r.StatusCode != http.StatusOK {
-				t.Errorf("%s: %s", what, r.Status)
-			}
-		})
-	}
-	for what, body := range map[string]string{"without a body": "", "with an empty object": "{}"} {
-		ask(what, func() (*http.Response, error) {
-			return http.Post(server.URL+"/v1/sessions/api/stop", "application/json", strings.NewReader(body))
-		})
-	}
-	ask("a look that takes long", func() (*http.Response, error) { return http.Get(server.URL + "/v1/sessions?fresh=true") })
-	all.Wait()
+	synctest.Test(t, func(t *testing.T) {
+		api := session.Single("api")
+		s := New(Config{Hub: slowly{snapshot: &hub.Snapshot{At: time.Now(), Sessions: []status.Input{{Record: &session.Record{Address: api, ID: "api-1"}}}}}})
+		server := pipe.NewUnstartedServer(s.Handler(Listener{}))
+		server.Config.ReadTimeout = readTime
+		server.Start()
+		defer server.Close()
+		client := &http.Client{Transport: pipe.Transport()}
+		var all sync.WaitGroup
+		ask := func(what string, send func() (*http.Response, error)) {
+			all.Go(func() {
+				r, err := send()
+				if err != nil {
+					t.Errorf("%s: %v", what, err)
+					return
+				}
+				defer r.Body.Close()
+				if r.StatusCode != http.StatusOK {
+					t.Errorf("%s: %s", what, r.Status)
+				}
+			})
+		}
+		for what, body := range map[string]string{"without a body": "", "with an empty object": "{}"} {
+			ask(what, func() (*http.Response, error) {
+				return client.Post(server.URL+"/v1/sessions/api/stop", "application/json", strings.NewReader(body))
+			})
+		}
+		ask("a look that takes long", func() (*http.Response, error) { return client.Get(server.URL + "/v1/sessions?fresh=true") })
+		all.Wait()
+	})
 }
 
 // slowly is a hub that takes its time, unless nobody waits any more.
@@ -179,7 +180,7 @@ func (h slowly) Look(ctx context.Context) (*hub.Snapshot, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-time.After(1500 * time.Millisecond):
+	case <-time.After(lookTime - time.Second):
 		return h.snapshot, nil
 	}
 }

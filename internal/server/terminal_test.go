@@ -1,3 +1,5 @@
+//go:build real
+
 package server_test
 
 import (
@@ -154,7 +156,7 @@ func (s *shop) windowSize() string {
 }
 
 func TestTerminalIsControlledByOnePage(t *testing.T) {
-	s := newShop(t, "session.api")
+	s := newRealShop(t, "session.api")
 	s.serve()
 	size := s.windowSize()
 	a, b := s.open("api"), s.open("api")
@@ -207,7 +209,7 @@ func TestTerminalIsControlledByOnePage(t *testing.T) {
 }
 
 func TestTerminalShowsHistoryOnce(t *testing.T) {
-	s := newShop(t, "session.api")
+	s := newRealShop(t, "session.api")
 	s.serve()
 	var lines strings.Builder
 	for i := range 120 {
@@ -237,7 +239,7 @@ func TestTerminalShowsHistoryOnce(t *testing.T) {
 }
 
 func TestTerminalSaysWhyItCloses(t *testing.T) {
-	s := newShop(t, "session.api", "session.web")
+	s := newRealShop(t, "session.api", "session.web")
 	s.serve()
 	s.open("nobody").closes(api.CloseGone)
 
@@ -256,7 +258,7 @@ func TestTerminalSaysWhyItCloses(t *testing.T) {
 
 	p = s.open("web")
 	p.shows("ready")
-	s.kill("web")
+	s.killReal("web")
 	p.closes(api.CloseGone)
 
 	if _, err := s.client.Tell(t.Context(), "web", "restart", api.Restart{Wait: true}); err != nil {
@@ -269,7 +271,7 @@ func TestTerminalSaysWhyItCloses(t *testing.T) {
 }
 
 func TestTerminalChecksOriginHostAndToken(t *testing.T) {
-	s := newShop(t, "session.api")
+	s := newRealShop(t, "session.api")
 	s.serve()
 	for name, c := range map[string]struct {
 		header http.Header
@@ -298,7 +300,7 @@ func TestTerminalChecksOriginHostAndToken(t *testing.T) {
 }
 
 func TestTerminalWaitsForASlowPage(t *testing.T) {
-	s := newShop(t, "session.api")
+	s := newRealShop(t, "session.api")
 	s.serve()
 	p := s.open("api")
 	p.shows("ready")
@@ -319,7 +321,7 @@ func TestTerminalWaitsForASlowPage(t *testing.T) {
 }
 
 func TestTerminalOfAPageThatIsGone(t *testing.T) {
-	s := newShop(t, "session.api")
+	s := newRealShop(t, "session.api")
 	s.times = server.TerminalTimes(50*time.Millisecond, 2*time.Second, 10*time.Minute)
 	s.serve()
 	conn, err := s.dial(t.Context(), "api")
@@ -340,7 +342,7 @@ func TestTerminalOfAPageThatIsGone(t *testing.T) {
 }
 
 func TestTerminalReleasesControlInSilence(t *testing.T) {
-	s := newShop(t, "session.api")
+	s := newRealShop(t, "session.api")
 	s.times = server.TerminalTimes(time.Minute, time.Minute, 200*time.Millisecond)
 	s.serve()
 	p := s.open("api")
