@@ -131,14 +131,15 @@ func TestStuck(t *testing.T) {
 type asleep struct{ flood }
 
 func (asleep) Snapshot() *hub.Snapshot {
-	return &hub.Snapshot{At: time.Now().Add(-time.Hour)}
+	return &hub.Snapshot{At: time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)} // bubbles begin in 2000
 }
 
 // What takes longer than anybody may take to send or to read is done, and answered.
 func TestLongAct(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := session.Single("api")
-		s := New(Config{Hub: slowly{snapshot: &hub.Snapshot{At: time.Now(), Sessions: []status.Input{{Record: &session.Record{Address: api, ID: "api-1"}}}}}})
+		snapshot := &hub.Snapshot{At: time.Now(), Sessions: []status.Input{{Record: &session.Record{Address: api, ID: "api-1"}}}}
+		s := New(Config{Hub: slowly{snapshot: snapshot, wait: func() <-chan time.Time { return time.After(lookTime - time.Second) }}})
 		server := pipe.NewUnstartedServer(s.Handler(Listener{}))
 		server.Config.ReadTimeout = readTime
 		server.Start()
@@ -172,6 +173,7 @@ func TestLongAct(t *testing.T) {
 type slowly struct {
 	flood
 	snapshot *hub.Snapshot
+	wait     func() <-chan time.Time
 }
 
 func (h slowly) Snapshot() *hub.Snapshot { return h.snapshot }
@@ -180,7 +182,7 @@ func (h slowly) Look(ctx context.Context) (*hub.Snapshot, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-time.After(lookTime - time.Second):
+	case <-h.wait():
 		return h.snapshot, nil
 	}
 }

@@ -51,9 +51,13 @@ func TestHermetic(t *testing.T) {
 		if p.goos != "linux" {
 			continue
 		}
-		tests := &testFiles{calls: map[string][]string{}}
+		tests := &testFiles{calls: map[string][]string{}, bubbles: map[string]bool{}}
+		var read []func()
 		for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
-			tests.read(t, filepath.Join(p.Dir, name), path.Join(p.name(), name))
+			read = append(read, tests.parse(t, filepath.Join(p.Dir, name), path.Join(p.name(), name)))
+		}
+		for _, file := range read {
+			file()
 		}
 		maps.Copy(found, tests.chances())
 	}
@@ -96,12 +100,15 @@ type testFiles struct {
 	uses  []use
 	calls map[string][]string // by a function's name: those that mention it, "" for a bubble
 	seed  bool                // they import internal/test/seed, so rapid draws the same numbers
+	// bubbles are the functions that call a function in a bubble which is their argument.
+	bubbles map[string]bool
 }
 
 // A use is a place that depends on chance.
 type use struct{ file, kind, in string } // in is the function, "" in a bubble
 
-func (f *testFiles) read(t *testing.T, file, name string) {
+// parse parses a file, and returns a function that reads what it uses once all are parsed.
+func (f *testFiles) parse(t *testing.T, file, name string) (read func()) {
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
@@ -140,8 +147,9 @@ func (f *testFiles) read(t *testing.T, file, name string) {
 			note := func(kind string) { f.uses = append(f.uses, use{name, kind, in}) }
 			switch n := n.(type) {
 			case *ast.CallExpr:
+				by, _ := n.Fun.(*ast.Ident)
 				switch name := called(n.Fun); {
-				case name == "synctest.Test":
+				case name == "synctest.Test", by != nil && f.bubbles[by.Name]:
 					for _, arg := range n.Args {
 						walk(arg, "")
 					}
@@ -167,16 +175,47 @@ func (f *testFiles) read(t *testing.T, file, name string) {
 		})
 	}
 	for _, d := range parsed.Decls {
-		in := "package"
-		if fn, ok := d.(*ast.FuncDecl); ok {
-			in = fn.Name.Name
-			if fn.Body != nil {
-				walk(fn.Body, in)
-			}
-			continue
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && callsInBubble(fn, called) {
+			f.bubbles[fn.Name.Name] = true
 		}
-		walk(d, in)
 	}
+	return func() {
+		for _, d := range parsed.Decls {
+			in := "package"
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				in = fn.Name.Name
+				if fn.Body != nil {
+					walk(fn.Body, in)
+				}
+				continue
+			}
+			walk(d, in)
+		}
+	}
+}
+
+// callsInBubble reports whether a function calls one of its parameters in a bubble.
+func callsInBubble(fn *ast.FuncDecl, called func(ast.Expr) string) bool {
+	params := map[string]bool{}
+	for _, field := range fn.Type.Params.List {
+		if _, is := field.Type.(*ast.FuncType); is {
+			for _, name := range field.Names {
+				params[name.Name] = true
+			}
+		}
+	}
+	found := false
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && called(call.Fun) == "synctest.Test" {
+			ast.Inspect(call, func(n ast.Node) bool {
+				x, ok := n.(*ast.Ident)
+				found = found || ok && params[x.Name]
+				return true
+			})
+		}
+		return true
+	})
+	return found
 }
 
 // harmless reports whether a program is git, sh or the test itself.
