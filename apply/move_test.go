@@ -116,7 +116,7 @@ func TestTakeOver(t *testing.T) {
 		k := &taker{Scripted: r.rt}
 		r.applier.Runtime = func(session.RuntimeSpec) (session.Runtime, error) { return k, nil }
 		r.applier.Origin = origin
-		began := time.Now().Add(-time.Hour).UTC().Truncate(time.Second)
+		began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 		spec := r.spec("a")
 		spec.Workspace.Path, spec.Prompt = r.dir, session.PromptOf("go on")
 		p := plan.Plan{Lineage: lineage, Changes: []plan.Change{{Address: spec.Address, Action: plan.Adopt, Reason: plan.ReasonImport,

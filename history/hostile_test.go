@@ -45,22 +45,13 @@ func TestAnythingInTheFolder(t *testing.T) {
 				}
 				var before, after runtime.MemStats
 				runtime.ReadMemStats(&before)
-				ended := make(chan struct{})
-				go func() {
-					defer close(ended)
-					e := Event{Time: time.Unix(1, 0), Kind: Launched}
-					_, _ = Read(folder, time.Time{})
-					_, _ = TailOf(folder).More()
-					_, _ = Trim(folder, time.Unix(2, 0))
-					_, _ = Update(folder, func([]Event) []Event { return []Event{e} })
-					_ = Append(folder, e)
-					_ = AppendScreen(folder, time.Unix(1, 0), "run", "why", "screen")
-				}()
-				select {
-				case <-ended:
-				case <-time.After(time.Minute):
-					t.Fatal("it hangs")
-				}
+				e := Event{Time: time.Unix(1, 0), Kind: Launched}
+				_, _ = Read(folder, time.Time{})
+				_, _ = TailOf(folder).More()
+				_, _ = Trim(folder, time.Unix(2, 0))
+				_, _ = Update(folder, func([]Event) []Event { return []Event{e} })
+				_ = Append(folder, e)
+				_ = AppendScreen(folder, time.Unix(1, 0), "run", "why", "screen")
 				runtime.ReadMemStats(&after)
 				if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 1024 {
 					t.Errorf("it took %d MiB", took)

@@ -66,9 +66,11 @@ func (p *project) settle() { p.late += 3 * time.Second }
 
 func (p *project) counter() *Counter {
 	c := NewCounter(p.data)
-	c.now = func() time.Time { return time.Now().Add(p.late) }
+	c.now = p.now
 	return c
 }
+
+func (p *project) now() time.Time { return time.Now().Add(p.late) }
 
 func (p *project) workspace() Workspace {
 	return Workspace{Checkout: git.Look(p.tree), Repo: p.repo, Branch: "agents/x", MovedAt: p.movedAt,
@@ -137,7 +139,7 @@ func TestHiddenEdit(t *testing.T) {
 	p.check("the first time", "+0 −0 ?0 ↑0", 3)
 	p.write(p.tree, "other/deep/tracked", "1\n") // in place
 	p.check("not seen yet", "+0 −0 ?0 ↑0", 0)
-	p.movedAt = time.Now().Add(p.late)
+	p.movedAt = p.now()
 	p.check("just counted", "+0 −0 ?0 ↑0", 0)
 	p.settle()
 	p.check("the session has had output", "+0 −1 ?0 ↑0", 2)
@@ -164,10 +166,12 @@ func TestRacy(t *testing.T) {
 func TestShare(t *testing.T) {
 	p := newProject(t)
 	c := p.counter()
+	began := time.Now()
+	c.now = func() time.Time { return began.Add(p.late) }
 	w := p.workspace()
 	slow := w.Git
 	w.Git = func(ctx context.Context, args ...string) (string, error) {
-		time.Sleep(20 * time.Millisecond)
+		p.late += 20 * time.Millisecond
 		return slow(ctx, args...)
 	}
 	for i := range 5 {

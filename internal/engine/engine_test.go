@@ -341,7 +341,7 @@ func TestApplyRefusesAPlanOfAnotherState(t *testing.T) {
 // and plans say so; once nobody does, it was interrupted.
 func TestUnderWayIsNotInterrupted(t *testing.T) {
 	r := newRoom(t)
-	since := time.Now().Add(-time.Minute).Truncate(time.Second)
+	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	store, err := state.Open(t.Context(), r.StatePath, "shop", "test", state.Holder{}, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/agentform/agentform/internal/test/tick"
 )
 
 // A rename keeps the identity; a copy has another one, also where it has the inode of what
@@ -37,7 +38,7 @@ func TestOf(t *testing.T) {
 	if err := os.Remove(b); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(20 * time.Millisecond) // longer than a tick of the kernel's clock
+	tick.Wait(t)
 	mkdir(b)
 	if Renamed(id, a, b) && strings.Contains(id, ".") { // the file system keeps the time of creation
 		t.Errorf("what was made at the place of a removed directory is %q, too", id)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentform/agentform/internal/test/tick"
 	"github.com/agentform/agentform/session"
 )
 
@@ -128,7 +129,7 @@ func TestLooksTellWhatIsNew(t *testing.T) {
 		if reads != x.reads {
 			t.Errorf("%s: nothing happened, and it was read %d times, not %d: %+v", x.what, reads, x.reads, Look(x.path))
 		}
-		time.Sleep(20 * time.Millisecond) // a kernel's tick
+		tick.Wait(t)
 		x.change()
 		is("changed")
 		is("changed, again")
@@ -191,7 +192,7 @@ func TestLooksWhileItChanges(t *testing.T) {
 		l.look = func(path string) session.Checkout {
 			co := Look(path)
 			if looks == during {
-				time.Sleep(20 * time.Millisecond) // a kernel's tick
+				tick.Wait(t)
 				git(t, repo, "symbolic-ref", "HEAD", "refs/heads/other")
 			}
 			looks++

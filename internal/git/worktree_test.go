@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -225,7 +226,7 @@ func holdForEver(common string) int {
 	}
 	defer release()
 	fmt.Println("held")
-	time.Sleep(time.Hour)
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the test closes it, or ends
 	return 0
 }
 
@@ -235,6 +236,9 @@ func TestHeldByAnother(t *testing.T) {
 	other.Env = append(os.Environ(), holdVariable+"="+filepath.Join(repo, ".git"))
 	out, err := other.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.Start(); err != nil {

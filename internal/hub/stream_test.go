@@ -7,85 +7,85 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/session/sessiontest"
 )
 
 // Whoever subscribes gets every event once and in order, also after a hub's end.
 func TestEvents(t *testing.T) {
-	r := newRoom(t)
-	r.apply(r.spec("api"))
-	h, stop := r.hub()
-	if _, err := h.Look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got := make(chan hub.Event, 1000)
-	var listeners sync.WaitGroup
-	events, err := h.Events(t.Context(), "") // from here on nothing is missed
-	if err != nil {
-		t.Fatal(err)
-	}
-	listeners.Go(func() {
-		for e := range events {
-			got <- e
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t)
+		r.apply(r.spec("api"))
+		r.rt.Faults.Slow(sessiontest.OpStop, time.Second) // events of one moment are not told apart after a hub's end
+		h, stop := r.hub()
+		if _, err := h.Look(t.Context()); err != nil {
+			t.Fatal(err)
 		}
-	})
-	next := func(kind history.Kind) hub.Event {
-		t.Helper()
-		for {
-			select {
-			case e := <-got:
-				if e.Kind == kind {
+		got := make(chan hub.Event, 1000)
+		var listeners sync.WaitGroup
+		events, err := h.Events(t.Context(), "") // from here on nothing is missed
+		if err != nil {
+			t.Fatal(err)
+		}
+		listeners.Go(func() {
+			for e := range events {
+				got <- e
+			}
+		})
+		next := func(kind history.Kind) hub.Event {
+			t.Helper()
+			for {
+				if e := <-got; e.Kind == kind {
 					return e
 				}
-			case <-time.After(time.Minute):
-				t.Fatalf("no %s", kind)
 			}
 		}
-	}
-	hand := engine.Override{Addresses: []session.Address{session.Single("api")}, Desired: session.Stopped}
-	if _, _, err := h.Do(t.Context(), "ada", hand); err != nil {
-		t.Fatal(err)
-	}
-	set := next(history.OverrideSet)
-	end := next(history.ApplyComplete)
-	if set.By != "ada" || set.ID == end.ID || end.Time.Before(set.Time) {
-		t.Errorf("%+v, then %+v", set, end)
-	}
-	again := func(h *hub.Hub, id string) []string {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		var kinds []string
-		events, err := h.Events(ctx, id)
-		if err != nil {
-			return []string{err.Error()}
+		hand := engine.Override{Addresses: []session.Address{session.Single("api")}, Desired: session.Stopped}
+		if _, _, err := h.Do(t.Context(), "ada", hand); err != nil {
+			t.Fatal(err)
 		}
-		for e := range events {
-			if kinds = append(kinds, string(e.Kind)); e.Kind == history.ApplyComplete {
-				break
+		set := next(history.OverrideSet)
+		end := next(history.ApplyComplete)
+		if set.By != "ada" || set.ID == end.ID || end.Time.Before(set.Time) {
+			t.Errorf("%+v, then %+v", set, end)
+		}
+		again := func(h *hub.Hub, id string) []string {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			var kinds []string
+			events, err := h.Events(ctx, id)
+			if err != nil {
+				return []string{err.Error()}
 			}
+			for e := range events {
+				if kinds = append(kinds, string(e.Kind)); e.Kind == history.ApplyComplete {
+					break
+				}
+			}
+			return kinds
 		}
-		return kinds
-	}
-	if kinds := again(h, set.ID); !slices.Contains(kinds, "apply_complete") || slices.Contains(kinds, "override_set") {
-		t.Errorf("after %s: %q", set.ID, kinds)
-	}
-	stop()
-	listeners.Wait()
-	h, _ = r.hub()
-	if _, err := h.Look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if kinds := again(h, set.ID); !slices.Contains(kinds, "apply_complete") || slices.Contains(kinds, "override_set") {
-		t.Errorf("another hub, after %s: %q", set.ID, kinds)
-	}
-	if kinds := again(h, "nonsense"); len(kinds) != 1 || !strings.Contains(kinds[0], "is not the id of an event") {
-		t.Errorf("after nonsense: %q", kinds)
-	}
+		if kinds := again(h, set.ID); !slices.Contains(kinds, "apply_complete") || slices.Contains(kinds, "override_set") {
+			t.Errorf("after %s: %q", set.ID, kinds)
+		}
+		stop()
+		listeners.Wait()
+		h, _ = r.hub()
+		if _, err := h.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if kinds := again(h, set.ID); !slices.Contains(kinds, "apply_complete") || slices.Contains(kinds, "override_set") {
+			t.Errorf("another hub, after %s: %q", set.ID, kinds)
+		}
+		if kinds := again(h, "nonsense"); len(kinds) != 1 || !strings.Contains(kinds[0], "is not the id of an event") {
+			t.Errorf("after nonsense: %q", kinds)
+		}
+	})
 }
 
 // What is done in somebody's name is in the history with it, and what cannot be done

@@ -249,7 +249,7 @@ func TestSendToOneThatIsSlow(t *testing.T) {
 				d := &desk{enter: c.enter, now: idle("hello\n")}
 				d.now.Transcript = transcript
 				s := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: time.Minute}
-				s.Typing = func(string, bool) error { d.runs = time.Now().Add(c.after); return nil }
+				s.Typing = func(string, bool) error { d.runs = later(c.after); return nil }
 				outcome, err := s.Send(t.Context(), "do it", false)
 				got := string(outcome)
 				if err != nil {
@@ -271,6 +271,9 @@ func TestSendToOneThatIsSlow(t *testing.T) {
 	}
 }
 
+// later returns the time after d.
+func later(d time.Duration) time.Time { return time.Now().Add(d) }
+
 // stops is an agent that reads a text, and only after a time the Enter behind it.
 func stops(after time.Duration) func(*desk, int) {
 	return func(d *desk, n int) {
@@ -278,7 +281,7 @@ func stops(after time.Duration) func(*desk, int) {
 			takesDrawn(d, n)
 			return
 		}
-		d.runs = time.Now().Add(after)
+		d.runs = later(after)
 		d.unread = append([]session.Input{{Key: "Enter"}}, d.unread...)
 	}
 }
@@ -291,7 +294,7 @@ func loads(after time.Duration) func(*desk, int) {
 			takes(d, n)
 			return
 		}
-		d.composed, d.runs = "said before", time.Now().Add(after)
+		d.composed, d.runs = "said before", later(after)
 		d.onLook = func(d *desk) {
 			if time.Now().Before(d.runs) {
 				return
@@ -331,7 +334,7 @@ func atSecond(d *desk, n int, more string) {
 // the third.
 func stopsEach(d time.Duration) func(*desk, int) {
 	return func(k *desk, n int) {
-		if k.runs = time.Now().Add(d); n == 3 {
+		if k.runs = later(d); n == 3 {
 			takes(k, n)
 		}
 	}

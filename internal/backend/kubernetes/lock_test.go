@@ -1,9 +1,7 @@
 package kubernetes
 
 import (
-	"context"
 	"encoding/json"
-	"net"
 	"net/http"
 	"sync"
 	"testing"
@@ -13,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/test/pipe"
 )
 
 // killed is an API server with one Lease. It is killed each time that it has made the Lease and
@@ -25,7 +24,9 @@ type killed struct {
 	until time.Time
 }
 
-func (s *killed) serve(w http.ResponseWriter, q *http.Request) {
+func (s *killed) end() time.Time { return time.Now().Add(s.down) }
+
+func (s *killed) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Now().Before(s.until) {
@@ -36,7 +37,7 @@ func (s *killed) serve(w http.ResponseWriter, q *http.Request) {
 	case http.MethodPost:
 		_ = json.NewDecoder(q.Body).Decode(&s.lease)
 		s.lease["metadata"].(map[string]any)["resourceVersion"] = "1"
-		s.until = time.Now().Add(s.down)
+		s.until = s.end()
 		panic(http.ErrAbortHandler)
 	case http.MethodPut:
 		_ = json.NewDecoder(q.Body).Decode(&s.lease)
@@ -49,51 +50,12 @@ func (s *killed) serve(w http.ResponseWriter, q *http.Request) {
 	_ = json.NewEncoder(w).Encode(s.lease)
 }
 
-// pipes is a listener whose connections are pipes.
-type pipes struct {
-	conns  chan net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
-// dial returns a connection to the listener.
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case p.conns <- theirs:
-		return ours, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // A lock whose request was done and not answered is taken, and not left until it expires.
 func TestLockThatWasNotAnswered(t *testing.T) {
 	for _, down := range []time.Duration{0, 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-			s := &http.Server{Handler: http.HandlerFunc((&killed{down: down}).serve)}
-			go func() { _ = s.Serve(l) }()
-			defer s.Close()
-			b, err := New(Settings{Config: &rest.Config{Host: "http://127.0.0.1", Dial: l.dial}, Namespace: "default", Suffix: "shop"})
+			s := pipe.Serve(t, &killed{down: down})
+			b, err := New(Settings{Config: &rest.Config{Host: s.URL, Dial: pipe.Dial}, Namespace: "default", Suffix: "shop"})
 			if err != nil {
 				t.Fatal(err)
 			}

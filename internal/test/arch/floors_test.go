@@ -114,6 +114,7 @@ var floors = map[string]int{
 	"internal/test/pipe":        0,
 	"internal/test/seed":        0,
 	"internal/test/stateserver": 0,
+	"internal/test/tick":        0,
 	"internal/test/backendtest": 1,
 	"internal/test/postgres":    0,
 	"internal/test/dockertest":  1,
