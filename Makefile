@@ -9,6 +9,9 @@ LINT         := $(BIN)/golangci-lint-$(LINT_VERSION)
 TAGS         := grpcnotrace
 # The flags of build, test, smoke and demo, so that they share one compilation.
 FLAGS        := -trimpath -tags $(TAGS)
+# Tests are linked without symbols, in half of the time.
+TESTFLAGS    := $(FLAGS) -ldflags=-s
+REALFLAGS    := $(FLAGS),real -ldflags=-s
 export CGO_ENABLED := 0
 FUZZTIME     ?= 5s
 TORTURE      ?= 1000
@@ -18,7 +21,7 @@ MOST         ?= 1000
 RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./internal/launch .
 # How much of make test runs at the same time: more than there are cores, since much of it
 # waits for git and for the disk.
-PARALLEL := -p 6 -parallel 8
+PARALLEL := -p 10 -parallel 8
 # What takes minutes, or measures time.
 SLOW := ./internal/test/bench ./internal/test/torture ./internal/test/agenttest/... ./cmd/internal/sbom
 
@@ -31,7 +34,7 @@ BACKENDS := ./internal/backend/... ./internal/sharedstate
 # Tests that start programs take turns: one package after the other, two tests at a time.
 TESTS    := GO="$(GO)" scripts/gotest.sh
 DOCKERED := GO="$(GO)" scripts/dockerd.sh scripts/gotest.sh
-REALFLAGS := $(FLAGS),real -vet off -count 1 -p 1 -parallel 2 -timeout 60m
+IN_TURN  := $(REALFLAGS) -vet off -count 1 -p 1 -parallel 2 -timeout 60m
 FAR      := ^TestFarScripts$$|Elsewhere|Remote
 # What has tests that need a Kubernetes cluster.
 KUBERNETES := ./internal/backend/kubernetes ./cmd/internal/backends ./deploy ./kubernetes ./internal/test/page
@@ -50,11 +53,11 @@ demo: tools build ## see it work: three agents, a drift, its repair, nothing lef
 
 .PHONY: test
 test: ## the tests that need only Go, git and sh, and vet
-	$(GO) test $(FLAGS) -vet all $(PARALLEL) -timeout 20m -skip '^TestSoak$$' ./...
+	$(GO) test $(TESTFLAGS) -vet all $(PARALLEL) -timeout 20m -skip '^TestSoak$$' ./...
 
 .PHONY: smoke
 smoke: tools engine ## the short suite on real tmux, git and Docker, one test after the other
-	@GO="$(GO)" scripts/check.sh smoke scripts/dockerd.sh scripts/smoke.sh $(FLAGS),real
+	@GO="$(GO)" scripts/check.sh smoke scripts/dockerd.sh scripts/smoke.sh $(REALFLAGS)
 
 .PHONY: check
 check: ## everything else, area by area, and a table of them; make check-AREA runs one: $(AREAS)
@@ -63,7 +66,8 @@ check: ## everything else, area by area, and a table of them; make check-AREA ru
 	@$(GO) run ./internal/test/receipt summary $(AREAS)
 
 # make check-cli: one area. Its receipt is dist/check/cli.json.
-check-%: tools engine
+check-%: engine
+	@GO="$(GO)" scripts/tools.sh psql $(if $(filter Linux,$(shell uname)),ip nsenter /usr/sbin/sshd)
 	@GO="$(GO)" scripts/check.sh $* $(MAKE) --no-print-directory area-$*
 
 area-lint:
@@ -76,47 +80,47 @@ area-race:
 	RERUNS=0 $(TESTS) -race -tags $(TAGS),real -vet off -count 1 -p 2 -parallel 6 -timeout 60m -skip '^TestSoak$$' -- $(RACE)
 
 area-cli:
-	$(DOCKERED) $(REALFLAGS) -skip '^TestContainerScripts$$|$(FAR)' -- $$($(GO) list $(CLI) | grep -vxF "$$($(GO) list $(SLOW) $(BACKENDS))")
+	$(DOCKERED) $(IN_TURN) -skip '^TestContainerScripts$$|$(FAR)' -- $$($(GO) list $(CLI) | grep -vxF "$$($(GO) list $(SLOW) $(BACKENDS))")
 
 area-tmux:
-	$(TESTS) $(REALFLAGS) -- $(TMUX)
+	$(TESTS) $(IN_TURN) -- $(TMUX)
 
 area-docker:
-	@red=0; $(DOCKERED) $(REALFLAGS) -skip '$(FAR)' -- $(DOCKER) || red=1; \
-	$(DOCKERED) $(REALFLAGS) -run '^TestContainerScripts$$' -- ./cmd/internal/cli || red=1; exit $$red
+	@red=0; $(DOCKERED) $(IN_TURN) -skip '$(FAR)' -- $(DOCKER) || red=1; \
+	$(DOCKERED) $(IN_TURN) -run '^TestContainerScripts$$' -- ./cmd/internal/cli || red=1; exit $$red
 
 area-far:
-	$(DOCKERED) $(REALFLAGS) -run '$(FAR)' -- ./docker ./cmd/internal/cli ./internal/git
+	$(DOCKERED) $(IN_TURN) -run '$(FAR)' -- ./docker ./cmd/internal/cli ./internal/git
 
 area-backends:
-	RERUNS=0 $(DOCKERED) $(REALFLAGS) -- $(BACKENDS)
+	RERUNS=0 $(DOCKERED) $(IN_TURN) -- $(BACKENDS)
 
 area-hub:
-	$(DOCKERED) $(REALFLAGS) -skip '^TestSoak$$|$(FAR)' -- $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CLI) $(TMUX) $(DOCKER) $(BACKENDS) $(SLOW))")
+	$(DOCKERED) $(IN_TURN) -skip '^TestSoak$$|$(FAR)' -- $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CLI) $(TMUX) $(DOCKER) $(BACKENDS) $(SLOW))")
 
 # make check-page SCREENSHOTS=docs/page writes pictures.
 area-page: build
 	@GO="$(GO)" SCREENSHOTS="$(SCREENSHOTS)" scripts/page/test.sh
 
 area-agents:
-	folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder $(DOCKERED) $(FLAGS),real,agents -vet off -count 1 -parallel 4 -timeout 90m -- ./internal/test/agenttest/...
+	folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder $(DOCKERED) $(FLAGS),real,agents -ldflags=-s -vet off -count 1 -parallel 4 -timeout 90m -- ./internal/test/agenttest/...
 
 area-kubernetes: cluster
 	GO="$(GO)" scripts/dockerd.sh $(GO) run ./internal/test/kubetest/cluster scripts/test-kubernetes.sh $(KUBERNETES)
 
 area-torture:
-	RERUNS=0 $(DOCKERED) $(REALFLAGS) -- ./internal/test/torture
+	RERUNS=0 $(DOCKERED) $(IN_TURN) -- ./internal/test/torture
 
 area-soak:
-	RERUNS=0 $(TESTS) $(FLAGS) -vet off -count 1 -timeout 60m -run '^TestSoak$$' -- ./internal/hub
+	RERUNS=0 $(TESTS) $(TESTFLAGS) -vet off -count 1 -timeout 60m -run '^TestSoak$$' -- ./internal/hub
 
 area-release:
 	@GO="$(GO)" scripts/reproducible.sh
-	$(TESTS) $(REALFLAGS) -- ./cmd/internal/sbom
+	$(TESTS) $(IN_TURN) -- ./cmd/internal/sbom
 
 .PHONY: stress
 stress: tools ## the tests RUN of the package PKG, COUNT times beside LOAD busy processes: PKG=./tmux RUN=TestAdopt COUNT=50 LOAD=20
-	@GO="$(GO)" LOAD=$(or $(LOAD),20) scripts/dockerd.sh scripts/stress.sh $(PKG) '$(or $(RUN),.)' $(or $(COUNT),50) $(FLAGS),real
+	@GO="$(GO)" LOAD=$(or $(LOAD),20) scripts/dockerd.sh scripts/stress.sh $(PKG) '$(or $(RUN),.)' $(or $(COUNT),50) $(REALFLAGS)
 
 .PHONY: gate20
 gate20: ## make test twenty times beside twenty busy processes
@@ -191,7 +195,7 @@ bench: tools cluster engine ## all of it beside its floor and what people use to
 
 .PHONY: measure
 measure: tools engine ## a little of it, in a minute: a table, with the load of the machine; it fails nothing
-	scripts/dockerd.sh $(GO) test $(FLAGS),real -count 1 -run TestRatios -v ./internal/test/bench
+	scripts/dockerd.sh $(GO) test $(REALFLAGS) -count 1 -run TestRatios -v ./internal/test/bench
 
 .PHONY: bench-parts
 bench-parts: tools ## Go's benchmarks of the parts that the time goes into

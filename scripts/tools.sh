@@ -16,6 +16,9 @@ package() {
 	docker) echo docker-cli ;; # where docker.io has the engine alone
 	etcd) echo etcd-server ;;
 	ip) echo iproute2 ;;
+	nsenter) echo util-linux ;;
+	psql) echo postgresql ;;
+	/usr/sbin/sshd) echo openssh-server ;;
 	/usr/lib/cni/bridge) echo containernetworking-plugins ;;
 	*) echo "$1" ;;
 	esac
