@@ -35,7 +35,7 @@ func TestServe(t *testing.T) {
 			t.Errorf("another server: %v, %v", r, err)
 		}
 		s.Close()
-		if _, err := two.Get(s.URL); !errors.Is(err, syscall.ECONNREFUSED) {
+		if _, err := two.Get(s.URL); !errors.Is(err, syscall.ECONNREFUSED) { //nolint:bodyclose // there is none
 			t.Errorf("a server that is closed: %v", err)
 		}
 	})
