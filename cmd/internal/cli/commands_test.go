@@ -31,12 +31,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// exitStatus runs a command and returns its exit status. agentform runs in this process if
-// the script has a scripted runtime.
-func exitStatus(ts *testscript.TestScript, name string, args ...string) int {
-	if in, ok := ts.Value(inProcess{}).(*scriptedRuntimes); ok && name == "agentform" {
-		return in.agentform(ts, ts.Stdout(), args)
-	}
+// execute starts a program and returns its exit status.
+func execute(ts *testscript.TestScript, name string, args ...string) int {
 	err := ts.Exec(name, args...)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return exit.ExitCode()

@@ -116,3 +116,6 @@ func setup(e *testscript.Env, bin string) error {
 	}
 	return repository(e)
 }
+
+// exitStatus runs a command and returns its exit status.
+var exitStatus = execute

@@ -1,3 +1,5 @@
+//go:build !real
+
 package cli_test
 
 import (
@@ -21,7 +23,8 @@ import (
 )
 
 // TestScriptedScripts runs scripts whose sessions are in a scripted runtime: their agents
-// are ready at once and do nothing more. TestScripts runs the same scripts with tmux.
+// are ready at once and do nothing more. With the tag real, TestScripts runs the same
+// scripts with tmux instead: testscript has one agentform for all scripts of a process.
 func TestScriptedScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                filepath.Join("testdata", "script", "scripted"),
@@ -38,18 +41,18 @@ var scriptedCommands = map[string]func(ts *testscript.TestScript, neg bool, args
 		}
 	},
 	"killagent": func(ts *testscript.TestScript, neg bool, args []string) {
-		ts.Value(inProcess{}).(*scriptedRuntimes).kill(ts, args[0])
+		runtimesOf(ts).kill(ts, args[0])
 	},
 	// Nothing happens by itself in these scripts.
 	"waitfor": func(ts *testscript.TestScript, neg bool, args []string) {
 		exitStatus(ts, args[1], args[2:]...)
-		if regexp.MustCompile("(?m)"+args[0]).MatchString(ts.Value(inProcess{}).(*scriptedRuntimes).said.String()) == neg {
+		if regexp.MustCompile("(?m)"+args[0]).MatchString(runtimesOf(ts).said.String()) == neg {
 			ts.Fatalf("%q: %v", args[0], !neg)
 		}
 	},
 	"gone": func(ts *testscript.TestScript, neg bool, args []string) {
 		for _, pid := range args {
-			if ts.Value(inProcess{}).(*scriptedRuntimes).alive(pid) != neg {
+			if runtimesOf(ts).alive(pid) != neg {
 				ts.Fatalf("process %s lives: %v", pid, !neg)
 			}
 		}
@@ -91,6 +94,18 @@ func setupScripted(e *testscript.Env) error {
 
 // inProcess is the key of a script's *scriptedRuntimes.
 type inProcess struct{}
+
+func runtimesOf(ts *testscript.TestScript) *scriptedRuntimes {
+	return ts.Value(inProcess{}).(*scriptedRuntimes)
+}
+
+// exitStatus runs a command and returns its exit status, agentform in this process.
+func exitStatus(ts *testscript.TestScript, name string, args ...string) int {
+	if name == "agentform" {
+		return runtimesOf(ts).agentform(ts, ts.Stdout(), args)
+	}
+	return execute(ts, name, args...)
+}
 
 // scriptedRuntimes are what the sessions of a script run in.
 type scriptedRuntimes struct {
