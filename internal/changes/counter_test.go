@@ -166,12 +166,12 @@ func TestRacy(t *testing.T) {
 func TestShare(t *testing.T) {
 	p := newProject(t)
 	c := p.counter()
-	began := time.Now()
-	c.now = func() time.Time { return began.Add(p.late) }
+	began, spent := time.Now(), atomic.Int64{} // what git takes is all the time that goes by
+	c.now = func() time.Time { return began.Add(time.Duration(spent.Load())) }
 	w := p.workspace()
 	slow := w.Git
 	w.Git = func(ctx context.Context, args ...string) (string, error) {
-		p.late += 20 * time.Millisecond
+		spent.Add(int64(20 * time.Millisecond))
 		return slow(ctx, args...)
 	}
 	for i := range 5 {
