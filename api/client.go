@@ -28,7 +28,7 @@ func Dial(socket string) *Client {
 	})
 }
 
-// DialWith returns a client of the hub that connect connects to.
+// DialWith returns a client of the hub that connect connects to, such as through a tunnel.
 func DialWith(connect func(ctx context.Context) (net.Conn, error)) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return connect(ctx) }
 	return &Client{&http.Client{Transport: &http.Transport{DialContext: dial, MaxIdleConns: 4, IdleConnTimeout: 30 * time.Second}}}
