@@ -21,7 +21,7 @@ MOST         ?= 1000
 RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./internal/hub ./internal/server ./internal/notify ./session/... ./effect/... ./internal/launch .
 # How much of make test runs at the same time: more than there are cores, since much of it
 # waits for git and for the disk.
-PARALLEL := -p 10 -parallel 8
+PARALLEL := -p 16 -parallel 8
 # What takes minutes, or measures time.
 SLOW := ./internal/test/bench ./internal/test/torture ./internal/test/agenttest/... ./cmd/internal/sbom
 
