@@ -63,7 +63,7 @@ type Options struct {
 
 // Runtimes are where the sessions of a project run.
 type Runtimes interface {
-	// Runtime opens the runtime that a session names. A lineage is the project's in marks.
+	// Runtime opens the runtime that a session names. Its marks have the lineage.
 	Runtime(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
 	// Facts returns what is recorded of a run.
 	Facts(run string) session.RunFacts
