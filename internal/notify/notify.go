@@ -237,11 +237,13 @@ func (e Event) environ() []string {
 		"AGENTFORM_DETAIL=" + strings.ReplaceAll(cmp.Or(e.Detail, e.New), "\x00", ""), "AGENTFORM_OPTIONS=" + strings.ReplaceAll(e.options(), "\x00", "")}
 }
 
-// endGroup waits for the end of a process group, and kills it at a time or when ctx ends.
+// endGroup waits for the end of a process group, and kills it at a time or when ctx ends. A
+// zombie that nobody reaps keeps the group, so the end is not waited for after the kill.
 func endGroup(ctx context.Context, group int, at time.Time) {
 	for !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
 		if ctx.Err() != nil || time.Now().After(at) {
-			_ = syscall.Kill(-group, syscall.SIGKILL)
+			_ = syscall.Kill(-group, syscall.SIGKILL) // there may be nothing left to kill
+			return
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
