@@ -5,7 +5,7 @@
 // Each agent has files of its own, by its name, with every fact about it: how it is
 // started, what its screen shows, its hooks, its session file, its login and the
 // variables that it reads; measured with Claude Code 2.1.197, codex-cli 0.169.0 and
-// Gemini CLI 0.61.0, and proved against them by `make test-real-agents`. The other
+// Gemini CLI 0.61.0, and proved against them by `make check-agents`. The other
 // files have what counts for every agent, with phrases that any of them may print.
 // What a manifest has a program do differently comes in as a session.AgentSpec.
 //

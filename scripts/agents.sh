@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the coding agents that `make test-real-agents` runs, in the versions of
+# Installs the coding agents that `make check-agents` runs, in the versions of
 # internal/test/agenttest/agents/package.json, into a cache folder, and prints that
 # folder. It never touches agents that are installed elsewhere.
 set -eu

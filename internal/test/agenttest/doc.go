@@ -19,7 +19,7 @@
 // has set the agent up would have there, and the model is on loopback.
 //
 // Which versions run is said in agents/package.json, and nowhere else. `make
-// test-real-agents` installs them into a cache folder (scripts/agents.sh) and names it
+// check-agents` installs them into a cache folder (scripts/agents.sh) and names it
 // in AGENTFORM_AGENTS. The tests that need it have the build tag "agents", so a
 // plain `go test ./...` neither runs nor skips them; with the tag and without the
 // folder they fail.

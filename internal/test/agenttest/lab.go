@@ -66,7 +66,7 @@ func Bare(t testing.TB, name string) *Lab {
 	t.Helper()
 	folder := os.Getenv(Folder)
 	if folder == "" {
-		t.Fatalf("%s names no folder with the agents in it: run `make test-real-agents`, or: %s=$(scripts/agents.sh) go test -tags agents", Folder, Folder)
+		t.Fatalf("%s names no folder with the agents in it: run `make check-agents`, or: %s=$(scripts/agents.sh) go test -tags agents", Folder, Folder)
 	}
 	l := &Lab{Agent: name, Version: version(t, folder, name), t: t}
 	bin := filepath.Join(folder, "node_modules", ".bin")

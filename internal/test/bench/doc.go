@@ -3,7 +3,7 @@
 // what people use for it today.
 //
 // Its tests measure; the package itself is what they measure with and write down:
-// Row and Goal, Curve with its exponent, the table, and the plots. `make bench-quick` measures
+// Row and Goal, Curve with its exponent, the table, and the plots. `make measure` measures
 // little and holds the ratios within generous bounds. `make bench` measures all of it
 // and writes docs/BENCHMARKS.md. Times are noisy, so nothing here is held to a time:
 // ratios taken in turns, in one run, are what counts.

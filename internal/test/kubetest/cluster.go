@@ -30,7 +30,7 @@ func Open(t testing.TB) Cluster {
 	t.Helper()
 	dir := os.Getenv("AGENTFORM_KUBE")
 	if dir == "" {
-		t.Fatal("no cluster: run this with make test-kubernetes, or below go run ./internal/test/kubetest/cluster")
+		t.Fatal("no cluster: run this with make check-kubernetes, or below go run ./internal/test/kubetest/cluster")
 	}
 	return Cluster{dir}
 }

@@ -1,4 +1,4 @@
-// Terminals of sessions in a container and in a pod, in a real Chromium: make test-kubernetes.
+// Terminals of sessions in a container and in a pod, in a real Chromium: make check-kubernetes.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";

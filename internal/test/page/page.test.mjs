@@ -1,4 +1,4 @@
-// The page in a real Chromium, with a hub and sessions in tmux: make test-page.
+// The page in a real Chromium, with a hub and sessions in tmux: make check-page.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
@@ -50,7 +50,7 @@ async function structured(page, view, where = "body") {
   const text = `${lines.slice(0, events < 0 ? undefined : events).filter((l, i) => l !== lines[i - 1]).join("\n")}\n`;
   const file = new URL(`${view}.yaml`, goldens);
   if (process.env.UPDATE) writeFileSync(file, text);
-  assert.equal(text, readFileSync(file, "utf8"), `${view}: UPDATE=1 make test-page records it`);
+  assert.equal(text, readFileSync(file, "utf8"), `${view}: UPDATE=1 make check-page records it`);
 }
 
 async function accessible(page, what) {
