@@ -18,11 +18,8 @@ import (
 // bombLimits are lower than those of Load, so that many bombs can be tried.
 var bombLimits = expr.Limits{Time: 50 * time.Millisecond, Memory: 256 << 20}
 
-// What loading a bomb may cost. A buffer that doubles is found after it did.
-const (
-	bombTime   = 3 * time.Second
-	bombMemory = 2 << 30 // bytes resident
-)
+// bombMemory is how many bytes loading a bomb may use. A buffer that doubles is found after it did.
+const bombMemory = 2 << 30
 
 // doubled are locals of which each is as large as some of the last: t7 has 2 MiB.
 const doubled = `
@@ -171,19 +168,16 @@ func TestBombs(t *testing.T) {
 	for name := range bombs() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.Command("/bin/sh", "-c", `ulimit -v 4000000 && exec "$0" -test.run '^TestBombs$' -test.timeout 60s`, os.Args[0])
+			cmd := exec.Command("/bin/sh", "-c", `ulimit -v 4000000 && exec "$0" -test.run '^TestBombs$'`, os.Args[0])
 			cmd.Env = append(os.Environ(), "AGENTFORM_TEST_BOMB="+name)
 			out, err := cmd.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v:\n%.4000s", err, out)
 			}
-			took := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			used := cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
-			if took > bombTime || used > bombMemory {
-				t.Errorf("took %s and %d MiB", took, used>>20)
-			}
-			if testing.Verbose() {
-				fmt.Printf("%-16s %6.2fs %4d MiB\n", name, took.Seconds(), used>>20)
+			t.Logf("%s, %d MiB", cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime(), used>>20)
+			if used > bombMemory {
+				t.Errorf("it took %d MiB, more than %d", used>>20, bombMemory>>20)
 			}
 		})
 	}

