@@ -57,7 +57,7 @@ func TestEngineFaults(t *testing.T) {
 			}
 		}
 	}
-	seed := number(t, "AGENTFORM_TORTURE_SEED", mathrand.Uint64())
+	seed := number(t, "AGENTFORM_TORTURE_SEED", usualSeed())
 	if os.Getenv("AGENTFORM_FAULTS") != "all" {
 		r := mathrand.New(mathrand.NewPCG(seed, 2))
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

@@ -16,11 +16,7 @@ import (
 	"time"
 )
 
-const (
-	killsInCI = 100             // without AGENTFORM_TORTURE
-	inCI      = 2 * time.Minute // after which a busy machine begins no further round
-	floor     = 40              // kills; fewer than that test nothing, and fail
-)
+const killsInCI = 100 // without AGENTFORM_TORTURE
 
 // number is an environment variable's, if there is one.
 func number(t *testing.T, name string, otherwise uint64) uint64 {
@@ -35,13 +31,13 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 // TestTorture kills agentform at random moments.
 func TestTorture(t *testing.T) {
 	kills := int(number(t, "AGENTFORM_TORTURE", killsInCI))
-	seed := number(t, "AGENTFORM_TORTURE_SEED", rand.Uint64())
+	seed := number(t, "AGENTFORM_TORTURE_SEED", usualSeed())
 	x := &torture{project: newProject(t), rand: rand.New(rand.NewPCG(seed, 0)), wanted: wanted{}, span: map[string]time.Duration{}}
 	t.Logf("AGENTFORM_TORTURE=%d AGENTFORM_TORTURE_SEED=%d", kills, seed)
 	x.vary()
 	began := time.Now()
 	defer func() { t.Logf("%s in %s", &x.tally, time.Since(began).Round(time.Second)) }()
-	for x.kills() < kills && (kills != killsInCI || time.Since(began) < inCI) {
+	for x.kills() < kills {
 		for last, few := x.kills(), 1+x.rand.IntN(12); x.kills() < last+few; {
 			x.scene()
 			x.inspect()
@@ -49,9 +45,6 @@ func TestTorture(t *testing.T) {
 		x.converge()
 	}
 	x.finish()
-	if x.kills() < min(floor, kills) {
-		t.Errorf("%d kills in %s, fewer than %d: the machine is too busy, or the commands are not found running", x.kills(), time.Since(began).Round(time.Second), min(floor, kills))
-	}
 }
 
 // torture is a project under it.
