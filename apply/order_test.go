@@ -304,6 +304,42 @@ func TestPreflightStopsEverything(t *testing.T) {
 	}
 }
 
+// TestMissingSecret: the hub lets the session fail alone, and finds its attempts in its
+// history. An apply stops before anything is touched, and tells its caller.
+func TestMissingSecret(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		r := newFixture(t)
+		r.applier.EachAlone = alone
+		api, web := r.spec("api"), r.spec("web")
+		api.Secrets = []string{"KEY"}
+		r.secrets["KEY"] = "x"
+		r.must(r.create(api, web))
+		delete(r.secrets, "KEY")
+		rec := r.record("api")
+		before, err := history.Read(r.applier.Folder(rec), time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := r.one(plan.Restart, api)
+		p.Changes = append(p.Changes, r.change(plan.Restart, &web, "web"))
+		tally, err := r.run(p)
+		want := apply.Tally{Failed: 1, Skipped: 1}
+		if alone {
+			want = apply.Tally{Failed: 1, Done: 1}
+		}
+		if err == nil || tally.Failed != want.Failed || tally.Done != want.Done || tally.Skipped != want.Skipped {
+			t.Errorf("alone %v: %v, %+v", alone, err, tally)
+		}
+		after, err := history.Read(r.applier.Folder(rec), time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if added := after[len(before):]; len(added) > 0 != alone || alone && added[0].Kind != history.ApplyErrored {
+			t.Errorf("alone %v: added to the history: %+v", alone, added)
+		}
+	}
+}
+
 func TestSecretsReachTheAgentOnlyAsSecrets(t *testing.T) {
 	r := newFixture(t)
 	s, other := r.spec("a"), r.spec("b")
