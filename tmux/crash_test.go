@@ -59,6 +59,7 @@ func TestKilledAtWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	moments := rand.New(rand.NewPCG(1, 1))
 	for range 10 {
 		holder := exec.Command(self, "hold", b.config.SocketDir, b.config.DataDir)
 		out, err := holder.StdoutPipe()
@@ -71,7 +72,7 @@ func TestKilledAtWork(t *testing.T) {
 		if said, _ := bufio.NewReader(out).ReadString('\n'); said != "at work\n" {
 			t.Fatalf("the holder says %q", said)
 		}
-		time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
+		time.Sleep(time.Duration(moments.IntN(60)) * time.Millisecond)
 		if err := holder.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
