@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/docker/docker/client"
+
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/test/dockertest"
 )
@@ -39,9 +41,17 @@ func TestContexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("DOCKER_CONFIG", settings)
+	t.Setenv("DOCKER_HOST", "")
+	t.Setenv("DOCKER_CONTEXT", "")
+	config := b.config
+	config.Host = "default"
+	machine := docker.New(config)
+	defer machine.Close()
+	if _, err := machine.Observe(t.Context(), false); err != nil && !strings.Contains(err.Error(), client.DefaultDockerHost) {
+		t.Errorf("the context default, which is the machine's engine, if it has one: %v", err)
+	}
 	for _, c := range []struct{ host, context, want string }{
 		{"here", "", ""},
-		{"default", "", ""},
 		{real, "", ""},
 		{"", "here", ""},
 		{"", "", "run agentform on the engine's machine"}, // what docker itself would use
@@ -53,8 +63,6 @@ func TestContexts(t *testing.T) {
 		{"npipe:////./pipe/engine", "", `engine "npipe:////./pipe/engine"`},
 	} {
 		t.Setenv("DOCKER_CONTEXT", c.context)
-		t.Setenv("DOCKER_HOST", map[string]string{"default": real}[c.host]) // its engine may be another than the machine's
-		config := b.config
 		config.Host = c.host
 		r := docker.New(config)
 		_, err := r.Observe(t.Context(), false)

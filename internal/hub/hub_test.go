@@ -407,8 +407,11 @@ func TestTwoHubs(t *testing.T) {
 	}
 	second := hub.New(hub.Config{DataDir: r.dir, Open: r.open})
 	var taken *hub.TakenError
-	if err := second.Run(t.Context()); !errors.As(err, &taken) || taken.Holder.PID != holder.PID {
+	if err := second.Run(t.Context()); !errors.As(err, &taken) || taken.Holder.PID != holder.PID || !strings.Contains(err.Error(), fmt.Sprintf("pid %d on ", holder.PID)) {
 		t.Errorf("the second: %v", err)
+	}
+	if text := (&hub.TakenError{}).Error(); strings.Contains(text, "pid") {
+		t.Errorf("a hub that has not said who it is: %s", text)
 	}
 	stop()
 	if _, running := hub.Running(r.dir); running {
