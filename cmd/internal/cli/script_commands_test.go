@@ -16,10 +16,23 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
-// patience is how long a script waits for something to become true.
-const patience = time.Minute
+// script is a script as what waits.
+type script struct{ *testscript.TestScript }
+
+// deadline is the key of the time at which a script is killed.
+type deadline struct{}
+
+func (s script) Helper() {}
+
+// Deadline returns the deadline of the Go test that runs the script.
+func (s script) Deadline() (time.Time, bool) {
+	at, ok := s.Value(deadline{}).(time.Time)
+	return at, ok
+}
 
 // commands are what scripts can say besides testscript's own.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -50,15 +63,15 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 // waitfor PATTERN COMMAND...: the command's standard output matches, sooner or
 // later. ! waitfor: it does not any more.
 func waitfor(ts *testscript.TestScript, neg bool, args []string) {
-	pattern := regexp.MustCompile("(?m)" + args[0])
-	out := ""
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		_ = ts.Exec(args[1], args[2:]...) // a failure is a screen that is not there yet
-		if out = ts.ReadFile("stdout"); pattern.MatchString(out) != neg {
-			return
-		}
+	pattern, what := regexp.MustCompile("(?m)"+args[0]), "the output matches "
+	if neg {
+		what = "the output does not match "
 	}
-	ts.Fatalf("waited %v for %q; last:\n%s", patience, args[0], out)
+	wait.For(script{ts}, what+strconv.Quote(args[0]), func() (any, bool) {
+		_ = ts.Exec(args[1], args[2:]...) // a failure is a screen that is not there yet
+		out := ts.ReadFile("stdout")
+		return out, pattern.MatchString(out) != neg
+	})
 }
 
 // killagent ADDR: kill -9 of the session's agent. It is gone, and its shim, which has
@@ -125,33 +138,34 @@ func private(ts *testscript.TestScript, neg bool, args []string) {
 func unseen(ts *testscript.TestScript, neg bool, args []string) {
 	value, program := args[0], args[1]
 	ended, result := make(chan struct{}), make(chan string, 1)
+	had := false
 	go func() {
-		var until time.Time // zero: the command runs
-		for had := false; ; {
+		for {
 			wrong, has := holders(value, program)
 			had = had || has
-			switch {
-			case wrong != "":
-				result <- value + " is in " + wrong
-				return
-			case !until.IsZero() && had:
-				result <- ""
-				return
-			case !until.IsZero() && time.Now().After(until):
-				result <- program + " does not have " + value
-				return
-			}
 			select {
 			case <-ended:
-				until, ended = time.Now().Add(patience), nil
+				result <- wrong
+				return
 			default:
+			}
+			if wrong != "" {
+				result <- wrong
+				return
 			}
 		}
 	}()
 	err := ts.Exec(args[2], args[3:]...)
 	close(ended)
-	if wrong := <-result; wrong != "" {
-		ts.Fatalf("%s", wrong)
+	wrong := <-result
+	wait.For(script{ts}, program+" has "+value, func() (any, bool) {
+		if wrong == "" && !had {
+			wrong, had = holders(value, program)
+		}
+		return "", had || wrong != ""
+	})
+	if wrong != "" {
+		ts.Fatalf("%s is in %s", value, wrong)
 	}
 	ts.Check(err)
 }
@@ -193,11 +207,7 @@ func gone(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func waitGone(ts *testscript.TestScript, pid int) {
-	for end := time.Now().Add(patience); alive(pid); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			ts.Fatalf("process %d still lives", pid)
-		}
-	}
+	wait.For(script{ts}, fmt.Sprintf("process %d is gone", pid), func() (any, bool) { return "it lives", !alive(pid) })
 }
 
 // nothing lives: no process that the script started, no tmux server of it.
@@ -205,13 +215,10 @@ func nothingLives(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || fmt.Sprint(args) != "[lives]" {
 		ts.Fatalf("usage: nothing lives")
 	}
-	var left []process
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if left = processes(ts.Getenv("SHORT")); len(left) == 0 {
-			return
-		}
-	}
-	ts.Fatalf("still alive: %v", left)
+	wait.For(script{ts}, "nothing lives", func() (any, bool) {
+		left := processes(ts.Getenv("SHORT"))
+		return left, len(left) == 0
+	})
 }
 
 // readonly FOLDER: nothing can be made in it, not even by root.

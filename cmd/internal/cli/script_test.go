@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/cli"
 	"github.com/agentform/agentform/internal/test/fakeagent"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 func TestMain(m *testing.M) {
@@ -78,6 +79,9 @@ func TestScripts(t *testing.T) {
 // socket's may have 107 bytes) and a repository of what the script brings along.
 // Afterwards nothing that it started lives on.
 func setup(e *testscript.Env, bin string) error {
+	if at, limited := e.T().(wait.T).Deadline(); limited { // testscript's T is a *testing.T with other methods
+		e.Values[deadline{}] = at
+	}
 	short, err := os.MkdirTemp("/tmp", "af")
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 const oneFake = `
@@ -49,9 +52,7 @@ func TestNoAnswer(t *testing.T) {
 		if _, err := terminal.WriteString(key); err != nil {
 			t.Fatal(err)
 		}
-		hung := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // Wait then says so
-		defer hung.Stop()
-		_ = c.Wait() // what it ended with is looked at here
+		_ = ended(t, c, &screen) // its exit code is looked at here
 		<-reported
 		if code := c.ProcessState.ExitCode(); code != want {
 			t.Errorf("%q: exit code %d, want %d\n%s", key, code, want, &screen)
@@ -100,12 +101,10 @@ func TestAttachInsideTmux(t *testing.T) {
 			go io.Copy(&screen, terminal) // ends with the terminal
 			awaitPane := func(text string) {
 				t.Helper()
-				var shown string
-				for end := time.Now().Add(patience); !strings.Contains(shown, text); time.Sleep(50 * time.Millisecond) {
-					if shown = outer("capture-pane", "-p", "-t", "o"); time.Now().After(end) {
-						t.Fatalf("waited for %q; the pane shows\n%s", text, shown)
-					}
-				}
+				wait.For(t, fmt.Sprintf("the pane shows %q", text), func() (any, bool) {
+					shown := outer("capture-pane", "-p", "-t", "o")
+					return shown, strings.Contains(shown, text)
+				})
 			}
 			outer("send-keys", "-t", "o", "agentform attach api 2>told; echo BA''CK", "Enter")
 			want := strings.ReplaceAll(strings.Join(keys, " "), "C-", "Ctrl-") + " detaches"

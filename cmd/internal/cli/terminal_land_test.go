@@ -40,13 +40,13 @@ session "api" {
 		{"stop\r", "stopped", "1 stopped"},
 		{"yes\r", "branch agents/api deleted", "0 sessions"},
 	} {
-		screen, terminal, wait := w.inTerminal("land", "api", "--commit", "Add new")
+		screen, terminal, end := w.inTerminal("land", "api", "--commit", "Add new")
 		screen.await(t, "Remove session.api: stop it, remove its workspace and delete the branch agents/api?")
 		press(t, terminal, x.keys)
 		if x.after != "" {
 			screen.await(t, x.after)
 		}
-		wait()
+		end()
 		if got := w.run("status"); x.keys != "yes\r" && !strings.Contains(got, x.state) {
 			t.Errorf("after %q:\n%s", x.keys, got)
 		}

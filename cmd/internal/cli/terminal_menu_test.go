@@ -14,6 +14,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/agentform/agentform/internal/test/dockertest"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // TestMenu is a stale session, on tmux and in a container, attached to from a real
@@ -61,7 +62,7 @@ func menu(t *testing.T, w *world, project, stale string) {
 	w.run("apply", "--auto-approve", "--wait")
 	was := ids(t, project)
 	w.leave()
-	screen, terminal, wait := w.attach()
+	screen, terminal, end := w.attach()
 	screen.await(t, stale)
 	screen.await(t, "[R]estart session")
 	press(t, terminal, "R\r")
@@ -73,7 +74,7 @@ func menu(t *testing.T, w *world, project, stale string) {
 		time.Sleep(50 * time.Millisecond) // keys at once are a paste to tmux, and no command
 		press(t, terminal, key)
 	}
-	wait()
+	end()
 	if is := ids(t, project); is != was {
 		t.Errorf("it is in another container: %s, not %s", is, was)
 	}
@@ -82,11 +83,11 @@ func menu(t *testing.T, w *world, project, stale string) {
 	}
 
 	w.leave()
-	screen, terminal, wait = w.attach()
+	screen, terminal, end = w.attach()
 	screen.await(t, "[T]ear down")
 	press(t, terminal, "t\r")
 	screen.await(t, "destroyed")
-	wait()
+	end()
 	if left := ids(t, project); left != "" {
 		t.Errorf("left: %s", left)
 	}
@@ -107,21 +108,20 @@ func (w *world) leave() {
 	w.t.Helper()
 	w.run("send", "api", "exit 0", "--no-enter")
 	w.run("send", "api", "--key", "Enter")
-	for end := time.Now().Add(patience); !strings.Contains(w.run("status"), "1 exited"); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			w.t.Fatalf("it did not become stale:\n%s", w.run("status"))
-		}
-	}
+	wait.For(w.t, "the session is stale", func() (any, bool) {
+		shown := w.run("status")
+		return shown, strings.Contains(shown, "1 exited")
+	})
 }
 
 // attach attaches to the session in a terminal.
-func (w *world) attach() (shown *screen, terminal io.Writer, wait func()) {
+func (w *world) attach() (shown *screen, terminal io.Writer, end func()) {
 	w.t.Helper()
 	return w.inTerminal("attach", "api")
 }
 
-// inTerminal runs agentform in a terminal. wait waits for its end.
-func (w *world) inTerminal(args ...string) (shown *screen, terminal io.Writer, wait func()) {
+// inTerminal runs agentform in a terminal. end waits for its end.
+func (w *world) inTerminal(args ...string) (shown *screen, terminal io.Writer, end func()) {
 	w.t.Helper()
 	c := w.command(args...)
 	c.Env = append(c.Env, "TERM=xterm-256color")
@@ -135,9 +135,7 @@ func (w *world) inTerminal(args ...string) (shown *screen, terminal io.Writer, w
 	go io.Copy(shown, file) // ends with the terminal
 	return shown, file, func() {
 		w.t.Helper()
-		hung := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // Wait then says so
-		defer hung.Stop()
-		if err := c.Wait(); err != nil {
+		if err := ended(w.t, c, shown); err != nil {
 			w.t.Fatalf("%v: %v\n%s", args, err, shown)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/creack/pty"
 )
@@ -21,11 +20,15 @@ func (w *world) onTerminal(rows uint16, env []string, args ...string) string {
 		w.t.Fatal(err)
 	}
 	defer terminal.Close()
-	hung := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
-	defer hung.Stop()
-	text, _ := io.ReadAll(terminal) // ends with an error when the process has ended
-	_ = c.Wait()                    // plan exits 0 or 2
-	return strings.ReplaceAll(string(text), "\r\n", "\n")
+	var shown screen
+	read := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(&shown, terminal) // ends with an error when the process has ended
+		close(read)
+	}()
+	_ = ended(w.t, c, &shown) // plan exits 0 or 2
+	<-read
+	return strings.ReplaceAll(shown.String(), "\r\n", "\n")
 }
 
 func TestPager(t *testing.T) {

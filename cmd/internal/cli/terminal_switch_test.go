@@ -76,9 +76,7 @@ session "shop" {
 			t.Fatal(err)
 		}
 	}
-	hung := time.AfterFunc(patience, func() { _ = outer.Process.Kill() }) // Wait then says so
-	defer hung.Stop()
-	if err := outer.Wait(); err != nil {
+	if err := ended(t, outer, &screen); err != nil {
 		t.Fatalf("attach: %v\n%s", err, &screen)
 	}
 }

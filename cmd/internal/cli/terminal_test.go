@@ -5,16 +5,20 @@ package cli_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // TestAttach hands a real terminal over: the agent is typed to, Ctrl-b d comes
@@ -56,9 +60,7 @@ session "api" {
 			t.Fatal(err)
 		}
 	}
-	hung := time.AfterFunc(patience, func() { _ = c.Process.Kill() }) // Wait then says so
-	defer hung.Stop()
-	if err := c.Wait(); err != nil {
+	if err := ended(t, c, &screen); err != nil {
 		t.Fatalf("attach: %v\n%s", err, &screen)
 	}
 	if got := w.run("capture", "api"); !strings.Contains(got, "you said: typed by hand") {
@@ -156,9 +158,24 @@ func (s *screen) String() string {
 
 func (s *screen) await(t *testing.T, text string) {
 	t.Helper()
-	for end := time.Now().Add(patience); !strings.Contains(s.String(), text); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited %v for %q; the terminal shows\n%q", patience, text, s.String())
+	wait.For(t, fmt.Sprintf("the terminal shows %q", text), func() (any, bool) {
+		shown := s.String()
+		return strconv.Quote(shown), strings.Contains(shown, text)
+	})
+}
+
+// ended waits until a command that was started has ended, and returns its error.
+func ended(t *testing.T, c *exec.Cmd, shown *screen) (err error) {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- c.Wait() }()
+	wait.For(t, fmt.Sprintf("%q has ended", c.Args), func() (any, bool) {
+		select {
+		case err = <-done:
+			return "", true
+		default:
+			return shown, false
 		}
-	}
+	})
+	return err
 }

@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // window is a terminal of a tmux server of its own.
@@ -62,18 +64,14 @@ func (x *window) typed(text string) {
 
 // await waits until the terminal shows a text that the pattern matches, and returns all it
 // shows.
-func (x *window) await(pattern string) string {
+func (x *window) await(pattern string) (shown string) {
 	x.t.Helper()
 	re := regexp.MustCompile(pattern)
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		shown := x.tmux("capture-pane", "-p", "-t", "ui")
-		if re.MatchString(shown) {
-			return shown
-		}
-		if time.Now().After(end) {
-			x.t.Fatalf("waited %v for %q; the terminal shows\n%s", patience, pattern, shown)
-		}
-	}
+	wait.For(x.t, fmt.Sprintf("the terminal shows %q", pattern), func() (any, bool) {
+		shown = x.tmux("capture-pane", "-p", "-t", "ui")
+		return shown, re.MatchString(shown)
+	})
+	return shown
 }
 
 // restored checks that the terminal is as a shell needs it.

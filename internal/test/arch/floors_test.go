@@ -127,6 +127,7 @@ var floors = map[string]int{
 	"internal/test/picture":     11,
 	"internal/test/receipt":     0,
 	"internal/test/torture":     11,
+	"internal/test/wait":        0,
 	"docs":                      11,
 	"examples":                  11,
 
