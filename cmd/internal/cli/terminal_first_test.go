@@ -135,7 +135,7 @@ session "asks" {
 session "works" {
   agent  = agent.fake
   branch = "agents/works"
-  prompt = "work 60s on it"
+  prompt = "work until never on it"
 }
 
 session "ends" {

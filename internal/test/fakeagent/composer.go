@@ -165,12 +165,14 @@ func (c *composer) answer(question string) rune {
 // converse is a session in the manner of Claude Code: what Enter takes is worked
 // at, as its first word says.
 //
-//	work 2s TEXT   works for so long and says TEXT
-//	ask TEXT       asks for a permission to run TEXT
-//	strange TEXT   shows a dialog that nobody knows
-//	deaf N         the next N times Enter only breaks the line
-//	fail           ends the turn with a failure of the model
-//	exit N         leaves
+//	work until FILE TEXT  works until the file exists and says TEXT
+//	turn until FILE TEXT  the same
+//	work TEXT             says TEXT at once
+//	ask TEXT              asks for a permission to run TEXT
+//	strange TEXT          shows a dialog that nobody knows
+//	deaf N                the next N times Enter only breaks the line
+//	fail                  ends the turn with a failure of the model
+//	exit N                leaves
 func converse(as *claude, prompt string, boot time.Duration) int {
 	restore, err := raw()
 	if err != nil {
@@ -217,12 +219,8 @@ func (c *claude) turn(t *composer, text string) (code int, leaves bool) {
 	fmt.Print("\x1b]2;⠋ fake\x07Working… (esc to interrupt)")
 	reply := "you said: " + text
 	switch word {
-	case "work":
-		long, more, _ := strings.Cut(rest, " ")
-		if d, err := time.ParseDuration(long); err == nil {
-			time.Sleep(d)
-		}
-		reply = more
+	case "work", "turn":
+		reply = until(rest)
 	case "ask":
 		c.is("waiting", "permission prompt")
 		c.tell("PermissionRequest", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": rest}})

@@ -131,7 +131,17 @@ func daemon(pidFile string) error {
 	return c.Run()
 }
 
-// talk reads lines until there are no more, or one says exit N.
+// talk reads lines until there are no more, or one says exit N. What the first word of a
+// line asks for:
+//
+//	turn until FILE       a turn, shown in the title, that ends when the file exists
+//	work until FILE TEXT  the same shown on the screen; then it prints TEXT
+//	title TEXT            sets the title
+//	block                 prints a question
+//	ask TEXT              prints a question and reads its answer
+//	say TEXT              prints TEXT
+//	commit FILE           writes the file and commits it
+//	exit N                exits with status N
 func talk(in io.Reader) int {
 	lines := bufio.NewScanner(in)
 	for {
@@ -166,25 +176,46 @@ func talk(in io.Reader) int {
 		case "say":
 			fmt.Println(rest)
 		case "work":
-			fmt.Println("Working on it... (esc to interrupt)")
+			work(rest)
 		default:
 			fmt.Println("you said:", lines.Text())
 		}
 	}
 }
 
-// turn works for a while, or until a file exists, as its title says the way real agents' do.
+// turn works until a file exists, and its title says so the way real agents' do.
 func turn(how string) {
 	fmt.Print("\x1b]2;⠋ thinking\x07")
-	if d, err := time.ParseDuration(how); err == nil {
-		time.Sleep(d)
-		how = d.String()
-	} else {
-		for _, err := os.Stat(how); err != nil; _, err = os.Stat(how) {
-			time.Sleep(20 * time.Millisecond)
-		}
+	until(how)
+	fmt.Printf("%s done\n\x1b]2;✳ resting\x07", strings.TrimSpace("turn "+how))
+}
+
+// work prints that it works until a file exists, then a text.
+func work(how string) {
+	fmt.Println("Working on it... (esc to interrupt)")
+	if text := until(how); text != "" {
+		fmt.Println(text)
 	}
-	fmt.Printf("turn of %s done\n\x1b]2;✳ resting\x07", how)
+}
+
+// until reads "until FILE TEXT" and returns once the file exists. Anything else is a text,
+// and is returned at once.
+func until(how string) (text string) {
+	rest, held := strings.CutPrefix(how, "until ")
+	if !held {
+		long, rest, _ := strings.Cut(how, " ")
+		d, err := time.ParseDuration(long)
+		if err != nil {
+			return how
+		}
+		time.Sleep(d)
+		return rest
+	}
+	file, text, _ := strings.Cut(rest, " ")
+	for _, err := os.Stat(file); err != nil; _, err = os.Stat(file) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	return text
 }
 
 // commit writes a file and commits it in the folder that the agent works in.
