@@ -439,9 +439,9 @@ session "api" {
   try {
     await other.agentform("apply", "--auto-approve", "--wait");
     await other.serve();
-    await other.agentform("send", "api", "work 1s one"); // an answer takes 110 tokens
+    await other.agentform("send", "api", "work one"); // an answer takes 110 tokens
     await other.agentform("wait", "api");
-    await other.agentform("send", "api", "work 1s two");
+    await other.agentform("send", "api", "work two");
     const page = await open({ to: other, view: "#/s/session.api/details" });
     await says(page, "paused by the budget few: 220 of 200 tokens; until ");
     assert.deepEqual(await page.locator("section.session .verbs button").allTextContents(), ["Start anyway…", "Stop"]);
