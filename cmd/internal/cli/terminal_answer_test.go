@@ -31,7 +31,7 @@ session "api" {
 `)
 	w.run("apply", "--auto-approve", "--wait")
 	w.run("send", "api", "ask touch x")
-	w.run("wait", "api", "--for=blocked", "--timeout", "20s")
+	w.run("wait", "api", "--for=blocked", "--timeout", "5m")
 	for _, c := range []struct{ typed, want string }{
 		{"maybe", `"maybe" is not an answer to: run "touch x"?`},
 		{"", "no answer: nothing was sent"},
@@ -52,7 +52,7 @@ session "api" {
 		shown.await(t, c.want)
 		file.Close()
 	}
-	w.run("wait", "api", "--timeout", "20s")
+	w.run("wait", "api", "--timeout", "5m")
 	if log := w.run("logs", "api"); !strings.Contains(log, "the answer was 3") {
 		t.Errorf("the agent was not told no:\n%s", log)
 	}

@@ -207,7 +207,7 @@ session "api" {
 `)
 	w.run("apply", "--auto-approve", "--wait")
 	w.run("send", "api", "ask touch x")
-	w.run("wait", "api", "--for=blocked", "--timeout", "20s")
+	w.run("wait", "api", "--for=blocked", "--timeout", "5m")
 	path := strings.TrimSpace(w.run("path", "api"))
 	if err := os.WriteFile(filepath.Join(path, "new.txt"), []byte("of the agent\n"), 0o600); err != nil {
 		t.Fatal(err)
