@@ -3,10 +3,11 @@
 package cli_test
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strconv"
 	"sync/atomic"
 
 	"filippo.io/age"
@@ -47,16 +48,24 @@ func startS3(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 }
 
-// freeport VARIABLE…: sets variables to ports that nobody listens at.
+// freeport VARIABLE…: sets variables to ports that nobody listens at. A hub that others reach
+// must know its own before it listens. The ports are below those that the kernel gives to
+// others by itself, so that they stay free.
 func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		ts.Check(err)
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		ts.Check(errors.Join(err, l.Close()))
-		ts.Setenv(name, port)
+		for {
+			port := strconv.Itoa(20000 + (os.Getpid()*101+int(ports.Add(1)))%12000)
+			if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+				ts.Check(l.Close())
+				ts.Setenv(name, port)
+				break
+			}
+		}
 	}
 }
+
+// ports counts the ports that freePort has tried.
+var ports atomic.Int32
 
 // agekey PUBLIC SECRET: sets two variables to a key pair of age.
 func ageKey(ts *testscript.TestScript, neg bool, args []string) {
