@@ -203,13 +203,7 @@ func work(how string) {
 func until(how string) (text string) {
 	rest, held := strings.CutPrefix(how, "until ")
 	if !held {
-		long, rest, _ := strings.Cut(how, " ")
-		d, err := time.ParseDuration(long)
-		if err != nil {
-			return how
-		}
-		time.Sleep(d)
-		return rest
+		return how
 	}
 	file, text, _ := strings.Cut(rest, " ")
 	for _, err := os.Stat(file); err != nil; _, err = os.Stat(file) {
