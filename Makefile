@@ -22,7 +22,7 @@ RACE := ./internal/backend ./state ./history ./apply ./internal/engine ./tmux ./
 # How much of make test runs at the same time: more than there are cores, since much of it
 # waits for git and for the disk.
 PARALLEL := -p 16 -parallel 8
-# What takes minutes, or measures time.
+# What takes minutes, or measures time: in areas of their own, or in make measure.
 SLOW := ./internal/test/bench ./internal/test/torture ./internal/test/agenttest/... ./cmd/internal/sbom
 
 # The areas of make check, and the packages of those that run tests. Area hub has the rest.

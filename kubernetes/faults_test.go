@@ -236,7 +236,7 @@ func TestNodeCutOff(t *testing.T) {
 	})
 }
 
-// A cluster that does not answer is told, in 10 seconds on an idle machine, and a session
+// An error reports a cluster that does not answer, in 10 seconds on an idle machine, and a session
 // survives it.
 func TestServerKilled(t *testing.T) {
 	b := newBed(t)

@@ -16,7 +16,7 @@ const pause = 50 * time.Millisecond
 
 // For calls cond until it reports true. It fails the test with what cond saw last once 80 %
 // of the time that was left until the test's deadline have passed. Without a deadline it
-// waits for ever.
+// waits forever.
 func For(t T, what string, cond func() (saw any, ok bool)) {
 	t.Helper()
 	start := time.Now()
