@@ -3,12 +3,12 @@ package history
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
-
-	"github.com/google/renameio/v2"
 )
 
 // sizeLimit is the size in bytes from which a history is shortened to half: an agent whose
@@ -28,25 +28,80 @@ func bound(path string) {
 	})
 }
 
-// rewrite replaces the text of a history by that of change, unless that is nil.
-func rewrite(path string, change func(text []byte) []byte) (err error) {
-	f, err := openLocked(path, os.O_RDWR, exclusive)
-	if err != nil {
-		return err
+// rewrite replaces the text of a history by that of change, unless that is nil. What others
+// append meanwhile is kept. They do not wait for the disk: the history is locked only when
+// the new text has been synced.
+func rewrite(path string, change func(text []byte) []byte) error {
+	for {
+		if done, err := rewriteOnce(path, change); done || err != nil {
+			return err
+		}
 	}
-	defer f.Close()
-	lines, _, err := linesFrom(f, 0)
+}
+
+// rewriteOnce reports false if another process replaced the history meanwhile.
+func rewriteOnce(path string, change func(text []byte) []byte) (done bool, err error) {
+	old, err := openRead(path)
 	if err != nil {
-		return err
+		return false, err
+	}
+	defer old.Close()
+	lines, from, err := linesFrom(old, 0)
+	if err != nil {
+		return false, err
 	}
 	text, err := io.ReadAll(lines)
 	if err != nil {
-		return err
+		return false, err
 	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1] // somebody may be writing the rest
+	end := from + int64(len(text))
 	if text = change(text); text == nil {
-		return nil
+		return true, nil
 	}
-	return renameio.WriteFile(path, text, 0o600)
+	replacement, err := os.CreateTemp(filepath.Dir(path), "."+fileName+"*")
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		err = errors.Join(err, replacement.Close())
+		if !done {
+			err = errors.Join(err, os.Remove(replacement.Name()))
+		}
+	}()
+	if _, err := replacement.Write(text); err != nil {
+		return false, err
+	}
+	if err := replacement.Sync(); err != nil {
+		return false, err
+	}
+	now, err := openLocked(path, os.O_RDWR)
+	if err != nil {
+		return false, err
+	}
+	defer now.Close()
+	if same, err := sameFile(old, now); err != nil || !same {
+		return false, err
+	}
+	if _, err := now.Seek(end, io.SeekStart); err != nil {
+		return false, err
+	}
+	if _, err := io.Copy(replacement, now); err != nil {
+		return false, err
+	}
+	if err := os.Rename(replacement.Name(), path); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+func sameFile(a, b *os.File) (bool, error) {
+	x, err := a.Stat()
+	if err != nil {
+		return false, err
+	}
+	y, err := b.Stat()
+	return err == nil && os.SameFile(x, y), err
 }
 
 // shortened returns at most half of sizeLimit: the newest events, and of older ones, without

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -128,8 +129,7 @@ func TestNothingIsLostBesideARewrite(t *testing.T) {
 	}
 }
 
-// A rewrite that waits long for the disk takes no event away: who appends waits for it, and
-// says so if it never ends.
+// A rewrite that waits long for the disk takes no event away, and nobody waits for it.
 func TestNothingIsLostBesideASlowRewrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		folder := t.TempDir()
@@ -137,27 +137,48 @@ func TestNothingIsLostBesideASlowRewrite(t *testing.T) {
 		if err := Append(folder, Event{Kind: Launched}); err != nil {
 			t.Fatal(err)
 		}
-		slow := func(d time.Duration, meanwhile Event) (appended error) {
-			var all sync.WaitGroup
-			err := rewrite(path, func(text []byte) []byte {
-				all.Go(func() { appended = Append(folder, meanwhile) })
-				time.Sleep(d)
-				return text
-			})
-			all.Wait()
-			if err != nil {
+		rewrites := 0
+		err := rewrite(path, func(text []byte) []byte {
+			rewrites++
+			time.Sleep(time.Minute)
+			began := time.Now()
+			if err := Append(folder, Event{Kind: Sent}); err != nil {
 				t.Error(err)
 			}
-			return appended
+			if waited := time.Since(began); waited > time.Second {
+				t.Errorf("who appends waited %v", waited)
+			}
+			if rewrites == 1 { // another one replaces it first
+				if err := rewrite(path, bytes.ToUpper); err != nil {
+					t.Error(err)
+				}
+			}
+			return text
+		})
+		if err != nil || rewrites != 2 {
+			t.Errorf("%d rewrites, %v; want a second one, of the new history", rewrites, err)
 		}
-		if err := slow(9*time.Second, Event{Kind: Sent}); err != nil {
-			t.Error(err)
+		text, err := os.ReadFile(path)
+		if err != nil || bytes.Count(text, []byte("\n")) != 3 || !bytes.Contains(text, []byte("LAUNCHED")) {
+			t.Errorf("%s, %v", text, err)
 		}
-		if err := slow(11*time.Second, Event{Kind: Ready}); err == nil || !strings.Contains(err.Error(), "has locked") {
+		if left, err := os.ReadDir(folder); len(left) != 1 || err != nil {
+			t.Errorf("left %v, %v", left, err)
+		}
+	})
+}
+
+// What a stopped process has locked is not waited for without end.
+func TestLockedForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := t.TempDir()
+		f, err := openLocked(filepath.Join(folder, fileName), os.O_CREATE|os.O_RDWR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := Append(folder, Event{Kind: Ready}); err == nil || !strings.Contains(err.Error(), "has locked") {
 			t.Errorf("without the lock: %v", err)
-		}
-		if events, err := Read(folder, time.Time{}); len(events) != 2 || err != nil {
-			t.Errorf("%v, %v", events, err)
 		}
 	})
 }

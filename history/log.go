@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/agentform/agentform/session"
@@ -23,7 +22,7 @@ func Append(dir string, events ...Event) error {
 		return nil
 	}
 	path := filepath.Join(dir, fileName)
-	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, shared)
+	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR)
 	if err == nil {
 		err = errors.Join(put(f, events...), f.Close())
 	}
@@ -51,26 +50,16 @@ func put(f *os.File, events ...Event) error {
 	return err
 }
 
-// torn reports whether a writer died, or the disk was full, in the middle of a line.
+// torn reports whether a writer died, or the disk was full, in the middle of a line. The
+// caller has locked the file.
 func torn(f *os.File) bool {
-	size, open := openLine(f)
-	if !open {
-		return false
-	}
-	// If somebody is writing it, it grows.
-	time.Sleep(time.Millisecond)
-	again, open := openLine(f)
-	return open && again == size
-}
-
-func openLine(f *os.File) (size int64, open bool) {
 	fi, err := f.Stat()
 	if err != nil || fi.Size() == 0 {
-		return 0, false
+		return false
 	}
 	var last [1]byte
 	n, _ := f.ReadAt(last[:], fi.Size()-1)
-	return fi.Size(), n == 1 && last[0] != '\n'
+	return n == 1 && last[0] != '\n'
 }
 
 // tail returns the end of a text that fits into an event, from a whole character.

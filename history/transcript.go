@@ -49,7 +49,7 @@ func withoutGaps(text string) string {
 // appendTranscript renames a full file to .1 first, .1 to .2 and so on.
 func appendTranscript(path, text string, size int64) error {
 	for {
-		f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, exclusive)
+		f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY)
 		if err != nil {
 			return err
 		}

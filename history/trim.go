@@ -20,6 +20,7 @@ func Trim(dir string, before time.Time) (int, error) {
 	}
 	removed := 0
 	err := rewrite(path, func(text []byte) []byte {
+		removed = 0 // it may be called again
 		kept := make([]byte, 0, len(text))
 		for line := range bytes.Lines(text) {
 			if e, ok := parse(line); ok && e.Time.Before(before) {

@@ -14,7 +14,7 @@ import (
 // call computes at a time, so that what it derives from the past is recorded once.
 func Update(dir string, compute func(past []Event) []Event) (added []Event, err error) {
 	path := filepath.Join(dir, fileName)
-	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR, exclusive)
+	f, err := openLocked(path, os.O_APPEND|os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("record events: %w", err)
 	}
@@ -36,20 +36,14 @@ func Update(dir string, compute func(past []Event) []Event) (added []Event, err 
 	return added, nil
 }
 
-// Locks of a history: exclusive to write what depends on its content, shared to append.
-const (
-	exclusive = unix.LOCK_EX
-	shared    = unix.LOCK_SH
-)
-
-// lockTimeout bounds the wait for a lock, which is held for as long as the disk takes to
-// sync a history. Without it nothing is written: an event could go into a file that is
+// lockTimeout bounds the wait for a lock, which is held for a few reads and writes and never
+// while the disk syncs. Without it nothing is written: an event could go into a file that is
 // being replaced.
 const lockTimeout = 10 * time.Second
 
 // openLocked opens a file and locks it until it is closed. It opens the new file if the file
 // is replaced meanwhile. To create a file it creates the directory.
-func openLocked(path string, flags, how int) (*os.File, error) {
+func openLocked(path string, flags int) (*os.File, error) {
 	if flags&os.O_CREATE != 0 {
 		if err := makeDir(filepath.Dir(path)); err != nil {
 			return nil, err
@@ -65,7 +59,7 @@ func openLocked(path string, flags, how int) (*os.File, error) {
 			err = fmt.Errorf("%s is not a regular file", path)
 		}
 		if err == nil {
-			err = lock(f, how)
+			err = lock(f)
 		}
 		if err != nil {
 			return nil, errors.Join(err, f.Close())
@@ -79,9 +73,9 @@ func openLocked(path string, flags, how int) (*os.File, error) {
 	}
 }
 
-func lock(f *os.File, how int) error {
+func lock(f *os.File) error {
 	for end := time.Now().Add(lockTimeout); ; time.Sleep(time.Millisecond) {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
 		case err == nil:
 			return nil
