@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/proc"
@@ -27,43 +26,48 @@ func TestWakers(t *testing.T) {
 	if !ok {
 		t.Fatal("the process cannot be seen")
 	}
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
-		waker hub.Waker
-		watch hub.Watched
-		begun int // how often it wakes when it begins to watch
-		do    func()
+		waker        hub.Waker
+		first, watch hub.Watched // the first wakes as soon as the waker runs
+		do           func()
 	}{
-		"a process ends": {&hub.Processes{}, hub.Watched{Agents: []session.Process{{PID: sleeper.Process.Pid, Start: start}}}, 0,
+		"a process ends": {&hub.Processes{},
+			hub.Watched{Agents: []session.Process{{PID: ended.Process.Pid, Start: start}}},
+			hub.Watched{Agents: []session.Process{{PID: sleeper.Process.Pid, Start: start}}},
 			func() { _ = sleeper.Process.Kill(); _ = sleeper.Wait() }},
-		"a file is written": {&hub.Files{}, hub.Watched{Files: []string{file}}, 1, func() {
-			if err := os.WriteFile(file+".new", nil, 0o600); err != nil {
-				t.Error(err)
-			}
-			if err := os.Rename(file+".new", file); err != nil {
-				t.Error(err)
-			}
-		}},
+		"a file is written": {&hub.Files{},
+			hub.Watched{Files: []string{filepath.Join(t.TempDir(), "first")}},
+			hub.Watched{Files: []string{file}},
+			func() {
+				if err := os.WriteFile(file+".new", nil, 0o600); err != nil {
+					t.Error(err)
+				}
+				if err := os.Rename(file+".new", file); err != nil {
+					t.Error(err)
+				}
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			woken := make(chan struct{}, 100)
 			ended := make(chan error, 1)
-			c.waker.Watch(c.watch) // before it runs, as it may come
+			c.waker.Watch(c.first) // before it runs, as it may come
 			go func() { ended <- c.waker.Run(ctx, func() { woken <- struct{}{} }) }()
-			time.Sleep(50 * time.Millisecond) // or it would be seen without having been watched
+			<-woken
 			c.waker.Watch(c.watch)
-			if n := len(woken); n > c.begun {
-				t.Errorf("it woke %d times before anything happened", n)
-			}
-			for len(woken) > 0 {
+			for len(woken) > 0 { // what is new may have changed already
 				<-woken
 			}
-			c.do()
-			select {
-			case <-woken:
-			case <-time.After(time.Minute):
-				t.Error("it did not wake")
+			c.waker.Watch(c.watch)
+			if n := len(woken); n > 0 {
+				t.Errorf("it woke %d times before anything happened", n)
 			}
+			c.do()
+			<-woken
 			c.waker.Watch(hub.Watched{})
 			cancel()
 			if err := <-ended; err != nil {
@@ -80,17 +84,15 @@ func TestFileWrittenBeforeItIsWatched(t *testing.T) {
 	files := &hub.Files{}
 	woken, ended := make(chan struct{}, 100), make(chan error, 1)
 	go func() { ended <- files.Run(ctx, func() { woken <- struct{}{} }) }()
-	time.Sleep(50 * time.Millisecond) // it runs
+	// It runs once it wakes for this folder.
+	files.Watch(hub.Watched{Files: []string{filepath.Join(t.TempDir(), "first")}})
+	<-woken
 	exit := filepath.Join(t.TempDir(), "exit")
 	if err := os.WriteFile(exit, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	files.Watch(hub.Watched{Files: []string{exit}})
-	select {
-	case <-woken:
-	case <-time.After(time.Minute):
-		t.Error("it did not wake")
-	}
+	<-woken
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
