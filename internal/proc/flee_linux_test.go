@@ -15,7 +15,12 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 )
+
+// mark is the run of what these tests start. Other runs of them have other ones: Sweep ends
+// all that has it.
+var mark = fmt.Sprintf("flee-%d", os.Getpid())
 
 // loop is a shell script, and the file without which it ends: its argument.
 func loop(t *testing.T, script string) (path, on string) {
@@ -33,11 +38,11 @@ func loop(t *testing.T, script string) (path, on string) {
 // for a moment, while it becomes another program, one without an environment.
 func TestSweepEndsWhatFlees(t *testing.T) {
 	hop, on := loop(t, `[ ! -e "$1" ] || "$0" "$1" &`)
-	mark := []byte(RunVariable + "=fleeing\x00")
+	marked := []byte(RunVariable + "=" + mark + "\x00")
 	fleeing := func() bool {
 		for range 20 { // a single look may miss it
 			for _, pid := range pids() {
-				if env, _ := environ(pid); bytes.Contains(env, mark) {
+				if env, _ := environ(pid); bytes.Contains(env, marked) {
 					return true
 				}
 			}
@@ -46,12 +51,12 @@ func TestSweepEndsWhatFlees(t *testing.T) {
 	}
 	for i := range 40 {
 		cmd := exec.Command(hop, on)
-		cmd.Env = append(os.Environ(), RunVariable+"=fleeing")
+		cmd.Env = append(os.Environ(), RunVariable+"="+mark)
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if left, err := Sweep("fleeing", 0, "KILL"); err != nil || len(left) > 0 {
+		if left, err := Sweep(mark, 0, "KILL"); err != nil || len(left) > 0 {
 			t.Fatalf("left %v: %v", left, err)
 		}
 		t.Logf("caught after %s", time.Since(began)) // it has to stand still for that
@@ -63,8 +68,7 @@ func TestSweepEndsWhatFlees(t *testing.T) {
 	if err := os.Remove(on); err != nil {
 		t.Fatal(err)
 	}
-	for until := time.Now().Add(time.Minute); fleeing() && time.Now().Before(until); {
-	}
+	wait.For(t, "the last one has ended", func() (any, bool) { return nil, !fleeing() })
 }
 
 // One that becomes another program again and again has, at many looks, no environment
@@ -72,17 +76,17 @@ func TestSweepEndsWhatFlees(t *testing.T) {
 func TestFindWhatBecomesAnother(t *testing.T) {
 	again, on := loop(t, `[ ! -e "$1" ] || exec "$0" "$1"`)
 	cmd := exec.Command(again, on)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), RunVariable + "=again"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), RunVariable + "=" + mark}
 	for i := range 4000 {
 		cmd.Env = append(cmd.Env, fmt.Sprintf("V%d=%d", i, i))
 	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	mark := []byte(RunVariable + "=again\x00")
+	marked := []byte(RunVariable + "=" + mark + "\x00")
 	for i := range 200 {
 		found := 0
-		for p := range Find(func(environ []byte) bool { return bytes.Contains(environ, mark) }) {
+		for p := range Find(func(environ []byte) bool { return bytes.Contains(environ, marked) }) {
 			if found++; p.PID != cmd.Process.Pid {
 				t.Errorf("look %d: found %d", i, p.PID)
 			}
@@ -110,28 +114,24 @@ func TestSweepLetsThemGo(t *testing.T) {
 			for range 10 {
 				dir := t.TempDir()
 				cmd := exec.Command("bash", "-c", script)
-				cmd.Dir, cmd.Env = dir, append(os.Environ(), RunVariable+"=slowly")
+				cmd.Dir, cmd.Env = dir, append(os.Environ(), RunVariable+"="+mark)
 				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
 				done := make(chan error, 1)
 				go func() { done <- cmd.Wait() }()
-				for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+				wait.For(t, "it has begun", func() (any, bool) {
 					up, err := os.ReadFile(filepath.Join(dir, "up"))
-					if err == nil && name != "in a stopped group" {
-						break
+					if name != "in a stopped group" {
+						return err, err == nil
 					}
 					pid, _ := strconv.Atoi(strings.TrimSpace(string(up)))
-					if s, ok := ReadStat(pid); ok && s.Stopped() { // it stops itself last
-						break
-					}
-					if time.Now().After(end) {
-						t.Fatal("it does not begin")
-					}
-				}
+					s, ok := ReadStat(pid)
+					return s, ok && s.Stopped() // it stops itself last
+				})
 				began := time.Now()
-				if left, err := Sweep("slowly", time.Minute, "TERM"); err != nil || len(left) > 0 {
+				if left, err := Sweep(mark, time.Minute, "TERM"); err != nil || len(left) > 0 {
 					t.Errorf("left %v, %v", left, err)
 				}
 				t.Logf("ended after %s", time.Since(began))
