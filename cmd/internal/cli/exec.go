@@ -125,6 +125,9 @@ func execMany(ctx context.Context, a *app, o execOptions, records []session.Reco
 	out, errOut := prefixes(a, a.env.Stdout, named), prefixes(a, a.env.Stderr, named)
 	interrupted, stop := untilInterrupted(ctx)
 	defer stop()
+	defer context.AfterFunc(interrupted, func() {
+		fmt.Fprintln(a.env.Stderr, "\nInterrupted: waiting for the commands that run; no more are started.")
+	})()
 	codes, errs := make([]int, len(records)), make([]error, len(records))
 	var preparing sync.Mutex // it opens what is shared
 	begun := inParallel(len(records), o.limit, interrupted.Done(), func(i int) {
