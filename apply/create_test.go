@@ -222,6 +222,56 @@ func TestPromptThatMayBeInTheInputIsTypedOnce(t *testing.T) {
 	})
 }
 
+// TestPromptOfAnInterruptedStart kills each built-in agent's apply after the agent has
+// started, before it is recorded that the agent has its prompt: the next apply gives it
+// exactly once.
+func TestPromptOfAnInterruptedStart(t *testing.T) {
+	for name, builtin := range agent.Builtins() {
+		for _, conversation := range []session.Conversation{{}, {Resume: true, ID: "c0ffee00-0000-4000-a000-000000000000"}} {
+			t.Run(fmt.Sprintf("%s/resumed=%t", name, conversation.Resume), func(t *testing.T) {
+				idle, err := os.ReadFile(filepath.Join("..", "agent", "testdata", name, "idle-80", "screen.txt"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				synctest.Test(t, func(t *testing.T) {
+					r := newFixture(t)
+					r.applier.Agent = agent.For
+					r.applier.BaseEnv = append(r.applier.BaseEnv, "HOME="+r.dir)
+					s := r.spec("api")
+					s.Agent, s.Conversation, s.Prompt = builtin, conversation, session.PromptOf("say hi")
+					s.Agent.Command, s.Agent.ReadyTimeout = []string{"robot"}, session.Duration(5*time.Second)
+					r.rt.Script(r.place("api"), sessiontest.Step{Screen: "loading"}, sessiontest.Step{After: time.Minute, Screen: string(idle)})
+					var notReady *launch.NotReadyError
+					if _, err := r.run(r.create(s)); err != nil && !errors.As(err, &notReady) {
+						t.Fatal(err)
+					}
+					rec := r.record("api")
+					rec.Intent, rec.Run.DeliveredAt = session.Creating, time.Time{}
+					if err := r.store.Put(rec); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Minute)
+					var unconfirmed *input.NotTakenError // the script shows nothing of what is typed
+					if _, err := r.run(r.one(plan.Update, s)); err != nil && !errors.As(err, &unconfirmed) {
+						t.Error(err)
+					}
+					st, _ := r.rt.State(r.place("api"))
+					given := 0
+					for _, arg := range st.Launch.Argv {
+						given += strings.Count(arg, "say hi")
+					}
+					for _, in := range st.Sent {
+						given += strings.Count(in.Text, "say hi")
+					}
+					if rec := r.record("api"); given != 1 || st.Launches != 1 || rec.Run.DeliveredAt.IsZero() {
+						t.Errorf("given %d times in %d launches: argv %q, sent %v, delivered %v", given, st.Launches, st.Launch.Argv, st.Sent, rec.Run.DeliveredAt)
+					}
+				})
+			})
+		}
+	}
+}
+
 func TestAgentThatLeavesBeforeItIsReady(t *testing.T) {
 	r := newFixture(t)
 	s := r.spec("api")

@@ -122,7 +122,7 @@ func (e *entry) delivered(how string, at time.Time) error {
 func (e *entry) newRun(id string, d delivery) {
 	old := e.rec.Run
 	e.rec.Past, e.rec.Inherits = e.journal.config.pastRuns(e.rec), nil
-	e.rec.Run = session.Run{ID: id, Number: old.Number + 1, PromptSHA: e.rec.Spec.Prompt.Digest, Conversation: d.conversation}
+	e.rec.Run = session.Run{ID: id, Number: old.Number + 1, PromptSHA: e.rec.Spec.Prompt.Digest, Conversation: d.conversation, Resumed: d.conversation != ""}
 	if d.delivered {
 		e.rec.Run.DeliveredAt, e.rec.Run.PromptSHA = old.DeliveredAt, old.PromptSHA
 	}

@@ -240,7 +240,11 @@ func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error
 	if err != nil {
 		return err
 	}
-	r.Paste = a.Start(session.StartInput{Spec: e.rec.Spec, Prompt: text, Conversation: e.rec.Run.Conversation}).Paste
+	in := session.StartInput{Spec: e.rec.Spec, Prompt: text}
+	if e.rec.Run.Resumed {
+		in.Conversation = e.rec.Run.Conversation
+	}
+	r.Paste = a.Start(in).Paste
 	if l, err := r.Live(ctx); err == nil && r.Paste != "" && lastSaid(r.Activity(l).Transcript, text) {
 		return e.delivered("pasted", e.rec.Run.StartedAt) // by an apply that was killed
 	}

@@ -83,6 +83,7 @@ type Run struct {
 	PromptSHA    string    `json:"prompt_sha256,omitempty"`
 	DeliveredAt  time.Time `json:"delivered_at,omitzero"` // when the prompt was delivered; zero: not yet
 	Conversation string    `json:"conversation,omitempty"`
+	Resumed      bool      `json:"resumed,omitempty"` // it was started in a conversation that there was
 }
 
 // Process identifies a process. A pid alone is reused.
