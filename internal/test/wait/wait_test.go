@@ -56,6 +56,58 @@ func TestFor(t *testing.T) {
 	}
 }
 
+// What was seen may cost something to say.
+func TestSayLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, said := &fake{at: time.Now().Add(time.Minute)}, 0
+		wait.For(f, "never", func() (any, bool) { return func() string { said++; return "a door" }, false })
+		if said != 1 || !strings.HasSuffix(f.failed, "last:\na door") {
+			t.Errorf("said %d times: %q", said, f.failed)
+		}
+	})
+}
+
+func TestReceive(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit, sent time.Duration // after so long; zero: never
+		closed      bool          // instead
+		want        int
+		fails       bool
+	}{
+		"sent":             {time.Minute, 40 * time.Second, false, 7, false},
+		"closed":           {time.Minute, 40 * time.Second, true, 0, false},
+		"too late":         {time.Minute, 50 * time.Second, false, 0, true},
+		"past deadline":    {-time.Second, time.Hour, false, 0, true},
+		"without deadline": {0, time.Hour, false, 7, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start, f, ch := time.Now(), &fake{}, make(chan int, 1)
+				if test.limit != 0 {
+					f.at = start.Add(test.limit)
+				}
+				time.AfterFunc(test.sent, func() {
+					if !test.closed {
+						ch <- 7
+					}
+					close(ch)
+				})
+				got := wait.Receive(f, "it comes", ch)
+				want := test.sent
+				if test.fails {
+					want = max(0, test.limit/5*4)
+				}
+				if took := time.Since(start); got != test.want || took != want {
+					t.Errorf("%d after %v, want %d after %v", got, took, test.want, want)
+				}
+				if (f.failed != "") != test.fails || test.fails && !strings.HasSuffix(f.failed, "until it comes") {
+					t.Errorf("failed with %q: %v", f.failed, test.fails)
+				}
+			})
+		})
+	}
+}
+
 // A condition that is true is not waited for.
 func TestTrueAtOnce(t *testing.T) {
 	wait.For(t, "nothing", func() (any, bool) { return nil, true })
