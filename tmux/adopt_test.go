@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -72,16 +73,15 @@ const listener = `trap 'echo bye; exit 7' TERM; while IFS= read -r line; do case
 func TestFind(t *testing.T) {
 	o := newOther(t, "work", "sh", "-c", listener)
 	var l session.Live
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	// tmux tells of a pane before its process has become the command.
+	wait.For(t, "the pane has its command", func() (any, bool) {
 		found := o.runtime.Find(t.Context(), o.id("work"))
 		if found.Err != nil {
 			t.Fatal(found.Err)
 		}
-		// tmux tells of a pane before its process has become the command.
-		if l = *found.Live; l.Dir == o.dir && l.Command[0] != "tmux" || time.Now().After(end) {
-			break
-		}
-	}
+		l = *found.Live
+		return l, l.Dir == o.dir && l.Command[0] != "tmux"
+	})
 	start, _ := proc.StartTime(l.Agent.PID)
 	if !l.Foreign || !l.PlaceUp || l.Liveness != session.Alive || l.Dir != o.dir || l.Location.Name != "work" || l.Location.Socket != o.socket ||
 		l.Agent.PID == 0 || l.Agent.Start != start || l.BootID != proc.BootID() || time.Since(l.Started) > time.Minute || l.Started.IsZero() {
@@ -170,9 +170,9 @@ func TestAdopt(t *testing.T) {
 	if err := o.runtime.Send(t.Context(), p, session.Input{Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it heard", func() bool {
-		text, _ := o.runtime.Capture(t.Context(), p, 0)
-		return strings.Contains(text, "heard hello")
+	wait.For(t, "it heard", func() (any, bool) {
+		text, err := o.runtime.Capture(t.Context(), p, 0)
+		return []any{text, err}, strings.Contains(text, "heard hello")
 	})
 	if err := o.runtime.Pause(t.Context(), p, m.Run, session.Freeze); err == nil || !strings.Contains(err.Error(), "no shim to suspend it") {
 		t.Errorf("frozen: %v", err)
@@ -212,12 +212,7 @@ func TestAdoptedLeaves(t *testing.T) {
 	if err := o.runtime.Send(t.Context(), p, session.Input{Text: "exit 3"}); err != nil {
 		t.Fatal(err)
 	}
-	var l session.Live
-	until(t, "it is dead", func() bool {
-		l, _ = o.see(t, p)
-		return l.Liveness == session.Dead
-	})
-	if l.Exit == nil || l.Exit.Code != 3 || l.Exit.Cause != "self" {
+	if l := o.dies(t, p); l.Exit == nil || l.Exit.Code != 3 || l.Exit.Cause != "self" {
 		t.Errorf("exit %+v", l.Exit)
 	}
 }
@@ -239,7 +234,7 @@ func TestAdoptedIsReapedMeanwhile(t *testing.T) {
 	if err := r.Send(t.Context(), p, session.Input{Text: "exit 3"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it is dead", func() bool {
+	wait.For(t, "it is dead", func() (any, bool) {
 		all, err := r.Observe(t.Context(), false)
 		if err != nil || len(all) != 1 {
 			t.Fatalf("%v, %v", all, err)
@@ -247,7 +242,7 @@ func TestAdoptedIsReapedMeanwhile(t *testing.T) {
 		if all[0].Liveness == session.Dead && (all[0].Exit == nil || all[0].Exit.Code != 3) {
 			t.Fatalf("exit %+v", all[0].Exit)
 		}
-		return all[0].Liveness == session.Dead
+		return all, all[0].Liveness == session.Dead
 	})
 }
 
@@ -259,9 +254,9 @@ func TestAdoptedIsKilled(t *testing.T) {
 	if err := syscall.Kill(l.Agent.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "how it ended is known", func() bool {
+	wait.For(t, "how it ended is known", func() (any, bool) {
 		l, ok := o.see(t, p)
-		return ok && l.Liveness == session.Dead && l.Exit != nil && l.Exit.Signal == "SIGKILL"
+		return l, ok && l.Liveness == session.Dead && l.Exit != nil && l.Exit.Signal == "SIGKILL"
 	})
 }
 
@@ -280,7 +275,7 @@ func TestStopAndRestartAdopted(t *testing.T) {
 			dir := t.TempDir()
 			pids := filepath.Join(dir, "pids")
 			o := newOther(t, "work", "sh", "-c", c.script, pids)
-			until(t, "it runs", func() bool { return len(strings.Fields(read(pids))) == 2 })
+			wait.For(t, "it runs", func() (any, bool) { text := read(pids); return text, len(strings.Fields(text)) == 2 })
 			p, m := o.adopt(t, "work")
 			stop := session.Stop{Signal: "SIGTERM", Grace: session.Duration(2 * time.Second)}
 			if err := o.runtime.Stop(t.Context(), p, m.Run, stop); err != nil {
@@ -330,7 +325,7 @@ func TestStopAdoptedLeavesSharedDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := newOther(t, "work", "bash", "-c", `cd "$0"; (exec -a codex setsid bash -c 'exec -a codex bash app-server') & wait`, dir)
-	until(t, "it runs", func() bool { return strings.HasSuffix(read(pid), "\n") })
+	wait.For(t, "it runs", func() (any, bool) { text := read(pid); return text, strings.HasSuffix(text, "\n") })
 	daemon, err := strconv.Atoi(strings.TrimSpace(read(pid)))
 	if err != nil {
 		t.Fatal(err)
@@ -356,12 +351,12 @@ func TestPanes(t *testing.T) {
 	server := tmux.Server{Socket: o.socket}
 	var panes []tmux.PaneInfo
 	// tmux tells of a pane before its process has changed to its directory.
-	until(t, "the panes are in their directory", func() bool {
+	wait.For(t, "the panes are in their directory", func() (any, bool) {
 		var err error
 		if panes, err = server.Panes(t.Context()); err != nil || len(panes) != 3 {
 			t.Fatalf("%+v, %v", panes, err)
 		}
-		return !slices.ContainsFunc(panes, func(p tmux.PaneInfo) bool { return p.Dir != o.dir })
+		return panes, !slices.ContainsFunc(panes, func(p tmux.PaneInfo) bool { return p.Dir != o.dir })
 	})
 	var got []string
 	for _, p := range panes {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -81,10 +82,10 @@ func TestKilledAtWork(t *testing.T) {
 			t.Fatalf("another session: there %v, %s", ok, l.Liveness)
 		}
 	}
-	until(t, "its tmux processes are gone", func() bool {
+	wait.For(t, "its tmux processes are gone", func() (any, bool) {
 		// The server keeps the command line of the client that started it.
 		asking := slices.DeleteFunc(b.processes(t), func(p string) bool { return !strings.Contains(p, "source-file") })
-		return len(asking) <= 1
+		return asking, len(asking) <= 1
 	})
 	lives, err := b.runtime.Observe(t.Context(), false)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"os"
 	"testing"
-	"time"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -24,13 +24,11 @@ func TestNameOnAnotherServer(t *testing.T) {
 	}
 	b.create(t, b.launch(t, "ours"))
 	b.tmux(t, b.socket(7), "kill-session", "-t", "theirs")
-	var err error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if _, err = b.runtime.Create(t.Context(), b.launch(t, "theirs")); !errors.Is(err, session.ErrExists) {
-			break
+	wait.For(t, "a name is free again", func() (any, bool) {
+		_, err := b.runtime.Create(t.Context(), b.launch(t, "theirs"))
+		if err != nil && !errors.Is(err, session.ErrExists) {
+			t.Fatalf("a name that is free again: %v", err)
 		}
-	}
-	if err != nil {
-		t.Errorf("a name that is free again: %v", err)
-	}
+		return err, err == nil
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/agentform/agentform/tmux"
 )
@@ -34,11 +33,11 @@ func ExampleServer() {
 		fmt.Println(err)
 	}
 	shown := ""
-	for until := time.Now().Add(time.Minute); strings.Count(shown, "hello") < 2 && time.Now().Before(until); {
+	for err == nil && strings.Count(shown, "hello") < 2 {
 		shown, err = s.Capture(ctx, "cat", 10)
-		if err != nil {
-			fmt.Println(err)
-		}
+	}
+	if err != nil {
+		fmt.Println(err)
 	}
 	fmt.Println(shown)
 	there, err := s.Has(ctx, "dog")

@@ -190,9 +190,7 @@ func TestAgentThatLeavesAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	p := b.create(t, b.shell(t, "app", "exit 4"))
-	var live session.Live
-	until(t, "it is dead", func() bool { live, _ = b.see(t, p); return live.Liveness == session.Dead })
-	if live.Exit == nil || live.Exit.Code != 4 || live.Exit.Cause != "self" {
+	if live := b.dies(t, p); live.Exit == nil || live.Exit.Code != 4 || live.Exit.Cause != "self" {
 		t.Errorf("exit %+v, want 4", live.Exit)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -42,7 +43,7 @@ func TestAgentThatKillsTheServer(t *testing.T) {
 	b := newBed(t)
 	other := b.create(t, b.launch(t, "other"))
 	p := b.create(t, b.shell(t, "killer", `echo "${TMUX-unset} ${TMUX_PANE-unset}" >"$STATE/tmux"; tmux kill-server; tmux kill-session; echo done >"$STATE/done"; read x`))
-	until(t, "it has tried", func() bool { return b.state(t, p, "done") != "" })
+	wait.For(t, "it has tried", func() (any, bool) { return "nothing", b.state(t, p, "done") != "" })
 	if got := b.state(t, p, "tmux"); got != "unset unset\n" {
 		t.Errorf("it sees TMUX, TMUX_PANE: %q", got)
 	}
@@ -58,7 +59,10 @@ func TestDaemonsEndWithTheirRun(t *testing.T) {
 	b := newBed(t)
 	l := b.shell(t, "daemon", `setsid sh -c 'setsid sleep 5000 & echo $! >"$STATE/daemon"'; exec </dev/null; read x; while :; do sleep 1; done`)
 	p := b.create(t, l)
-	until(t, "the daemon is there", func() bool { return len(carrying(l.Mark.Run)) > 1 && b.state(t, p, "daemon") != "" })
+	wait.For(t, "the daemon is there", func() (any, bool) {
+		found := carrying(l.Mark.Run)
+		return found, len(found) > 1 && b.state(t, p, "daemon") != ""
+	})
 	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +86,8 @@ func TestLookRightAfterAKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		agent := proc.Process{PID: l.Agent.PID, Start: l.Agent.Start}
-		until(t, "the agent is gone", func() bool { return !agent.Alive() })
+		for agent.Alive() { // without a pause, to look right after
+		}
 		if l, ok := b.see(t, p); !ok || l.Liveness != session.Dead || l.Exit == nil || l.Exit.Signal != "SIGKILL" {
 			t.Fatalf("look %d: there %v, %s, exit %+v", i, ok, l.Liveness, l.Exit)
 		}
@@ -94,7 +99,7 @@ func TestAgentThatIgnoresTERM(t *testing.T) {
 	b := newBed(t)
 	l := b.shell(t, "stubborn", `trap '' TERM HUP INT; : >"$STATE/ready"; while :; do sleep 1; done`)
 	p := b.create(t, l)
-	until(t, "it ignores", func() bool { _, err := os.Stat(filepath.Join(l.RunDir, "ready")); return err == nil })
+	wait.For(t, "it ignores", func() (any, bool) { _, err := os.Stat(filepath.Join(l.RunDir, "ready")); return err, err == nil })
 	begun := time.Now()
 	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, session.Stop{Signal: "SIGTERM", Grace: session.Duration(200 * time.Millisecond)}); err != nil {
 		t.Fatal(err)
@@ -110,7 +115,7 @@ func TestShimKilled(t *testing.T) {
 	b := newBed(t)
 	l := b.shell(t, "orphan", `trap '' TERM HUP INT; setsid sleep 5000 & while :; do sleep 1; done`)
 	p := b.create(t, l)
-	until(t, "its daemon is there", func() bool { return len(carrying(l.Mark.Run)) > 1 })
+	wait.For(t, "its daemon is there", func() (any, bool) { found := carrying(l.Mark.Run); return found, len(found) > 1 })
 	pid, err := strconv.Atoi(strings.TrimSpace(b.tmux(t, p.Socket, "list-panes", "-t", "=orphan:", "-F", "#{pane_pid}")))
 	if err != nil {
 		t.Fatal(err)
@@ -118,9 +123,7 @@ func TestShimKilled(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	var live session.Live
-	until(t, "it is dead", func() bool { live, _ = b.see(t, p); return live.Liveness == session.Dead })
-	if live.Exit != nil {
+	if live := b.dies(t, p); live.Exit != nil {
 		t.Errorf("exit %+v: nobody can know how", live.Exit)
 	}
 	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, session.Stop{Grace: session.Duration(100 * time.Millisecond)}); err != nil {
@@ -147,7 +150,7 @@ func TestPaneKilled(t *testing.T) {
 	if _, ok := b.see(t, p); ok {
 		t.Error("it still exists")
 	}
-	until(t, "its agent is gone", func() bool { return len(carrying(l.Mark.Run)) == 0 })
+	wait.For(t, "its agent is gone", func() (any, bool) { found := carrying(l.Mark.Run); return found, len(found) == 0 })
 	if _, err := b.runtime.Restart(t.Context(), p, b.launch(t, "app")); !errors.Is(err, session.ErrGone) {
 		t.Errorf("restart: %v, want ErrGone", err)
 	}
@@ -165,9 +168,7 @@ func TestPaneKilledBesideAPersons(t *testing.T) {
 		t.Fatalf("with a pane beside it: %+v, %s", l.Location, l.Liveness)
 	}
 	b.tmux(t, p.Socket, "kill-pane", "-t", p.Pane)
-	var l session.Live
-	until(t, "it is dead", func() bool { l, _ = b.see(t, p); return l.Liveness == session.Dead })
-	if !l.PlaceUp || l.Exit == nil || l.Exit.Cause != "hangup" {
+	if l := b.dies(t, p); !l.PlaceUp || l.Exit == nil || l.Exit.Cause != "hangup" {
 		t.Errorf("place up %v, exit %+v; want a standing place and a hangup", l.PlaceUp, l.Exit)
 	}
 	next := b.launch(t, "app")
@@ -179,7 +180,7 @@ func TestPaneKilledBesideAPersons(t *testing.T) {
 		t.Errorf("%+v in %+v, %s; want the new run in %+v", l.Mark, l.Location, l.Liveness, again)
 	}
 	b.send(t, again, "hello")
-	until(t, "it hears", func() bool { return b.state(t, again, "heard") == "hello\n" })
+	b.hears(t, again, "hello\n")
 	if panes := b.tmux(t, p.Socket, "list-panes", "-s", "-t", "=app:", "-F", "#{pane_start_command}"); !strings.Contains(panes, "sleep 1000") {
 		t.Errorf("the person's pane is gone: %q", panes)
 	}
@@ -197,7 +198,7 @@ func TestServerKilled(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "nothing is there", func() bool { _, ok := b.see(t, p); return !ok })
+	wait.For(t, "nothing is there", func() (any, bool) { l, ok := b.see(t, p); return l, !ok })
 	for what, err := range map[string]error{
 		"send":   b.runtime.Send(t.Context(), p, session.Input{Text: "x"}),
 		"pause":  b.runtime.Pause(t.Context(), p, l.Mark.Run, session.Detach),
@@ -241,7 +242,7 @@ func TestOddTextArrives(t *testing.T) {
 	l.Argv = []string{"sh", "-c", `printf '%s\0' "$PWD" "$ODD" "$@" >"$STATE/got.part"; mv "$STATE/got.part" "$STATE/got"; read x`, "sh",
 		`"quoted" $HOME`, "#{pane_id}", "#(touch /tmp/x)", "line\nbreak", "", ";", "ü\x1b[1m"}
 	p := b.create(t, l)
-	until(t, "it has told", func() bool { return b.state(t, p, "got") != "" })
+	wait.For(t, "it has told", func() (any, bool) { return "nothing", b.state(t, p, "got") != "" })
 	want := append([]string{l.Dir, "a b;$c\n\"d\"ü"}, append(slices.Clone(l.Argv[4:]), "")...)
 	if got := strings.Split(b.state(t, p, "got"), "\x00"); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -258,11 +259,11 @@ func TestRestartTakesTheTitleOff(t *testing.T) {
 	b := newBed(t)
 	const working = "⠐ fixing the tests"
 	p := b.create(t, b.shell(t, "app", `printf '\033]2;`+working+`\007'; read x; exit 0`))
-	until(t, "the title shows", func() bool { live, _ := b.see(t, p); return live.Title == working })
+	wait.For(t, "the title shows", func() (any, bool) { live, _ := b.see(t, p); return live.Title, live.Title == working })
 	if err := b.runtime.Send(t.Context(), p, session.Input{Key: "Enter"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it is dead", func() bool { live, _ := b.see(t, p); return live.Liveness == session.Dead })
+	b.dies(t, p)
 	p, err := b.runtime.Restart(t.Context(), p, b.shell(t, "app", `read x; printf '\033]2;mine\007'; read x`))
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +274,7 @@ func TestRestartTakesTheTitleOff(t *testing.T) {
 	if err := b.runtime.Send(t.Context(), p, session.Input{Key: "Enter"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "its own title shows", func() bool { live, _ := b.see(t, p); return live.Title == "mine" })
+	wait.For(t, "its own title shows", func() (any, bool) { live, _ := b.see(t, p); return live.Title, live.Title == "mine" })
 }
 
 func TestOddTitlesAndOptions(t *testing.T) {
@@ -283,7 +284,7 @@ func TestOddTitlesAndOptions(t *testing.T) {
 	l := b.shell(t, "app", `printf '\033]2;%s\007' "$TITLE"; read x`)
 	l.Env = append(l.Env, "TITLE="+title)
 	p := b.create(t, l)
-	until(t, "the title shows", func() bool { live, _ := b.see(t, p); return live.Title == title })
+	wait.For(t, "the title shows", func() (any, bool) { live, _ := b.see(t, p); return live.Title, live.Title == title })
 	// A row of a foreign session stays one row, whatever it contains.
 	b.tmux(t, p.Socket, "new-session", "-d", "-s", "garbage", "--", "sleep", "1000")
 	b.tmux(t, p.Socket, "set-option", "-t", "=garbage:", "@agentform", "{\n|app|%0|0|0\x1b[1m\x1f\n\n")

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -57,12 +57,13 @@ func TestServer(t *testing.T) {
 	if err := s.SendKeys(ctx, "a", "one word", "Enter"); err != nil {
 		t.Fatal(err)
 	}
-	shown := ""
-	for end := time.Now().Add(time.Minute); !strings.Contains(shown, "heard one word in "+dir); time.Sleep(10 * time.Millisecond) {
-		if shown, err = s.Capture(ctx, pane, 0); err != nil || time.Now().After(end) {
-			t.Fatalf("it shows %q, %v", shown, err)
+	wait.For(t, "it shows what it heard", func() (any, bool) {
+		shown, err := s.Capture(ctx, pane, 0)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		return shown, strings.Contains(shown, "heard one word in "+dir)
+	})
 	if last, err := s.Capture(ctx, "a", 1); err != nil || strings.Contains(last, "\n") || !strings.HasPrefix(last, "heard") {
 		t.Errorf("the last line is %q, %v", last, err)
 	}

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agentform/agentform/internal/shim/program"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 	"github.com/agentform/agentform/tmux"
@@ -59,8 +60,14 @@ type bed struct {
 	root    string
 }
 
+// tester is a test, or a benchmark as unlimited.
+type tester interface {
+	testing.TB
+	wait.T
+}
+
 // newBed returns a bed. When the test ends, it ends every server and shim that is left.
-func newBed(t testing.TB) *bed {
+func newBed(t tester) *bed {
 	t.Helper()
 	// The path of the test's own directory is too long for a socket.
 	root, err := os.MkdirTemp("", "af")
@@ -87,9 +94,8 @@ func newBed(t testing.TB) *bed {
 	return b
 }
 
-func (b *bed) clean(t testing.TB) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+func (b *bed) clean(t tester) {
+	ctx := context.Background() // the test's has ended
 	lives, err := b.runtime.Observe(ctx, false)
 	if err != nil {
 		t.Errorf("clean up: %v", err)
@@ -109,7 +115,7 @@ func (b *bed) clean(t testing.TB) {
 	wg.Wait()
 	b.runtime.Close()
 	// Servers whose sessions were killed by the test exit by themselves.
-	until(t, "no process is left", func() bool { return len(b.processes(t)) == 0 })
+	wait.For(t, "no process is left", func() (any, bool) { left := b.processes(t); return left, len(left) == 0 })
 	if err := os.RemoveAll(b.root); err != nil {
 		t.Error(err)
 	}
@@ -226,25 +232,35 @@ func (b *bed) state(t testing.TB, p session.Location, name string) string {
 }
 
 // listening waits until the agent reads.
-func (b *bed) listening(t testing.TB, p session.Location) {
+func (b *bed) listening(t *testing.T, p session.Location) {
 	t.Helper()
 	l, _ := b.see(t, p)
-	until(t, p.Name+" reads", func() bool {
+	wait.For(t, p.Name+" reads", func() (any, bool) {
 		_, err := os.Stat(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, "heard"))
-		return err == nil
+		return err, err == nil
 	})
 }
 
-func until(t testing.TB, what string, true func() bool) {
+// hears waits until the agent has read a text and nothing else.
+func (b *bed) hears(t *testing.T, p session.Location, text string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !true(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it is still not so: %s", what)
-		}
-	}
+	wait.For(t, fmt.Sprintf("%s hears %.80q", p.Name, text), func() (any, bool) {
+		heard := b.state(t, p, "heard")
+		return heard, heard == text
+	})
 }
 
-func (b *bed) send(t testing.TB, p session.Location, text string) {
+// dies waits until the session's agent is seen dead.
+func (b *bed) dies(t *testing.T, p session.Location) (l session.Live) {
+	t.Helper()
+	wait.For(t, "the agent of "+p.Name+" is dead", func() (any, bool) {
+		l, _ = b.see(t, p)
+		return l, l.Liveness == session.Dead
+	})
+	return l
+}
+
+func (b *bed) send(t *testing.T, p session.Location, text string) {
 	t.Helper()
 	b.listening(t, p)
 	if err := b.runtime.Send(t.Context(), p, session.Input{Text: text}); err != nil {

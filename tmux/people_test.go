@@ -13,6 +13,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -40,12 +41,18 @@ func TestAttachAndDetachByPause(t *testing.T) {
 			}
 		}
 	}()
-	until(t, "it is attached", func() bool { live, _ := b.see(t, p); return live.Attached == 1 && live.Size[0] == 120 })
+	wait.For(t, "it is attached", func() (any, bool) {
+		live, _ := b.see(t, p)
+		return live, live.Attached == 1 && live.Size[0] == 120
+	})
 	b.listening(t, p)
 	if _, err := terminal.WriteString("typed by hand\r"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the agent hears the person", func() bool { return strings.Contains(b.state(t, p, "heard"), "typed by hand") })
+	wait.For(t, "the agent hears the person", func() (any, bool) {
+		heard := b.state(t, p, "heard")
+		return heard, strings.Contains(heard, "typed by hand")
+	})
 	if err := b.runtime.Pause(t.Context(), p, l.Mark.Run, session.Detach); err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +71,7 @@ func TestSendIntoAScrolledPane(t *testing.T) {
 	p := b.create(t, b.launch(t, "app"))
 	b.tmux(t, p.Socket, "copy-mode", "-t", "=app:")
 	b.send(t, p, "hello")
-	until(t, "it hears", func() bool { return b.state(t, p, "heard") == "hello\n" })
+	b.hears(t, p, "hello\n")
 }
 
 func TestSendMuch(t *testing.T) {
@@ -81,7 +88,7 @@ func TestSendMuch(t *testing.T) {
 		wg.Go(func() { b.send(t, p, strings.TrimSuffix(text.String(), "\n")) })
 	}
 	wg.Wait()
-	until(t, "all of it is heard", func() bool { return b.state(t, p, "heard") == text.String()+text.String() })
+	b.hears(t, p, text.String()+text.String())
 }
 
 func TestTwoRuntimesOnOneSocket(t *testing.T) {
@@ -136,7 +143,7 @@ func TestFrozenIsSeenByOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.send(t, p, "hello")
-	until(t, "it hears", func() bool { return b.state(t, p, "heard") == "hello\n" })
+	b.hears(t, p, "hello\n")
 }
 
 func TestTheServerGoesWithTheLastSession(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -20,13 +21,13 @@ func TestScreens(t *testing.T) {
 		b.create(t, b.shell(t, name, "echo I am "+name+"; read x"))
 	}
 	var one session.Location
-	until(t, "both are there", func() bool {
+	wait.For(t, "both are there", func() (any, bool) {
 		lives, err := b.runtime.Observe(t.Context(), true)
 		if err != nil || len(lives) != 2 {
 			t.Fatalf("%d live, %v", len(lives), err)
 		}
 		one = lives[0].Location
-		return strings.Contains(lives[0].Screen, "I am one")
+		return lives, strings.Contains(lives[0].Screen, "I am one")
 	})
 	gone := one
 	gone.Name, gone.Pane = "gone", "%99"
@@ -60,9 +61,9 @@ func TestProbes(t *testing.T) {
 	if got, err := b.runtime.Probe(t.Context(), place, run, []string{"sleep", "50"}, 50*time.Millisecond); got != "it took longer than 50ms" || err != nil {
 		t.Errorf("one that hangs: %q, %v", got, err)
 	}
-	until(t, "the agent does not read", func() bool {
+	wait.For(t, "the agent does not read", func() (any, bool) {
 		screen, err := b.runtime.Capture(t.Context(), place, 0)
-		return err == nil && strings.Contains(screen, "up")
+		return []any{screen, err}, err == nil && strings.Contains(screen, "up")
 	})
 	if n, err := b.runtime.Unread(t.Context(), place, run); n != 0 || err != nil {
 		t.Errorf("before a key: %d bytes, %v", n, err)
@@ -70,9 +71,9 @@ func TestProbes(t *testing.T) {
 	if err := b.runtime.Send(t.Context(), place, session.Input{Key: "F12"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the key is not read", func() bool {
+	wait.For(t, "the key is not read", func() (any, bool) {
 		n, err := b.runtime.Unread(t.Context(), place, run)
-		return err == nil && n > 0
+		return []any{n, err}, err == nil && n > 0
 	})
 	if _, err := b.runtime.Probe(t.Context(), place, "0123456789abcdef", []string{"true"}, time.Second); !errors.Is(err, session.ErrUnprobeable) {
 		t.Errorf("of a run that is none: %v", err)

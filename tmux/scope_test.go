@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -25,7 +26,7 @@ func TestScope(t *testing.T) {
 	b.config.Scope = []string{scope, "--"}
 	b.runtime = tmux.New(b.config)
 	p := b.create(t, b.shell(t, "app", `printf '\033]2;led to %s\007' "${XDG_RUNTIME_DIR-nowhere}"; read x`))
-	until(t, "it runs", func() bool { live, _ := b.see(t, p); return live.Title == "led to nowhere" })
+	wait.For(t, "it runs", func() (any, bool) { live, _ := b.see(t, p); return live.Title, live.Title == "led to nowhere" })
 	if live, _ := b.see(t, p); live.Liveness != session.Alive {
 		t.Errorf("%+v", live)
 	}

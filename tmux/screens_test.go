@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -37,7 +38,7 @@ func TestEveryScreenIsSeen(t *testing.T) {
 	for i := range n {
 		b.create(t, b.shell(t, fmt.Sprintf("s%d", i), fmt.Sprintf("echo I am s%d.; read x", i)))
 	}
-	until(t, "every session shows what it said", func() bool {
+	wait.For(t, "every session shows what it said", func() (any, bool) {
 		lives, err := b.runtime.Observe(t.Context(), true)
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +49,7 @@ func TestEveryScreenIsSeen(t *testing.T) {
 				shown++
 			}
 		}
-		return shown == n
+		return lives, shown == n
 	})
 }
 

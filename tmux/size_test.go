@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -36,17 +37,26 @@ func TestSmallTerminalLeaves(t *testing.T) {
 		t.Fatalf("the sessions are on two servers, %s and %s", p.Socket, other.Socket)
 	}
 	outer := filepath.Join(b.root, "outer")
-	asked := func(p session.Location) bool {
-		lives, err := b.runtime.Observe(t.Context(), true)
-		return err == nil && slices.ContainsFunc(lives, func(l session.Live) bool {
-			return l.Location.Name == p.Name && strings.Contains(l.Screen, "Do you want to run") && strings.Contains(l.Screen, "Esc to cancel")
+	asked := func(what string, want bool, names ...string) {
+		t.Helper()
+		wait.For(t, what, func() (any, bool) {
+			lives, err := b.runtime.Observe(t.Context(), true)
+			n := 0
+			for _, l := range lives {
+				seen := strings.Contains(l.Screen, "Do you want to run") && strings.Contains(l.Screen, "Esc to cancel")
+				if slices.Contains(names, l.Location.Name) && seen == want {
+					n++
+				}
+			}
+			return []any{lives, err}, err == nil && n == len(names)
 		})
 	}
-	sized := func(p session.Location, attached, columns, rows int) func() bool {
-		return func() bool {
+	sized := func(what string, p session.Location, attached, columns, rows int) {
+		t.Helper()
+		wait.For(t, what, func() (any, bool) {
 			l, _ := b.see(t, p)
-			return l.Attached == attached && l.Size == [2]int{columns, rows}
-		}
+			return l, l.Attached == attached && l.Size == [2]int{columns, rows}
+		})
 	}
 	terminal := func(columns, rows string) {
 		t.Helper()
@@ -59,8 +69,9 @@ func TestSmallTerminalLeaves(t *testing.T) {
 	// A server that is about to exit turns the next terminal away.
 	leaves := func() {
 		t.Helper()
-		until(t, "the outer server leaves", func() bool {
-			return !slices.ContainsFunc(b.processes(t), func(line string) bool { return strings.Contains(line, outer) })
+		wait.For(t, "the outer server leaves", func() (any, bool) {
+			left := b.processes(t)
+			return left, !slices.ContainsFunc(left, func(line string) bool { return strings.Contains(line, outer) })
 		})
 	}
 	killed := func() {
@@ -72,26 +83,26 @@ func TestSmallTerminalLeaves(t *testing.T) {
 		return strings.TrimSpace(b.tmux(t, p.Socket, "list-clients", "-F", "#{client_name}"))
 	}
 
-	until(t, "the question is seen", func() bool { return asked(p) && asked(other) })
+	asked("the question is seen", true, "app", "other")
 	terminal("40", "6")
-	until(t, "the window is as small as the terminal", sized(p, 1, 40, 5))
-	until(t, "the question is cut off", func() bool { return !asked(p) })
+	sized("the window is as small as the terminal", p, 1, 40, 5)
+	asked("the question is cut off", false, "app")
 	killed()
-	until(t, "the window is restored after a kill", sized(p, 0, 200, 50))
-	until(t, "the question is seen after a kill", func() bool { return asked(p) })
+	sized("the window is restored after a kill", p, 0, 200, 50)
+	asked("the question is seen after a kill", true, "app")
 
 	terminal("50", "7")
-	until(t, "the next terminal sets its own size", sized(p, 1, 50, 6))
+	sized("the next terminal sets its own size", p, 1, 50, 6)
 	b.tmux(t, p.Socket, "detach-client", "-t", client())
-	until(t, "the window is restored after a detach", sized(p, 0, 200, 50))
+	sized("the window is restored after a detach", p, 0, 200, 50)
 	leaves()
 
 	terminal("60", "8")
-	until(t, "a third terminal sets its own size", sized(p, 1, 60, 7))
+	sized("a third terminal sets its own size", p, 1, 60, 7)
 	b.tmux(t, p.Socket, "switch-client", "-c", client(), "-t", "=other:")
-	until(t, "the window is restored after a switch", sized(p, 0, 200, 50))
-	until(t, "the other window is as small as the terminal", sized(other, 1, 60, 7))
+	sized("the window is restored after a switch", p, 0, 200, 50)
+	sized("the other window is as small as the terminal", other, 1, 60, 7)
 	killed()
-	until(t, "the other window is restored", sized(other, 0, 200, 50))
-	until(t, "both questions are seen", func() bool { return asked(p) && asked(other) })
+	sized("the other window is restored", other, 0, 200, 50)
+	asked("both questions are seen", true, "app", "other")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -23,13 +24,13 @@ func TestTimeoutOfALiveRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *session.Exit
-	until(t, "the run has ended", func() bool {
+	wait.For(t, "the run has ended", func() (any, bool) {
 		lives, err := b.runtime.Observe(t.Context(), false)
 		if err != nil || len(lives) != 1 {
 			t.Fatalf("observed %d, %v", len(lives), err)
 		}
 		exit = lives[0].Exit
-		return exit != nil
+		return lives, exit != nil
 	})
 	if exit.Cause != "timeout" {
 		t.Errorf("it ended by %q, want timeout", exit.Cause)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -42,16 +43,17 @@ func TestRestartShowsTheNewRunAlone(t *testing.T) {
 		return text
 	}
 	for _, script := range []string{old, `echo "a new run"; read x`} {
-		until(t, "the run is over", func() bool {
+		wait.For(t, "the run is over", func() (any, bool) {
 			l, ok := b.see(t, p)
-			return ok && l.Liveness == session.Dead && strings.Contains(shows(), "old news 120")
+			text := shows()
+			return []any{l, text}, ok && l.Liveness == session.Dead && strings.Contains(text, "old news 120")
 		})
 		var err error
 		if p, err = b.runtime.Restart(t.Context(), p, b.shell(t, "api", script)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	until(t, "the new run shows itself", func() bool { return strings.Contains(shows(), "a new run") })
+	wait.For(t, "the new run shows itself", func() (any, bool) { text := shows(); return text, strings.Contains(text, "a new run") })
 	if got := strings.TrimSpace(shows()); got != "a new run" {
 		t.Errorf("after a restart the session shows\n%s", got)
 	}
