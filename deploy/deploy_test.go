@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/kubetest"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // TestHub deploys two hubs, which start the agent of a session again when it is killed. The
@@ -53,18 +54,18 @@ func TestHub(t *testing.T) {
 		pod, before := h.holder(t)
 		began := time.Now()
 		c.end(pod)
-		wait(t, time.Minute, c.name+": another hub leads", func() bool {
+		wait.For(t, c.name+": another hub leads", func() (any, bool) {
 			_, now := h.holder(t)
-			return now != before && now != ""
+			return now, now != before && now != ""
 		})
 		t.Logf("%s: another hub leads after %v", c.name, time.Since(began).Round(100*time.Millisecond))
 		if c.name == "cut off" { // it has ended by itself, and is one that waits
 			for _, node := range kubetest.Nodes {
 				cluster.Heal(t, node)
 			}
-			wait(t, time.Minute, "the hub that was cut off has ended", func() bool {
+			wait.For(t, "the hub that was cut off has ended", func() (any, bool) {
 				out, err := cluster.TryKubectl("", "logs", pod, "-n", namespace, "--previous")
-				return err == nil && strings.Contains(out, "another hub acts now")
+				return []any{out, err}, err == nil && strings.Contains(out, "another hub acts now")
 			})
 		}
 	}
@@ -159,18 +160,20 @@ func (s remote) run(args ...string) (string, error) {
 func (s remote) kill(t *testing.T) {
 	t.Helper()
 	var run string
-	wait(t, time.Minute, "the session has one agent", func() bool {
-		ready := false
-		run, ready = s.running(t)
-		return ready && s.agents() == 1
+	wait.For(t, "the session has one agent", func() (any, bool) {
+		now, ready := s.running(t)
+		agents := s.agents()
+		run = now
+		return fmt.Sprintf("run %s, ready %v, agents %d", now, ready, agents), ready && agents == 1
 	})
 	began := time.Now()
 	if _, err := s.exec(`for p in /proc/[0-9]*; do read name <$p/comm; if [ "$name" = sleep ]; then kill -9 ${p#/proc/}; fi; done`); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, time.Minute, "a hub has started the agent again", func() bool {
+	wait.For(t, "a hub has started the agent again", func() (any, bool) {
 		now, ready := s.running(t)
-		return now != run && ready && s.agents() == 1
+		agents := s.agents()
+		return fmt.Sprintf("run %s, was %s, ready %v, agents %d", now, run, ready, agents), now != run && ready && agents == 1
 	})
 	t.Logf("the agent runs again %v after it was killed", time.Since(began).Round(100*time.Millisecond))
 }
@@ -292,17 +295,9 @@ func (h hubs) holder(t *testing.T) (pod, id string) {
 // ready waits until two hubs are ready, of which one leads.
 func (h hubs) ready(t *testing.T) {
 	t.Helper()
-	wait(t, 2*time.Minute, "two hubs are ready", func() bool {
+	wait.For(t, "two hubs are ready", func() (any, bool) {
 		_, id := h.holder(t)
-		return id != "" && h.cluster.Kubectl(t, "get", "deployment", "agentform-hub", "-n", h.namespace, "-o", "jsonpath={.status.readyReplicas}") == "2"
+		ready := h.cluster.Kubectl(t, "get", "deployment", "agentform-hub", "-n", h.namespace, "-o", "jsonpath={.status.readyReplicas}")
+		return fmt.Sprintf("%s ready, the lock is %q", ready, id), id != "" && ready == "2"
 	})
-}
-
-func wait(t *testing.T, most time.Duration, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(most); !is(); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited %v: %s", most, what)
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -28,9 +29,9 @@ func (b *bed) theirs(t *testing.T, name string) string {
 	name = b.called(name)
 	b.docker(t, "run", "-d", "--network", "none", "--name", name, "-v", b.root+":/shared", "-w", "/shared", b.image, "sleep", "1000")
 	b.docker(t, "exec", "-e", "STATE=/shared", name, "tmux", "-u", "new-session", "-d", "-s", "mine", "-c", "/shared", "sh", "-c", agent)
-	until(t, "it reads", func() bool {
+	wait.For(t, "it reads", func() (any, bool) {
 		_, err := os.Stat(filepath.Join(b.root, "heard"))
-		return err == nil
+		return err, err == nil
 	})
 	return name
 }
@@ -65,9 +66,9 @@ func TestAdopt(t *testing.T) {
 	if err := r.Send(ctx, p, session.Input{Text: "say well"}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it says so", func() bool {
+	wait.For(t, "it says so", func() (any, bool) {
 		text, err := r.Capture(ctx, p, 0)
-		return err == nil && text == "well"
+		return []any{text, err}, err == nil && text == "well"
 	})
 	for _, mode := range []string{session.Detach, session.Freeze} {
 		if err := r.Pause(ctx, p, m.Run, mode); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/agentform/agentform/internal/shim/filecopy"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -45,18 +46,16 @@ func TestSessionFilesAreCopied(t *testing.T) {
 			}
 			send("one")
 			send("two")
-			until(t, "the copy has both lines", func() bool {
+			wait.For(t, "the copy has both lines", func() (any, bool) {
 				if _, err := bed.runtime.Observe(t.Context(), true); err != nil {
 					t.Fatal(err)
 				}
-				return read(copied) == "one\ntwo\n"
+				text := read(copied)
+				return text, text == "one\ntwo\n"
 			})
 			send("three")
 			send("exit 0")
-			until(t, "it has exited", func() bool {
-				live, _ := bed.see(t, p)
-				return live.Liveness == session.Dead
-			})
+			bed.dies(t, p)
 			if got := read(copied); got != "one\ntwo\nthree\nexit 0\n" {
 				t.Errorf("after its end the copy has %q", got)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
@@ -40,7 +41,7 @@ var far = sync.OnceValues(func() (*dockertest.Far, error) {
 var farStarted *dockertest.Far
 
 // newFarBed is a bed on the engine elsewhere.
-func newFarBed(t testing.TB, host func(*dockertest.Far) string) *bed {
+func newFarBed(t *testing.T, host func(*dockertest.Far) string) *bed {
 	t.Helper()
 	f, err := far()
 	if err != nil {
@@ -68,7 +69,7 @@ func byTLS(f *dockertest.Far) string { return "tcp://" + f.Address }
 func bySSH(f *dockertest.Far) string { return f.SSH }
 
 // farLaunch is launch with a workspace on a volume.
-func (b *bed) farLaunch(t testing.TB, name string) session.Launch {
+func (b *bed) farLaunch(t *testing.T, name string) session.Launch {
 	l := b.launch(t, name)
 	if err := os.RemoveAll(l.Dir); err != nil {
 		t.Fatal(err)
@@ -109,9 +110,9 @@ func TestConformanceElsewhere(t *testing.T) {
 				send := func(t *testing.T, p session.Location, text string) {
 					l, _ := b.see(t, p)
 					heard := filepath.Join(b.config.DataDir, "runs", l.Mark.Run, "heard")
-					until(t, p.Name+" reads", func() bool {
+					wait.For(t, p.Name+" reads", func() (any, bool) {
 						_, err := dockertest.Docker(nil, "-H", b.engine, "exec", p.Name, "cat", heard)
-						return err == nil
+						return err, err == nil
 					})
 					if err := b.runtime.Send(t.Context(), p, session.Input{Text: text}); err != nil {
 						t.Fatalf("send: %v", err)
@@ -131,11 +132,12 @@ func TestConformanceElsewhere(t *testing.T) {
 					},
 					Environment: func(t *testing.T, p session.Location, name string) string {
 						var value string
-						until(t, "the agent has written its environment", func() bool {
-							return slices.ContainsFunc(strings.Split(file(t, p, "environ"), "\x00"), func(v string) (found bool) {
+						wait.For(t, "the agent has written its environment", func() (any, bool) {
+							environ := file(t, p, "environ")
+							return environ, slices.ContainsFunc(strings.Split(environ, "\x00"), func(v string) (found bool) {
 								value, found = strings.CutPrefix(v, name+"=")
 								return found
-							}) || file(t, p, "heard") != "" || strings.Contains(file(t, p, "environ"), "ODD=")
+							}) || file(t, p, "heard") != "" || strings.Contains(environ, "ODD=")
 						})
 						return value
 					},

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/test/dockertest"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -134,24 +134,19 @@ func TestEventsEndWithTheEngine(t *testing.T) {
 	happened, ended := make(chan struct{}, 1000), make(chan error, 1)
 	go func() { ended <- b.runtime.Events(t.Context(), func() { happened <- struct{}{} }) }()
 	p := b.create(t, b.launch(t, "eventful"))
-	until(t, "somebody is told", func() bool { // who may begin to listen at any time
-		b.docker(t, "restart", "-t", "0", p.Name)
+	wait.For(t, "somebody is told", func() (any, bool) { // who may begin to listen at any time
 		select {
 		case <-happened:
-			return true
+			return nil, true
 		case err := <-ended:
 			t.Fatalf("the events ended: %v", err)
-		case <-time.After(time.Second):
+		default:
 		}
-		return false
+		b.docker(t, "restart", "-t", "0", p.Name)
+		return "nothing", false
 	})
 	w.cut()
-	select {
-	case err := <-ended:
-		if err == nil {
-			t.Error("the engine went, and that is no error")
-		}
-	case <-time.After(time.Minute):
-		t.Error("the engine went, and nobody was told")
+	if err := wait.Receive(t, "the end of the engine is told", ended); err == nil {
+		t.Error("the engine went, and that is no error")
 	}
 }

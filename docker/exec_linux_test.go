@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // What is asked in a container's shell, in this machine's.
@@ -26,22 +27,17 @@ func TestStillThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer left.Wait() // until then it is a zombie
-	var stat string
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		var err error
-		if stat, err = ask(left.Process.Pid, nil); err != nil {
+	wait.For(t, "it is a zombie", func() (any, bool) {
+		stat, err := ask(left.Process.Pid, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if code, signal, ok := proc.ParseZombieExit([]byte(stat)); ok {
-			if code != 7 || signal != "" {
-				t.Errorf("it left with %d %s", code, signal)
-			}
-			break
+		code, signal, ok := proc.ParseZombieExit([]byte(stat))
+		if ok && (code != 7 || signal != "") {
+			t.Errorf("it left with %d %s", code, signal)
 		}
-		if time.Now().After(end) {
-			t.Fatalf("it lives: %s", stat)
-		}
-	}
+		return stat, ok
+	})
 	if out, err := ask(left.Process.Pid, &syscall.Credential{Uid: 65534, Gid: 65534}); err == nil || out != "" {
 		t.Errorf("another user, to whom the kernel shows a clean exit, is told %q, %v", out, err)
 	}

@@ -17,16 +17,16 @@ import (
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/test/dockertest"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
 // dies waits until the session's agent is seen dead.
-func (b *bed) dies(t *testing.T, p session.Location) session.Live {
+func (b *bed) dies(t *testing.T, p session.Location) (l session.Live) {
 	t.Helper()
-	var l session.Live
-	until(t, "the agent is dead", func() bool {
+	wait.For(t, "the agent is dead", func() (any, bool) {
 		l, _ = b.see(t, p)
-		return l.Liveness == session.Dead
+		return l, l.Liveness == session.Dead
 	})
 	return l
 }
@@ -42,7 +42,7 @@ func (b *bed) restarts(t *testing.T, p session.Location) {
 		t.Errorf("restarted in %+v, want %+v", again, p)
 	}
 	b.send(t, p, "hello")
-	until(t, "it hears", func() bool { return strings.Contains(b.state(t, p, "heard"), "hello") })
+	b.hears(t, p, "hello")
 }
 
 // Whatever ends in a container that runs is a stale session, and starts again in the
@@ -114,7 +114,7 @@ func TestNeverStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.send(t, p, "hello")
-	until(t, "it hears", func() bool { return strings.Contains(b.state(t, p, "heard"), "hello") })
+	b.hears(t, p, "hello")
 	if p.Container == old || strings.Contains(b.docker(t, "ps", "-aq", "--no-trunc"), old) {
 		t.Errorf("started in %s, which was never started", p.Container)
 	}

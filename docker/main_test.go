@@ -22,6 +22,7 @@ import (
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/shim/program"
 	"github.com/agentform/agentform/internal/test/dockertest"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
@@ -95,7 +96,7 @@ type bed struct {
 }
 
 // newBed removes every container that is left when the test ends.
-func newBed(t testing.TB) *bed {
+func newBed(t *testing.T) *bed {
 	t.Helper()
 	made, err := image()
 	if err != nil {
@@ -126,7 +127,7 @@ func newBed(t testing.TB) *bed {
 	return b
 }
 
-func (b *bed) clean(t testing.TB) {
+func (b *bed) clean(t *testing.T) {
 	if left := b.docker(t, "ps", "-aq", "--filter", "name=^"+b.word); left != "" {
 		b.docker(t, append([]string{"rm", "-f"}, strings.Fields(left)...)...)
 	}
@@ -137,7 +138,7 @@ func (b *bed) clean(t testing.TB) {
 }
 
 // docker runs the docker command and returns what it printed.
-func (b *bed) docker(t testing.TB, args ...string) string {
+func (b *bed) docker(t *testing.T, args ...string) string {
 	t.Helper()
 	if b.engine != "" {
 		args = append([]string{"-H", b.engine}, args...)
@@ -159,7 +160,7 @@ func newRun() string {
 func (b *bed) called(name string) string { return b.word + strings.TrimPrefix(name, b.word) }
 
 // launch is a run of the agent above, in a directory with an odd name.
-func (b *bed) launch(t testing.TB, name string) session.Launch {
+func (b *bed) launch(t *testing.T, name string) session.Launch {
 	t.Helper()
 	run, name := newRun(), b.called(name)
 	l := session.Launch{
@@ -187,7 +188,7 @@ func (b *bed) launch(t testing.TB, name string) session.Launch {
 }
 
 // see is the session as observed.
-func (b *bed) see(t testing.TB, p session.Location) (session.Live, bool) {
+func (b *bed) see(t *testing.T, p session.Location) (session.Live, bool) {
 	t.Helper()
 	lives, err := b.runtime.Observe(t.Context(), false)
 	if err != nil {
@@ -200,7 +201,7 @@ func (b *bed) see(t testing.TB, p session.Location) (session.Live, bool) {
 	return lives[i], true
 }
 
-func (b *bed) create(t testing.TB, l session.Launch) session.Location {
+func (b *bed) create(t *testing.T, l session.Launch) session.Location {
 	t.Helper()
 	p, err := b.runtime.Create(t.Context(), l)
 	if err != nil {
@@ -210,7 +211,7 @@ func (b *bed) create(t testing.TB, l session.Launch) session.Location {
 }
 
 // state is a file that the agent in the place wrote.
-func (b *bed) state(t testing.TB, p session.Location, name string) string {
+func (b *bed) state(t *testing.T, p session.Location, name string) string {
 	t.Helper()
 	l, ok := b.see(t, p)
 	if !ok {
@@ -219,26 +220,26 @@ func (b *bed) state(t testing.TB, p session.Location, name string) string {
 	return read(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, name))
 }
 
-func until(t testing.TB, what string, true func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !true(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it is still not so: %s", what)
-		}
-	}
-}
-
 // listening waits until the agent reads.
-func (b *bed) listening(t testing.TB, p session.Location) {
+func (b *bed) listening(t *testing.T, p session.Location) {
 	t.Helper()
 	l, _ := b.see(t, p)
-	until(t, p.Name+" reads", func() bool {
+	wait.For(t, p.Name+" reads", func() (any, bool) {
 		_, err := os.Stat(filepath.Join(b.config.DataDir, "runs", l.Mark.Run, "heard"))
-		return err == nil
+		return err, err == nil
 	})
 }
 
-func (b *bed) send(t testing.TB, p session.Location, text string) {
+// hears waits until the agent has read a text.
+func (b *bed) hears(t *testing.T, p session.Location, text string) {
+	t.Helper()
+	wait.For(t, "it hears "+text, func() (any, bool) {
+		heard := b.state(t, p, "heard")
+		return heard, strings.Contains(heard, text)
+	})
+}
+
+func (b *bed) send(t *testing.T, p session.Location, text string) {
 	t.Helper()
 	b.listening(t, p)
 	if err := b.runtime.Send(t.Context(), p, session.Input{Text: text}); err != nil {
@@ -247,7 +248,7 @@ func (b *bed) send(t testing.TB, p session.Location, text string) {
 }
 
 // kill ends the agent by its number in the container.
-func (b *bed) kill(t testing.TB, p session.Location) {
+func (b *bed) kill(t *testing.T, p session.Location) {
 	t.Helper()
 	l, _ := b.see(t, p)
 	b.docker(t, "exec", p.Name, "sh", "-c", fmt.Sprintf("kill -9 %d", l.Agent.PID))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -159,7 +160,7 @@ func TestCommandWithoutAnEngine(t *testing.T) {
 	running := func() string {
 		return b.docker(t, "ps", "-q", "--filter", "label=agentform.once", "--filter", "label=agentform.project="+b.config.Lineage)
 	}
-	until(t, "the command runs", func() bool { return running() != "" })
+	wait.For(t, "the command runs", func() (any, bool) { return "nothing", running() != "" })
 	if _, err := b.runtime.Observe(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -43,7 +44,7 @@ func TestPausedBySomebody(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.send(t, p, "hello")
-	until(t, "it hears", func() bool { return strings.Contains(b.state(t, p, "heard"), "hello") })
+	b.hears(t, p, "hello")
 	b.docker(t, "pause", p.Name)
 	if err := b.runtime.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
 		t.Fatal(err)
@@ -117,19 +118,19 @@ func TestBeside(t *testing.T) {
 	if failed, err := b.runtime.Probe(ctx, p, run, []string{"sh", "-c", "echo why >&2; exit 3"}, 10*time.Second); err != nil || failed != "exit status 3: why" {
 		t.Errorf("a probe that fails: %q, %v", failed, err)
 	}
-	until(t, "all is read", func() bool {
+	wait.For(t, "all is read", func() (any, bool) {
 		n, err := b.runtime.Unread(ctx, p, run)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return n == 0
+		return n, n == 0
 	})
-	until(t, "the screen shows it", func() bool {
+	wait.For(t, "the screen shows it", func() (any, bool) {
 		lives, err := b.runtime.Observe(ctx, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(lives, func(l session.Live) bool { return l.Location == p && strings.Contains(l.Screen, "shown") })
+		return lives, slices.ContainsFunc(lives, func(l session.Live) bool { return l.Location == p && strings.Contains(l.Screen, "shown") })
 	})
 	if err := b.runtime.SetTimeout(ctx, p, run, time.Millisecond); err != nil {
 		t.Fatal(err)
@@ -192,7 +193,7 @@ func TestSuspended(t *testing.T) {
 	live, _ := b.see(t, p)
 	b.docker(t, "exec", p.Name, "sh", "-c", fmt.Sprintf("kill -STOP %d", live.Agent.PID))
 	// A process stops when it is scheduled next.
-	until(t, "it is stopped", func() bool { live, _ = b.see(t, p); return live.Frozen })
+	wait.For(t, "it is stopped", func() (any, bool) { live, _ = b.see(t, p); return live, live.Frozen })
 	if !live.Suspended || live.InputOff || live.Liveness != session.Alive {
 		t.Errorf("stopped: %+v", live)
 	}

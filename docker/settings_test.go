@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -151,14 +152,20 @@ func TestAttach(t *testing.T) {
 	terminal(append([]string{"new-session", "-d", "-x", "100", "-y", "30", "--"}, b.runtime.Attach(p)...)...)
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", filepath.Join(b.root, "terminal"), "kill-server").Run() })
 	terminal("set-option", "-g", "remain-on-exit", "on")
-	until(t, "the terminal shows it", func() bool { return strings.Contains(terminal("capture-pane", "-p"), "shown in the container") })
+	wait.For(t, "the terminal shows it", func() (any, bool) {
+		screen := terminal("capture-pane", "-p")
+		return screen, strings.Contains(screen, "shown in the container")
+	})
 	if l, _ := b.see(t, p); l.Attached != 1 {
 		t.Errorf("%d attached", l.Attached)
 	}
 	if err := b.runtime.Pause(t.Context(), p, before.Mark.Run, session.Detach); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "it is detached", func() bool { return terminal("list-panes", "-F", "#{pane_dead}") == "1\n" })
+	wait.For(t, "it is detached", func() (any, bool) {
+		gone := terminal("list-panes", "-F", "#{pane_dead}")
+		return gone, gone == "1\n"
+	})
 	if l, _ := b.see(t, p); l.Attached != 0 || !l.InputOff || l.Liveness != session.Alive {
 		t.Errorf("%d attached, input off %v, %s", l.Attached, l.InputOff, l.Liveness)
 	}

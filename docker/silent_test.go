@@ -3,7 +3,6 @@
 package docker
 
 import (
-	"context"
 	"errors"
 	"net"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -32,10 +32,8 @@ func TestSilentInit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer init.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
 	started := make(chan error, 1)
-	go func() { started <- s.awaitAgent(ctx, s.dirs.init()) }()
+	go func() { started <- s.awaitAgent(t.Context(), s.dirs.init()) }()
 	select {
 	case err := <-started:
 		t.Fatalf("it ended with %v before the agent started", err)
@@ -45,7 +43,7 @@ func TestSilentInit(t *testing.T) {
 	if err := errors.Join(rundir.Claim(s.launch.RunDir, self), rundir.WriteRun(s.launch.RunDir, self, self, time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-started; err != nil {
+	if err := wait.Receive(t, "the start returns", started); err != nil {
 		t.Errorf("the agent started, and the start says %v", err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // TestTerminalLeaves shows that a session in a container is read at its own size again
@@ -31,11 +33,12 @@ func TestTerminalLeaves(t *testing.T) {
 	clients := func() string {
 		return b.docker(t, "exec", p.Container, "tmux", "-S", p.Socket, "list-clients", "-F", "#{?client_control_mode,,#{client_name}}")
 	}
-	sized := func(attached, columns, rows int) func() bool {
-		return func() bool {
+	sized := func(what string, attached, columns, rows int) {
+		t.Helper()
+		wait.For(t, what, func() (any, bool) {
 			seen, _ := b.see(t, p)
-			return seen.Attached == attached && seen.Size == [2]int{columns, rows}
-		}
+			return seen, seen.Attached == attached && seen.Size == [2]int{columns, rows}
+		})
 	}
 	for how, leave := range map[string]func(pid string){
 		"detached": func(string) {
@@ -44,13 +47,16 @@ func TestTerminalLeaves(t *testing.T) {
 		"killed":      func(pid string) { run("kill", "-9", pid) },
 		"no terminal": func(string) { run("tmux", "-S", outer, "kill-server") },
 	} {
-		until(t, how+": the window has its own size", sized(0, 200, 50))
+		sized(how+": the window has its own size", 0, 200, 50)
 		pid := run("tmux", append([]string{"-f", "/dev/null", "-S", outer, "new-session", "-d", "-P", "-F", "#{pane_pid}", "-x", "40", "-y", "6", "--"}, b.runtime.Attach(p)...)...)
-		until(t, how+": the window is as small as the terminal", sized(1, 40, 5))
+		sized(how+": the window is as small as the terminal", 1, 40, 5)
 		leave(pid)
-		until(t, how+": the window has its own size again", sized(0, 200, 50))
-		until(t, how+": no client stays", func() bool { return strings.TrimSpace(clients()) == "" })
+		sized(how+": the window has its own size again", 0, 200, 50)
+		wait.For(t, how+": no client stays", func() (any, bool) { left := clients(); return left, strings.TrimSpace(left) == "" })
 		// A server that is about to exit turns the next terminal away.
-		until(t, how+": the outer server leaves", func() bool { return exec.Command("pgrep", "-f", outer).Run() != nil })
+		wait.For(t, how+": the outer server leaves", func() (any, bool) {
+			left, err := exec.Command("pgrep", "-f", outer).Output()
+			return string(left), err != nil
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
 )
@@ -110,9 +111,9 @@ func TestEdits(t *testing.T) {
 	if text := fmt.Sprint(live.Edited); strings.Contains(text, "hunter2") {
 		t.Errorf("a variable's value is shown: %s", text)
 	}
-	until(t, "the pod is replaced, and its image is missing", func() bool {
+	wait.For(t, "the pod is replaced, and its image is missing", func() (any, bool) {
 		live, _ = b.see(t, p)
-		return live.Liveness == session.Dead && !live.PlaceUp
+		return live, live.Liveness == session.Dead && !live.PlaceUp
 	})
 	next := b.declared(t, p.Name)
 	began := time.Now()
@@ -127,9 +128,9 @@ func TestEdits(t *testing.T) {
 
 	// Scaled to none.
 	b.patch(t, p, "merge", `{"spec": {"replicas": 0}}`)
-	until(t, "the pod is gone", func() bool {
+	wait.For(t, "the pod is gone", func() (any, bool) {
 		live, _ = b.see(t, p)
-		return live.Liveness == session.Dead
+		return live, live.Liveness == session.Dead
 	})
 	if fields := b.edited(t, p); !slices.Equal(fields, []string{"spec.replicas"}) {
 		t.Errorf("edited are %v, want the replicas", fields)
@@ -188,9 +189,9 @@ func TestRecordLost(t *testing.T) {
 	}
 	b.cluster.Kubectl(t, "annotate", "--overwrite", "statefulset", p.Name, "-n", b.namespace, "agentform.record-")
 	b.kill(t, p)
-	until(t, "it is dead", func() bool {
+	wait.For(t, "it is dead", func() (any, bool) {
 		live, _ := b.see(t, p)
-		return live.Liveness == session.Dead && live.Mark == l.Mark
+		return live, live.Liveness == session.Dead && live.Mark == l.Mark
 	})
 	next := b.launch(p.Name)
 	if _, err := b.runtime.Restart(t.Context(), p, next); err != nil {
@@ -203,9 +204,9 @@ func TestRecordLost(t *testing.T) {
 	// Without a pod nothing says which run there was. Whatever is lost, it can be removed.
 	b.cluster.Kubectl(t, "annotate", "statefulset", p.Name, "-n", b.namespace, "agentform.record-")
 	b.patch(t, p, "merge", `{"spec": {"replicas": 0}}`)
-	until(t, "the pod is gone", func() bool {
+	wait.For(t, "the pod is gone", func() (any, bool) {
 		live, _ := b.see(t, p)
-		return live.Liveness == session.Dead && live.Mark.ID == l.Mark.ID
+		return live, live.Liveness == session.Dead && live.Mark.ID == l.Mark.ID
 	})
 	if err := b.runtime.Remove(t.Context(), p); err != nil {
 		t.Error(err)

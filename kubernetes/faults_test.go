@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
 )
@@ -66,8 +67,9 @@ func TestQuotaExceeded(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.cluster.Apply(t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": %q}, "spec": {"hard": {"pods": "0"}}}`, b.namespace))
-	until(t, "the quota counts", func() bool {
-		return b.cluster.Kubectl(t, "get", "quota", "q", "-n", b.namespace, "-o", "jsonpath={.status.hard.pods}") == "0"
+	wait.For(t, "the quota counts", func() (any, bool) {
+		pods := b.cluster.Kubectl(t, "get", "quota", "q", "-n", b.namespace, "-o", "jsonpath={.status.hard.pods}")
+		return pods, pods == "0"
 	})
 	refused(t, b, "exceeded quota")
 }
@@ -92,9 +94,9 @@ func TestPodDeleted(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	b.cluster.Kubectl(t, "delete", "pod", p.Name+"-0", "-n", b.namespace, "--grace-period=1")
-	until(t, "the agent is dead in a new pod", func() bool {
+	wait.For(t, "the agent is dead in a new pod", func() (any, bool) {
 		live, _ := b.see(t, p)
-		return live.PlaceUp && live.Liveness == session.Dead
+		return live, live.PlaceUp && live.Liveness == session.Dead
 	})
 	next := b.launch(l.Name)
 	if again, err := b.runtime.Restart(t.Context(), p, next); err != nil || again != p {
@@ -115,19 +117,19 @@ func TestFinishedBeforePodDeleted(t *testing.T) {
 	l := b.launch("app-web-a1b2c3")
 	l.Argv = []string{"sh", "-c", "sleep 1; exit 3"}
 	p := b.create(t, l)
-	ended := func() bool {
+	ended := func() (any, bool) {
 		live, _ := b.see(t, p)
-		return live.PlaceUp && live.Liveness == session.Dead && live.Exit != nil && live.Exit.Code == 3
+		return live, live.PlaceUp && live.Liveness == session.Dead && live.Exit != nil && live.Exit.Code == 3
 	}
-	until(t, "it has ended", ended)
+	wait.For(t, "it has ended", ended)
 	before := b.uid(p)
 	b.cluster.Kubectl(t, "delete", "pod", p.Name+"-0", "-n", b.namespace, "--grace-period=1")
 	b.runtime = b.open() // which has not seen it
-	until(t, "a new pod runs", func() bool {
+	wait.For(t, "a new pod runs", func() (any, bool) {
 		live, _ := b.see(t, p)
-		return b.uid(p) != before && live.PlaceUp
+		return live, b.uid(p) != before && live.PlaceUp
 	})
-	until(t, "it still has ended", ended)
+	wait.For(t, "it still has ended", ended)
 }
 
 // uid returns the identity of a pod, empty if there is none.
@@ -147,9 +149,9 @@ func TestPodEvicted(t *testing.T) {
 	if out, err := b.cluster.TryKubectl(eviction, "create", "--raw", "/api/v1/namespaces/"+b.namespace+"/pods/"+p.Name+"-0/eviction", "-f", "-"); err != nil {
 		t.Fatal(err, out)
 	}
-	until(t, "the agent is dead in a new pod", func() bool {
+	wait.For(t, "the agent is dead in a new pod", func() (any, bool) {
 		live, _ := b.see(t, p)
-		return b.uid(p) != before && live.PlaceUp && live.Liveness == session.Dead
+		return live, b.uid(p) != before && live.PlaceUp && live.Liveness == session.Dead
 	})
 	b.revive(t, p)
 }
@@ -162,13 +164,13 @@ func TestOutOfMemory(t *testing.T) {
 	l := b.launch("app-web-a1b2c3")
 	l.Argv = []string{"tail", "/dev/zero"} // keeps a line of any length
 	p := b.create(t, l)
-	until(t, "it is dead for want of memory", func() bool {
+	wait.For(t, "it is dead for want of memory", func() (any, bool) {
 		live, _ := b.see(t, p)
 		said := live.UnknownReason
 		if live.Exit != nil {
 			said += live.Exit.Cause + " " + live.Exit.Detail
 		}
-		return live.PlaceUp && live.Liveness == session.Dead && strings.Contains(said, "memory")
+		return live, live.PlaceUp && live.Liveness == session.Dead && strings.Contains(said, "memory")
 	})
 	b.revive(t, p)
 }
@@ -192,9 +194,9 @@ func TestScaledByHand(t *testing.T) {
 	b := newBed(t)
 	p := b.create(t, b.launch("app-web-a1b2c3"))
 	b.cluster.Kubectl(t, "scale", "statefulset", p.Name, "-n", b.namespace, "--replicas=0")
-	until(t, "it is dead, and says why", func() bool {
+	wait.For(t, "it is dead, and says why", func() (any, bool) {
 		live, _ := b.see(t, p)
-		return !live.PlaceUp && live.Liveness == session.Dead && strings.Contains(live.UnknownReason, "0 replicas")
+		return live, !live.PlaceUp && live.Liveness == session.Dead && strings.Contains(live.UnknownReason, "0 replicas")
 	})
 	if _, err := b.runtime.Restart(t.Context(), p, b.launch(p.Name)); err != nil {
 		t.Fatal(err)
@@ -216,12 +218,12 @@ func TestNodeCutOff(t *testing.T) {
 	p := b.create(t, l)
 	node := b.cluster.Kubectl(t, "get", "pod", p.Name+"-0", "-n", b.namespace, "-o", "jsonpath={.spec.nodeName}")
 	b.cluster.Cut(t, node)
-	until(t, "it is unknown", func() bool {
+	wait.For(t, "it is unknown", func() (any, bool) {
 		live, _ := b.see(t, p)
 		if live.Liveness == session.Dead {
 			t.Fatalf("it is dead: %s", live.UnknownReason)
 		}
-		return live.Liveness == session.Unknown && strings.Contains(live.UnknownReason, node)
+		return live, live.Liveness == session.Unknown && strings.Contains(live.UnknownReason, node)
 	})
 	if _, err := b.runtime.Restart(t.Context(), p, b.launch(l.Name)); err == nil || !strings.Contains(err.Error(), node) {
 		t.Errorf("restart: %v, want an error that names the node", err)
@@ -230,9 +232,9 @@ func TestNodeCutOff(t *testing.T) {
 		t.Error("an agent out of reach was stopped")
 	}
 	b.cluster.Heal(t, node)
-	until(t, "it is alive again", func() bool {
+	wait.For(t, "it is alive again", func() (any, bool) {
 		live, _ := b.see(t, p)
-		return live.Liveness == session.Alive && live.Mark == l.Mark
+		return live, live.Liveness == session.Alive && live.Mark == l.Mark
 	})
 }
 
@@ -251,9 +253,9 @@ func TestServerKilled(t *testing.T) {
 	}
 	t.Logf("told after %s", time.Since(began))
 	b.cluster.Start(t, "apiserver")
-	until(t, "it is alive", func() bool {
+	wait.For(t, "it is alive", func() (any, bool) {
 		lives, err := b.runtime.Observe(t.Context(), false)
-		return err == nil && len(lives) == 1 && lives[0].Liveness == session.Alive && lives[0].Mark == l.Mark
+		return []any{lives, err}, err == nil && len(lives) == 1 && lives[0].Liveness == session.Alive && lives[0].Mark == l.Mark
 	})
 	b.send(t, p, "say here")
 }
@@ -381,9 +383,9 @@ func TestWorkspace(t *testing.T) {
 	if out, err := b.exec(p, "git", "-C", l.Dir, "checkout", "-q", "-b", "other"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	until(t, "the log tells the branch", func() bool {
+	wait.For(t, "the log tells the branch", func() (any, bool) {
 		live, _ := b.see(t, p)
-		return live.Checkout != nil && live.Checkout.Branch == "other"
+		return live, live.Checkout != nil && live.Checkout.Branch == "other"
 	})
 	if err := b.runtime.Remove(t.Context(), p); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/kubetest"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -92,7 +93,7 @@ type bed struct {
 	with      func(*session.KubernetesConfig)
 }
 
-func newBed(t testing.TB) *bed {
+func newBed(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{cluster: kubetest.Open(t)}
 	if err := imported(); err != nil {
@@ -144,7 +145,7 @@ func (b *bed) exec(p session.Location, argv ...string) (string, error) {
 	return b.cluster.TryKubectl("", append([]string{"exec", "-n", b.namespace, p.Name + "-0", "--"}, argv...)...)
 }
 
-func (b *bed) see(t testing.TB, p session.Location) (session.Live, bool) {
+func (b *bed) see(t *testing.T, p session.Location) (session.Live, bool) {
 	t.Helper()
 	lives, err := b.runtime.Observe(t.Context(), false)
 	if err != nil {
@@ -157,7 +158,7 @@ func (b *bed) see(t testing.TB, p session.Location) (session.Live, bool) {
 	return lives[i], true
 }
 
-func (b *bed) create(t testing.TB, l session.Launch) session.Location {
+func (b *bed) create(t *testing.T, l session.Launch) session.Location {
 	t.Helper()
 	p, err := b.runtime.Create(t.Context(), l)
 	if err != nil {
@@ -167,7 +168,7 @@ func (b *bed) create(t testing.TB, l session.Launch) session.Location {
 }
 
 // state is a file that the agent in the place wrote; empty if it is not there.
-func (b *bed) state(t testing.TB, p session.Location, name string) string {
+func (b *bed) state(t *testing.T, p session.Location, name string) string {
 	t.Helper()
 	l, ok := b.see(t, p)
 	if !ok {
@@ -180,25 +181,16 @@ func (b *bed) state(t testing.TB, p session.Location, name string) string {
 	return text
 }
 
-func until(t testing.TB, what string, true func() bool) {
-	t.Helper()
-	for end := time.Now().Add(60 * time.Second); !true(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it is still not so: %s", what)
-		}
-	}
-}
-
-func (b *bed) listening(t testing.TB, p session.Location) {
+func (b *bed) listening(t *testing.T, p session.Location) {
 	t.Helper()
 	l, _ := b.see(t, p)
-	until(t, p.Name+" reads", func() bool {
+	wait.For(t, p.Name+" reads", func() (any, bool) {
 		_, err := b.exec(p, "ls", dataDir+"/runs/"+l.Mark.Run+"/heard")
-		return err == nil
+		return err, err == nil
 	})
 }
 
-func (b *bed) send(t testing.TB, p session.Location, text string) {
+func (b *bed) send(t *testing.T, p session.Location, text string) {
 	t.Helper()
 	b.listening(t, p)
 	if err := b.runtime.Send(t.Context(), p, session.Input{Text: text}); err != nil {
@@ -207,11 +199,11 @@ func (b *bed) send(t testing.TB, p session.Location, text string) {
 }
 
 // kill ends the agent with SIGKILL.
-func (b *bed) kill(t testing.TB, p session.Location) {
+func (b *bed) kill(t *testing.T, p session.Location) {
 	t.Helper()
 	l, _ := b.see(t, p)
 	var pid int
-	until(t, "the log has the agent's number", func() bool {
+	wait.For(t, "the log has the agent's number", func() (any, bool) {
 		log := b.cluster.Kubectl(t, "logs", "-n", b.namespace, p.Name+"-0")
 		for line := range strings.Lines(log) {
 			var o struct {
@@ -222,7 +214,7 @@ func (b *bed) kill(t testing.TB, p session.Location) {
 				pid = o.PID
 			}
 		}
-		return pid != 0
+		return log, pid != 0
 	})
 	if out, err := b.exec(p, "sh", "-c", fmt.Sprintf("kill -9 %d", pid)); err != nil {
 		t.Fatalf("kill: %v: %s", err, out)
@@ -230,7 +222,7 @@ func (b *bed) kill(t testing.TB, p session.Location) {
 }
 
 // visible returns all that the cluster and the processes show of a place.
-func (b *bed) visible(t testing.TB, p session.Location) string {
+func (b *bed) visible(t *testing.T, p session.Location) string {
 	t.Helper()
 	processes, err := b.exec(p, "sh", "-c", "cat /proc/1/environ /proc/*/cmdline")
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
 )
@@ -70,8 +71,9 @@ func (a *allowed) without(t *testing.T, resource, verb string) {
 	if resource == "" {
 		verb, resource, want = lacked[0], lacked[1], "yes"
 	}
-	until(t, fmt.Sprintf("whether it may %s %s: %s", verb, resource, want), func() bool {
-		return a.may(verb, resource) == want
+	wait.For(t, fmt.Sprintf("whether it may %s %s: %s", verb, resource, want), func() (any, bool) {
+		may := a.may(verb, resource)
+		return may, may == want
 	})
 }
 

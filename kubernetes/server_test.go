@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/test/kubetest"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
 )
@@ -57,22 +58,17 @@ func TestWatchDropped(t *testing.T) {
 	defer stop()
 	watch := func() { ended <- r.Events(ctx, func() { happened.Add(1) }) }
 	go watch()
-	until(t, "it watches, and tells what there is", func() bool { return happened.Load() > 0 })
+	wait.For(t, "it watches, and tells what there is", func() (any, bool) { return "nothing", happened.Load() > 0 })
 	proxy.Cut()
-	select {
-	case err := <-ended:
-		if err == nil || !strings.Contains(err.Error(), "watch") {
-			t.Errorf("%v, want that the watch ended", err)
-		}
-	case <-time.After(time.Minute):
-		t.Fatal("it does not notice that its watch was dropped")
+	if err := wait.Receive(t, "it notices that its watch was dropped", ended); err == nil || !strings.Contains(err.Error(), "watch") {
+		t.Errorf("%v, want that the watch ended", err)
 	}
 	happened.Store(0)
 	go watch()
-	until(t, "it watches again", func() bool { return happened.Load() > 0 })
+	wait.For(t, "it watches again", func() (any, bool) { return "nothing", happened.Load() > 0 })
 	before := happened.Load()
 	b.kill(t, p)
-	until(t, "it tells that the agent is dead", func() bool { return happened.Load() > before })
+	wait.For(t, "it tells that the agent is dead", func() (any, bool) { return "nothing", happened.Load() > before })
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)

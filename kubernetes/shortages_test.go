@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
 )
@@ -45,9 +46,9 @@ func TestShortages(t *testing.T) {
 	}
 
 	b.cluster.Kubectl(t, "create", "quota", "small", "-n", b.namespace, "--hard=pods=1,requests.cpu=2,requests.storage=1Gi,requests.memory=10Gi,limits.memory=300Mi")
-	until(t, "the quota is counted", func() bool {
+	wait.For(t, "the quota is counted", func() (any, bool) {
 		out, _ := b.cluster.TryKubectl("", "get", "quota", "small", "-n", b.namespace, "-o", "jsonpath={.status.used.pods}")
-		return out == "0"
+		return out, out == "0"
 	})
 	if found := lacks(b.runtime, spec("api", nil)); len(found) > 0 {
 		t.Errorf("of one session that fits: %+v", found)

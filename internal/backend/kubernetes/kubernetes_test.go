@@ -19,6 +19,7 @@ import (
 	"github.com/agentform/agentform/internal/kubeclient"
 	"github.com/agentform/agentform/internal/test/backendtest"
 	"github.com/agentform/agentform/internal/test/kubetest"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 func TestMain(m *testing.M) { suite.Main(m) }
@@ -151,7 +152,7 @@ func TestRights(t *testing.T) {
 	allow("ci", `"get", "create", "patch", "delete"`, `"get", "create", "update", "delete"`)
 	allow("plan", `"get"`, `"get"`)
 	b := as("ci")
-	retry(t, func() error { _, err := b.Lock(t.Context(), i); return err }) // the role takes effect soon
+	wait.For(t, "the role has taken effect", func() (any, bool) { _, err := b.Lock(t.Context(), i); return err, err == nil })
 	v, err := b.Write(t.Context(), []byte("{}"), "", i.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +165,7 @@ func TestRights(t *testing.T) {
 	if _, err = b.Write(t.Context(), []byte("[]"), v, i.ID); err != nil {
 		t.Fatal(err)
 	}
-	retry(t, func() error { _, _, err := as("plan").Read(t.Context()); return err })
+	wait.For(t, "the role to plan has taken effect", func() (any, bool) { _, _, err := as("plan").Read(t.Context()); return err, err == nil })
 	if err := b.Unlock(t.Context(), i); err != nil {
 		t.Error(err)
 	}
@@ -203,20 +204,6 @@ func TestStrays(t *testing.T) {
 	}
 	if got, at, err := b.Read(t.Context()); err != nil || len(got) != len(random) || at != v {
 		t.Error(len(got), at, err)
-	}
-}
-
-// retry calls try until it succeeds, for at most ten seconds.
-func retry(t *testing.T, try func() error) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
 	}
 }
 

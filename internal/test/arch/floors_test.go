@@ -116,7 +116,7 @@ var floors = map[string]int{
 	"internal/test/stateserver": 0,
 	"internal/test/tick":        0,
 	"internal/test/backendtest": 1,
-	"internal/test/postgres":    0,
+	"internal/test/postgres":    1,
 	"internal/test/dockertest":  1,
 	"internal/test/kubetest":    1,
 	"internal/test/agenttest":   2,

@@ -2,7 +2,6 @@ package kubetest
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // Cluster is a running cluster. Its nodes are node-1 and node-2, its storage class is local:
@@ -26,7 +27,7 @@ type Cluster struct {
 var Nodes = []string{"node-1", "node-2"}
 
 // Open returns the cluster that the tests run with. It fails the test without one.
-func Open(t testing.TB) Cluster {
+func Open(t *testing.T) Cluster {
 	t.Helper()
 	dir := os.Getenv("AGENTFORM_KUBE")
 	if dir == "" {
@@ -36,7 +37,7 @@ func Open(t testing.TB) Cluster {
 }
 
 // Start returns a cluster that ends with the test.
-func Start(t testing.TB) Cluster {
+func Start(t *testing.T) Cluster {
 	t.Helper()
 	c := exec.Command("go", "run", "github.com/agentform/agentform/internal/test/kubetest/cluster", "sh", "-c", `echo "$AGENTFORM_KUBE"; cat`)
 	c.Stderr = os.Stderr
@@ -73,7 +74,7 @@ func Kubeconfig() string { return Cluster{os.Getenv("AGENTFORM_KUBE")}.Kubeconfi
 func (c Cluster) Dir() string { return c.dir }
 
 // Host returns an address of this machine that pods reach.
-func (c Cluster) Host(t testing.TB) string {
+func (c Cluster) Host(t *testing.T) string {
 	t.Helper()
 	server := c.Kubectl(t, "config", "view", "-o", "jsonpath={.clusters[0].cluster.server}") // https://10.X.0.2:443
 	u, err := url.Parse(server)
@@ -91,7 +92,7 @@ func (c Cluster) Host(t testing.TB) string {
 func (c Cluster) Etcd() string { return filepath.Join(c.dir, "etcd") }
 
 // Namespace makes a namespace that is removed after the test.
-func (c Cluster) Namespace(t testing.TB) string {
+func (c Cluster) Namespace(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("t-%s", strconv.FormatInt(time.Now().UnixNano(), 36))
 	c.Kubectl(t, "create", "namespace", name)
@@ -108,7 +109,7 @@ func (c Cluster) Namespace(t testing.TB) string {
 }
 
 // Kubectl runs kubectl as an administrator and returns what it prints.
-func (c Cluster) Kubectl(t testing.TB, args ...string) string {
+func (c Cluster) Kubectl(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := c.TryKubectl("", args...)
 	if err != nil {
@@ -118,7 +119,7 @@ func (c Cluster) Kubectl(t testing.TB, args ...string) string {
 }
 
 // Apply creates or changes the objects of a manifest.
-func (c Cluster) Apply(t testing.TB, manifest string, args ...string) {
+func (c Cluster) Apply(t *testing.T, manifest string, args ...string) {
 	t.Helper()
 	if _, err := c.TryKubectl(manifest, append([]string{"apply", "-f", "-"}, args...)...); err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func (c Cluster) TryKubectl(input string, args ...string) (string, error) {
 }
 
 // Import gives an image, as docker save writes it, to both nodes.
-func (c Cluster) Import(t testing.TB, archive []byte) {
+func (c Cluster) Import(t *testing.T, archive []byte) {
 	t.Helper()
 	for _, node := range Nodes {
 		if err := Import(filepath.Join(c.dir, node), archive); err != nil {
@@ -152,42 +153,40 @@ func (c Cluster) Import(t testing.TB, archive []byte) {
 
 // Kill ends a program with SIGKILL, and keeps it from running until Start or the end of the
 // test: apiserver, controller-manager, scheduler, node-1 (its kubelet), node-1-containerd.
-func (c Cluster) Kill(t testing.TB, program string) {
+func (c Cluster) Kill(t *testing.T, program string) {
 	t.Helper()
 	base := filepath.Join(c.dir, program)
 	if err := os.WriteFile(base+".hold", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Start(t, program) })
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	wait.For(t, program+" has ended", func() (any, bool) {
 		text, err := os.ReadFile(base + ".pid")
 		if os.IsNotExist(err) {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%s does not end", program)
+			return nil, true
 		}
 		_ = exec.Command("kill", "-KILL", string(text)).Run() // it may have just exited
-	}
+		return string(text), false
+	})
 }
 
 // Start lets a program that was killed run again. It waits for the API server.
-func (c Cluster) Start(t testing.TB, program string) {
+func (c Cluster) Start(t *testing.T, program string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(c.dir, program+".hold")); err != nil {
 		return // it runs
 	}
 	if program == "apiserver" {
-		c.wait(t, "the API server answers", func() bool {
+		wait.For(t, "the API server answers", func() (any, bool) {
 			_, err := c.TryKubectl("", "get", "--raw", "/readyz")
-			return err == nil
+			return err, err == nil
 		})
 	}
 }
 
 // Press restarts the kubelet of a node with a threshold of memory that the node does not meet: it
 // evicts its pods, one after the other, until Relieve or the end of the test.
-func (c Cluster) Press(t testing.TB, node string) {
+func (c Cluster) Press(t *testing.T, node string) {
 	t.Helper()
 	t.Cleanup(func() { c.Relieve(t, node) })
 	c.restart(t, node, memoryThreshold, crossedThreshold)
@@ -195,14 +194,14 @@ func (c Cluster) Press(t testing.TB, node string) {
 
 // Relieve restarts the kubelet of a node with its usual threshold, and waits until pods can run
 // on it.
-func (c Cluster) Relieve(t testing.TB, node string) {
+func (c Cluster) Relieve(t *testing.T, node string) {
 	t.Helper()
 	if !c.restart(t, node, crossedThreshold, memoryThreshold) {
 		return // it is relieved
 	}
-	c.wait(t, node+" has memory", func() bool {
+	wait.For(t, node+" has memory", func() (any, bool) {
 		out, err := c.TryKubectl("", "get", "node", node, "-o", `jsonpath={.status.conditions[?(@.type=="MemoryPressure")].status} {.status.conditions[?(@.type=="Ready")].status} {.spec.taints}`)
-		return err == nil && out == "False True "
+		return []any{out, err}, err == nil && out == "False True "
 	})
 }
 
@@ -214,7 +213,7 @@ const (
 
 // restart starts the kubelet of a node again with other settings. It reports whether its
 // settings had the text that is replaced.
-func (c Cluster) restart(t testing.TB, node, from, to string) bool {
+func (c Cluster) restart(t *testing.T, node, from, to string) bool {
 	t.Helper()
 	path := filepath.Join(c.dir, node, "kubelet.json")
 	settings, err := os.ReadFile(path)
@@ -233,7 +232,7 @@ func (c Cluster) restart(t testing.TB, node, from, to string) bool {
 }
 
 // KillContainer ends the first process of a pod's first container with SIGKILL.
-func (c Cluster) KillContainer(t testing.TB, namespace, pod string) {
+func (c Cluster) KillContainer(t *testing.T, namespace, pod string) {
 	t.Helper()
 	node, id, _ := strings.Cut(c.Kubectl(t, "get", "pod", pod, "-n", namespace, "-o", "jsonpath={.spec.nodeName} {.status.containerStatuses[0].containerID}"), " ")
 	kill := exec.Command("ctr", "--address", filepath.Join(c.dir, node, "c.sock"), "-n", "k8s.io", "tasks", "kill", "--signal", "SIGKILL", strings.TrimPrefix(id, "containerd://"))
@@ -243,23 +242,23 @@ func (c Cluster) KillContainer(t testing.TB, namespace, pod string) {
 }
 
 // Cut cuts a node off the network, until Heal or the end of the test. What runs on it goes on.
-func (c Cluster) Cut(t testing.TB, node string) {
+func (c Cluster) Cut(t *testing.T, node string) {
 	t.Helper()
 	c.link(t, node, "down")
 	t.Cleanup(func() { c.Heal(t, node) })
 }
 
 // Heal connects a node that was cut off, and waits until it is ready.
-func (c Cluster) Heal(t testing.TB, node string) {
+func (c Cluster) Heal(t *testing.T, node string) {
 	t.Helper()
 	c.link(t, node, "up")
-	c.wait(t, node+" is ready", func() bool {
+	wait.For(t, node+" is ready", func() (any, bool) {
 		out, err := c.TryKubectl("", "get", "node", node, "-o", `jsonpath={.status.conditions[?(@.type=="Ready")].status}`)
-		return err == nil && out == "True"
+		return []any{out, err}, err == nil && out == "True"
 	})
 }
 
-func (c Cluster) link(t testing.TB, node, state string) {
+func (c Cluster) link(t *testing.T, node, state string) {
 	t.Helper()
 	veth, err := os.ReadFile(filepath.Join(c.dir, node, "veth"))
 	if err != nil {
@@ -267,17 +266,5 @@ func (c Cluster) link(t testing.TB, node, state string) {
 	}
 	if out, err := exec.Command("ip", "link", "set", string(veth), state).CombinedOutput(); err != nil {
 		t.Fatalf("ip link set %s %s: %v: %s", veth, state, err, out)
-	}
-}
-
-func (c Cluster) wait(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // a cleanup's t.Context has ended
-	defer cancel()
-	for !is() {
-		if ctx.Err() != nil {
-			t.Fatalf("waited for: %s", what)
-		}
-		time.Sleep(100 * time.Millisecond)
 	}
 }

@@ -53,7 +53,7 @@ type Proxy struct {
 }
 
 // Proxy returns a proxy before the API server that ends with the test.
-func (c Cluster) Proxy(t testing.TB) *Proxy {
+func (c Cluster) Proxy(t *testing.T) *Proxy {
 	t.Helper()
 	p := &Proxy{Kubeconfig: filepath.Join(t.TempDir(), "kubeconfig"), calls: map[string]int{}}
 	server, err := url.Parse(c.Kubectl(t, "config", "view", "-o", "jsonpath={.clusters[0].cluster.server}"))

@@ -3,7 +3,6 @@ package postgres
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net"
 	"os"
@@ -13,7 +12,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // Password is that of the server's superuser, postgres.
@@ -65,18 +65,11 @@ func Start(t *testing.T) (address string) {
 	})
 
 	address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for {
-		ready := exec.CommandContext(ctx, filepath.Join(bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(port))
-		if ready.Run() == nil {
-			return address
-		}
-		if ctx.Err() != nil {
-			t.Fatal("postgres does not start")
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	wait.For(t, "postgres is ready", func() (any, bool) {
+		out, err := exec.Command(filepath.Join(bin, "pg_isready"), "-h", "127.0.0.1", "-p", strconv.Itoa(port)).CombinedOutput()
+		return string(out), err == nil
+	})
+	return address
 }
 
 // programs returns where PostgreSQL is. Debian has it outside of PATH.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/agentform/agentform/internal/terminal"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -45,33 +45,29 @@ func Test(t *testing.T, attach []string, see func() session.Live) {
 		}()
 		return r
 	}
-	until := func(what string, true func() bool) {
+	until := func(what string, is func(session.Live) bool) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); !true(); time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(end) {
-				mu.Lock()
-				defer mu.Unlock()
-				t.Fatalf("it is still not so: %s; shown was %q", what, shown.String())
-			}
-		}
-	}
-	sized := func(columns, rows int) func() bool {
-		return func() bool { return see().Size == [2]int{columns, rows} }
+		wait.For(t, what, func() (any, bool) {
+			live := see()
+			mu.Lock()
+			defer mu.Unlock()
+			return []any{live, shown.String()}, is(live)
+		})
 	}
 	watches := relay(tmuxwire.Watching(attach), view.Size)
-	until("the watching client is attached", func() bool { return see().Attached == 1 && sized(200, 50)() })
+	until("the watching client is attached", func(l session.Live) bool { return l.Attached == 1 && l.Size == [2]int{200, 50} })
 	if _, err := watches.Write([]byte("say unasked\r")); err != nil {
 		t.Fatal(err)
 	}
 	controls := relay(attach, terminal.Size{Cols: 90, Rows: 20})
-	until("the window has the size of who controls", sized(90, 19))
+	until("the window has the size of who controls", func(l session.Live) bool { return l.Size == [2]int{90, 19} })
 	if _, err := controls.Write([]byte("say he''llo\r")); err != nil {
 		t.Fatal(err)
 	}
-	until("the screen shows what was said", func() bool {
+	wait.For(t, "the screen shows what was said", func() (any, bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		return strings.Contains(shown.String(), "he''llo")
+		return shown.String(), strings.Contains(shown.String(), "he''llo")
 	})
 	if strings.Contains(shown.String(), "unasked") {
 		t.Error("a client that watches has typed")
