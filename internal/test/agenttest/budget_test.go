@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentform/agentform/internal/test/agenttest"
 	"github.com/agentform/agentform/internal/test/modelserver"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/internal/usage"
 )
 
@@ -42,19 +43,15 @@ func TestBudgetOfRealAgents(t *testing.T) {
 			p.Do("send", "api", fmt.Sprintf("two %s [[text I look.]] [[tool bash: while ! test -e %s; do sleep 0.2; done]] [[text Two.]]",
 				uses(modelserver.Usage{Input: 13, Output: 1}), on))
 			var held time.Time
-			for end := time.Now().Add(agenttest.Deadline); ; time.Sleep(20 * time.Millisecond) {
+			wait.For(t, "it is suspended", func() (any, bool) {
 				text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", started.PID))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if rest := text[strings.LastIndexByte(string(text), ')')+1:]; strings.HasPrefix(string(rest), " T ") {
-					held = time.Now()
-					break
-				}
-				if time.Now().After(end) {
-					t.Fatalf("it is not suspended: %+v", p.Status())
-				}
-			}
+				held = time.Now()
+				rest := text[strings.LastIndexByte(string(text), ')')+1:]
+				return func() string { return fmt.Sprintf("%+v", p.Status()) }, strings.HasPrefix(string(rest), " T ")
+			})
 			late := held.Sub(lastAnswer(t, lab.Dir))
 			t.Logf("%s was suspended %s after the line that exceeded the budget", name, late)
 			if s := p.Until("it is shown", func(s agenttest.Status) bool { return s.State == "paused" }); !strings.Contains(s.Detail, "paused by the budget few: 3,013 of 3,000 tokens") {

@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/test/modelserver"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -44,7 +46,7 @@ type Lab struct {
 	Block   string            // of its project, for an agent that is not built in
 	Env     map[string]string // all that the agent's environment has, but for what its adapter adds
 
-	t      testing.TB
+	t      *testing.T
 	root   string // a folder with a short path: a socket's may have 107 bytes
 	mark   string // in the environment of every process, to find it again
 	number int    // of runs so far
@@ -52,7 +54,7 @@ type Lab struct {
 
 // New makes a lab for an agent that a person has set up: it is logged in, with a
 // key, and trusts the workspace.
-func New(t testing.TB, name string) *Lab {
+func New(t *testing.T, name string) *Lab {
 	t.Helper()
 	l := Bare(t, name)
 	for path, text := range home(name, l.Dir, l.Model.URL) {
@@ -62,7 +64,7 @@ func New(t testing.TB, name string) *Lab {
 }
 
 // Bare makes a lab for an agent that was never started: its home is empty.
-func Bare(t testing.TB, name string) *Lab {
+func Bare(t *testing.T, name string) *Lab {
 	t.Helper()
 	folder := os.Getenv(Folder)
 	if folder == "" {
@@ -116,7 +118,7 @@ func Bare(t testing.TB, name string) *Lab {
 }
 
 // version is what is installed, so that a test can say what it has seen.
-func version(t testing.TB, folder, name string) string {
+func version(t *testing.T, folder, name string) string {
 	t.Helper()
 	file := filepath.Join(folder, "node_modules", packages[name], "package.json")
 	text, err := os.ReadFile(file)
@@ -160,12 +162,16 @@ func (l *Lab) clear() {
 			_ = exec.Command("tmux", "-S", socket, "kill-server").Run()
 		}
 	}
-	if left := l.end(); len(left) > 0 {
-		l.t.Errorf("these processes do not end: %v", left)
-	}
 	if l.t.Failed() {
 		l.t.Logf("the home and the workspace were in %s", l.root)
 	}
+	wait.For(l.t, "the processes of the lab have ended", func() (any, bool) {
+		for p := range l.processes() {
+			_ = syscall.Kill(p.PID, syscall.SIGKILL) // gone already is as good
+		}
+		left := l.Alive()
+		return left, len(left) == 0
+	})
 	// What was killed at work may still have been writing.
 	if err := os.RemoveAll(l.root); err != nil && os.RemoveAll(l.root) != nil {
 		l.t.Errorf("remove the lab: %v", err)

@@ -4,6 +4,7 @@ package agenttest_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/agentform/agentform"
 	"github.com/agentform/agentform/internal/test/agenttest"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -42,23 +44,18 @@ func TestByTheLibrary(t *testing.T) {
 				Workspace: session.Workspace{Path: lab.Dir},
 				Prompt:    session.PromptOf("write it [[text I look.]] [[tool ask: echo hi > made]] [[text See https://github.com/a/b/pull/7 for it.]]"),
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), agenttest.Deadline)
-			defer cancel()
-			err = sessions.With(ctx, "api", spec, func(ctx context.Context, s *agentform.Session) error {
+			err = sessions.With(t.Context(), "api", spec, func(ctx context.Context, s *agentform.Session) error {
 				var urls []string
 				var last agentform.Observation
 				until := func(what string, so func(agentform.Observation) bool) {
 					t.Helper()
 					tell := agentform.Callbacks{PRDetected: func(url string) { urls = append(urls, url) }}
-					for {
+					wait.For(t, what, func() (any, bool) {
 						if last, err = s.Monitor(ctx, tell); err != nil {
 							t.Fatalf("until %s: %v; last %s: %s\n%s", what, err, last.Status, last.Detail, last.Snippet)
 						}
-						if so(last) {
-							return
-						}
-						time.Sleep(100 * time.Millisecond)
-					}
+						return fmt.Sprintf("%s: %s\n%s", last.Status, last.Detail, last.Snippet), so(last)
+					})
 				}
 				// A hook tells the question before the dialog is drawn, which takes the key.
 				until("its dialog is drawn", func(o agentform.Observation) bool { return o.Status == session.StatusBlocked && o.Question != nil })

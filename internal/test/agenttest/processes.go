@@ -6,9 +6,9 @@ import (
 	"iter"
 	"os"
 	"syscall"
-	"time"
 
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // Alive are the processes that were started in the lab and live, as "pid command
@@ -31,23 +31,6 @@ func (l *Lab) processes() iter.Seq2[proc.Process, []byte] {
 	return proc.Find(func(environ []byte) bool { return bytes.Contains(append([]byte{0}, environ...), entry) })
 }
 
-// end kills what lives in the lab, and is what still does.
-func (l *Lab) end() []string {
-	for until := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		gone := true
-		for p := range l.processes() {
-			gone = false
-			_ = syscall.Kill(p.PID, syscall.SIGKILL) // gone already is as good
-		}
-		if gone {
-			return nil
-		}
-		if time.Now().After(until) {
-			return l.Alive()
-		}
-	}
-}
-
 // Signal sends a signal to the agent's process.
 func (p *pane) Signal(s syscall.Signal) {
 	p.lab.t.Helper()
@@ -62,15 +45,8 @@ func (p *pane) Close() {
 	p.ask("kill-server")
 }
 
-// UntilNone waits until no process of the lab lives, and fails the test with
-// those that do.
+// UntilNone waits until no process of the lab lives.
 func (l *Lab) UntilNone() {
 	l.t.Helper()
-	var alive []string
-	for until := time.Now().Add(Deadline); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
-		if alive = l.Alive(); len(alive) == 0 {
-			return
-		}
-	}
-	l.t.Errorf("still alive after %s: %q", Deadline, alive)
+	wait.For(l.t, "no process of the lab lives", func() (any, bool) { left := l.Alive(); return left, len(left) == 0 })
 }

@@ -3,6 +3,7 @@ package agenttest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -160,18 +162,13 @@ func (p *Project) Status() Status {
 }
 
 // Until looks until it sees what is waited for.
-func (p *Project) Until(what string, seen func(Status) bool) Status {
+func (p *Project) Until(what string, seen func(Status) bool) (s Status) {
 	p.Lab.t.Helper()
-	for end := time.Now().Add(Deadline); ; time.Sleep(100 * time.Millisecond) {
-		s := p.Status()
-		if seen(s) {
-			return s
-		}
-		if time.Now().After(end) {
-			show, _ := p.Run("show", "api")
-			p.Lab.t.Fatalf("not seen within %s: %s\n%+v\n%s", Deadline, what, s, show)
-		}
-	}
+	wait.For(p.Lab.t, what, func() (any, bool) {
+		s = p.Status()
+		return func() string { show, _ := p.Run("show", "api"); return fmt.Sprintf("%+v\n%s", s, show) }, seen(s)
+	})
+	return s
 }
 
 // Press presses a key while the agent asks, and again every few seconds until it is seen to

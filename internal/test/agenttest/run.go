@@ -14,12 +14,9 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
-
-// Deadline is how long the slowest thing may take on a busy machine: opencode takes five
-// seconds of a processor to start, of which forty others want their share.
-const Deadline = 5 * time.Minute
 
 // Run is one start of an agent.
 type Run struct {
@@ -177,17 +174,13 @@ func (r *Run) Ready() bool { return r.agent.Ready(r.Screen()) }
 
 // Until looks until it sees what is waited for, and is that look. The test ends,
 // with all there is to see, when it does not come.
-func (r *Run) Until(what string, seen func(Look) bool) Look {
+func (r *Run) Until(what string, seen func(Look) bool) (l Look) {
 	r.Lab.t.Helper()
-	for end := time.Now().Add(Deadline); ; time.Sleep(50 * time.Millisecond) {
-		l := r.Look()
-		if seen(l) {
-			return l
-		}
-		if time.Now().After(end) {
-			r.Lab.t.Fatalf("%s %s: not seen within %s: %s\n%s", r.Lab.Agent, r.Lab.Version, Deadline, what, r.report(l))
-		}
-	}
+	wait.For(r.Lab.t, what+", by "+r.Lab.Agent+" "+r.Lab.Version, func() (any, bool) {
+		l = r.Look()
+		return func() string { return r.report(l) }, seen(l)
+	})
+	return l
 }
 
 // report is a look for people.

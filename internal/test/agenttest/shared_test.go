@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agentform/agentform/internal/test/agenttest"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // TestStopOneOfTwoAdoptedCodex checks that stop leaves the daemon of Codex alone, which is
@@ -28,17 +28,20 @@ func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
 		return string(out)
 	}
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", socket, "kill-server").Run() })
+	shows := func(name, text string) {
+		t.Helper()
+		wait.For(t, name+" shows "+text, func() (any, bool) {
+			screen := tmux("capture-pane", "-p", "-t", name)
+			return screen, strings.Contains(screen, text)
+		})
+	}
 	for _, name := range []string{"one", "two"} {
 		command := []string{"new-session", "-d", "-s", name, "-c", lab.Dir, "env", "-i"}
 		for name, value := range lab.Env {
 			command = append(command, name+"="+value)
 		}
 		tmux(append(command, lab.Spec.Command...)...)
-		for end := time.Now().Add(agenttest.Deadline); !strings.Contains(tmux("capture-pane", "-p", "-t", name), "gpt-5 default"); time.Sleep(100 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s does not start:\n%s", name, tmux("capture-pane", "-p", "-t", name))
-			}
-		}
+		shows(name, "gpt-5 default")
 		p.Do("adopt", name, "tmux:"+socket+"/"+name)
 	}
 	daemon := func() string {
@@ -54,23 +57,14 @@ func TestStopOneOfTwoAdoptedCodex(t *testing.T) {
 		t.Errorf("the daemon was %q, and is %q", before, now)
 	}
 	p.Do("send", "two", "go on [[text Gone on.]] [[delay 4m]]")
-	for end := time.Now().Add(agenttest.Deadline); !strings.Contains(tmux("capture-pane", "-p", "-t", "two"), "• Gone on."); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the other one does not answer:\n%s", tmux("capture-pane", "-p", "-t", "two"))
-		}
-	}
+	shows("two", "• Gone on.")
 
 	for pid := range strings.FieldsSeq(daemon()) {
 		_ = exec.Command("kill", "-9", pid).Run()
 	}
-	for end := time.Now().Add(agenttest.Deadline); ; time.Sleep(100 * time.Millisecond) {
+	wait.For(t, "it works on without the daemon", func() (any, bool) {
 		out := p.Do("status", "two", "--json")
-		if strings.Contains(out, "Reconnecting to server") && strings.Contains(out, `"activity": "working"`) {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("without the daemon:\n%s\n%s", out, tmux("capture-pane", "-p", "-t", "two"))
-		}
-	}
+		return out + tmux("capture-pane", "-p", "-t", "two"), strings.Contains(out, "Reconnecting to server") && strings.Contains(out, `"activity": "working"`)
+	})
 	p.Do("stop", "two")
 }

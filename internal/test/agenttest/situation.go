@@ -35,7 +35,7 @@ type Situation struct {
 }
 
 // Reach brings an agent into a situation, and is what is seen there.
-func (s Situation) Reach(t testing.TB, agent string) (*Run, Look) {
+func (s Situation) Reach(t *testing.T, agent string) (*Run, Look) {
 	t.Helper()
 	lab := New
 	if s.Bare {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // Freeze has the session's agent, and what it has started, execute nothing for so long, as
@@ -80,12 +82,14 @@ func (p *Project) FreezeAtTurnEnd(d time.Duration) (thawed <-chan struct{}, betw
 		title, _ := exec.Command("tmux", "-S", sockets[0], "list-panes", "-a", "-F", "#{pane_title}").Output()
 		return strings.Contains(string(title), "Ready") || strings.HasPrefix(string(title), "✳")
 	}
-	for end := time.Now().Add(Deadline); !rests(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			p.Lab.t.Error("no turn has ended")
-			break
+	ended := make(chan struct{})
+	go func() { // the rest between two turns may be shorter than the pause of wait.For
+		defer close(ended)
+		for !rests() && p.Lab.t.Context().Err() == nil {
+			time.Sleep(5 * time.Millisecond)
 		}
-	}
+	}()
+	wait.Receive(p.Lab.t, "a turn has ended", ended)
 	thawed = p.Lab.freeze(agent, d)
 	time.Sleep(100 * time.Millisecond) // tmux reads what was written before
 	return thawed, rests()

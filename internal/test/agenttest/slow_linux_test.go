@@ -77,6 +77,7 @@ func TestWaitForAQueuedMessageOfASlowAgent(t *testing.T) {
 				p.Do("send", "api", "second [[delay 1s]] [[text Two.]]")
 				froze := make(chan bool)
 				go func() {
+					defer close(froze)
 					thawed, between := p.FreezeAtTurnEnd(between)
 					<-thawed
 					froze <- between

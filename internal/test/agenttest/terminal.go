@@ -73,7 +73,7 @@ func (p *pane) open(argv []string, env map[string]string) {
 // child is the agent's process, below the pane's; none when it has left already.
 func (p *pane) child() session.Process {
 	shell := p.format("#{pane_pid}")
-	for end := time.Now().Add(Deadline); time.Now().Before(end) && p.Exit() == nil; time.Sleep(5 * time.Millisecond) {
+	for ; p.Exit() == nil; time.Sleep(5 * time.Millisecond) { // it may leave soon
 		children, err := os.ReadFile("/proc/" + shell + "/task/" + shell + "/children")
 		if pid, _, found := strings.Cut(string(children), " "); err == nil && found {
 			if n, err := strconv.Atoi(pid); err == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/test/agenttest"
 	"github.com/agentform/agentform/internal/test/modelserver"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/session"
 )
@@ -641,19 +642,15 @@ func TestUsageByAgentform(t *testing.T) {
 						Answers int64
 					}
 				}
-				for end := time.Now().Add(agenttest.Deadline); ; time.Sleep(100 * time.Millisecond) {
+				wait.For(t, when+": agentform and the model agree", func() (any, bool) {
 					out := p.Do("usage", "--json")
 					if err := json.Unmarshal([]byte(out), &d); err != nil {
 						t.Fatalf("%v\n%s", err, out)
 					}
 					counted := countedBy(lab)
-					if d.Total.Tokens == counted && counted.Total() > 0 {
-						return
-					}
-					if time.Now().After(end) {
-						t.Fatalf("%s: agentform says %+v, and the model counted %+v, asked %+v", when, d.Total, counted, lab.Model.Spent())
-					}
-				}
+					return fmt.Sprintf("agentform says %+v, and the model counted %+v, asked %+v", d.Total, counted, lab.Model.Spent()),
+						d.Total.Tokens == counted && counted.Total() > 0
+				})
 			}
 			p.Do("apply", "--auto-approve", "--wait")
 			s := p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 })
