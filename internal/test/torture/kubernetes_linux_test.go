@@ -20,6 +20,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/kubetest"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -506,21 +507,15 @@ func (f *fleet) converge(flags ...string) {
 		f.t.Errorf("not converged: alive are %v, want %v", got, want)
 	}
 	// What is removed may take the cluster a moment.
-	var has map[string]int
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
-		has = map[string]int{}
+	n := len(f.want)
+	want := map[string]int{"StatefulSet": n, "Pod": n, "PersistentVolumeClaim": n}
+	wait.For(f.t, fmt.Sprintf("the cluster has what is wanted: %v", f.want), func() (any, bool) {
+		has := map[string]int{}
 		for _, o := range f.objects() {
 			has[o.Kind]++
 		}
-		n := len(f.want)
-		if want := map[string]int{"StatefulSet": n, "Pod": n, "PersistentVolumeClaim": n}; maps.Equal(has, want) {
-			return
-		}
-		if time.Now().After(end) {
-			break
-		}
-	}
-	f.t.Errorf("not converged: there are %v for %v", has, f.want)
+		return has, maps.Equal(has, want)
+	})
 }
 
 // removed waits until no StatefulSet is being removed: its session is unknown until then, and
@@ -528,20 +523,15 @@ func (f *fleet) converge(flags ...string) {
 // had been killed four times in three.
 func (f *fleet) removed() {
 	f.t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(100 * time.Millisecond) {
+	wait.For(f.t, "no StatefulSet is being removed", func() (any, bool) {
 		var names []string
 		for _, o := range f.objects() {
 			if o.Kind == "StatefulSet" && o.Metadata.DeletionTimestamp != "" {
 				names = append(names, o.Metadata.Name)
 			}
 		}
-		if len(names) == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			f.t.Fatalf("still being removed: %v", names)
-		}
-	}
+		return names, len(names) == 0
+	})
 }
 
 // end destroys the project.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/state"
 )
 
@@ -42,14 +43,16 @@ func newProject(t *testing.T) *project {
 			for _, x := range p.processes("") {
 				t.Logf("alive: %d %q", x.PID, x.command)
 			}
+			t.Logf("what is left stands in %s", root)
 		}
-		for end := time.Now().Add(time.Minute); time.Now().Before(end) && len(p.processes("")) > 0; time.Sleep(20 * time.Millisecond) {
-			for _, x := range p.processes("") {
+		wait.For(t, "nothing lives", func() (any, bool) {
+			left := p.processes("")
+			for _, x := range left {
 				_ = syscall.Kill(x.PID, syscall.SIGKILL)
 			}
-		}
+			return left, len(left) == 0
+		})
 		if t.Failed() {
-			t.Logf("what is left stands in %s", root)
 			return
 		}
 		if err := os.RemoveAll(root); err != nil {

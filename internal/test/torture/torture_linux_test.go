@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 const killsInCI = 100 // without AGENTFORM_TORTURE
@@ -190,11 +192,7 @@ func (x *torture) finish() {
 	if out, code := x.run("agentform", "destroy", "--auto-approve"); code != 0 {
 		x.t.Fatalf("destroy ended with %d:\n%s", code, out)
 	}
-	for end := time.Now().Add(time.Minute); len(x.processes("")) > 0; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			x.t.Fatalf("still alive: %v", x.processes(""))
-		}
-	}
+	wait.For(x.t, "nothing lives", func() (any, bool) { left := x.processes(""); return left, len(left) == 0 })
 	// A server's file may outlive it, as tmux's do; nobody may listen on it.
 	var left []string
 	sockets, _ := filepath.Glob(filepath.Join(x.root, "run", "agentform", "*", "*"))
