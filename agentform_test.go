@@ -5,6 +5,7 @@ package agentform_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"github.com/creack/pty"
 
 	"github.com/agentform/agentform"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -235,18 +237,14 @@ func TestAttach(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	t.Setenv("TMUX", "/tmp/another,1,0") // as inside another tmux
 	in, out, errs := os.Stdin, os.Stdout, os.Stderr
+	t.Cleanup(func() { os.Stdin, os.Stdout, os.Stderr = in, out, errs })
 	os.Stdin, os.Stdout, os.Stderr = its, its, its
 	ended := make(chan error, 1)
 	go func() { ended <- sessions.Attach(t.Context(), s) }()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	wait.For(t, "somebody is attached", func() (any, bool) {
 		lives, err := sessions.Runtime.Observe(t.Context(), false)
-		if err == nil && len(lives) == 1 && lives[0].Attached == 1 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("nobody is attached: %+v, %v", lives, err)
-		}
-	}
+		return []any{lives, err}, err == nil && len(lives) == 1 && lives[0].Attached == 1
+	})
 	if _, err := terminal.WriteString("typed by hand\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -254,14 +252,8 @@ func TestAttach(t *testing.T) {
 	if _, err := terminal.WriteString("\x02d"); err != nil { // Ctrl-B D
 		t.Fatal(err)
 	}
-	select {
-	case err := <-ended:
-		os.Stdin, os.Stdout, os.Stderr = in, out, errs
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(time.Minute):
-		t.Error("it does not detach")
+	if err := wait.Receive(t, "it detaches", ended); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -314,15 +306,13 @@ func TestWithoutShim(t *testing.T) {
 
 func await(t *testing.T, s *agentform.Session, text string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	wait.For(t, fmt.Sprintf("it shows %q", text), func() (any, bool) {
 		shown, err := s.Capture(t.Context(), 0)
-		if strings.Contains(shown, text) {
-			return
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err != nil || time.Now().After(end) {
-			t.Fatalf("waited for %q; it shows %q, %v", text, shown, err)
-		}
-	}
+		return shown, strings.Contains(shown, text)
+	})
 }
 
 func alive(pid string) bool {

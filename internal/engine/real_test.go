@@ -3,6 +3,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -92,9 +94,7 @@ func newHost(t *testing.T) (r *room, repo string) {
 			t.Errorf("clean up: %v", err)
 		}
 		r.Close()
-		if left := processes(t, dir); len(left) > 0 {
-			t.Errorf("processes are left: %q", left)
-		}
+		wait.For(t, "no process is left", func() (any, bool) { left := processes(t, dir); return left, len(left) == 0 })
 	})
 	return r, repo
 }
@@ -139,9 +139,7 @@ func TestRealWorld(t *testing.T) {
 	if err := syscall.Kill(before.Run.Agent.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for n := 0; len(r.planned(specs...)) == 0 && n < 100; n++ {
-		time.Sleep(20 * time.Millisecond)
-	}
+	wait.For(t, "something is planned", func() (any, bool) { return "nothing", len(r.planned(specs...)) > 0 })
 	if diff := cmp.Diff([]string{"restart web"}, r.planned(specs...)); diff != "" {
 		t.Fatal(diff)
 	}
@@ -231,39 +229,31 @@ func (r *room) heard(kind history.Kind) (of []string) {
 }
 
 // processes are the command lines of all processes that name the folder: tmux
-// servers and clients, guests and agents. What is leaving gets a second.
+// servers and clients, guests and agents.
 func processes(t *testing.T, dir string) (found []string) {
 	t.Helper()
-	for range 20 {
-		out, err := exec.Command("ps", "-eo", "args").Output()
-		if err != nil {
-			t.Fatal(err)
+	out, err := exec.Command("ps", "-eo", "args").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, dir) {
+			found = append(found, line)
 		}
-		found = nil
-		for line := range strings.Lines(string(out)) {
-			if strings.Contains(line, dir) {
-				found = append(found, line)
-			}
-		}
-		if len(found) == 0 {
-			break
-		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	return found
 }
 
-// await is what the file holds as soon as it holds something.
+// await returns what a file contains once that ends a line.
 func await(t *testing.T, path string) string {
 	t.Helper()
-	for range 250 {
-		if b, _ := os.ReadFile(path); len(b) > 0 && b[len(b)-1] == '\n' {
-			return string(b)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Fatalf("%s stays empty", path)
-	return ""
+	var text []byte
+	wait.For(t, path+" has a line", func() (any, bool) {
+		var err error
+		text, err = os.ReadFile(path)
+		return []any{string(text), err}, bytes.HasSuffix(text, []byte("\n"))
+	})
+	return string(text)
 }
 
 func run(t *testing.T, dir, name string, args ...string) {

@@ -38,7 +38,7 @@ func TestBranchSwitchWakes(t *testing.T) {
 	specs[0].Health.Interval = session.Duration(time.Hour)
 	h.apply(specs)
 	h.hub()
-	h.until("the first look is over", func() bool { return h.count(history.Discovered, history.ByHub) == 1 })
+	h.counts("the first look is over", history.Discovered, 1)
 	git(specs[0].Workspace.Path, "switch", "-q", "-c", "elsewhere")
-	h.until("the branch is told", func() bool { return h.count(history.BranchMismatch, history.ByHub) == 1 })
+	h.counts("the branch is told", history.BranchMismatch, 1)
 }

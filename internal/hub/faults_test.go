@@ -4,18 +4,19 @@ package hub_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // Of hubs that are started at the same moment one supervises, and the others say who that
@@ -25,7 +26,6 @@ func TestHubsAtOnce(t *testing.T) {
 	h.apply(h.specs(2))
 	for range 3 {
 		var hubs []*exec.Cmd
-		var ended atomic.Int64
 		for range 5 {
 			c := exec.Command(os.Args[0], "hub", h.dir)
 			if err := c.Start(); err != nil {
@@ -35,26 +35,22 @@ func TestHubsAtOnce(t *testing.T) {
 		}
 		gone := make(chan struct{})
 		for _, c := range hubs {
-			go func() { _ = c.Wait(); ended.Add(1); gone <- struct{}{} }()
+			go func() { _ = c.Wait(); gone <- struct{}{} }()
 		}
-		for range len(hubs) - 1 {
-			select {
-			case <-gone:
-			case <-time.After(time.Minute):
-				t.Fatalf("%d of %d hubs have ended", ended.Load(), len(hubs))
-			}
+		for i := range len(hubs) - 1 {
+			wait.Receive(t, fmt.Sprintf("%d of %d hubs have ended", i+1, len(hubs)), gone)
 		}
 		// The one that has the lock writes who it is a moment later.
-		h.until("one of them says that it supervises", func() bool {
+		wait.For(t, "one of them says that it supervises", func() (any, bool) {
 			holder, runs := hub.Running(filepath.Join(h.dir, "data"))
-			return runs && slices.ContainsFunc(hubs, func(c *exec.Cmd) bool { return c.Process.Pid == holder.PID })
+			return holder, runs && slices.ContainsFunc(hubs, func(c *exec.Cmd) bool { return c.Process.Pid == holder.PID })
 		})
 		for _, c := range hubs {
 			_ = c.Process.Kill()
 		}
 		<-gone
-		if !h.all() {
-			t.Error("something died with them")
+		if lives, ok := h.all(); !ok {
+			t.Errorf("something died with them: %+v", lives)
 		}
 	}
 }
@@ -80,21 +76,14 @@ func TestWebhookThatHangs(t *testing.T) {
 	quick.Restart.Attempts, quick.Restart.EscalateAfter, quick.Restart.Backoff.Initial, quick.Restart.Backoff.Factor = 1000, 1, 1, 1
 	r.apply(quick, r.spec("web"))
 	_, stop := r.hub(func(c *hub.Config) { c.Notify = n.Send })
-	deadline := time.Now().Add(time.Minute)
-	for launched := 1; launched < 5; {
+	wait.For(t, "it was started five times", func() (any, bool) {
 		if r.alive("api") {
 			r.rt.Kill(place("api"))
 		}
-		if launched = r.launches("api"); time.Now().After(deadline) {
-			t.Fatalf("it was started %d times: %q", launched, r.events("api"))
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	select {
-	case <-asked:
-	case <-time.After(time.Minute):
-		t.Error("the webhook was never called")
-	}
+		launched := r.launches("api")
+		return fmt.Sprintf("%d times: %q", launched, r.events("api")), launched >= 5
+	})
+	wait.Receive(t, "the webhook is called", asked)
 	began := time.Now()
 	stop()
 	if took := time.Since(began); took > 20*time.Second {

@@ -26,6 +26,7 @@ import (
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -122,20 +123,17 @@ func (h *host) hub() *exec.Cmd {
 		h.t.Fatal(err)
 	}
 	h.t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-	h.until("the hub runs", func() bool {
+	wait.For(h.t, "the hub runs", func() (any, bool) {
 		holder, runs := hub.Running(filepath.Join(h.dir, "data"))
-		return runs && holder.PID == c.Process.Pid
+		return holder, runs && holder.PID == c.Process.Pid
 	})
 	return c
 }
 
-func (h *host) until(what string, is func() bool) {
+// counts waits until the hub has written n events of a kind.
+func (h *host) counts(what string, kind history.Kind, n int) {
 	h.t.Helper()
-	for end := time.Now().Add(60 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			h.t.Fatalf("not within a minute: %s", what)
-		}
-	}
+	wait.For(h.t, what, func() (any, bool) { counted := h.count(kind, history.ByHub); return counted, counted == n })
 }
 
 func (h *host) specs(n int) []session.Spec {
@@ -183,15 +181,15 @@ func (h *host) status() engine.Observation {
 }
 
 // all reports whether every session lives, on the run that is on record, with
-// nothing under way and nothing besides.
-func (h *host) all() bool {
+// nothing under way and nothing besides, and what lives.
+func (h *host) all() (lives any, ok bool) {
 	s := h.status()
 	for _, x := range s.Sessions {
 		if x.Live == nil || x.Live.Liveness != session.Alive || x.Live.Mark.Run != x.Record.Run.ID || x.Record.Intent != session.Settled {
-			return false
+			return s.World.Lives, false
 		}
 	}
-	return len(s.World.Lives) == len(s.Sessions)
+	return s.World.Lives, len(s.World.Lives) == len(s.Sessions)
 }
 
 // kill ends the agent of a session that lives, by SIGKILL.
@@ -245,15 +243,15 @@ func TestKilledHub(t *testing.T) {
 		}
 	}
 	c := h.hub()
-	h.until("all live", h.all)
+	wait.For(t, "all live", h.all)
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Wait(); err != nil {
 		t.Errorf("told to end it ended with %v", err)
 	}
-	if !h.all() {
-		t.Error("something ended with the hub")
+	if lives, ok := h.all(); !ok {
+		t.Errorf("something ended with the hub: %+v", lives)
 	}
 	// Each end was followed by one start. One that a hub was killed in is begun again.
 	claims, err := filepath.Glob(filepath.Join(h.dir, "data", "runs", "*", "claim"))
@@ -316,7 +314,7 @@ func TestApplyBesideAHub(t *testing.T) {
 		time.Sleep(30 * time.Millisecond)
 	}
 	people.Wait()
-	h.until("all live", h.all)
+	wait.For(t, "all live", h.all)
 	_ = c.Process.Signal(syscall.SIGTERM)
 	if err := c.Wait(); err != nil {
 		t.Errorf("the hub: %v", err)
@@ -333,7 +331,7 @@ func TestKilledServer(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	most := 0
-	h.until("all live", func() bool {
+	wait.For(t, "all live", func() (any, bool) {
 		now := 0
 		for _, x := range h.status().Sessions {
 			if x.Live != nil && time.Since(x.Record.Run.StartedAt) < time.Second && x.Record.Run.Number > 1 {
@@ -361,11 +359,11 @@ func TestNoticed(t *testing.T) {
 	}
 	h.apply(specs)
 	h.hub()
-	h.until("it has looked", func() bool { return h.count(history.Discovered, history.ByHub) == 3 })
+	h.counts("it has looked", history.Discovered, 3)
 	began := time.Now()
 	if !h.kill(1) {
 		t.Fatal("there is nothing to kill")
 	}
-	h.until("it is told", func() bool { return h.count(history.Held, history.ByHub) == 1 })
+	h.counts("it is told", history.Held, 1)
 	t.Logf("noticed after %s", time.Since(began)) // not after the interval of ten minutes
 }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // The tests of this file leave processes behind, which an init process must reap.
@@ -35,17 +37,18 @@ func TestCommandLeavesADaemon(t *testing.T) {
 		Command: []string{"sh", "-c", "sleep 1000 >/dev/null 2>&1 </dev/null & echo $! > pid.new; mv pid.new pid"}}}})
 	n.Send(Event{Event: "done"})
 	var pid int
-	for pid == 0 {
-		b, _ := os.ReadFile(filepath.Join(dir, "pid"))
+	wait.For(t, "the daemon runs", func() (any, bool) {
+		b, err := os.ReadFile(filepath.Join(dir, "pid"))
 		pid, _ = strconv.Atoi(strings.TrimSpace(string(b)))
-		time.Sleep(5 * time.Millisecond)
-	}
+		return err, pid != 0
+	})
 	if err := syscall.Kill(pid, 0); err != nil {
 		t.Errorf("it has %s to do what it was started for: %v", commandTimeout, err)
 	}
 	time.AfterFunc(50*time.Millisecond, cancel)
 	n.Close()
-	for !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-		time.Sleep(5 * time.Millisecond)
-	}
+	wait.For(t, "the daemon has ended", func() (any, bool) {
+		err := syscall.Kill(pid, 0)
+		return err, errors.Is(err, syscall.ESRCH)
+	})
 }

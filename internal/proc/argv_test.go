@@ -3,11 +3,13 @@
 package proc
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
 	"testing"
-	"time"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 func TestArgv(t *testing.T) {
@@ -28,9 +30,8 @@ func TestArgv(t *testing.T) {
 	}
 	defer func() { _ = c.Wait() }()
 	defer in.Close()
-	for end := time.Now().Add(time.Minute); !slices.Equal(Argv(c.Process.Pid), want); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%q, want %q", Argv(c.Process.Pid), want)
-		}
-	}
+	wait.For(t, fmt.Sprintf("its command line is %q", want), func() (any, bool) {
+		got := Argv(c.Process.Pid)
+		return fmt.Sprintf("%q", got), slices.Equal(got, want)
+	})
 }

@@ -6,7 +6,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 func TestLookAtProcesses(t *testing.T) {
@@ -20,11 +21,9 @@ func TestLookAtProcesses(t *testing.T) {
 		t.Fatalf("%v is not alive", p)
 	}
 	cmd.Process.Kill()
-	for end := time.Now().Add(time.Minute); p.Alive() && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	if _, ok := StartTime(p.PID); !ok || p.Alive() {
-		t.Error("a zombie counts as alive, or is not seen at all")
+	wait.For(t, "a zombie does not count as alive", func() (any, bool) { return p, !p.Alive() })
+	if _, ok := StartTime(p.PID); !ok {
+		t.Error("a zombie is not seen at all")
 	}
 	cmd.Wait()
 	for _, pid := range []int{0, -1, p.PID} {
@@ -55,9 +54,10 @@ func TestDescendantsBothWays(t *testing.T) {
 	}
 	out.Read(make([]byte, 1))
 	var walk, scan []Stat
-	for end := time.Now().Add(time.Minute); len(walk) < 3 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	wait.For(t, "three processes are below", func() (any, bool) {
 		walk, scan = Descendants(cmd.Process.Pid), below(processes(), cmd.Process.Pid)
-	}
+		return walk, len(walk) >= 3
+	})
 	if len(walk) != 3 || len(scan) != 3 {
 		t.Errorf("walk found %v, scan %v", walk, scan)
 	}

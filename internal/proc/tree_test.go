@@ -5,9 +5,12 @@ package proc
 import (
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 func TestEndTreeLeavesNothing(t *testing.T) {
@@ -20,11 +23,7 @@ func TestEndTreeLeavesNothing(t *testing.T) {
 	start, _ := StartTime(cmd.Process.Pid)
 	root := Process{PID: cmd.Process.Pid, Start: start}
 	var below []Stat
-	for end := time.Now().Add(time.Minute); len(below) < 2; time.Sleep(5 * time.Millisecond) {
-		if below = Descendants(root.PID); time.Now().After(end) {
-			t.Fatal("it starts nothing")
-		}
-	}
+	wait.For(t, "two processes are below", func() (any, bool) { below = Descendants(root.PID); return below, len(below) >= 2 })
 	killed, err := EndTree(t.Context(), root, "SIGTERM", 200*time.Millisecond, nil)
 	if err != nil || !killed {
 		t.Errorf("killed %v, %v", killed, err)
@@ -45,12 +44,15 @@ func TestEndTreeLeavesWhatIsShared(t *testing.T) {
 	go func() { _ = cmd.Wait() }()
 	start, _ := StartTime(cmd.Process.Pid)
 	var below []Stat
-	for end := time.Now().Add(time.Minute); len(below) < 3; time.Sleep(5 * time.Millisecond) {
-		if below = Descendants(cmd.Process.Pid); time.Now().After(end) {
-			t.Fatal("it starts nothing")
+	wait.For(t, "each is its program", func() (any, bool) {
+		var programs []string
+		below = Descendants(cmd.Process.Pid)
+		for _, s := range below {
+			programs = append(programs, strings.Join(Argv(s.PID), " "))
 		}
-	}
-	time.Sleep(50 * time.Millisecond) // each is its program
+		slices.Sort(programs)
+		return programs, slices.Equal(programs, []string{"sh -c sleep 60 & wait shared", "sleep 60", "sleep 60"})
+	})
 	shared := func(argv []string) bool { return slices.Contains(argv, "shared") }
 	if _, err := EndTree(t.Context(), Process{PID: cmd.Process.Pid, Start: start}, "SIGTERM", time.Second, shared); err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // To another user the kernel shows a clean exit, which is not to be believed.
@@ -36,11 +36,7 @@ func TestCorpseOfAnother(t *testing.T) {
 	}
 	dead := Process{PID: cmd.Process.Pid}
 	dead.Start, _ = StartTime(dead.PID)
-	for end := time.Now().Add(time.Minute); dead.Alive(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it lives on")
-		}
-	}
+	wait.For(t, "it is dead", func() (any, bool) { return dead, !dead.Alive() })
 	if code, _, ok := ZombieExit(dead); !ok || code != 7 {
 		t.Errorf("to root it is %d, %v", code, ok)
 	}

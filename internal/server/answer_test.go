@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -23,13 +24,13 @@ func TestAnswer(t *testing.T) {
 	s.serve()
 	question := func(text string) (q session.Question) {
 		t.Helper()
-		s.until("it asks "+text, func() bool {
+		wait.For(t, "it asks "+text, func() (any, bool) {
 			x, err := s.client.Session(t.Context(), "asks")
-			if err != nil || x.Question == nil || x.Question.Text != text {
-				return false
+			if err != nil || x.Question == nil {
+				return []any{x, err}, false
 			}
 			q = *x.Question
-			return true
+			return q, q.Text == text
 		})
 		return q
 	}
@@ -58,8 +59,8 @@ func TestAnswer(t *testing.T) {
 	if _, err := s.client.Answer(t.Context(), "asks", api.Answer{Answer: "2", Question: second.ID}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("both are answered", func() bool {
+	wait.For(t, "both are answered", func() (any, bool) {
 		d, err := s.client.Data(t.Context(), "asks", 0)
-		return err == nil && strings.Contains(d.Screen.Text, "it was n")
+		return []any{d.Screen.Text, err}, err == nil && strings.Contains(d.Screen.Text, "it was n")
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -32,7 +33,10 @@ func TestDataOfTheScreenAlone(t *testing.T) {
 		}
 		return d
 	}
-	s.until("the last line is there", func() bool { return strings.HasSuffix(data(1).Screen.Text, "the last") })
+	wait.For(t, "the last line is there", func() (any, bool) {
+		last := data(1).Screen.Text
+		return last, strings.HasSuffix(last, "the last")
+	})
 	for _, tail := range []int{0, 1000} {
 		if d := data(tail); !strings.HasPrefix(d.Screen.Text, "ready\n") || !strings.Contains(d.Screen.Text, "line 7\n") || d.Truncated {
 			t.Errorf("tail %d: truncated %v, %d bytes: %.60q", tail, d.Truncated, len(d.Screen.Text), d.Screen.Text)
@@ -47,12 +51,12 @@ func TestDataOfTheScreenAlone(t *testing.T) {
 	if err := os.WriteFile(tty, []byte("\x1b[20A\x1b[J"), 0); err != nil {
 		t.Fatal(err)
 	}
-	s.until("the hub has seen it", func() bool {
+	wait.For(t, "the hub has seen it", func() (any, bool) {
 		x, err := s.client.Session(t.Context(), "api")
 		if err != nil {
 			t.Fatal(err)
 		}
-		return !strings.Contains(x.Screen.Text, "the last")
+		return x.Screen.Text, !strings.Contains(x.Screen.Text, "the last")
 	})
 	if d := data(0); !strings.HasPrefix(d.Screen.Text, "ready\n") || d.Truncated {
 		t.Errorf("of a screen that is not full: truncated %v, %.60q", d.Truncated, d.Screen.Text)

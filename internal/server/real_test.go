@@ -24,6 +24,7 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
@@ -72,11 +73,11 @@ func newRealShop(t *testing.T, addresses ...session.Address) *shop {
 		wanted = append(wanted, specOf(dir, a))
 	}
 	s.apply(engine.Request{Wanted: wanted})
-	s.until("the agents can be typed to", func() bool {
+	wait.For(t, "the agents can be typed to", func() (any, bool) {
 		r := open(dir, "ada")
 		defer r.Close()
 		seen, err := r.Inspect(t.Context(), true)
-		return err == nil && !slices.ContainsFunc(seen.Sessions, func(x engine.Seen) bool {
+		return []any{seen.World.Lives, err}, err == nil && !slices.ContainsFunc(seen.Sessions, func(x engine.Seen) bool {
 			return x.Live == nil || !strings.HasPrefix(x.Live.Screen, "ready")
 		})
 	})
@@ -153,7 +154,7 @@ func (s *shop) killReal(id string) {
 	if err := syscall.Kill(*x.PID, syscall.SIGKILL); err != nil {
 		s.t.Fatal(err)
 	}
-	s.until(id+" is stale", func() bool { return s.stateIs(id, session.StateStale) })
+	wait.For(s.t, id+" is stale", func() (any, bool) { return "it is not", s.stateIs(id, session.StateStale) })
 }
 
 func TestListenTCP(t *testing.T) {
@@ -244,10 +245,10 @@ func TestKilledHub(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
-		s.until("the hub answers", func() bool {
+		wait.For(t, "the hub answers", func() (any, bool) {
 			h, err := s.client.Health(t.Context())
 			holder, runs := hub.Running(filepath.Join(s.dir, "data"))
-			return err == nil && h.Status == "ok" && runs && holder.PID == c.Process.Pid
+			return []any{h, err, holder}, err == nil && h.Status == "ok" && runs && holder.PID == c.Process.Pid
 		})
 		return c
 	}

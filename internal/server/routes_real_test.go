@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -104,9 +105,9 @@ func TestRoutes(t *testing.T) {
 	ask(200, "POST", "/v1/sessions/api/send", `{"key": "Enter"}`, `"unverified"`)
 	ask(409, "POST", "/v1/sessions/api/answer", `{"answer": "yes"}`, `"no_question"`)
 	ask(400, "POST", "/v1/sessions/api/answer", `{"answer": " "}`, `"bad_request"`)
-	s.until("what was typed is on the screen", func() bool {
+	wait.For(t, "what was typed is on the screen", func() (any, bool) {
 		d, err := s.client.Data(t.Context(), "api", 0)
-		return err == nil && strings.Contains(d.Screen.Text, "hello")
+		return []any{d.Screen.Text, err}, err == nil && strings.Contains(d.Screen.Text, "hello")
 	})
 	ask(200, "POST", "/v1/sessions/api/pause", "", `"state": "paused"`)
 	ask(409, "POST", "/v1/sessions/api/send", `{"text": "hello"}`, `"paused"`, "resume")

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/server"
+	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
 )
 
@@ -103,17 +103,11 @@ func (p *page) say(m api.TerminalInput) {
 
 func (p *page) until(what string, is func() bool) {
 	p.t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	wait.For(p.t, what, func() (any, bool) {
 		p.mu.Lock()
-		ok, text, state, closed, errs := is(), p.text.String(), p.state, p.closed, slices.Clone(p.errors)
-		p.mu.Unlock()
-		if ok {
-			return
-		}
-		if time.Now().After(end) {
-			p.t.Fatalf("not within 30 s: %s; state %+v, closed %v, errors %q, shown %.2000q", what, state, closed, errs, text)
-		}
-	}
+		defer p.mu.Unlock()
+		return fmt.Sprintf("state %+v, closed %v, errors %q, shown %.2000q", p.state, p.closed, p.errors, p.text.String()), is()
+	})
 }
 
 // seen returns what has come so far.
@@ -155,6 +149,17 @@ func (s *shop) windowSize() string {
 	return s.tmuxSays("list-windows", "-a", "-F", "#{window_width}x#{window_height}")
 }
 
+func (s *shop) untilSize(size string) {
+	s.t.Helper()
+	wait.For(s.t, "the window is "+size, func() (any, bool) { now := s.windowSize(); return now, now == size })
+}
+
+// pane returns what the only pane shows, after its history with the flags -S -.
+func (s *shop) pane(flags ...string) string {
+	pane := s.tmuxSays("list-panes", "-a", "-F", "#{pane_id}")
+	return s.tmuxSays(append([]string{"capture-pane", "-p", "-t", pane}, flags...)...)
+}
+
 func TestTerminalIsControlledByOnePage(t *testing.T) {
 	s := newRealShop(t, "session.api")
 	s.serve()
@@ -180,7 +185,7 @@ func TestTerminalIsControlledByOnePage(t *testing.T) {
 	b.until("b sees that", func() bool {
 		return b.state.Control == "other" && b.state.By == "ada" && b.state.Cols == 90 && b.state.Rows == 20
 	})
-	s.until("the window has the page's size", func() bool { return s.windowSize() == "90x19" })
+	s.untilSize("90x19")
 	a.say(api.TerminalInput{Type: "input", Data: "grüße\r"})
 	a.shows("grüße")
 	b.shows("grüße")
@@ -192,7 +197,7 @@ func TestTerminalIsControlledByOnePage(t *testing.T) {
 	b.say(api.TerminalInput{Type: "resize", Cols: 3, Rows: 1000})
 	b.say(api.TerminalInput{Type: "control", Take: true})
 	a.until("a has lost control", func() bool { return a.state.Control == "other" && a.state.Cols == 20 })
-	s.until("the window has b's size", func() bool { return s.windowSize() == "20x199" })
+	s.untilSize("20x199")
 	a.say(api.TerminalInput{Type: "resize", Cols: 100, Rows: 30})
 	a.say(api.TerminalInput{Type: "input", Data: "late"})
 	a.until("a may not type", func() bool { return len(a.errors) == 2 })
@@ -219,9 +224,9 @@ func TestTerminalShowsHistoryOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	// cat repeats what is typed: each line is there twice. tmux may draw a screen twice too.
-	s.until("all is repeated", func() bool {
-		shown := s.tmuxSays("capture-pane", "-p", "-S", "-", "-t", s.tmuxSays("list-panes", "-a", "-F", "#{pane_id}"))
-		return strings.Count(shown, "line-119-") == 2
+	wait.For(t, "all is repeated", func() (any, bool) {
+		shown := s.pane("-S", "-")
+		return shown, strings.Count(shown, "line-119-") == 2
 	})
 	for range 2 { // the second as a reconnect
 		p := s.open("api")
@@ -308,8 +313,9 @@ func TestTerminalWaitsForASlowPage(t *testing.T) {
 	p.until("it controls", func() bool { return p.state.Control == "you" })
 	p.say(api.TerminalInput{Type: "pause"})
 	p.say(api.TerminalInput{Type: "input", Data: "while paused\r"})
-	s.until("the agent has it", func() bool {
-		return strings.Contains(s.tmuxSays("capture-pane", "-p", "-t", s.tmuxSays("list-panes", "-a", "-F", "#{pane_id}")), "while paused")
+	wait.For(t, "the agent has it", func() (any, bool) {
+		shown := s.pane()
+		return shown, strings.Contains(shown, "while paused")
 	})
 	p.mu.Lock()
 	if strings.Contains(p.text.String(), "while paused") {
@@ -338,7 +344,10 @@ func TestTerminalOfAPageThatIsGone(t *testing.T) {
 		shown += string(b)
 	}
 	// It reads nothing more, so it answers no ping.
-	s.until("the page is detached", func() bool { return s.tmuxSays("list-clients", "-F", "#{client_pid}") == "" })
+	wait.For(t, "the page is detached", func() (any, bool) {
+		clients := s.tmuxSays("list-clients", "-F", "#{client_pid}")
+		return clients, clients == ""
+	})
 }
 
 func TestTerminalReleasesControlInSilence(t *testing.T) {

@@ -4,6 +4,7 @@ package discover
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/test/executable"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // place gives the test a directory for tmux's sockets, a program called claude, and ends
@@ -54,17 +56,13 @@ func server(t *testing.T, name string, args ...string) {
 }
 
 // eventually looks until n sessions are found: a pane's process has to become the agent.
-func eventually(t *testing.T, n int) Found {
+func eventually(t *testing.T, n int) (f Found) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		f := Agents(t.Context(), known(), "")
-		if len(f.Sessions) == n {
-			return f
-		}
-		if time.Now().After(end) {
-			t.Fatalf("found %+v, want %d sessions", f, n)
-		}
-	}
+	wait.For(t, fmt.Sprintf("%d sessions are found", n), func() (any, bool) {
+		f = Agents(t.Context(), known(), "")
+		return f, len(f.Sessions) == n
+	})
+	return f
 }
 
 func TestAgents(t *testing.T) {
@@ -157,15 +155,10 @@ func TestSocketsThatDoNotAnswer(t *testing.T) {
 	elsewhere := filepath.Join(dir, "elsewhere")
 	tmuxRun(t, "-S", elsewhere, "new-session", "-d", "-s", "far", "claude")
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", elsewhere, "kill-server").Run() })
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	wait.For(t, "the server of TMUX is found", func() (any, bool) {
 		f := Agents(t.Context(), known(), elsewhere+",4711,0")
-		if len(f.Sessions) == 2 && f.Sessions[0].ID == "tmux:"+elsewhere+"/far" {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("with TMUX: %+v", f)
-		}
-	}
+		return f, len(f.Sessions) == 2 && f.Sessions[0].ID == "tmux:"+elsewhere+"/far"
+	})
 
 	// A tmux program that the server does not understand.
 	other := "#!/bin/sh\necho 'protocol version mismatch (client 7, server 8)' >&2\nexit 1\n"

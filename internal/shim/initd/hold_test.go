@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // TestHold shows that an init ends the processes of a terminal once the connection of who
@@ -34,14 +35,10 @@ func TestHold(t *testing.T) {
 	}
 	killedBy := func(what string, ended <-chan error, want syscall.Signal) {
 		t.Helper()
-		select {
-		case err := <-ended:
-			exit, ok := errors.AsType[*exec.ExitError](err)
-			if !ok || exit.Sys().(syscall.WaitStatus).Signal() != want {
-				t.Errorf("%s: %v, want %v", what, err, want)
-			}
-		case <-time.After(time.Minute):
-			t.Errorf("%s: still runs", what)
+		err := wait.Receive(t, what+" has ended", ended)
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok || exit.Sys().(syscall.WaitStatus).Signal() != want {
+			t.Errorf("%s: %v, want %v", what, err, want)
 		}
 	}
 	// Names that an earlier run of the test did not have: what is late of those is ended still.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // lines collects what an init prints.
@@ -60,11 +61,7 @@ func TestReport(t *testing.T) {
 	await := func(event string) {
 		t.Helper()
 		want = strings.TrimPrefix(want+event, ", ")
-		for end := time.Now().Add(time.Minute); out.events(t) != want; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("it printed %q, want %q", out.events(t), want)
-			}
-		}
+		wait.For(t, "it has printed "+want, func() (any, bool) { events := out.events(t); return events, events == want })
 	}
 	await("")
 	write(t, head, "ref: refs/heads/other\n")

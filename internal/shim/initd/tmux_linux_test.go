@@ -10,10 +10,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/agentform/agentform/internal/proc"
-	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 const (
@@ -95,14 +94,10 @@ func TestWatcherWithoutAnswerIsLetLeave(t *testing.T) {
 	if err := server.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(shim.ServerTimeout); ; time.Sleep(time.Millisecond) {
-		if row, _, watching := term.look(testTarget, testFormat, false); row == testRow && watching {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the server is not looked at again")
-		}
-	}
+	wait.For(t, "the server is looked at again", func() (any, bool) {
+		row, _, watching := term.look(testTarget, testFormat, false)
+		return []any{row, watching}, row == testRow && watching
+	})
 	if term.watcher.cmd.Process.Pid == first {
 		t.Error("the client that did not answer in time watches on")
 	}

@@ -8,9 +8,9 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/test/wait"
 
 	"github.com/agentform/agentform/internal/proc"
 )
@@ -29,14 +29,7 @@ func TestAttachCommand(t *testing.T) {
 	}
 	defer first.Wait()
 	defer first.Process.Kill()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, err := (shim.Init{Dir: dir}).Hello(t.Context()); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the init does not answer")
-		}
-	}
+	wait.For(t, "the init answers", func() (any, bool) { _, err := (shim.Init{Dir: dir}).Hello(t.Context()); return err, err == nil })
 	for _, dir := range []string{dir, "/nowhere"} {
 		out, err := exec.Command(program, shim.AttachMode, dir, "sh", "-c", "echo is $"+shim.ClientVariable+"; exit 7").CombinedOutput()
 		exit, _ := errors.AsType[*exec.ExitError](err)

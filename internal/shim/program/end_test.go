@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/test/wait"
 
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -80,12 +81,12 @@ func TestSecondStopShortensTheFirst(t *testing.T) {
 	first := make(chan error, 1)
 	c, asks := r.client(), r.client() // one each: a shim hears so many at once
 	go func() { _, err := c.Stop(context.Background(), "", time.Hour); first <- err }()
-	r.until("the shim is ending", func() bool {
+	wait.For(t, "the shim is ending", func() (any, bool) {
 		s, err := asks.Status(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s.Ending == rundir.CauseRequested
+		return s, s.Ending == rundir.CauseRequested
 	})
 	if err := r.client().Pause(context.Background()); codeOf(err) != shim.CodeEnding {
 		t.Errorf("pausing while it ends: %v", err)
@@ -109,7 +110,7 @@ func codeOf(err error) string {
 func TestReapsOrphans(t *testing.T) {
 	r := prepare(t, "for i in 1 2 3 4 5 6 7 8 9 10; do (sleep 0.01 &); done; sleep 0.2; touch up; exec sleep 60", nil)
 	_, f := r.running()
-	r.until("only the agent is left", func() bool { return len(proc.Descendants(f.Shim.PID)) == 1 })
+	wait.For(t, "only the agent is left", func() (any, bool) { below := proc.Descendants(f.Shim.PID); return below, len(below) == 1 })
 	r.stop("", 0)
 }
 
@@ -180,7 +181,7 @@ func TestFreeze(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.until("both go on", func() bool { return read("agent") != agent && read("child") != child })
+	wait.For(t, "both go on", func() (any, bool) { a, c := read("agent"), read("child"); return []any{a, c}, a != agent && c != child })
 	if _, exit := r.ended(cmd); exit.Cause != rundir.CauseTimeout {
 		t.Errorf("exit is %+v", exit)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // oldProgram builds the program as an older agentform had it.
@@ -69,16 +70,7 @@ func testOldShim(t *testing.T, old string) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { cmd.Process.Kill() })
-		var f rundir.Facts
-		r.until("the agent is up", func() bool {
-			var err error
-			if f, err = rundir.ReadFacts(dir); err != nil {
-				t.Fatal(err)
-			}
-			_, up := os.Stat(filepath.Join(r.work, "up"))
-			return f.Agent.PID != 0 && up == nil
-		})
-		return cmd, f
+		return cmd, r.up(dir)
 	}
 	write(r.dir, r.config.Run)
 	cmd, f := start(old, r.dir)
@@ -152,19 +144,22 @@ func testOldInit(t *testing.T, old string) {
 	defer first.Wait()
 	defer first.Process.Kill()
 	init := shim.Init{Dir: filepath.Dir(r.dir)}
-	r.until("the init answers", func() bool { v, err := init.Hello(t.Context()); return err == nil && v == rundir.Version })
+	wait.For(t, "the init answers", func() (any, bool) {
+		v, err := init.Hello(t.Context())
+		return []any{v, err}, err == nil && v == rundir.Version
+	})
 	cmd := exec.Command(old, r.dir)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	r.until("the init sees the agent", func() bool {
+	wait.For(t, "the init sees the agent", func() (any, bool) {
 		in, err := init.Look(t.Context(), r.dir, "", "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return in.Claimed && in.Shim && in.Agent && in.BootID == proc.BootID()
+		return in, in.Claimed && in.Shim && in.Agent && in.BootID == proc.BootID()
 	})
 	if err := init.End(t.Context(), r.config.Run, r.dir, "SIGTERM", 5*time.Second); err != nil {
 		t.Error(err)

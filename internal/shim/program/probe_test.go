@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/test/wait"
 
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
@@ -73,7 +74,7 @@ func TestProbeThatHangs(t *testing.T) {
 		}
 		done <- p
 	}()
-	r.until("the probe runs", func() bool { _, err := os.Stat(filepath.Join(r.work, "begun")); return err == nil })
+	wait.For(t, "the probe runs", func() (any, bool) { _, err := os.Stat(filepath.Join(r.work, "begun")); return err, err == nil })
 	if _, err := r.client().Probe(t.Context(), shim.Probe{Argv: []string{"true"}}); codeOf(err) != shim.CodeBusy {
 		t.Errorf("a second one: %v", err)
 	}
@@ -109,11 +110,11 @@ func TestUnread(t *testing.T) {
 	if _, err := tty.WriteString("abc"); err != nil {
 		t.Fatal(err)
 	}
-	r.until("it waits", func() bool { return unread() == 3 })
+	wait.For(t, "it waits", func() (any, bool) { n := unread(); return n, n == 3 })
 	if err := os.WriteFile(filepath.Join(r.work, "read"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.until("it is read", func() bool { return unread() == 0 })
+	wait.For(t, "it is read", func() (any, bool) { n := unread(); return n, n == 0 })
 	r.stop("SIGKILL", 0)
 	r.ended(cmd)
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/test/wait"
 
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
@@ -81,14 +82,14 @@ func TestHostileClients(t *testing.T) {
 		}
 		conn.Close()
 	}
-	r.until("their places are free", func() bool {
+	wait.For(t, "their places are free", func() (any, bool) {
 		c, err := shim.Dial(r.config.Socket)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
 		_, err = c.Hello(context.Background())
-		return err == nil
+		return err, err == nil
 	})
 	for _, line := range []string{"\x00\xff", "[]", `"stop"`, `{"op":7}`, `{"op":"stop","signal":"SIGSTOP"}`, `{"op":"set","grace_ns":-1}`, `{"op":"stop","grace_ns":1e99}`, strings.Repeat("[", 60000)} {
 		conn, err := net.Dial("unix", r.config.Socket)

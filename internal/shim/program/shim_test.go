@@ -20,6 +20,7 @@ import (
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 // program is the real shim, built once.
@@ -61,25 +62,32 @@ func (r *room) start() *exec.Cmd {
 func (r *room) running() (*exec.Cmd, rundir.Facts) {
 	r.t.Helper()
 	cmd := r.start()
-	var f rundir.Facts
-	r.until("the agent is up", func() bool {
+	return cmd, r.up(r.dir)
+}
+
+// up waits until the agent of a run is on record and has made the file "up".
+func (r *room) up(dir string) (f rundir.Facts) {
+	r.t.Helper()
+	wait.For(r.t, "the agent is up", func() (any, bool) {
 		var err error
-		if f, err = rundir.ReadFacts(r.dir); err != nil {
+		if f, err = rundir.ReadFacts(dir); err != nil {
 			r.t.Fatal(err)
 		}
 		_, up := os.Stat(filepath.Join(r.work, "up"))
-		return f.Agent.PID > 0 && up == nil
+		return []any{f, up}, f.Agent.PID > 0 && up == nil
 	})
-	return cmd, f
+	return f
 }
 
-func (r *room) until(what string, done func() bool) {
+// agent waits until the agent is on record.
+func (r *room) agent() (f rundir.Facts) {
 	r.t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			r.t.Fatalf("waited in vain until %s", what)
-		}
-	}
+	wait.For(r.t, "the agent is on record", func() (any, bool) {
+		var err error
+		f, err = rundir.ReadFacts(r.dir)
+		return []any{f, err}, f.Agent.PID != 0
+	})
+	return f
 }
 
 // client speaks to the shim.
@@ -120,9 +128,9 @@ func (r *room) ended(cmd *exec.Cmd) (syscall.WaitStatus, rundir.Exit) {
 func (r *room) read(name string) string {
 	r.t.Helper()
 	var b []byte
-	r.until(name+" is written", func() bool {
+	wait.For(r.t, name+" is written", func() (any, bool) {
 		b, _ = os.ReadFile(filepath.Join(r.work, name))
-		return bytes.HasSuffix(b, []byte("\n"))
+		return string(b), bytes.HasSuffix(b, []byte("\n"))
 	})
 	return strings.TrimSpace(string(b))
 }

@@ -27,7 +27,7 @@ func TestHangupBeforeErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	r.until("the agent is on record", func() bool { f, _ := rundir.ReadFacts(r.dir); return f.Agent.PID != 0 })
+	r.agent()
 	if err := tty.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/test/wait"
 
 	"github.com/creack/pty"
 
@@ -29,9 +30,9 @@ func (r *room) terminal() (*exec.Cmd, *os.File) {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { tty.Close(); cmd.Process.Kill() })
-	r.until("the agent is up", func() bool {
+	wait.For(r.t, "the agent is up", func() (any, bool) {
 		_, err := os.Stat(filepath.Join(r.work, "up"))
-		return err == nil
+		return err, err == nil
 	})
 	return cmd, tty
 }
@@ -45,10 +46,10 @@ func TestKeysReachTheAgentOnly(t *testing.T) {
 		if _, err := tty.WriteString(key); err != nil {
 			t.Fatal(err)
 		}
-		r.until(name+" arrives", func() bool {
+		wait.For(t, name+" arrives", func() (any, bool) {
 			b, _ := os.ReadFile(filepath.Join(r.work, "got"))
 			got = string(b)
-			return strings.Contains(got, name)
+			return got, strings.Contains(got, name)
 		})
 	}
 	for range 4 {
@@ -80,8 +81,7 @@ func TestHangup(t *testing.T) {
 	t.Run("agent ignores it", func(t *testing.T) {
 		r := prepare(t, "trap '' HUP; touch up; sleep 60 & wait; wait; wait", nil)
 		cmd, tty := r.terminal()
-		var f rundir.Facts
-		r.until("the agent is on record", func() bool { f, _ = rundir.ReadFacts(r.dir); return f.Agent.PID != 0 })
+		f := r.agent()
 		tty.Close()
 		if status, exit := r.ended(cmd); exit.Cause != rundir.CauseHangup || exit.Signal != "SIGTERM" || status.Signal() != syscall.SIGTERM || f.Agent.Alive() {
 			t.Errorf("left with %v, exit is %+v", status, exit)
@@ -95,7 +95,7 @@ func TestShimKilledTakesTheAgentAlong(t *testing.T) {
 	child := r.pid("child")
 	cmd.Process.Kill()
 	cmd.Wait()
-	r.until("the agent is dead", func() bool { return !f.Agent.Alive() })
+	wait.For(t, "the agent is dead", func() (any, bool) { return f.Agent, !f.Agent.Alive() })
 	if f, err := rundir.ReadFacts(r.dir); err != nil || !f.Claimed || f.Exit != nil || f.Agent.Alive() || f.Shim.Alive() {
 		t.Errorf("facts are %+v, %v", f, err)
 	}

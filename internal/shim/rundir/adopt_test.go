@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 func TestAdoptedRun(t *testing.T) {
@@ -30,10 +31,11 @@ func TestAdoptedRun(t *testing.T) {
 	if err != nil || !f.Adopted() || f.Agent != agent || !f.StartedAt.Equal(since) || f.BootID != proc.BootID() || f.Exit != nil {
 		t.Errorf("%+v, %v", f, err)
 	}
-	got := proc.ReadInfo(agent.PID)
-	for end := time.Now().Add(time.Minute); len(got.Argv) == 0 && time.Now().Before(end); got = proc.ReadInfo(agent.PID) {
-		time.Sleep(time.Millisecond) // Start returns before the kernel has set the arguments
-	}
+	var got proc.Info
+	wait.For(t, "the kernel has set the arguments", func() (any, bool) { // after Start has returned
+		got = proc.ReadInfo(agent.PID)
+		return got, len(got.Argv) > 0
+	})
 	if !slices.Equal(got.Argv, c.Argv) || got.Dir == "" {
 		t.Errorf("seen: %+v", got)
 	}
@@ -47,11 +49,7 @@ func TestAdoptedRun(t *testing.T) {
 	if err := syscall.Kill(agent.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); agent.Alive(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it outlives SIGKILL")
-		}
-	}
+	wait.For(t, "it is dead", func() (any, bool) { return agent, !agent.Alive() })
 	if code, signal, ok := proc.ZombieExit(agent); !ok || code != 0 || signal != "SIGKILL" {
 		t.Errorf("it left with %d, %q, %v", code, signal, ok)
 	}
