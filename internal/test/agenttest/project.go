@@ -97,6 +97,19 @@ func (p *Project) Run(args ...string) (output string, code int) {
 	return string(out), c.ProcessState.ExitCode()
 }
 
+// Killed runs agentform and kills it after a time, unless it has ended before.
+func (p *Project) Killed(after time.Duration, args ...string) {
+	p.Lab.t.Helper()
+	c := exec.Command(filepath.Join(os.Getenv(Programs), "agentform"), args...)
+	c.Dir, c.Env = p.Lab.Dir, p.env
+	if err := c.Start(); err != nil {
+		p.Lab.t.Fatalf("agentform %v: %v", args, err)
+	}
+	kill := time.AfterFunc(after, func() { _ = c.Process.Kill() }) // it may have ended
+	defer kill.Stop()
+	_ = c.Wait() // killed
+}
+
 // AtTerminal is Run at a terminal of 24 lines with 80 columns.
 func (p *Project) AtTerminal(args ...string) (shown string, code int) {
 	p.Lab.t.Helper()
