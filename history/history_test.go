@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -124,28 +125,30 @@ func TestAppendFails(t *testing.T) {
 
 // Many writers at once lose and mix nothing.
 func TestConcurrentAppend(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "a1")
-	var wg sync.WaitGroup
-	for w := range 8 {
-		wg.Go(func() {
-			for i := range 50 {
-				e := event(w*1000 + i)
-				e.Excerpt = strings.Repeat("x", i*100)
-				if err := Append(folder, e); err != nil {
-					t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		folder := filepath.Join(t.TempDir(), "a1")
+		var wg sync.WaitGroup
+		for w := range 8 {
+			wg.Go(func() {
+				for i := range 50 {
+					e := event(w*1000 + i)
+					e.Excerpt = strings.Repeat("x", i*100)
+					if err := Append(folder, e); err != nil {
+						t.Error(err)
+					}
 				}
-			}
-		})
-	}
-	wg.Wait()
-	events, err := Read(folder, time.Time{})
-	if err != nil || len(events) != 400 {
-		t.Fatalf("Read = %d events, %v, want 400", len(events), err)
-	}
-	b, err := os.ReadFile(filepath.Join(folder, fileName))
-	if n := bytes.Count(b, []byte("\n")); n != 400 || err != nil {
-		t.Errorf("%d lines, %v, want 400", n, err)
-	}
+			})
+		}
+		wg.Wait()
+		events, err := Read(folder, time.Time{})
+		if err != nil || len(events) != 400 {
+			t.Fatalf("Read = %d events, %v, want 400", len(events), err)
+		}
+		b, err := os.ReadFile(filepath.Join(folder, fileName))
+		if n := bytes.Count(b, []byte("\n")); n != 400 || err != nil {
+			t.Errorf("%d lines, %v, want 400", n, err)
+		}
+	})
 }
 
 // A line is read once it is whole, and what retention leaves is not read again.
