@@ -67,7 +67,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		if x.Labels[labelOneOff] != "" || len(x.Names) == 0 {
 			continue
 		}
-		lives = append(lives, listed(x, r.config.Lineage, adopted[x.ID]))
+		lives = append(lives, listed(x, r.config, adopted[x.ID]))
 		if l := &lives[len(lives)-1]; !l.Foreign { // lives has the capacity, so that l stays valid
 			wg.Go(func() {
 				slots <- struct{}{}
@@ -125,11 +125,11 @@ func (w withHead) Look(ctx context.Context, runDir, target, format string, scree
 
 // listed returns what the list of containers says of one. adopted is the session that
 // the container was adopted as, or empty.
-func listed(x container.Summary, lineage, adopted string) session.Live {
+func listed(x container.Summary, c Config, adopted string) session.Live {
 	mark := session.Mark{Project: x.Labels[labelProject], Address: session.Address(x.Labels[labelAddress]), ID: x.Labels[labelID],
 		Run: x.Labels[labelRun], Hash: x.Labels[labelHash]}
 	if adopted != "" {
-		mark = session.Mark{Project: lineage, ID: adopted}
+		mark = session.Mark{Project: c.Lineage, ID: adopted}
 	}
 	own := string(filepath.Separator) + filepath.Join("containers", mark.ID, "runs") // also of a project that was moved
 	return session.Live{
@@ -138,7 +138,10 @@ func listed(x container.Summary, lineage, adopted string) session.Live {
 			return strings.HasSuffix(m.Source, own)
 		}),
 		Location: session.Location{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: shim.TmuxSocket},
-		Foreign:  mark.ID == "" || lineage != "" && mark.Project != lineage,
+		Foreign:  mark.ID == "" || c.Lineage != "" && mark.Project != c.Lineage,
+		Ours: mark.ID != "" && slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
+			return m.Source == filepath.Join(c.DataDir, own) || m.Type == mount.TypeVolume && m.Destination == c.DataDir
+		}),
 		PlaceUp:  x.State == container.StateRunning || x.State == container.StatePaused,
 		Frozen:   x.State == container.StatePaused,
 		Liveness: session.Unknown,

@@ -61,7 +61,9 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		}
 		*l = session.Live{Location: t.location(), Mark: t.record.Mark, Liveness: session.Unknown}
 		l.Foreign = l.Mark.ID == "" || r.config.Lineage != "" && l.Mark.Project != r.config.Lineage
+		l.Ours = l.Mark.ID != "" && t.record.Root == r.config.DataDir
 		if l.Foreign {
+			l.PlaceUp = !sets[i].stopped()
 			continue
 		}
 		p := byName[t.pod]

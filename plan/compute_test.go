@@ -181,6 +181,12 @@ func TestDecisionTable(t *testing.T) {
 		{"same name, of this directory and another state", func() *stage {
 			old := spec("a")
 			return newStage().want(spec("a")).live("a", func(l *session.Live) { l.Mark.Project, l.Spec = "lost", &old })
+		}, "  a agent_runs\n! a its agent still runs, and its state is lost\n"},
+		{"the same, and its agent has exited", func() *stage {
+			old := spec("a")
+			return newStage().want(spec("a")).live("a", func(l *session.Live) {
+				l.Mark.Project, l.Spec, l.Liveness = "lost", &old, session.Dead
+			})
 		}, "  a name_taken\n! a session belongs to a lost state\n"},
 		{"gone, and its name taken by another", func() *stage {
 			return newStage().want(spec("a")).record(spec("a")).live("a", func(l *session.Live) { l.Foreign, l.Mark = true, session.Mark{} })

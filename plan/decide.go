@@ -15,6 +15,9 @@ func decide(j *join, a session.Address) (Change, []session.Diagnostic) {
 	d := Diagnose(c.Before, c.Live, j.in.World)
 	c.State, c.Detail = d.State, d.Detail
 	c, problems := lookUp(j, c, d)
+	if x, runs := otherAgent(j, c); runs && starts(c) {
+		c, problems = stuck(c, x)
+	}
 	if c.Detail == d.Detail {
 		c.Remedy = d.Remedy
 	}
@@ -108,6 +111,9 @@ func decideNew(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	if c.After.Desired == session.Stopped {
 		c.Reason, c.State, c.Detail = ReasonStop, session.StateStopped, "declared stopped; created when it is started"
 		return c, nil
+	}
+	if x, runs := otherAgent(j, c); runs { // the reason for what else is wrong
+		return stuck(c, x)
 	}
 	if problems := creatable(j, c.After); len(problems) > 0 {
 		return stuck(c, problems...)

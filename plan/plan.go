@@ -192,6 +192,7 @@ const (
 	ReasonWorkspaceGone    Reason = "workspace_gone"
 	ReasonPathOccupied     Reason = "path_occupied"
 	ReasonShared           Reason = "directory_shared"
+	ReasonAgentRuns        Reason = "agent_runs" // one that is not in the state
 	ReasonNameTaken        Reason = "name_taken"
 	ReasonAmbiguous        Reason = "two_live_objects"
 	ReasonNoShim           Reason = "no_guest" // the value is older than the name

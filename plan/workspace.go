@@ -127,7 +127,7 @@ func unreadable(a session.Address, path string, co session.Checkout) session.Dia
 func nameTaken(a session.Address, l session.Live) session.Diagnostic {
 	if l.Spec != nil { // this data directory has its run
 		return fixable(session.Remedy{Code: session.RemedyRebuildState, Address: a}, ReasonNameTaken, "session belongs to a lost state", fmt.Sprintf(
-			"it runs in %s, and its state is lost (lineage %s)", where(l.Location), l.Mark.Project))
+			"it is in %s, and its state is lost (lineage %s)", where(l.Location), l.Mark.Project))
 	}
 	id := l.Location.Runtime + ":" + l.Location.Name
 	if l.Location.Traits().Server != "" {

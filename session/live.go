@@ -28,6 +28,7 @@ type Live struct {
 	Location      Location `json:"Place"`
 	Foreign       bool     // no mark, or another project's: never touched
 	Copied        bool     `json:",omitempty"` // its mark is another's, which stands too: never touched
+	Ours          bool     `json:",omitempty"` // it was started with this data directory, by whatever state
 	PlaceUp       bool     // the tmux session exists, the container runs
 	Liveness      Liveness `json:"Vital"`           // of the agent in it
 	UnknownReason string   `json:"Doubt,omitempty"` // why Liveness is unknown, for people
@@ -166,7 +167,17 @@ type World struct {
 	Found     map[string]Found    // by id that is to be imported
 	Runs      map[string]RunFacts // of recorded runs whose place was not found
 	Overdue   map[string]bool     // runs that were unobserved for longer than they may be
+	Strays    []Stray             // looked for only if something is to be started
 	Writer    Writer              // who else changes the state now, if anyone
+}
+
+// Stray is the agent of a run that is not in the state.
+type Stray struct {
+	Run     string
+	Process Process
+	Address Address // of its session
+	Ours    bool    // it was started by this project
+	Dir     string  // its workspace
 }
 
 // Writer is a command that changes sessions now.

@@ -12,7 +12,8 @@ type Remedy struct {
 	Repo, Path, Branch       string // of the session with the problem
 	HolderPath, HolderBranch string // of the session in the way
 	Commit                   string
-	InContainer              bool // git has to run in the session's container
+	InContainer              bool   // git has to run in the session's container
+	End                      string // the command line that ends what is in the way
 }
 
 // RemedyCode says what to do.
@@ -36,6 +37,7 @@ const (
 	RemedyApply             RemedyCode = "apply"              // an interrupted removal continues with it
 	RemedyDestroyHolder     RemedyCode = "destroy_holder"     // Holder has the path
 	RemedyDoctor            RemedyCode = "doctor"             // the agent runs out of reach
+	RemedyEndAgent          RemedyCode = "end_agent"          // an agent that is not in the state is in the way
 	RemedyFreeBranch        RemedyCode = "free_branch"        // another worktree has the branch
 	RemedyForgetRecord      RemedyCode = "forget_record"      // two records have the address
 	RemedyHolderMoves       RemedyCode = "holder_moves"       // Holder is to leave the branch
@@ -50,6 +52,7 @@ const (
 	RemedyOtherNamespace    RemedyCode = "other_namespace"    // another container has the session
 	RemedyOtherUser         RemedyCode = "other_user"         // another user has the session
 	RemedyPruneWorktree     RemedyCode = "prune_worktree"     // the worktree with the branch is gone
+	RemedyRebuildOrEnd      RemedyCode = "rebuild_or_end"     // the same, and the state is lost
 	RemedyRebuildState      RemedyCode = "rebuild_state"      // the state is lost
 	RemedyReplaceContainer  RemedyCode = "replace_container"  // nothing can be started in it
 	RemedyReplaceSession    RemedyCode = "replace_session"    // the workspace is gone

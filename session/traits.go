@@ -21,7 +21,8 @@ type Traits struct {
 	Scheduled     bool // a cluster finds the machine for a session: who starts one mostly waits
 
 	// Enter and End are command lines for people, that run another one in a place and that
-	// remove a place: {name}, {container}, {namespace} and {pod} stand for those of the place.
+	// remove a place: {name}, {target}, {socket}, {container}, {namespace} and {pod} stand for
+	// those of the place.
 	Enter, End string
 
 	Noun   string // what holds one session, for people: container
@@ -39,7 +40,8 @@ func TraitsOf(kind string) Traits {
 		return Traits{OwnHome: true, Sandbox: true, Freeze: true, Everywhere: true, Scheduled: true, Noun: "pod",
 			Enter: "kubectl exec -it -n {namespace} {pod} --", End: "kubectl delete statefulset -n {namespace} {name}"}
 	case "tmux":
-		return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Noun: "tmux session", Server: "tmux server"}
+		return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Noun: "tmux session", Server: "tmux server",
+			End: "tmux -S {socket} kill-session -t {target}"}
 	}
 	return Traits{HostFiles: true, HostProcesses: true, HostGit: true, Freeze: true, Noun: "place"}
 }
@@ -59,7 +61,7 @@ func (p Location) Traits() Traits { return TraitsOf(p.Runtime) }
 // CommandLine fills in a command line of the place's Traits, with words quoted by quote.
 func (p Location) CommandLine(of string, quote func(string) string) string {
 	namespace, pod, _ := strings.Cut(p.Container, "/")
-	return strings.NewReplacer("{name}", quote(p.Name), "{container}", quote(p.Container), "{namespace}", quote(namespace), "{pod}", quote(pod)).Replace(of)
+	return strings.NewReplacer("{name}", quote(p.Name), "{target}", quote("="+p.Name), "{socket}", quote(p.Socket), "{container}", quote(p.Container), "{namespace}", quote(namespace), "{pod}", quote(pod)).Replace(of)
 }
 
 // The interfaces below are optional: a Runtime implements those that it can.

@@ -154,6 +154,7 @@ func (o *observer) live(s *server, p pane) session.Live {
 		l.Location.Pane = p.AgentPane
 	}
 	l.Mark, l.Foreign = o.markOf(p)
+	l.Ours = l.Mark.Project != "" && !s.external
 	return l
 }
 
@@ -203,6 +204,9 @@ func (o *observer) holding(ctx context.Context, s *server, p session.Location, r
 func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pane) {
 	if l.Foreign {
 		l.Liveness = session.Unknown
+		if p.Dead {
+			l.Liveness = session.Dead
+		}
 		return
 	}
 	f, _ := o.runs.facts(l.Mark.Run) // what cannot be read is missing, and proves nothing

@@ -34,7 +34,8 @@ type Pending struct {
 	Spec     session.Spec
 	Live     *session.Live // nil: nothing of it runs
 	Checkout session.Checkout
-	Adopts   bool // the next apply adopts what runs
+	Adopts   bool   // the next apply adopts what runs
+	Other    string // why it cannot be started beside an agent that runs; empty: it can
 }
 
 // Inspect observes, without a lock, all sessions on record or wanted.
@@ -86,15 +87,20 @@ func (e *Engine) inspect(ctx context.Context, st state.State, screens bool, want
 	w.Writer = e.writer(st)
 	in := e.input(st, w, specs)
 	in.ByHand = true
-	o := observation(st, w, Explain(plan.Compute(in)))
+	o := observation(st, w, Explain(e.Observer.compute(&in)))
 	if len(pending) == 0 {
 		return o
 	}
 	in.Wanted, in.ByHand = pending, false
-	for _, c := range plan.Compute(in).Changes {
-		if c.Before == nil {
-			o.Pending = append(o.Pending, Pending{Spec: *c.After, Live: c.Live, Checkout: w.Checkouts[c.After.Workspace.Path], Adopts: c.Action == plan.Adopt})
+	for _, c := range Explain(e.Observer.compute(&in)).Changes {
+		if c.Before != nil {
+			continue
 		}
+		x := Pending{Spec: *c.After, Live: c.Live, Checkout: w.Checkouts[c.After.Workspace.Path], Adopts: c.Action == plan.Adopt}
+		if c.Reason == plan.ReasonAgentRuns {
+			x.Other = c.Detail
+		}
+		o.Pending = append(o.Pending, x)
 	}
 	return o
 }

@@ -39,8 +39,10 @@ type Observer struct {
 	// Overdue reports whether a session that has run for longer than its unobserved_for
 	// cannot be observed yet. It may be nil.
 	Overdue func(session.Record, time.Time) bool
-	BootID  func() string
-	Now     func() time.Time
+	// Strays finds the agents of runs that recorded does not report. It may be nil.
+	Strays func(recorded func(run string) bool) []session.Stray
+	BootID func() string
+	Now    func() time.Time
 
 	here    session.Owner     // of World.Here
 	shared  bool              // World.Shared

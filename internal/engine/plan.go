@@ -19,13 +19,30 @@ import (
 func (e *Engine) decide(ctx context.Context, st state.State, w session.World, q Request, byHand bool) plan.Plan {
 	in := e.input(st, w, q.Wanted)
 	in.ByHand, in.Options, in.Moves, in.Removed, in.Imports = byHand, q.Options, q.Moves, q.Removed, q.Imports
-	p := Explain(plan.Compute(in))
+	p := Explain(e.Observer.compute(&in))
 	asked := p.Asks()
 	if e.Activity == nil || len(asked) == 0 {
 		return p
 	}
 	in.Doing = e.doing(ctx, st, w, asked)
-	return Explain(plan.Compute(in))
+	return Explain(e.Observer.compute(&in))
+}
+
+// compute returns the plan for its input. If something is to be started, it looks for agents
+// that are not in the state first.
+func (o Observer) compute(in *plan.Input) plan.Plan {
+	p := plan.Compute(*in)
+	if o.Strays == nil || in.World.Strays != nil || !p.MayStart() {
+		return p
+	}
+	recorded := make(map[string]bool, len(in.Records))
+	for _, r := range in.Records {
+		recorded[r.Run.ID] = true
+	}
+	if in.World.Strays = o.Strays(func(run string) bool { return recorded[run] }); len(in.World.Strays) == 0 {
+		return p
+	}
+	return plan.Compute(*in)
 }
 
 // addTexts adds to a plan the texts of recorded prompts that it changes, to show them.

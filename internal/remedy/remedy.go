@@ -42,6 +42,7 @@ var table = map[session.RemedyCode]string{
 	session.RemedyDestroyHolder:   "\n{renamed}\nelse stop it, and move its workspace away: agentform destroy --target {holder}",
 	session.RemedyDoctor:          ": agentform doctor {name} shows why and what to do",
 	session.RemedyForgetRecord:    "\nremove one of them from the state first: agentform state rm {address}",
+	session.RemedyEndAgent:        "\n" + endAgent,
 	session.RemedyFreeBranch:      "\n" + freeBranch,
 	session.RemedyHolderMoves: "\nit is the workspace of {HOLDER}, which is declared on another branch\n" +
 		"if it was renamed: agentform state mv {holder} {address}\nelse " + freeBranch,
@@ -58,6 +59,7 @@ var table = map[session.RemedyCode]string{
 	session.RemedyPruneWorktree: "\nthat directory is gone: restore it, or remove its entry, with the commits of its submodules: " +
 		"git -C {repo} worktree prune",
 	session.RemedyNewVolume:        "\nset it back; or, for a new volume: agentform land {address}, agentform destroy {address}, agentform apply",
+	session.RemedyRebuildOrEnd:     "\nto restore the state: agentform state rebuild\n" + endAgent,
 	session.RemedyRebuildState:     "\nto restore the state: agentform state rebuild",
 	session.RemedyReplaceContainer: "\nto create another in its place: agentform apply --replace {address}",
 	session.RemedyReplaceSession:   "\nrestore it, or recreate the session: agentform apply --replace {address}",
@@ -78,6 +80,7 @@ var table = map[session.RemedyCode]string{
 const (
 	rebuild      = "; to rebuild the state from the copies of the sessions: agentform state rebuild"
 	freeBranch   = "switch that checkout to another branch (or git worktree remove), or declare another branch"
+	endAgent     = "to stop it: {END}"
 	endHolder    = "else stop it, and free the branch: agentform destroy --target {holder} && git -C {repo} worktree remove {holderPath}"
 	removed      = "it is the workspace of {HOLDER}, which is no longer in the manifest, and is not changed"
 	switchBranch = "{freed}{git}switch {branch}"
@@ -97,7 +100,7 @@ func facts(r session.Remedy) *strings.Replacer {
 		"{address}", word(address), "{ADDRESS}", address,
 		"{name}", word(r.Address.Short()), "{BLOCK}", r.Address.Block(),
 		"{holder}", word(string(r.Holder)), "{HOLDER}", string(r.Holder),
-		"{id}", word(r.ID), "{ID}", r.ID, "{HOST}", r.Host, "{git}", git, "{freed}", freed,
+		"{id}", word(r.ID), "{ID}", r.ID, "{HOST}", r.Host, "{END}", r.End, "{git}", git, "{freed}", freed,
 		"{repo}", word(r.Repo), "{path}", word(r.Path), "{PATH}", r.Path,
 		"{branch}", word(r.Branch), "{commit}", cmp.Or(r.Commit, "COMMIT"),
 		"{holderPath}", word(r.HolderPath), "{HOLDERPATH}", r.HolderPath,

@@ -29,6 +29,8 @@ func Pending(x engine.Pending) Input {
 		d.Reason, d.Detail = plan.ReasonAdopt, "running but not in the state; the next apply adopts it"
 	case alive:
 		d.Reason, d.Detail = plan.ReasonAdopt, "running but not in the state"
+	case x.Other != "":
+		d.State, d.Alive, d.Reason, d.Detail = session.StateUnknown, nil, plan.ReasonAgentRuns, x.Other
 	case x.Spec.Desired == session.Stopped:
 		d.State, d.Detail = session.StateStopped, "declared stopped; never started"
 	}

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -92,9 +91,10 @@ func managed(l session.Live, dataDir string) bool {
 
 func (f *findings) orphan(l session.Live, lineage string) {
 	name := l.Location.Name
-	end := fmt.Sprintf("to stop it: tmux -S %s kill-session -t '=%s'", l.Location.Socket, name)
-	if t := l.Location.Traits(); t.End != "" {
-		name, end = t.Noun+" "+name, "to stop it: "+l.Location.CommandLine(t.End, plaintext.ShellWord)
+	t := l.Location.Traits()
+	end := "to stop it: " + l.Location.CommandLine(t.End, plaintext.ShellWord)
+	if t.Server == "" {
+		name = t.Noun + " " + name
 	}
 	subject := string(l.Mark.Address)
 	switch {

@@ -24,6 +24,7 @@ import (
 	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/install"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
@@ -70,6 +71,7 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 			Launched:  p.Launched,
 			BootID:    bootID,
 			Overdue:   overdue(p, sync.OnceValue(p.Activity)),
+			Strays:    strays(m.Root),
 			Now:       time.Now,
 		},
 		Activity: p.Activity(),
@@ -98,6 +100,18 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 		e.Restarts = p.Stored.Restarts
 	}
 	return e
+}
+
+// strays returns what finds the agents that are not in the state of a project.
+func strays(project string) func(recorded func(run string) bool) []session.Stray {
+	return func(recorded func(run string) bool) []session.Stray {
+		found := []session.Stray{} // not nil: they were looked for
+		for _, r := range rundir.LivingRuns(recorded) {
+			found = append(found, session.Stray{Run: r.Run, Process: session.Process{PID: r.Agent.PID, Start: r.Agent.Start},
+				Address: session.Address(r.Session), Ours: r.Project == project, Dir: r.Dir})
+		}
+		return found
+	}
 }
 
 // Runtime opens the runtime that a session names.

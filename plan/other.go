@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
+)
+
+// MayStart reports whether the plan starts an agent, or would without a problem.
+func (p Plan) MayStart() bool {
+	return slices.ContainsFunc(p.Changes, func(c Change) bool {
+		return starts(c) || c.Before == nil && c.Live == nil && c.Import == "" && c.After.Desired != session.Stopped
+	})
+}
+
+// otherAgent returns the problem of a session next to whose agent another one would run: an
+// agent of the session that is not in the state, since that was lost, replaced or copied, or
+// any agent in the session's workspace.
+func otherAgent(j *join, c Change) (session.Diagnostic, bool) {
+	if c.After == nil {
+		return session.Diagnostic{}, false
+	}
+	path := ""
+	if c.After.Runtime.Traits().HostFiles { // else it is a path somewhere else
+		path = c.After.Workspace.Path
+	}
+	works := func(in string) bool { return in != "" && in == path }
+	adopted := ""
+	if c.Live != nil {
+		adopted = c.Live.Mark.Run
+	}
+	for _, l := range j.in.World.Lives {
+		hasRun := l.Spec != nil // in this data directory, also if that was moved
+		lost := (l.Ours || hasRun) && l.Mark.Project != j.in.Lineage
+		if !lost || !l.PlaceUp || l.Liveness == session.Dead || l.Mark.Run == adopted {
+			continue
+		}
+		if l.Mark.Address == c.Address || works(l.Dir) {
+			fix := session.Remedy{Code: session.RemedyEndAgent, Address: c.Address, End: l.Location.CommandLine(l.Location.Traits().End, plaintext.ShellWord)}
+			if len(j.records) == 0 && (hasRun || l.Location.Traits().HostProcesses) {
+				fix.Code = session.RemedyRebuildOrEnd
+			}
+			return agentRuns(c, l.Mark.Address, true, "in "+where(l.Location), fix), true
+		}
+	}
+	for _, s := range j.in.World.Strays {
+		if s.Run != adopted && (s.Ours && s.Address == c.Address || works(s.Dir)) {
+			fix := session.Remedy{Code: session.RemedyEndAgent, Address: c.Address, End: fmt.Sprintf("kill %d", s.Process.PID)}
+			return agentRuns(c, s.Address, s.Ours, fmt.Sprintf("as process %d", s.Process.PID), fix), true
+		}
+	}
+	return session.Diagnostic{}, false
+}
+
+// agentRuns returns the problem of an agent of a session, of this project or another one.
+func agentRuns(c Change, of session.Address, ours bool, as string, fix session.Remedy) session.Diagnostic {
+	if ours && of == c.Address {
+		return fixable(fix, ReasonAgentRuns, "its agent still runs, and its state is lost", fmt.Sprintf("it runs %s, and is not in the state", as))
+	}
+	return fixable(fix, ReasonAgentRuns, "another agent works in its workspace",
+		fmt.Sprintf("an agent of %s, which is not in the state, runs %s in %s", of, as, c.After.Workspace.Path))
+}
