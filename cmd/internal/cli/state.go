@@ -397,6 +397,9 @@ func runStateRebuild(ctx context.Context, a *app, approved bool) error {
 			return err
 		}
 	}
+	if err := x.RestoreRuns(p.Manifest); err != nil {
+		return err
+	}
 	backups, err := state.Rebuild(ctx, p.State, x.State, x.Sum, p.Who(), a.globals.lockTimeout)
 	for _, b := range backups {
 		fmt.Fprintf(a.env.Stderr, "Backup: %s\n", b)

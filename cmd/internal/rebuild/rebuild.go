@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/config"
@@ -39,6 +40,24 @@ type Found struct {
 	None    bool                       // there is no file
 	Added   map[session.Address]string // the sessions that the file does not have, and where each was found
 	LeftOut []string                   // what was found and not used, and why
+	removed []removedRun
+}
+
+// removedRun is a run that lives, and whose directory is gone.
+type removedRun struct {
+	rundir.Living
+	since time.Time
+}
+
+// RestoreRuns writes the directories of runs that were removed while their agents live, as
+// with git clean.
+func (x *Found) RestoreRuns(m *config.Manifest) error {
+	for _, r := range x.removed {
+		if err := rundir.Restore(filepath.Join(m.DataDir, "runs", r.Run), r.Shim, r.Agent, r.since); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // OutputsDir returns the directory in which sessions leave copies of their records.
@@ -119,7 +138,7 @@ func (in Input) running(ctx context.Context, mirrors []state.Mirror) (map[string
 			if l.Mark.ID == "" || l.Copied {
 				continue
 			}
-			if _, err := os.Stat(in.runDir(l.Mark.Run)); err == nil {
+			if _, err := os.Stat(in.runDir(l.Mark.Run)); err == nil || l.Ours && l.Location.Traits().HostProcesses {
 				found[l.Mark.ID] = l
 			}
 		}
@@ -163,13 +182,43 @@ func (x *Found) addRunning(in Input, l session.Live) {
 	if slices.ContainsFunc(x.State.Sessions, func(r session.Record) bool { return r.ID == l.Mark.ID }) {
 		return
 	}
-	spec := in.Launched(l.Mark.Run)
+	spec, from := in.Launched(l.Mark.Run), "its run"
+	if _, err := os.Stat(in.runDir(l.Mark.Run)); errors.Is(err, os.ErrNotExist) {
+		if spec = x.declaredAs(in, &l); spec == nil {
+			x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: the directory of its run is gone, and the manifest does not declare it as it was started; to stop it: %s",
+				l.Mark.Address, l.Location.Name, l.Location.CommandLine(l.Location.Traits().End, plaintext.ShellWord)))
+			return
+		}
+		from = "the manifest"
+	}
 	if l.Mark.Project != x.State.Lineage || spec == nil {
 		x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: it belongs to another state, or its start settings are lost", l.Mark.Address, l.Location.Name))
 		return
 	}
 	spec.Address = l.Mark.Address
-	x.add(x.restore(in, l, *spec), fmt.Sprintf("running in %s; no record left, restored from its run", l.Location.Name))
+	x.add(x.restore(in, l, *spec), fmt.Sprintf("running in %s; no record left, restored from %s", l.Location.Name, from))
+}
+
+// declaredAs returns what a live session was started with whose directory of the run is gone:
+// what the manifest declares, if that is the same. Nil: not known.
+func (x *Found) declaredAs(in Input, l *session.Live) *session.Spec {
+	i := slices.IndexFunc(in.Manifest.Sessions, func(s session.Spec) bool {
+		return s.Address == l.Mark.Address && s.Hash() == l.Mark.Hash && s.Workspace.Path == l.Dir
+	})
+	living := rundir.LivingRuns(func(run string) bool { return run != l.Mark.Run })
+	if i < 0 || len(living) == 0 {
+		return nil
+	}
+	r := removedRun{Living: living[0], since: time.Now()}
+	// Its shim has listened since it started.
+	if info, err := os.Stat(filepath.Join(filepath.Dir(l.Location.Socket), "g-"+l.Mark.Run)); err == nil {
+		r.since = info.ModTime()
+	}
+	l.Started, l.BootID = r.since, in.Owner.BootID
+	l.Agent = session.Process{PID: r.Agent.PID, Start: r.Agent.Start}
+	x.removed = append(x.removed, r)
+	spec := in.Manifest.Sessions[i]
+	return &spec
 }
 
 // addRuns finds sessions whose agent runs, and declared ones that someone stopped.
@@ -226,7 +275,11 @@ func (x *Found) restore(in Input, l session.Live, spec session.Spec) session.Rec
 	if in.declares(spec.Address) {
 		origin = session.FromManifest
 	}
-	r := apply.Restored(l, spec, in.Facts(l.Mark.Run), spec.Address, origin, in.Manifest.DataDir)
+	facts := in.Facts(l.Mark.Run)
+	if facts.Agent.PID == 0 {
+		facts.Agent = l.Agent
+	}
+	r := apply.Restored(l, spec, facts, spec.Address, origin, in.Manifest.DataDir)
 	r.Owner = in.Owner
 	r.Owner.Lineage = x.State.Lineage
 	return r

@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
@@ -20,6 +21,22 @@ func Adopt(runDir string, c Config, agent proc.Process, since time.Time) error {
 	}
 	if err != nil {
 		return fmt.Errorf("adopt run %s: %w", c.Run, err)
+	}
+	return nil
+}
+
+// Restore writes the folder of a run again that was removed while its agent lives. Of a run
+// without a shim, shim is the zero Process. It is an error if the folder has a claim.
+func Restore(runDir string, shim, agent proc.Process, since time.Time) error {
+	err := os.MkdirAll(runDir, 0o700)
+	if err == nil {
+		err = Claim(runDir, shim)
+	}
+	if err == nil {
+		err = WriteRun(runDir, shim, agent, since)
+	}
+	if err != nil {
+		return fmt.Errorf("restore run %s: %w", runDir, err)
 	}
 	return nil
 }
