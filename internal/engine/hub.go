@@ -134,7 +134,7 @@ func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan
 	x := e.input(st, w, recordedSpecs(st))
 	x.ByHand, x.Options.MaxRunning, x.Doing, x.Hub = true, in.MaxRunning, in.Doing, &in.Hub
 	for {
-		p := e.Observer.compute(&x)
+		p := compute(e, &x)
 		before := len(in.Lacking)
 		for _, c := range p.Changes {
 			if in.Missing == nil || !c.Starts() || asked[c.Address] {

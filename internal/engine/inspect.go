@@ -35,7 +35,7 @@ type Pending struct {
 	Live     *session.Live // nil: nothing of it runs
 	Checkout session.Checkout
 	Adopts   bool   // the next apply adopts what runs
-	Other    string // why it cannot be started beside an agent that runs; empty: it can
+	Other    string // why it cannot be started next to an agent that runs; empty: it can
 }
 
 // Inspect observes, without a lock, all sessions on record or wanted.
@@ -87,12 +87,12 @@ func (e *Engine) inspect(ctx context.Context, st state.State, screens bool, want
 	w.Writer = e.writer(st)
 	in := e.input(st, w, specs)
 	in.ByHand = true
-	o := observation(st, w, Explain(e.Observer.compute(&in)))
+	o := observation(st, w, Explain(compute(e, &in)))
 	if len(pending) == 0 {
 		return o
 	}
 	in.Wanted, in.ByHand = pending, false
-	for _, c := range Explain(e.Observer.compute(&in)).Changes {
+	for _, c := range Explain(compute(e, &in)).Changes {
 		if c.Before != nil {
 			continue
 		}

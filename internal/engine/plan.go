@@ -19,27 +19,38 @@ import (
 func (e *Engine) decide(ctx context.Context, st state.State, w session.World, q Request, byHand bool) plan.Plan {
 	in := e.input(st, w, q.Wanted)
 	in.ByHand, in.Options, in.Moves, in.Removed, in.Imports = byHand, q.Options, q.Moves, q.Removed, q.Imports
-	p := Explain(e.Observer.compute(&in))
+	p := Explain(compute(e, &in))
 	asked := p.Asks()
 	if e.Activity == nil || len(asked) == 0 {
 		return p
 	}
 	in.Doing = e.doing(ctx, st, w, asked)
-	return Explain(e.Observer.compute(&in))
+	return Explain(compute(e, &in))
 }
 
 // compute returns the plan for its input. If something is to be started, it looks for agents
 // that are not in the state first.
-func (o Observer) compute(in *plan.Input) plan.Plan {
+func compute(e *Engine, in *plan.Input) plan.Plan {
 	p := plan.Compute(*in)
-	if o.Strays == nil || in.World.Strays != nil || !p.MayStart() {
+	if e.Observer.Strays == nil || in.World.Strays != nil || !p.MayStart() {
 		return p
 	}
 	recorded := make(map[string]bool, len(in.Records))
-	for _, r := range in.Records {
-		recorded[r.Run.ID] = true
+	note := func(records []session.Record) {
+		for _, r := range records {
+			recorded[r.Run.ID] = true
+		}
 	}
-	if in.World.Strays = o.Strays(func(run string) bool { return recorded[run] }); len(in.World.Strays) == 0 {
+	note(in.Records)
+	found := e.Observer.Strays(func(run string) bool { return recorded[run] })
+	if len(found) > 0 {
+		// They may have been started since the state was read, and are in it then.
+		if st, err := state.Read(e.StatePath); err == nil {
+			note(st.Sessions)
+		}
+		found = slices.DeleteFunc(found, func(s session.Stray) bool { return recorded[s.Run] })
+	}
+	if in.World.Strays = found; len(found) == 0 {
 		return p
 	}
 	return plan.Compute(*in)

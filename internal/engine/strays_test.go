@@ -9,14 +9,17 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Agents that are not on record are looked for before anything is started, by plan, apply,
+// Agents that are not in the state are looked for before anything is started, by plan, apply,
 // status and hub, and only then.
-func TestNothingStartsBesideAStray(t *testing.T) {
+func TestNothingStartsNextToAStray(t *testing.T) {
 	r := newRoom(t)
 	looked := 0
 	var strays []session.Stray
+	meanwhile := func() {}
 	r.Observer.Strays = func(recorded func(string) bool) []session.Stray {
 		looked++
+		meanwhile()
+		meanwhile = func() {}
 		found := []session.Stray{}
 		for _, s := range strays {
 			if !recorded(s.Run) {
@@ -47,8 +50,23 @@ func TestNothingStartsBesideAStray(t *testing.T) {
 	}
 
 	strays = nil
-	r.must(api)
-	looked = 0
+	// Another command starts it after this one has read the state.
+	meanwhile = func() {
+		other := r.another()
+		q := engine.Request{Wanted: []session.Spec{api}}
+		p, err := other.Plan(t.Context(), q)
+		if err == nil {
+			_, err = other.Apply(t.Context(), q, p, nil)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		strays = []session.Stray{{Run: r.record("api").Run.ID, Address: api.Address, Ours: true}}
+	}
+	if o, err := r.Inspect(t.Context(), false, api); err != nil || len(o.Pending) != 1 || o.Pending[0].Other != "" {
+		t.Errorf("what was just started is a stray: %+v, %v", o.Pending, err)
+	}
+	strays, looked = nil, 0
 	if p, err := r.Plan(t.Context(), engine.Request{Wanted: []session.Spec{api}}); err != nil || p.Changes[0].Action != plan.None || looked != 0 {
 		t.Errorf("nothing is to be started, and it looked %d times: %v", looked, err)
 	}
