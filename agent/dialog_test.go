@@ -135,3 +135,29 @@ func TestQuestionToldBefore(t *testing.T) {
 		}
 	}
 }
+
+// A question of a program that goes on below it was answered, by whomever.
+func TestQuestionAboveAPromptIsAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		screen string
+		want   session.Activity
+		asks   string
+	}{
+		"asked":                        {"Overwrite a.go? [y/N] ", session.Blocked, "Overwrite a.go? [y/N]"},
+		"answered, and ready":          {"Overwrite a.go? [y/N] y\nwritten\n> ", session.Idle, ""},
+		"answered, and told more":      {"Overwrite a.go? [y/N] y\n> go on\nwriting", session.Idle, ""},
+		"answered, and never ready":    {"Overwrite a.go? [y/N] y\nwritten\n>", session.NoActivity, ""},
+		"answered on a line below":     {"Overwrite a.go? [y/N]\ny\nwritten", session.NoActivity, ""},
+		"a hint below it":              {"Overwrite a.go? [y/N]\n? for help", session.Blocked, "Overwrite a.go? [y/N]\n? for help"},
+		"an answer that nobody read":   {"Overwrite a.go? [y/N]\ny", session.Blocked, "Overwrite a.go? [y/N]\ny"},
+		"a second one":                 {"Overwrite a.go? [y/N] y\nwritten\n> go on\nOverwrite b.go? [y/N] ", session.Blocked, "Overwrite b.go? [y/N]"},
+		"with answers that look ready": {"Overwrite a.go?\n> 1. Yes\n  2. No\n", session.Blocked, "Overwrite a.go?\n> 1. Yes\n2. No"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := For(script).Detect(session.Evidence{Liveness: session.Alive, Screen: c.screen})
+			if got.Activity != c.want || c.asks != "" && got.Detail != c.asks {
+				t.Errorf("%s: %q, want %s: %q", got.Activity, got.Detail, c.want, c.asks)
+			}
+		})
+	}
+}

@@ -174,7 +174,58 @@ const restFor = 2 * time.Second
 
 // asks reports whether a known dialog is up.
 func (p screenPatterns) asks(s screen) bool {
-	return p.manifest.blocked.match(s.whole) || p.ownDialog(s)
+	if p.manifest.blocked.match(s.whole) {
+		at, framed := p.unanswered(s), !p.manifest.blocked.match(last(s.all, len(s.all)))
+		if at >= 0 || framed {
+			return true
+		}
+	}
+	return p.ownDialog(s)
+}
+
+// unanswered returns the row in which the question begins that the manifest's patterns find,
+// or -1. What is above a line that shows the agent ready again was answered.
+func (p screenPatterns) unanswered(s screen) int {
+	from := len(s.all)
+	for from > 0 {
+		if line := s.all[from-1]; p.looksReady(line) && !option.MatchString(line) && !p.manifest.blocked.match(line) {
+			break
+		}
+		from--
+	}
+	for from < len(s.all) {
+		at := p.manifest.blocked.firstRow(strings.Join(s.all[from:], "\n"))
+		if at < 0 {
+			return -1
+		}
+		if from += at; !replied(s.all[from:]) {
+			return from
+		}
+		from++
+	}
+	return -1
+}
+
+// keyLines is how many lines of a question are looked at for the keys of its answers.
+const keyLines = 3
+
+// replied reports whether one of the answers whose keys a question names was typed behind it,
+// or on the line below, and something was printed since. The first line is the question's.
+func replied(lines []string) bool {
+	at := slices.IndexFunc(lines[:min(len(lines), keyLines)], func(line string) bool { return keyed(line) != nil })
+	if at < 0 {
+		return false
+	}
+	typed, below := "", lines[at+1:]
+	if m := choice().FindStringSubmatch(lines[at]); m != nil {
+		typed = m[3]
+	}
+	if typed == "" && len(below) > 0 {
+		typed, below = below[0], below[1:]
+	}
+	return len(below) > 0 && slices.ContainsFunc(keyed(lines[at]), func(o session.Option) bool {
+		return strings.EqualFold(o.Key, typed) || strings.EqualFold(o.Label, typed)
+	})
 }
 
 // ownDialog reports whether one of the agent's own dialogs is up. It replaces the
@@ -215,7 +266,7 @@ func (p screenPatterns) asking(s screen) string {
 	if at := p.own.blocked.firstRow(s.end); at >= 0 {
 		return strings.Join(s.all[from+at:], "\n")
 	}
-	if at := p.manifest.blocked.firstRow(last(s.all, len(s.all))); at >= 0 {
+	if at := p.unanswered(s); at >= 0 {
 		return strings.Join(s.all[at:min(len(s.all), at+markLines)], "\n")
 	}
 	if at := firstOption(s.all); at >= 0 { // with the question above it
