@@ -18,6 +18,14 @@ var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSp
 // text.
 func IsKey(name string) bool { return keyForm.MatchString(name) }
 
+// CheckKey returns an error for a name that is no key's.
+func CheckKey(name string) error {
+	if IsKey(name) {
+		return nil
+	}
+	return fmt.Errorf("unknown key %.40q (tmux key names: Enter, Escape, Up, C-c, F1 to F12)", name)
+}
+
 // Printable returns text without control characters, which could end a paste and press
 // keys. Line breaks and tabs stay.
 func Printable(text string) string {
@@ -57,9 +65,10 @@ const pasteDelay = 300 * time.Millisecond
 // Type presses a key, or pastes a text and presses Enter.
 func Type(ctx context.Context, in session.Input, press, paste func(string) error) error {
 	switch {
-	case in.Key != "" && !IsKey(in.Key):
-		return fmt.Errorf("unknown key %.40q (tmux key names: Enter, Escape, Up, C-c, F1 to F12)", in.Key)
 	case in.Key != "":
+		if err := CheckKey(in.Key); err != nil {
+			return err
+		}
 		return press(in.Key)
 	}
 	if text := Printable(in.Text); text != "" {

@@ -21,8 +21,9 @@ const maxSend = 1 << 20
 
 type sendOptions struct {
 	sessionArgs
-	session.Input
-	command bool // a command of the agent's own
+	session.Input          // without Key
+	keys          []string // in their order
+	command       bool     // a command of the agent's own
 }
 
 func sendCommand(a *app) *cobra.Command {
@@ -35,7 +36,8 @@ draft in the input box is cleared first. If an agent is busy, the message is que
 the text from standard input.
 
 Text is refused while the agent asks a question: agentform answer answers it. --key presses
-a key whatever the screen shows (tmux key names: y, 1, Enter, Escape, Up, C-c).
+a key whatever the screen shows (tmux key names: y, 1, Enter, Escape, Up, C-c); given several
+times, one after the other.
 
 Text that looks like an agent command, such as /clear, is sent as plain text unless
 --command is given. With --no-enter the text is typed and not submitted.
@@ -46,6 +48,7 @@ is 1.`,
 		Example: `  agentform send api 'Use plain net/http, please.'
   agentform send api - < review.md
   agentform send api --key y
+  agentform send api --key Down --key Enter
   agentform send --all 'Rebase onto main, please.'
   agentform send --role builder --command /compact
   agentform send api 'a draft' --no-enter`,
@@ -54,10 +57,10 @@ is 1.`,
 			return o.complete(a)(c, args, typed)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.command && (o.Key != "" || o.NoEnter) {
+			if o.command && (len(o.keys) > 0 || o.NoEnter) {
 				return usageError{c.CommandPath(), errors.New("--command cannot be combined with --key or --no-enter")}
 			}
-			if o.Key == "" {
+			if len(o.keys) == 0 {
 				if len(args) == 0 || len(args) == 1 && !o.byFlag() {
 					return usageError{c.CommandPath(), errors.New("missing argument: give TEXT or --key")}
 				}
@@ -70,7 +73,7 @@ is 1.`,
 		},
 	}
 	c.Flags().BoolVar(&o.NoEnter, "no-enter", false, "type without submitting")
-	c.Flags().StringVar(&o.Key, "key", "", "send a `key`, also when a dialog is open")
+	c.Flags().StringArrayVar(&o.keys, "key", nil, "send a `key`, also when a dialog is open (repeat for several)")
 	c.Flags().BoolVar(&o.command, "command", false, "send TEXT as an agent command, such as /compact")
 	o.register(a, c, "sessions")
 	completeFlag(c, "key", words("y", "n", "Enter", "Escape", "Up", "Down", "Left", "Right", "Tab", "BSpace", "C-c", "C-d", "C-u"))
@@ -88,8 +91,13 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 	switch {
 	case len(o.Text) > maxSend:
 		return fmt.Errorf("the text is longer than %d KiB: put it into a file and send its path", maxSend>>10)
-	case o.Key == "" && o.Text == "":
+	case len(o.keys) == 0 && o.Text == "":
 		return errors.New("nothing to send: TEXT is empty\nto press Enter: --key Enter")
+	}
+	for _, key := range o.keys {
+		if err := input.CheckKey(key); err != nil {
+			return err
+		}
 	}
 	targets, err := openTargets(ctx, a, &o.sessionArgs)
 	if err != nil {
@@ -109,7 +117,7 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 
 // unquoted adds what is probably wrong if only the first word of a text is a session.
 func (o *sendOptions) unquoted(err error) error {
-	if len(o.typed) < 2 || o.Key != "" {
+	if len(o.typed) < 2 || len(o.keys) > 0 {
 		return err
 	}
 	return fmt.Errorf("%w\nA text of several words needs quotes: agentform send %s 'TEXT'", err, plaintext.ShellWord(o.typed[0]))
@@ -146,25 +154,39 @@ func endSend(a *app, given []view.Sent, all int) error {
 	return endMany(a, m, a.env.Stdout, errs)
 }
 
-// send types into the session and records that.
+// send types into the session and records that. Of several keys, those after one that could
+// not be pressed are not.
 func (t *target) send(ctx context.Context, a *app, reader *activity.Reader, o sendOptions) view.Sent {
 	x := view.Sent{Address: t.Record.Address, Outcome: "failed"}
 	if x.Err = t.checkRunning(); x.Err != nil {
 		return x
 	}
-	outcome, sent, err := reader.Send(ctx, t.runtime, t.Record, *t.Live, o.Input, o.command, a.log)
-	if err != nil {
-		x.Err = t.withRemedy(fmt.Errorf("send to %s: %w", t.Record.Address, err))
-		return x
+	inputs := []session.Input{o.Input}
+	if len(o.keys) > 0 {
+		inputs = nil
+		for _, key := range o.keys {
+			inputs = append(inputs, session.Input{Key: key})
+		}
 	}
-	x.Outcome = "sent"
-	sent.By = t.project.Who().User
-	if outcome == input.Queued {
-		sent.Detail += ", queued"
-		x.Outcome = "queued"
-	}
-	if err := t.record(sent); err != nil {
-		a.log.Warn("it was sent, but the history cannot be written", "error", err)
+	for _, in := range inputs {
+		outcome, sent, err := reader.Send(ctx, t.runtime, t.Record, *t.Live, in, o.command, a.log)
+		if err != nil {
+			what := ""
+			if len(inputs) > 1 {
+				what = "key " + in.Key + " "
+			}
+			x.Outcome, x.Err = "failed", t.withRemedy(fmt.Errorf("send %sto %s: %w", what, t.Record.Address, err))
+			return x
+		}
+		x.Outcome = "sent"
+		sent.By = t.project.Who().User
+		if outcome == input.Queued {
+			sent.Detail += ", queued"
+			x.Outcome = "queued"
+		}
+		if err := t.record(sent); err != nil {
+			a.log.Warn("it was sent, but the history cannot be written", "error", err)
+		}
 	}
 	return x
 }
