@@ -152,21 +152,35 @@ func TestPromptThatCannotBeTypedIsTypedByTheNextApply(t *testing.T) {
 	})
 }
 
-// TestPromptThatMayBeInTheInputIsTypedOnce types a prompt, and one that changed, into an
-// agent that shows nothing of either.
-func TestPromptThatMayBeInTheInputIsTypedOnce(t *testing.T) {
-	idle, err := os.ReadFile(filepath.Join("..", "agent", "testdata", "claude", "idle-80", "screen.txt"))
+// idleScreen returns the recorded screen of a built-in agent that waits for input.
+func idleScreen(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "agent", "testdata", name, "idle-80", "screen.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(b)
+}
+
+// builtinFixture is a fixture in which the session api has a built-in agent.
+func builtinFixture(t *testing.T, name string) (*fixture, session.Spec) {
+	r := newFixture(t)
+	r.applier.Agent = agent.For
+	r.applier.BaseEnv = append(r.applier.BaseEnv, "HOME="+r.dir)
+	s := r.spec("api")
+	s.Agent = agent.Builtins()[name]
+	s.Agent.Command = []string{"robot"}
+	return r, s
+}
+
+// TestPromptThatMayBeInTheInputIsTypedOnce types a prompt, and one that changed, into an
+// agent that shows nothing of either.
+func TestPromptThatMayBeInTheInputIsTypedOnce(t *testing.T) {
+	idle := idleScreen(t, "claude")
 	synctest.Test(t, func(t *testing.T) {
-		r := newFixture(t)
-		r.applier.Agent = agent.For
-		r.applier.BaseEnv = append(r.applier.BaseEnv, "HOME="+r.dir)
-		s := r.spec("api")
-		s.Agent = agent.Builtins()["claude"]
-		s.Agent.Command, s.Agent.PromptVia, s.Prompt, s.OnPromptChange = []string{"robot"}, "paste", session.PromptOf("go"), session.PromptIsSent
-		r.rt.Script(r.place("api"), sessiontest.Step{Screen: string(idle)})
+		r, s := builtinFixture(t, "claude")
+		s.Agent.PromptVia, s.Prompt, s.OnPromptChange = "paste", session.PromptOf("go"), session.PromptIsSent
+		r.rt.Script(r.place("api"), sessiontest.Step{Screen: idle})
 		typed := func(text string) (n int) {
 			st, _ := r.rt.State(r.place("api"))
 			for _, in := range st.Sent {
@@ -226,21 +240,14 @@ func TestPromptThatMayBeInTheInputIsTypedOnce(t *testing.T) {
 // started, before it is recorded that the agent has its prompt: the next apply gives it
 // exactly once.
 func TestPromptOfAnInterruptedStart(t *testing.T) {
-	for name, builtin := range agent.Builtins() {
+	for name := range agent.Builtins() {
 		for _, conversation := range []session.Conversation{{}, {Resume: true, ID: "c0ffee00-0000-4000-a000-000000000000"}} {
 			t.Run(fmt.Sprintf("%s/resumed=%t", name, conversation.Resume), func(t *testing.T) {
-				idle, err := os.ReadFile(filepath.Join("..", "agent", "testdata", name, "idle-80", "screen.txt"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				idle := idleScreen(t, name)
 				synctest.Test(t, func(t *testing.T) {
-					r := newFixture(t)
-					r.applier.Agent = agent.For
-					r.applier.BaseEnv = append(r.applier.BaseEnv, "HOME="+r.dir)
-					s := r.spec("api")
-					s.Agent, s.Conversation, s.Prompt = builtin, conversation, session.PromptOf("say hi")
-					s.Agent.Command, s.Agent.ReadyTimeout = []string{"robot"}, session.Duration(5*time.Second)
-					r.rt.Script(r.place("api"), sessiontest.Step{Screen: "loading"}, sessiontest.Step{After: time.Minute, Screen: string(idle)})
+					r, s := builtinFixture(t, name)
+					s.Conversation, s.Prompt, s.Agent.ReadyTimeout = conversation, session.PromptOf("say hi"), session.Duration(5*time.Second)
+					r.rt.Script(r.place("api"), sessiontest.Step{Screen: "loading"}, sessiontest.Step{After: time.Minute, Screen: idle})
 					var notReady *launch.NotReadyError
 					if _, err := r.run(r.create(s)); err != nil && !errors.As(err, &notReady) {
 						t.Fatal(err)
