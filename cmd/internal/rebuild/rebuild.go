@@ -50,7 +50,7 @@ type removedRun struct {
 }
 
 // RestoreRuns writes the directories of runs that were removed while their agents live, as
-// with git clean.
+// with git clean. It can be done again.
 func (x *Found) RestoreRuns(m *config.Manifest) error {
 	for _, r := range x.removed {
 		if err := rundir.Restore(filepath.Join(m.DataDir, "runs", r.Run), r.Shim, r.Agent, r.since); err != nil {
@@ -182,24 +182,24 @@ func (x *Found) addRunning(in Input, l session.Live) {
 	if slices.ContainsFunc(x.State.Sessions, func(r session.Record) bool { return r.ID == l.Mark.ID }) {
 		return
 	}
-	spec, from := in.Launched(l.Mark.Run), "its run"
-	if _, err := os.Stat(in.runDir(l.Mark.Run)); errors.Is(err, os.ErrNotExist) {
-		if spec = x.declaredAs(in, &l); spec == nil {
-			x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: the directory of its run is gone, and the manifest does not declare it as it was started; to stop it: %s",
-				l.Mark.Address, l.Location.Name, l.Location.CommandLine(l.Location.Traits().End, plaintext.ShellWord)))
-			return
-		}
-		from = "the manifest"
+	if l.Mark.Project != x.State.Lineage {
+		x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: it belongs to another state", l.Mark.Address, l.Location.Name))
+		return
 	}
-	if l.Mark.Project != x.State.Lineage || spec == nil {
-		x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: it belongs to another state, or its start settings are lost", l.Mark.Address, l.Location.Name))
+	spec, from := in.Launched(l.Mark.Run), "its run"
+	if spec == nil {
+		spec, from = x.declaredAs(in, &l), "the manifest"
+	}
+	if spec == nil {
+		x.LeftOut = append(x.LeftOut, fmt.Sprintf("%s in %s: its start settings are lost, and the manifest does not declare it as it was started; to stop it: %s",
+			l.Mark.Address, l.Location.Name, l.Location.CommandLine(l.Location.Traits().End, plaintext.ShellWord)))
 		return
 	}
 	spec.Address = l.Mark.Address
 	x.add(x.restore(in, l, *spec), fmt.Sprintf("running in %s; no record left, restored from %s", l.Location.Name, from))
 }
 
-// declaredAs returns what a live session was started with whose directory of the run is gone:
+// declaredAs returns what a live session was started with whose run does not say so any more:
 // what the manifest declares, if that is the same. Nil: not known.
 func (x *Found) declaredAs(in Input, l *session.Live) *session.Spec {
 	i := slices.IndexFunc(in.Manifest.Sessions, func(s session.Spec) bool {

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -25,12 +26,19 @@ func Adopt(runDir string, c Config, agent proc.Process, since time.Time) error {
 	return nil
 }
 
-// Restore writes the folder of a run again that was removed while its agent lives. Of a run
-// without a shim, shim is the zero Process. It is an error if the folder has a claim.
+// Restore writes the folder of a run again that was removed while its agent lives, or the rest
+// of one that an earlier Restore has begun. Of a run without a shim, shim is the zero Process.
+// It is an error if the folder has a claim of other processes.
 func Restore(runDir string, shim, agent proc.Process, since time.Time) error {
 	err := os.MkdirAll(runDir, 0o700)
 	if err == nil {
 		err = Claim(runDir, shim)
+	}
+	if errors.Is(err, os.ErrExist) {
+		f, _ := ReadFacts(runDir) // what was half written is zero
+		if (f.Shim.PID == 0 || f.Shim == shim) && (f.Agent.PID == 0 || f.Agent == agent) {
+			err = nil
+		}
 	}
 	if err == nil {
 		err = WriteRun(runDir, shim, agent, since)

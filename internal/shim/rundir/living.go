@@ -19,8 +19,8 @@ type Living struct {
 	Dir     string       // the workspace; empty: not known
 }
 
-// LivingRuns returns the runs of this user that have processes, but for those that skip
-// reports, in the order of their ids. Of several processes the agent is the oldest. It does
+// LivingRuns returns the runs of this user that have processes and that skip does not report,
+// in the order of their ids. Of several processes the agent is the oldest. It does
 // not see agents in containers and adopted ones.
 func LivingRuns(skip func(run string) bool) []Living {
 	found := map[string]Living{}

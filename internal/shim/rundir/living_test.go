@@ -43,7 +43,10 @@ func TestRestoreARunThatLives(t *testing.T) {
 	if err != nil || !f.Claimed || f.Agent != want.Agent || !f.StartedAt.Equal(since) {
 		t.Errorf("restored: %+v, %v", f, err)
 	}
-	if err := Restore(folder, found[0].Shim, found[0].Agent, since); err == nil {
-		t.Error("a run with a claim was written over")
+	if err := Restore(folder, found[0].Shim, found[0].Agent, since); err != nil {
+		t.Errorf("restored a second time: %v", err)
+	}
+	if err := Restore(folder, found[0].Shim, proc.Process{PID: 1, Start: 1}, since); err == nil {
+		t.Error("a run with another's claim was written over")
 	}
 }
