@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/test/wait"
@@ -49,20 +48,26 @@ func TestStillThere(t *testing.T) {
 // All of a terminal is ended: what ignores the signal, and what starts its successor
 // and leaves.
 func TestEnding(t *testing.T) {
-	for name, script := range map[string]string{
-		"heeds":   "sleep 1000",
-		"ignores": "trap '' TERM; while :; do sleep 0.05; done",
-		"flees":   `hop() { sh -c 'sleep 0.01'; hop & }; hop; sleep 0.2`,
+	for name, script := range map[string]string{ // each says when it has begun
+		"heeds":   "echo; sleep 1000",
+		"ignores": "trap '' TERM; echo; while :; do sleep 0.05; done",
+		"flees":   `hop() { sh -c 'sleep 0.01'; hop & }; hop; echo; sleep 0.2`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			leader := exec.Command("sh", "-c", script)
 			leader.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-			if err := leader.Start(); err != nil {
+			said, err := leader.StdoutPipe()
+			if err == nil {
+				err = leader.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := said.Read(make([]byte, 1)); err != nil {
 				t.Fatal(err)
 			}
 			pid := strconv.Itoa(leader.Process.Pid)
 			go leader.Wait()
-			time.Sleep(100 * time.Millisecond)
 			out, err := exec.Command("sh", "-c", ending, "sh", pid, "TERM", "1").CombinedOutput()
 			if err != nil {
 				t.Errorf("%v: %s", err, out)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"path/filepath"
+	"runtime/metrics"
 	"slices"
 	"sync"
 	"testing"
@@ -19,24 +20,20 @@ import (
 )
 
 // rounds is a proxy of an engine elsewhere that counts round trips. It holds answers back
-// until every request has an answer and the connections are idle, and passes them on all at
-// once. A later request begins another round.
+// until every request has an answer and the program waits for nothing else, and passes them on
+// all at once. A later request begins another round.
 type rounds struct {
 	listener net.Listener
 	mu       sync.Mutex
-	said     time.Time
+	quiet    int               // ticks since anything was said
 	asked    map[net.Conn]bool // connections on which the engine owes an answer
 	held     []func()
 	count    int
 	done     chan struct{}
 }
 
-const (
-	// quiet is how long the connections carry nothing before a round ends.
-	quiet = time.Second
-	// silent bounds the wait for an answer: the engine executes twenty commands in a round.
-	silent = 4 * time.Second
-)
+// ticks is for how many ticks nothing is said and nothing runs before a round ends.
+const ticks = 25
 
 // newRounds returns a proxy. With a delay it counts nothing, and holds everything back for
 // that time, on each way.
@@ -54,7 +51,7 @@ func newRounds(t *testing.T, f *dockertest.Far, delay time.Duration) *rounds {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &rounds{listener: l, said: time.Now(), asked: map[net.Conn]bool{}, done: make(chan struct{})}
+	p := &rounds{listener: l, asked: map[net.Conn]bool{}, done: make(chan struct{})}
 	upstream := &tls.Config{Certificates: []tls.Certificate{load("cert.pem", "key.pem")}, InsecureSkipVerify: true}
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -101,7 +98,7 @@ func (p *rounds) copy(to, from net.Conn, asks bool, when func(func())) {
 		n, err := from.Read(buffer)
 		part := append([]byte(nil), buffer[:n]...)
 		p.mu.Lock()
-		p.said = time.Now()
+		p.quiet = 0
 		p.asked[engine] = asks && err == nil
 		p.mu.Unlock()
 		when(func() {
@@ -130,24 +127,37 @@ func (p *rounds) release() {
 		case <-p.done:
 			p.mu.Lock()
 			defer p.mu.Unlock()
-			for _, do := range p.held {
-				do()
-			}
+			p.passOn()
 			return
 		case <-time.After(20 * time.Millisecond):
 		}
 		p.mu.Lock()
-		since := time.Since(p.said)
 		owes := slices.Contains(slices.Collect(maps.Values(p.asked)), true)
-		if len(p.held) > 0 && (since > silent || since > quiet && !owes) {
-			for _, do := range p.held {
-				do()
-			}
-			p.held, p.said = nil, time.Now()
+		if p.quiet++; owes || !idle() {
+			p.quiet = 0
+		}
+		if len(p.held) > 0 && p.quiet > ticks {
+			p.passOn()
+			p.quiet = 0
 			p.count++
 		}
 		p.mu.Unlock()
 	}
+}
+
+func (p *rounds) passOn() {
+	for _, do := range p.held {
+		do()
+	}
+	p.held = nil
+}
+
+// idle reports whether no goroutine but the caller has anything to do. A client that is slow,
+// since the machine is busy, is not idle.
+func idle() bool {
+	s := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/goroutines/running:goroutines"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64() == 0 && s[1].Value.Uint64() <= 1
 }
 
 // TestRoundTrips tells that a plan of twenty sessions takes at most five round trips, however
