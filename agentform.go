@@ -211,6 +211,7 @@ type Launcher struct {
 	Root bool // agents run as root
 
 	tmux     *tmux.Runtime // of Open
+	others   others
 	once     sync.Once
 	reader   *activity.Reader // nil without Dir
 	observer launch.Observer
@@ -232,9 +233,10 @@ const DefaultReadyTimeout = launch.DefaultReadyTimeout
 // InheritEnv, Conversation, Timeout, Stop, and Agent.ReadyTimeout: 0 is
 // DefaultReadyTimeout, a negative value means not to wait.
 //
-// The error is session.ErrExists (errors.Is) if the name is taken, a *ReadyTimeoutError
-// with the screen if the agent was not ready in time, and else a *LaunchError. Nothing
-// of the session is left then.
+// The error is session.ErrExists (errors.Is) if the name is taken, an *OccupiedError
+// (errors.As) if an agent that is none of the Launcher's works in the directory, a
+// *ReadyTimeoutError with the screen if the agent was not ready in time, and else a
+// *LaunchError. Nothing of the session is left then.
 func (l *Launcher) Launch(ctx context.Context, name string, spec session.Spec) (*Session, error) {
 	name = cmp.Or(name, "task-"+launch.RandomHex(8))
 	s, err := l.session(name, spec)
@@ -375,6 +377,11 @@ func (s *Session) Record() session.Record { return s.rec }
 
 func (s *Session) start(ctx context.Context) error {
 	l, spec := s.launcher, s.rec.Spec
+	if l.tmux != nil {
+		if err := l.others.in(spec.Workspace.Path, filepath.Join(l.Dir, "runs")); err != nil {
+			return err
+		}
+	}
 	secrets, err := launch.Secrets(spec, l.Secrets)
 	if err != nil {
 		return err
@@ -823,7 +830,7 @@ func (e *LaunchError) Error() string {
 	return s
 }
 
-// Unwrap returns the reason: session.ErrExists, a *tmux.Error, the agent's exit.
+// Unwrap returns the reason: session.ErrExists, an *OccupiedError, a *tmux.Error, the agent's exit.
 func (e *LaunchError) Unwrap() error { return e.Err }
 
 // ReadyTimeoutError says that an agent was not ready in time.

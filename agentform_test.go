@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,45 @@ func TestSessionsInTmux(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(os.Getenv("HOME"), "data", "runs", "*"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("runs that are over are kept: %v, %v", left, err)
+	}
+}
+
+// TestOccupied starts nothing next to an agent that the program does not know, since its
+// directory was lost or another program has it.
+func TestOccupied(t *testing.T) {
+	first := open(t)
+	spec := shell(t, echo)
+	s, err := first.Launch(t.Context(), "first", spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Stop(context.Background()) })
+	beside, err := first.Launch(t.Context(), "beside", spec)
+	if err != nil {
+		t.Fatalf("a second one of the same program: %v", err)
+	}
+	if err := beside.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	other, err := agentform.Open(filepath.Join(os.Getenv("HOME"), "other"), agentform.Options{Shim: shim, Secrets: func(string) (string, bool) { return "", true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(other.Close)
+	var occupied *agentform.OccupiedError
+	if _, err := other.Launch(t.Context(), "second", spec); !errors.As(err, &occupied) || !alive(strconv.Itoa(occupied.PID)) || occupied.Dir != spec.Workspace.Path {
+		t.Errorf("one of another program: %v", err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err = other.Launch(t.Context(), "second", spec)
+	if err != nil {
+		t.Fatalf("after the first has ended: %v", err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 
