@@ -49,6 +49,7 @@ const (
 	RemedyMovePath          RemedyCode = "move_path"          // the path is occupied
 	RemedyNewVolume         RemedyCode = "new_volume"         // its volume cannot become what is declared
 	RemedyOtherHost         RemedyCode = "other_host"         // Host has the session
+	RemedyOtherMachine      RemedyCode = "other_machine"      // another machine or checkout has the session
 	RemedyOtherNamespace    RemedyCode = "other_namespace"    // another container has the session
 	RemedyOtherUser         RemedyCode = "other_user"         // another user has the session
 	RemedyPruneWorktree     RemedyCode = "prune_worktree"     // the worktree with the branch is gone
@@ -61,6 +62,8 @@ const (
 	RemedyRestoreCheckout   RemedyCode = "restore_checkout"   // the workspace is not a checkout
 	RemedyResume            RemedyCode = "resume"             // the process is suspended
 	RemedySearchFile        RemedyCode = "search_file"        // the session file is missing
+	RemedyShareAgain        RemedyCode = "share_again"        // the state has sessions of other checkouts
+	RemedyTakeOver          RemedyCode = "take_over"          // the data directory was replaced
 	RemedySwapBranches      RemedyCode = "swap_branches"      // two sessions have each other's branch
 	RemedySwitch            RemedyCode = "switch"             // the workspace is on another branch
 	RemedySwitchDeclared    RemedyCode = "switch_declared"    // the same, since the manifest changed

@@ -61,10 +61,16 @@ type CopiedError struct {
 	// Gone: the original no longer exists. Either it was renamed, or it was moved here from
 	// another file system, which looks the same.
 	Gone bool
+	// Mixed: it also has sessions of its own, as one that was taken from a backend.
+	Mixed bool
 }
 
 // Error names the original and how to continue.
 func (e *CopiedError) Error() string {
+	if e.Mixed {
+		return remedy.With(fmt.Sprintf("read state %s: some of its sessions belong to the checkout with %s; nothing was changed", e.Path, e.Original),
+			session.Remedy{Code: session.RemedyShareAgain})
+	}
 	if e.Gone {
 		return remedy.With(fmt.Sprintf("read state %s: it is a copy of %s, which is no longer there, or was moved from there across file systems; nothing was changed", e.Path, e.Original),
 			session.Remedy{Code: session.RemedyMovedOrCopied, Path: filepath.Dir(e.Path)})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/agentform/agentform/internal/fileid"
@@ -53,6 +54,11 @@ func (s State) CopyOf(dataDir string) string {
 		}
 	}
 	return ""
+}
+
+// Mixed reports whether some of the sessions belong to the state in dataDir.
+func (s State) Mixed(dataDir string) bool {
+	return slices.ContainsFunc(s.Sessions, func(r session.Record) bool { return r.Owner.DataDir != "" && sameFile(r.Owner.DataDir, dataDir) })
 }
 
 // MadeIn returns the data directory of a workspace that agentform made, by its path, or "".

@@ -25,10 +25,10 @@ func With(detail string, r session.Remedy) string {
 // facts in braces: quoted for a shell, or plain in capitals.
 var table = map[session.RemedyCode]string{
 	session.RemedyApplyManifest:     ": agentform apply creates what the manifest declares",
-	session.RemedyDeleteCopy:        "; to start a separate project, delete the copy: rm -r {PATH}",
+	session.RemedyDeleteCopy:        "; to start a separate project, " + moveCopy,
 	session.RemedyFreshConversation: "\nagentform restart --fresh {ADDRESS} starts a new one, with the prompt",
 	session.RemedyMovedOrCopied: "; if it was moved: agentform doctor --fix --moved; if the original was renamed, " +
-		"its sessions belong to it, and to start a separate project, delete the copy: rm -r {PATH}",
+		"its sessions belong to it, and to start a separate project, " + moveCopy,
 	session.RemedyRebuildAgain:    "; run agentform state rebuild again",
 	session.RemedyRebuildBackup:   rebuild + "; to restore the state before the last write: cp {HOLDERPATH} {PATH}",
 	session.RemedyRebuildCorrupt:  rebuild,
@@ -50,14 +50,18 @@ var table = map[session.RemedyCode]string{
 	session.RemedyHolderStays:   "\nit is the workspace of {HOLDER}; " + freeBranch,
 	session.RemedyMoveHolder: "\n" + removed + "\n" +
 		"if it was renamed, move {ADDRESS} to its new address first, then: agentform state mv {holder} {address}\n" + endHolder,
-	session.RemedyIgnoreBudget:   "\nto let it go on, and spend as much again: agentform start --ignore-budget {name}",
-	session.RemedyMovePath:       "\nmove it away, or give the session another workspace path",
-	session.RemedyMoveProject:    "; if the project was moved: agentform doctor --fix",
-	session.RemedyOtherHost:      "; run agentform there, or, if {HOST} no longer exists: agentform state rm {address}",
+	session.RemedyIgnoreBudget: "\nto let it go on, and spend as much again: agentform start --ignore-budget {name}",
+	session.RemedyMovePath:     "\nmove it away, or give the session another workspace path",
+	session.RemedyMoveProject:  "; if the project was moved: agentform doctor --fix",
+	session.RemedyOtherHost:    "; run agentform there, or, if {HOST} no longer exists: agentform state rm {address}",
+	session.RemedyOtherMachine: "; run agentform there, or, if that no longer exists: agentform state rm --force {address}",
+	session.RemedyTakeOver: "\nif its agent and its work were in this checkout, whose data directory was lost: agentform doctor --fix --moved\n" +
+		"if they are gone: agentform state rm --force {address}",
 	session.RemedyOtherNamespace: "; run agentform there, or, if it no longer exists: agentform state rm {address}",
 	session.RemedyOtherUser:      "; run agentform as that user",
 	session.RemedyPruneWorktree: "\nthat directory is gone: restore it, or remove its entry, with the commits of its submodules: " +
 		"git -C {repo} worktree prune",
+	session.RemedyShareAgain:       "\nwrite the backend block in the manifest again, and then: agentform init --reconfigure",
 	session.RemedyNewVolume:        "\nset it back; or, for a new volume: agentform land {address}, agentform destroy {address}, agentform apply",
 	session.RemedyRebuildOrEnd:     "\nto restore the state: agentform state rebuild\n" + endAgent,
 	session.RemedyRebuildState:     "\nto restore the state: agentform state rebuild",
@@ -80,6 +84,7 @@ var table = map[session.RemedyCode]string{
 const (
 	rebuild      = "; to rebuild the state from the copies of the sessions: agentform state rebuild"
 	freeBranch   = "switch that checkout to another branch (or git worktree remove), or declare another branch"
+	moveCopy     = "move the copy away: mv {path} {path}.copy"
 	endAgent     = "to stop it: {END}"
 	endHolder    = "else stop it, and free the branch: agentform destroy --target {holder} && git -C {repo} worktree remove {holderPath}"
 	removed      = "it is the workspace of {HOLDER}, which is no longer in the manifest, and is not changed"

@@ -82,7 +82,7 @@ func (c *Copy) Pull(ctx context.Context) error {
 
 // read reads the backend and the mark. The version is "" if the backend has no state.
 func (c *Copy) read(ctx context.Context) (text []byte, v backend.Version, m Mark, err error) {
-	if m, err = c.check(); err != nil {
+	if m, err = c.check(ctx); err != nil {
 		return nil, "", m, err
 	}
 	text, v, err = c.Backend.Read(ctx)
@@ -99,11 +99,16 @@ func (c *Copy) read(ctx context.Context) (text []byte, v backend.Version, m Mark
 	if sealed.Is(text) { // else the next write would not encrypt it
 		return nil, "", m, &UnreachableError{c.Name, errEncrypted}
 	}
+	if v != m.Version {
+		if to := movedTo(text); to != "" {
+			return nil, "", m, &LeftError{c.Name, to}
+		}
+	}
 	return text, v, m, nil
 }
 
 // check refuses a copy of another backend, and a state that is not shared yet.
-func (c *Copy) check() (Mark, error) {
+func (c *Copy) check(ctx context.Context) (Mark, error) {
 	m, err := ReadMark(c.Path)
 	if err != nil {
 		return m, err
@@ -116,13 +121,27 @@ func (c *Copy) check() (Mark, error) {
 	case err != nil:
 		return m, err
 	case m.Backend == "" && serial > 0:
-		return m, &MovedError{To: c.Name}
+		return m, c.moved(ctx, "")
 	case m.Backend != "" && m.Backend != c.Name:
-		return m, &MovedError{m.Backend, c.Name}
+		return m, c.moved(ctx, m.Backend)
 	case serial == 0: // there is no copy, or not any more
 		return Mark{Backend: c.Name, Place: c.Place}, nil
 	}
 	return m, nil
+}
+
+// moved returns the error of a state that is in the backend named from.
+func (c *Copy) moved(ctx context.Context, from string) error {
+	e := &MovedError{From: from, To: c.Name}
+	text, _, err := c.Backend.Read(ctx)
+	if err != nil {
+		return e // whichever way is chosen says why
+	}
+	if d, err := decode(text); err == nil && d.MovedTo == "" {
+		lineage, err := state.Lineage(c.Path, c.Outputs)
+		e.Known = err == nil && d.Lineage == lineage
+	}
+	return e
 }
 
 func (c *Copy) open(ctx context.Context, who state.Holder, wait time.Duration) (*state.Store, error) {
@@ -138,6 +157,9 @@ func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) 
 	have := store.State()
 	if have.Lineage != d.Lineage && slices.ContainsFunc(have.Sessions, m.started) {
 		return m, &StrangerError{c.Name, d.Lineage, have.Lineage}
+	}
+	if have.Lineage == d.Lineage && d.Serial < m.Serial {
+		return m, &UnreachableError{c.Name, &olderError{d.Serial, m.Serial, c.Path}}
 	}
 	for _, prompt := range d.Prompts {
 		if _, err := c.Blobs.Put(prompt); err != nil {
@@ -203,7 +225,7 @@ type Opening struct {
 	// Waiting is called with the holder of the backend's lock, before each new try. It may be
 	// nil.
 	Waiting func(backend.Info)
-	// Anew writes what is here if the backend has lost its state.
+	// Anew writes what is here if the backend has lost its state, or went back to an older one.
 	Anew bool
 	// Restarts returns what counts for the restarts of a session of this machine. It may be
 	// nil: as it was read.
@@ -214,7 +236,7 @@ type Opening struct {
 // written to it is sent, and closing it unlocks the shared state. The error is a *LockedError
 // or a *state.LockedError if somebody else has a lock.
 func (c *Copy) Open(ctx context.Context, o Opening) (*state.Store, error) {
-	if _, err := c.check(); err != nil {
+	if _, err := c.check(ctx); err != nil {
 		return nil, err
 	}
 	hold, err := c.acquire(ctx, o)
@@ -238,10 +260,21 @@ func (c *Copy) opened(ctx context.Context, hold *backend.Hold, o Opening) (*stat
 	if o.Anew && errors.As(err, &gone) {
 		m, err = Mark{Backend: c.Name, Place: c.Place}, nil
 	}
-	if err == nil && v != m.Version {
-		m, err = c.take(store, text, v, m)
-	} else if err == nil && v == "" {
+	switch have := store.State(); {
+	case err != nil:
+	case v == "":
 		err = writeMark(c.Path, m) // before the first write, which may not be sent
+	case v != m.Version:
+		taken, failed := c.take(store, text, v, m)
+		if older := (*olderError)(nil); o.Anew && errors.As(failed, &older) {
+			m.Version, failed = v, nil // what is written next replaces it
+		} else {
+			m = taken
+		}
+		err = failed
+	case have.Serial < m.Serial: // it was rebuilt, and would not be sent
+		have.Serial = m.Serial + 1
+		err = store.Reset(have)
 	}
 	if err != nil {
 		return nil, errors.Join(err, store.Close())

@@ -21,6 +21,17 @@ type document struct {
 type extras struct {
 	Prompts  map[string]string          `json:"prompts,omitempty"`  // by digest
 	Restarts map[string][]health.Moment `json:"restarts,omitempty"` // by the session's id
+	// MovedTo names where the state is now, for people. Nobody goes on with this one.
+	MovedTo string `json:"moved_to,omitempty"`
+}
+
+// movedTo returns the member moved_to of a stored state.
+func movedTo(text []byte) string {
+	var x extras
+	if !bytes.Contains(text, []byte(`"moved_to"`)) || json.Unmarshal(text, &x) != nil {
+		return ""
+	}
+	return x.MovedTo
 }
 
 var errEncrypted = errors.New("it is encrypted, and the manifest has no encryption block")
@@ -39,6 +50,14 @@ func (x extras) appendTo(text []byte) ([]byte, error) {
 		return nil, errors.New("share state: it does not end as a state does")
 	}
 	return append(append(append(body, ",\n "...), more[1:]...), '\n'), nil
+}
+
+func (d document) encode() ([]byte, error) {
+	text, err := d.State.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return d.extras.appendTo(text)
 }
 
 func decode(text []byte) (d document, err error) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/session"
 )
 
 // LockedError reports that somebody else has the lock of a shared state.
@@ -76,6 +77,16 @@ func (e *GoneError) Error() string {
 	return fmt.Sprintf("there is no state in %s any more; this machine has a copy: agentform state push --force %s writes it there", e.Backend, e.Path)
 }
 
+// olderError reports a backend that went back in time.
+type olderError struct {
+	there, here uint64 // serials
+	path        string
+}
+
+func (e *olderError) Error() string {
+	return fmt.Sprintf("it is older (serial %d) than what this machine has read from there (serial %d), as after a restore, so running sessions may be missing in it\nto write there what this machine knows: agentform state push --force %s\nto go on with it as it is: agentform init --reconfigure", e.there, e.here, e.path)
+}
+
 // StrangerError reports a backend that has the state of another project.
 type StrangerError struct{ Backend, There, Here string }
 
@@ -85,7 +96,10 @@ func (e *StrangerError) Error() string {
 }
 
 // MovedError reports a backend block that changed, or that is new, while the state is elsewhere.
-type MovedError struct{ From, To string } // empty: the local state file
+type MovedError struct {
+	From, To string // empty: the local state file
+	Known    bool   // what is in To is the state of this project, too
+}
 
 func (e *MovedError) Error() string {
 	name := func(b string) string {
@@ -94,6 +108,28 @@ func (e *MovedError) Error() string {
 		}
 		return b
 	}
+	if e.Known {
+		return fmt.Sprintf("the manifest says that the state is in %s, and this machine still uses %s\nthis project's state is there: to go on with it: agentform init --reconfigure", name(e.To), name(e.From))
+	}
 	return fmt.Sprintf("the manifest says that the state is in %s, and it is in %s\nto move it: agentform init --migrate-state\nto go on with what is in %s: agentform init --reconfigure",
 		name(e.To), name(e.From), name(e.To))
+}
+
+// LeftError reports a backend whose state was moved elsewhere.
+type LeftError struct{ Backend, To string }
+
+func (e *LeftError) Error() string {
+	return fmt.Sprintf("the state in %s was moved to %s, and nothing may go on with this one\nwrite that in the manifest, as whoever moved it did (git pull), and then: agentform init --reconfigure\nif what is there is lost, to use this one again: agentform init --reconfigure --force-copy", e.Backend, e.To)
+}
+
+// OthersError reports a state that cannot be moved to one machine, since others have sessions.
+type OthersError struct{ Sessions []session.Record }
+
+func (e *OthersError) Error() string {
+	var places []string
+	for _, r := range e.Sessions {
+		places = append(places, fmt.Sprintf("%s on %s:%s", r.Address, r.Owner.Host, r.Owner.DataDir))
+	}
+	return fmt.Sprintf("other machines have sessions, whose agents nobody could end any more: %s\nend them there: agentform destroy\nof a machine that no longer exists: agentform state rm --force ADDRESS\nto leave their records in the backend, and go on with the sessions of this machine: agentform init --reconfigure",
+		strings.Join(places, ", "))
 }

@@ -70,7 +70,7 @@ func (s *State) CopyIn(given map[string]string) (*sharedstate.Copy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: backend %q: %w", b.Range.Filename, b.Range.Start.Line, b.Kind, err)
 	}
-	if opened, err = s.encrypted(opened, s.AllowPlain); err != nil {
+	if opened, err = s.encrypted(opened, sealed.Settings{AllowPlain: s.AllowPlain}); err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(all, func(name, _ string) bool { return secretSettings[name] != "" })
@@ -84,8 +84,9 @@ func (s *State) CopyIn(given map[string]string) (*sharedstate.Copy, error) {
 	return c, nil
 }
 
-// encrypted returns a backend that encrypts what it writes to b, if the manifest says so.
-func (s *State) encrypted(b backend.Backend, allowPlain bool) (backend.Backend, error) {
+// encrypted returns a backend that encrypts what it writes to b, if the manifest says so. How
+// it takes what is not encrypted is in plain.
+func (s *State) encrypted(b backend.Backend, plain sealed.Settings) (backend.Backend, error) {
 	e := s.Manifest.Encryption
 	if e == nil {
 		return b, nil
@@ -101,7 +102,8 @@ func (s *State) encrypted(b backend.Backend, allowPlain bool) (backend.Backend, 
 	if strings.TrimSpace(identities) == "" { // it could write what it cannot read
 		return nil, fmt.Errorf("%s:%d: encryption: no identity is set: set AGENTFORM_AGE_IDENTITY or identity_file to the private key of a recipient", e.Range.Filename, e.Range.Start.Line)
 	}
-	b, err := sealed.New(b, sealed.Settings{Recipients: e.Recipients, Identities: identities, AllowPlain: allowPlain})
+	plain.Recipients, plain.Identities = e.Recipients, identities
+	b, err := sealed.New(b, plain)
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d: encryption: %w", e.Range.Filename, e.Range.Start.Line, err)
 	}
@@ -123,7 +125,7 @@ func (s *State) Previous() (*sharedstate.Copy, error) {
 	if name != m.Backend {
 		return nil, fmt.Errorf("the state is in %s, whose conn_str is not kept, and not in %s: set AGENTFORM_PG_CONN_STR to the conn_str of before; a new one belongs in the backend block", m.Backend, name)
 	}
-	if opened, err = s.encrypted(opened, true); err != nil { // encryption may be what is new
+	if opened, err = s.encrypted(opened, sealed.Settings{AsFound: true}); err != nil { // encryption may be what is new
 		return nil, err
 	}
 	c := s.copyOf(opened, name)
@@ -143,11 +145,11 @@ func (s *State) Pull(ctx context.Context) error {
 	if !s.Shared() {
 		return s.local()
 	}
-	c, err := s.Copy()
-	if err != nil {
+	if err := layout.MakeDataDir(s.Manifest.DataDir); err != nil { // the owner of the copy has its identity
 		return err
 	}
-	if err := layout.MakeDataDir(s.Manifest.DataDir); err != nil {
+	c, err := s.Copy()
+	if err != nil {
 		return err
 	}
 	return c.Pull(ctx)

@@ -26,7 +26,7 @@ func (o *backendOptions) register(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.migrate, "migrate-state", false, "move the state to where the manifest now says")
 	f.BoolVar(&o.reconfigure, "reconfigure", false, "use what is where the manifest now says, and leave the state of before")
-	f.BoolVar(&o.force, "force-copy", false, "with --migrate-state: do not ask")
+	f.BoolVar(&o.force, "force-copy", false, "with --migrate-state: do not ask; with --reconfigure: use also a state that was moved elsewhere")
 	f.StringArrayVar(&o.config, "backend-config", nil, "a setting of the backend, `NAME=VALUE` (repeatable)")
 	c.MarkFlagsMutuallyExclusive("migrate-state", "reconfigure")
 }
@@ -54,7 +54,7 @@ func initBackend(ctx context.Context, a *app, o backendOptions) (done bool, err 
 	if session.HasErrors(p.Problems) {
 		return true, outcome(exitError)
 	}
-	m := sharedstate.Migration{Path: p.State, Who: p.Who(), Wait: p.LockTimeout, Waiting: p.Waiting}
+	m := sharedstate.Migration{Path: p.State, Who: p.Who(), Wait: p.LockTimeout, Waiting: p.Waiting, Owner: p.Owner(), Anyway: o.force}
 	m.Open = func(ctx context.Context) (*state.Store, error) {
 		return p.Stored.OpenFile(ctx, sharedstate.Opening{Who: m.Who, Wait: m.Wait})
 	}
@@ -102,8 +102,10 @@ func useBackend(ctx context.Context, a *app, p *project.Project, m sharedstate.M
 		}
 		sessions, err := p.Stored.Sessions()
 		return reportBackend(a, to, sharedstate.Moved{Sessions: sessions}, err)
+	case !o.migrate && m.To == nil:
+		return &sharedstate.MovedError{From: mark.Backend}
 	case !o.migrate:
-		return &sharedstate.MovedError{From: mark.Backend, To: to}
+		return m.To.Pull(ctx) // which says so
 	}
 	if m.From, err = p.Stored.Previous(); err != nil {
 		return err
@@ -139,8 +141,11 @@ func reportBackend(a *app, to string, moved sharedstate.Moved, err error) error 
 		how = "The state is now in"
 	}
 	fmt.Fprintf(a.env.Stdout, "%s %s: %s.\n", how, place(to), plaintext.Count(moved.Sessions, "session"))
-	if moved.Backup != "" {
-		fmt.Fprintf(a.env.Stderr, "Backup: %s\n", moved.Backup)
+	if moved.LeftOut > 0 {
+		fmt.Fprintf(a.env.Stderr, "left out: the records of %s on other machines\n", plaintext.Count(moved.LeftOut, "session"))
+	}
+	for _, b := range moved.Backups {
+		fmt.Fprintf(a.env.Stderr, "Backup: %s\n", b)
 	}
 	return nil
 }

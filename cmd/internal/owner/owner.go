@@ -89,7 +89,7 @@ func Check(here session.Owner, project string, st state.State) error {
 	}
 	path := filepath.Join(here.DataDir, "state.json")
 	if original := st.CopyOf(here.DataDir); original != "" {
-		return &state.CopiedError{Path: path, Original: original}
+		return &state.CopiedError{Path: path, Original: original, Mixed: st.Mixed(here.DataDir)}
 	}
 	if from := copiedFrom(st, here); from != "" {
 		return &state.CopiedError{Path: path, Original: filepath.Join(from, "state.json"), Gone: true}

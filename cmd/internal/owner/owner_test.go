@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,29 @@ func TestDataDirectoryOfAnotherUserIsRefused(t *testing.T) {
 		if err := CheckUser(dir); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A state with sessions of its own and of another checkout is no copy that can be moved away.
+func TestStateOfTwoCheckoutsIsRefused(t *testing.T) {
+	root := Resolve(t.TempDir())
+	a, b := Here(filepath.Join(root, "a"), filepath.Join(root, "a", "d"), "l"), Here(filepath.Join(root, "b"), filepath.Join(root, "b", "d"), "l")
+	for _, o := range []session.Owner{a, b} {
+		if err := os.MkdirAll(o.DataDir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(o.DataDir, "state.json"), []byte(`{"lineage": "l"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	st := state.State{Lineage: "l", Sessions: []session.Record{{Address: "session.b", Owner: b}}}
+	var copied *state.CopiedError
+	if err := Check(a, "shop", st); !errors.As(err, &copied) || copied.Mixed || !strings.Contains(err.Error(), "mv "+a.DataDir+" ") {
+		t.Errorf("a copy: %v", err)
+	}
+	st.Sessions = append(st.Sessions, session.Record{Address: "session.a", Owner: a})
+	if err := Check(a, "shop", st); !errors.As(err, &copied) || !copied.Mixed || strings.Contains(err.Error(), "mv ") || !strings.Contains(err.Error(), "init --reconfigure") {
+		t.Errorf("one with sessions of its own: %v", err)
 	}
 }
 

@@ -24,6 +24,7 @@ type Settings struct {
 	Recipients []string // age1…, one of whose identities is enough to read
 	Identities string   // the text of a file of AGE-SECRET-KEY-… lines
 	AllowPlain bool     // read also a state that is not encrypted
+	AsFound    bool     // so does this, and what was not encrypted is not when it is written
 }
 
 // ErrPlain reports a state that is not encrypted.
@@ -46,7 +47,7 @@ func New(b backend.Backend, s Settings) (backend.Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recipients of the encryption: %w: each must be a public key of age, age1…", err)
 	}
-	sealed := &sealed{Backend: b, recipients: recipients, plain: s.AllowPlain}
+	sealed := &sealed{Backend: b, recipients: recipients, plain: s.AllowPlain || s.AsFound, asFound: s.AsFound}
 	if strings.TrimSpace(s.Identities) == "" {
 		return sealed, nil
 	}
@@ -62,6 +63,8 @@ type sealed struct {
 	recipients []age.Recipient
 	identities []age.Identity
 	plain      bool
+	asFound    bool
+	foundPlain bool // by the last Read, which no other call may overlap with asFound
 }
 
 // header is what is stored in clear, and again with the state inside.
@@ -83,6 +86,9 @@ func (s *sealed) Read(ctx context.Context) ([]byte, backend.Version, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	if s.asFound {
+		s.foundPlain = !Is(text)
+	}
 	if !Is(text) {
 		if !s.plain {
 			return nil, "", ErrPlain
@@ -97,6 +103,9 @@ func (s *sealed) Read(ctx context.Context) ([]byte, backend.Version, error) {
 }
 
 func (s *sealed) Write(ctx context.Context, text []byte, seen backend.Version, id string) (backend.Version, error) {
+	if s.foundPlain {
+		return s.Backend.Write(ctx, text, seen, id)
+	}
 	data, err := s.seal(text)
 	if err != nil {
 		return "", fmt.Errorf("encrypt the state: %w", err)
