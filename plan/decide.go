@@ -62,7 +62,9 @@ func decideForeign(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic
 		return c, nil
 	}
 	p := problem(c.Address, ReasonElsewhere, "its state is unknown", d.Detail)
-	p.Remedy = d.Remedy
+	if p.Remedy = d.Remedy; j.in.World.Shared {
+		p.Remedy = Elsewhere(*c.Before, j.in.World.Here)
+	}
 	return c, []session.Diagnostic{p}
 }
 

@@ -20,6 +20,9 @@ func elsewhere(r session.Record, w session.World) (d Diagnosis, ok bool) {
 		if differs != session.OtherHost {
 			d.Detail += ":" + o.DataDir
 		}
+		if differs == session.OtherDataDir && o.Replaced(here) {
+			d.Detail += ", which is another directory now"
+		}
 		return d, true
 	}
 	switch differs {
@@ -39,6 +42,16 @@ func elsewhere(r session.Record, w session.World) (d Diagnosis, ok bool) {
 		return Diagnosis{}, false
 	}
 	return d, true
+}
+
+// Elsewhere returns what to do about a session of a shared state that another machine or
+// checkout has.
+func Elsewhere(r session.Record, here session.Owner) session.Remedy {
+	fix := session.Remedy{Code: session.RemedyOtherMachine, Address: r.Address}
+	if r.Differs(here) == session.OtherDataDir && r.Owner.Replaced(here) {
+		fix.Code = session.RemedyTakeOver
+	}
+	return fix
 }
 
 func namespace(o session.Owner) string {

@@ -11,7 +11,8 @@ type Owner struct {
 	UID          int    `json:"uid"`
 	Project      string `json:"project,omitempty"`  // the project's directory
 	DataDir      string `json:"data_dir,omitempty"` // absolute, without links
-	// DataDirID identifies the data directory: a rename keeps it, and no copy has it.
+	// DataDirID identifies the data directory: a rename keeps it, and no copy has it. Empty:
+	// the path alone does.
 	DataDirID string `json:"data_dir_id,omitempty"`
 	Lineage   string `json:"lineage,omitempty"` // of the state
 }
@@ -47,10 +48,16 @@ func (o Owner) Differs(here Owner) OwnerDifference {
 		return d
 	case o.UID != here.UID:
 		return OtherUser
-	case o.DataDir != "" && here.DataDir != "" && o.DataDir != here.DataDir:
+	case o.DataDir != "" && here.DataDir != "" && o.DataDir != here.DataDir || o.Replaced(here):
 		return OtherDataDir
 	}
 	return d
+}
+
+// Replaced reports whether the data directory at the path of the owner's is another one now,
+// as of a project that was cloned anew at its place.
+func (o Owner) Replaced(here Owner) bool {
+	return o.DataDir == here.DataDir && o.DataDirID != "" && here.DataDirID != "" && o.DataDirID != here.DataDirID
 }
 
 // Differs compares the owner of a session with the current process, as Owner.Differs does.

@@ -35,6 +35,8 @@ func TestOwnerDiffers(t *testing.T) {
 		{"another user", base, with(func(o *Owner) { o.UID = 0 }), OtherUser},
 		{"another user after a restart", inside("77"), with(func(o *Owner) { o.PIDNamespace, o.UID = "78", 0 }), OtherUser},
 		{"another data directory", base, with(func(o *Owner) { o.DataDir = "/q/.agentform" }), OtherDataDir},
+		{"another data directory at the same path", with(func(o *Owner) { o.DataDirID = "1" }), with(func(o *Owner) { o.DataDirID = "2" }), OtherDataDir},
+		{"one that may be another", with(func(o *Owner) { o.DataDirID = "1" }), base, SameOwner},
 		{"another host and data directory", base, with(func(o *Owner) { o.Machine, o.BootID, o.DataDir = "m2", "b2", "/q" }), OtherHost},
 	} {
 		if got := c.o.Differs(c.here); got != c.want {

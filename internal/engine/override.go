@@ -75,7 +75,7 @@ func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}
 		for i := range p.Changes {
 			p.Changes[i].Approved = waits(p.Changes[i])
 		}
-		able, errs := x.check(p)
+		able, errs := x.check(p, e)
 		if err := x.save(store, a, able, p); err != nil {
 			return apply.Tally{}, err
 		}
@@ -115,7 +115,7 @@ func (o Override) records(st *state.State, set session.Override) (overridden, er
 }
 
 // check returns which sessions the plan can change as wanted, and why not the others.
-func (x overridden) check(p plan.Plan) (able map[session.Address]bool, errs []error) {
+func (x overridden) check(p plan.Plan, e *Engine) (able map[session.Address]bool, errs []error) {
 	able = make(map[session.Address]bool, len(x.after))
 	for _, rec := range x.after {
 		able[rec.Address] = true
@@ -136,7 +136,11 @@ func (x overridden) check(p plan.Plan) (able map[session.Address]bool, errs []er
 		}
 		if able[c.Address] && c.State == session.StateUnknown && !c.Action.Acts() {
 			delete(able, c.Address)
-			errs = append(errs, fmt.Errorf("%s: its state is unknown, so nothing was done: %s", c.Address, c.Detail))
+			detail := c.Detail
+			if e.Shared && c.Reason == plan.ReasonElsewhere {
+				detail = remedy.With(detail, plan.Elsewhere(*c.Before, e.Here))
+			}
+			errs = append(errs, fmt.Errorf("%s: its state is unknown, so nothing was done: %s", c.Address, detail))
 		}
 	}
 	return able, errs

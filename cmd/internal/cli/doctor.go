@@ -57,7 +57,7 @@ for, with the files that are there. It prints the commands to check these manual
 func runDoctor(ctx context.Context, a *app, fix, moved, try bool) error {
 	p := a.open()
 	in := doctor.Input{
-		Host: p.Host(), Problems: p.Problems, State: p.State, Owner: p.Owner(), User: p.Who().User, Check: p.Check,
+		Host: p.Host(), Problems: p.Problems, State: p.State, Owner: p.Owner(), Shared: p.Stored.Shared(), User: p.Who().User, Check: p.Check,
 		Reconciler: p.Reconciler(project.ToRead),
 		Change: func(ctx context.Context, change func(*state.Store) error) error {
 			p.Moving = true

@@ -164,7 +164,7 @@ func newLander(ctx context.Context, a *app, p *project.Project, address session.
 	case k.Record.Tree.Mode == session.Plain || k.Record.Tree.Mode == "":
 		return nil, fmt.Errorf("%s works in a directory without git, so it has no branch", address)
 	case k.Diagnosis.State == session.StateUnknown:
-		return nil, fmt.Errorf("%s: its state is unknown: %s", address, k.Diagnosis.Detail)
+		return nil, errUnknown(p, *k.Record, k.Diagnosis)
 	}
 	r := *k.Record
 	if err := useLocalRepo(a, &r); err != nil {

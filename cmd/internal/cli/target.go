@@ -14,6 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/remedy"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -126,12 +127,20 @@ func targetsOf(ctx context.Context, p *project.Project, records []session.Record
 			t.Record.Address = address
 			t.fault = fmt.Errorf("%s is not in the state any more", address)
 		case t.Diagnosis.State == session.StateUnknown:
-			t.fault = fmt.Errorf("%s: its state is unknown: %s", address, t.Diagnosis.Detail)
+			t.fault = errUnknown(p, t.Record, t.Diagnosis)
 		default:
 			t.runtime, t.fault = r.For(t.Record.Spec)
 		}
 	}
 	return all, nil
+}
+
+func errUnknown(p *project.Project, r session.Record, d plan.Diagnosis) error {
+	detail := d.Detail
+	if d.Reason == plan.ReasonElsewhere && p.Stored.Shared() {
+		detail = remedy.With(detail, plan.Elsewhere(r, p.Owner()))
+	}
+	return fmt.Errorf("%s: its state is unknown: %s", r.Address, detail)
 }
 
 func errNotApplied(address session.Address) error {
@@ -148,7 +157,7 @@ func (t *target) checkRunning() error {
 	case t.Diagnosis.State == session.StateStopped:
 		return fmt.Errorf("%s is stopped (%s)\nagentform start %s, or agentform restart %s, starts it again", t.Record.Address, t.Diagnosis.Detail, name, name)
 	case t.Diagnosis.State == session.StateUnknown:
-		return fmt.Errorf("%s: its state is unknown: %s", t.Record.Address, t.Diagnosis.Detail)
+		return errUnknown(t.project, t.Record, t.Diagnosis)
 	case t.Record.Intent == session.Queued:
 		how := "the hub starts it in its turn"
 		if _, runs := hub.Running(t.project.Manifest.DataDir); !runs {

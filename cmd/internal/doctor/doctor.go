@@ -23,6 +23,8 @@ import (
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/remedy"
+	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/internal/status"
@@ -67,6 +69,7 @@ type Input struct {
 	Problems   []session.Diagnostic // of the manifest
 	State      string               // the path of the state
 	Owner      session.Owner
+	Shared     bool // the state is in a backend
 	User       string
 	Check      func(state.State) error // refuses a state of another owner
 	Reconciler *engine.Engine
@@ -156,7 +159,14 @@ func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
 	st, err := state.Read(in.State)
 	refusal := in.Check(st)
 	across := !owner.Moved(refusal, false)
-	if err != nil || !owner.Moved(refusal, moved) {
+	ours := func(r session.Record) bool {
+		if in.Shared && !sharedstate.Mine(r, in.Owner) { // of another checkout, unless its place is here
+			return moved && r.Owner.Replaced(in.Owner) && r.Owner.Differs(in.Owner) == session.OtherDataDir
+		}
+		return r.Owner.Differs(in.Owner) == session.OtherDataDir
+	}
+	replaced := in.Shared && refusal == nil && slices.ContainsFunc(st.Sessions, ours)
+	if err != nil || !owner.Moved(refusal, moved) && !replaced {
 		return // state reports what else is wrong
 	}
 	repaired := 0
@@ -164,7 +174,7 @@ func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
 		st := store.State()
 		trees := map[string][]string{} // by repository
 		for i, r := range st.Sessions {
-			if r.Owner.Differs(in.Owner) != session.OtherDataDir {
+			if !ours(r) {
 				continue
 			}
 			r = owner.Relocate(r, in.Owner, in.Manifest.Root, in.Manifest.DataDir)
@@ -290,8 +300,12 @@ func (f *findings) state(in Input) (st state.State, refused bool) {
 		st = s
 		f.fine("state", fmt.Sprintf("%s in the state, serial %d", plaintext.Count(len(s.Sessions), "session"), s.Serial))
 		for _, r := range s.Sessions {
-			if d := engine.Diagnose(&r, nil, session.World{Here: in.Owner}); d.Reason == plan.ReasonElsewhere {
-				f.warn(string(r.Address), d.Detail, "")
+			if d := engine.Diagnose(&r, nil, session.World{Here: in.Owner, Shared: in.Shared}); d.Reason == plan.ReasonElsewhere {
+				fix := ""
+				if in.Shared {
+					fix = remedy.With("", plan.Elsewhere(r, in.Owner))
+				}
+				f.warn(string(r.Address), d.Detail, strings.TrimLeft(fix, "\n; "))
 			}
 		}
 	}

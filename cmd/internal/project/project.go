@@ -31,6 +31,7 @@ import (
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -124,7 +125,13 @@ func Open(o Options) *Project {
 }
 
 // Owner returns the owner of what this process starts.
-func (p *Project) Owner() session.Owner { return p.owner() }
+func (p *Project) Owner() session.Owner {
+	here := p.owner()
+	if p.Stored.Shared() { // else the state would be another one, too, if the directory was replaced
+		here.DataDirID = cmp.Or(fileid.Of(here.DataDir), "not there yet")
+	}
+	return here
+}
 
 // Check refuses a state that may not be used from here.
 func (p *Project) Check(s state.State) error {
