@@ -290,6 +290,19 @@ func TestAgentThatLeavesBeforeItIsReady(t *testing.T) {
 	}
 }
 
+// TestAgentThatLeavesABlankScreen tells what an agent showed before the screen was blank.
+func TestAgentThatLeavesABlankScreen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFixture(t)
+		s := r.spec("api")
+		s.Agent.PromptVia, s.Agent.Ready, s.Prompt = "paste", ">", session.PromptOf("go")
+		r.rt.Script(r.place("api"), sessiontest.Step{Screen: "no account"}, sessiontest.Step{After: 3 * time.Second, Screen: "\n", Exit: &session.Exit{Code: 7}})
+		if _, err := r.run(r.create(s)); err == nil || !strings.Contains(err.Error(), "no account") {
+			t.Errorf("error: %v", err)
+		}
+	})
+}
+
 func TestSetupRunsOnce(t *testing.T) {
 	r := newFixture(t)
 	s := r.spec("api")

@@ -30,6 +30,22 @@ func TestBlankScreen(t *testing.T) {
 	}
 }
 
+// TestScreenOfADeadPane checks that what an agent printed before it exited is seen, also if it
+// was a line.
+func TestScreenOfADeadPane(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.create(t, b.shell(t, "failed", "echo no account; exit 2"))
+	wait.For(t, "it is dead and shows its line", func() (any, bool) {
+		lives, err := b.runtime.Observe(t.Context(), true)
+		if err != nil || len(lives) != 1 {
+			t.Fatalf("%v, %v", lives, err)
+		}
+		l := lives[0]
+		return l, l.Liveness == session.Dead && strings.HasPrefix(l.Screen, "no account")
+	})
+}
+
 // TestEveryScreenIsSeen checks that the screens of panes %3 to %9 are captured like others.
 func TestEveryScreenIsSeen(t *testing.T) {
 	t.Parallel()

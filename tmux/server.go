@@ -106,7 +106,7 @@ func (s *server) screens(ctx context.Context, panes []string) (map[string]string
 	for _, id := range panes {
 		// One line a pane, so that a failure ends only its own. tmux writes the id, since
 		// display-message takes %3 for a format of the time.
-		script.WriteString(tmuxwire.Line(tmuxwire.Command{"capture-pane", "-p", "-t", id}, tmuxwire.Command{"display-message", "-p", "-t", id, nonce + "#{pane_id}"}) + "\n")
+		script.WriteString(tmuxwire.Line(tmuxwire.Screen(id), tmuxwire.Command{"display-message", "-p", "-t", id, nonce + "#{pane_id}"}) + "\n")
 	}
 	var text string
 	err := s.retry(ctx, func() error {

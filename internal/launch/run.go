@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/internal/activity"
@@ -125,10 +126,14 @@ func (r *Run) Activity(l *session.Live) activity.Look {
 // time.
 func (r *Run) Ready(ctx context.Context) error {
 	limit := ReadyTimeout(r.Record.Spec.Agent)
-	began := time.Now()
+	began, shown := time.Now(), ""
 	// All who wait share the observations, and agents take seconds: waits grow.
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
 		screen, ready, err := r.check(ctx)
+		if strings.TrimSpace(screen) == "" {
+			screen = shown
+		}
+		shown = screen
 		late := time.Since(began) > limit
 		var final *NotReadyError
 		switch {
@@ -138,7 +143,8 @@ func (r *Run) Ready(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return fmt.Errorf("wait until it is ready: %w", ctx.Err())
 		case errors.As(err, &final):
-			return err
+			final.Screen = r.lastScreen(ctx, shown)
+			return final
 		case errors.Is(err, session.ErrGone), err != nil && late:
 			return fmt.Errorf("wait until it is ready: %w", err)
 		case late:
@@ -148,6 +154,20 @@ func (r *Run) Ready(ctx context.Context) error {
 			return fmt.Errorf("wait until it is ready: %w", ctx.Err())
 		}
 	}
+}
+
+// lastScreen returns what an agent that has exited showed last. A terminal that is about to
+// end may show nothing of it, and one that has just ended not yet.
+func (r *Run) lastScreen(ctx context.Context, shown string) string {
+	for range 5 {
+		if l, err := r.Live(ctx); err == nil && strings.TrimSpace(l.Screen) != "" {
+			return l.Screen
+		}
+		if shown != "" || !pause(ctx, 100*time.Millisecond) {
+			break
+		}
+	}
+	return shown
 }
 
 // check reports whether the agent is ready now, and returns its screen. An error other

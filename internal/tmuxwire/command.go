@@ -121,6 +121,13 @@ func Capture(pane string, lines int) Command {
 	return Command{"capture-pane", "-p", "-J", "-S", from, "-t", pane}
 }
 
+// Screen returns the command that prints what a pane shows. tmux has scrolled a dead pane by a
+// line, for a message of its own.
+func Screen(pane string) Command {
+	dead, alive := Line(Command{"capture-pane", "-p", "-S", "-1", "-t", pane}), Line(Command{"capture-pane", "-p", "-t", pane})
+	return Command{"if-shell", "-F", "-t", pane, "#{pane_dead}", dead, alive}
+}
+
 // Flags returns the flags of a tmux command: UTF-8, no configuration file, the socket.
 func Flags(socket string) []string { return []string{"-u", "-f", "/dev/null", "-S", socket} }
 
