@@ -150,6 +150,9 @@ func TestQuestionAboveAPromptIsAnswered(t *testing.T) {
 		"answered on a line below":     {"Overwrite a.go? [y/N]\ny\nwritten", session.NoActivity, ""},
 		"a hint below it":              {"Overwrite a.go? [y/N]\n? for help", session.Blocked, "Overwrite a.go? [y/N]\n? for help"},
 		"an answer that nobody read":   {"Overwrite a.go? [y/N]\ny", session.Blocked, "Overwrite a.go? [y/N]\ny"},
+		"with a prompt for its answer": {"Overwrite a.go?\n> ", session.Blocked, "Overwrite a.go?\n>"},
+		"answered at a prompt":         {"Overwrite a.go?\n> sure\nwritten\n> ", session.Idle, ""},
+		"asked again":                  {"Overwrite a.go?\n> hm\nOverwrite a.go?\n> ", session.Blocked, "Overwrite a.go?\n>"},
 		"a second one":                 {"Overwrite a.go? [y/N] y\nwritten\n> go on\nOverwrite b.go? [y/N] ", session.Blocked, "Overwrite b.go? [y/N]"},
 		"with answers that look ready": {"Overwrite a.go?\n> 1. Yes\n  2. No\n", session.Blocked, "Overwrite a.go?\n> 1. Yes\n2. No"},
 	} {

@@ -184,26 +184,44 @@ func (p screenPatterns) asks(s screen) bool {
 }
 
 // unanswered returns the row in which the question begins that the manifest's patterns find,
-// or -1. What is above a line that shows the agent ready again was answered.
+// or -1. One prompt below it may be where the answer belongs. If there are more, something was
+// typed at the first.
 func (p screenPatterns) unanswered(s screen) int {
-	from := len(s.all)
-	for from > 0 {
-		if line := s.all[from-1]; p.looksReady(line) && !option.MatchString(line) && !p.manifest.blocked.match(line) {
-			break
-		}
-		from--
-	}
-	for from < len(s.all) {
+	prompts := p.prompts(s.all)
+	for from := 0; ; from++ {
 		at := p.manifest.blocked.firstRow(strings.Join(s.all[from:], "\n"))
 		if at < 0 {
 			return -1
 		}
-		if from += at; !replied(s.all[from:]) {
+		from += at
+		for len(prompts) > 0 && prompts[0] <= from {
+			prompts = prompts[1:]
+		}
+		if len(prompts) <= 1 && !replied(s.all[from:]) {
 			return from
 		}
-		from++
 	}
-	return -1
+}
+
+// prompts returns the rows in which the agent is or was ready: like the last of them, also
+// with what was typed there.
+func (p screenPatterns) prompts(all []string) (rows []int) {
+	is := func(line string) bool {
+		return p.looksReady(line) && !option.MatchString(line) && !p.manifest.blocked.match(line)
+	}
+	mark := ""
+	for _, line := range slices.Backward(all) {
+		if is(line) {
+			mark = strings.TrimSpace(line)
+			break
+		}
+	}
+	for i, line := range all {
+		if is(line) || mark != "" && strings.HasPrefix(strings.TrimSpace(line), mark) {
+			rows = append(rows, i)
+		}
+	}
+	return rows
 }
 
 // keyLines is how many lines of a question are looked at for the keys of its answers.
