@@ -164,7 +164,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	if err != nil {
 		return at, err
 	}
-	made, err := c.ensureClaim(ctx, r.config.claim(l.Mark, l.Spec, l.Dir, l.Spec.Branch))
+	made, _, err := c.ensureClaim(ctx, r.config.claim(l.Mark, l.Spec, l.Dir, l.Spec.Branch))
 	if err != nil {
 		return at, err
 	}
@@ -206,8 +206,9 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	return at, nil
 }
 
-// ensureClaim makes a claim, unless it exists, and reports whether it did.
-func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured) (made bool, err error) {
+// ensureClaim makes a claim, unless it exists, and reports whether it did, and to which
+// network the agents that worked there were limited.
+func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured) (made bool, network string, err error) {
 	var there struct {
 		Metadata metadata
 		Spec     struct {
@@ -218,19 +219,19 @@ func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured)
 	if apierrors.IsNotFound(err) {
 		err = c.create(ctx, claims, o, &there)
 		if made = err == nil; made {
-			return true, nil
+			return true, "", nil
 		}
 		if apierrors.IsAlreadyExists(err) { // by another agentform, just now
-			return false, nil
+			return false, "", nil
 		}
 	}
 	switch {
 	case err != nil:
-		return false, err
+		return false, "", err
 	case there.Metadata.Deleted != nil:
-		return false, fmt.Errorf("kubernetes: the claim %s of namespace %s is being removed", o.GetName(), c.namespace)
+		return false, "", fmt.Errorf("kubernetes: the claim %s of namespace %s is being removed", o.GetName(), c.namespace)
 	}
-	return false, c.grow(ctx, o, there.Spec.Resources.Requests["storage"])
+	return false, there.Metadata.Annotations[annotationNetwork], c.grow(ctx, o, there.Spec.Resources.Requests["storage"])
 }
 
 // grow makes a claim as large as it is declared. Whether its class allows that is the
@@ -332,6 +333,28 @@ func (t target) vacant(ctx context.Context) error {
 	return nil
 }
 
+// limitNetwork makes the network policy of a session, if it is to have one, and notes on its
+// claim that what works there later, on what the agent has left, may not have more.
+func limitNetwork(ctx context.Context, t target, l session.Launch) error {
+	set, network := t.set.Metadata, settings(l.Spec).Network
+	owner := object{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": set.Name, "uid": set.UID}
+	policy := policyOf(set.Name, identity(l.Mark), owner, network)
+	if policy == nil {
+		return nil
+	}
+	var noted struct{}
+	note := object{"metadata": object{"annotations": object{annotationNetwork: network}}}
+	if err := t.cluster.patch(ctx, claims, t.runtime.config.claimOf(l.Dir), note, &noted); err != nil {
+		return err
+	}
+	var made struct{}
+	err := t.cluster.create(ctx, networkPolicies, policy, &made)
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
+
 // awaitReady returns when the pod runs and its init answers. The init's program is copied to
 // a volume that has none, such as an empty one.
 func (t target) awaitReady(ctx context.Context, s session.Spec, p program, empty bool) error {
@@ -349,11 +372,8 @@ func (t target) awaitReady(ctx context.Context, s session.Spec, p program, empty
 func (t target) launch(ctx context.Context, l session.Launch, p *program) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, launchTimeout, fmt.Errorf("kubernetes: the agent did not start in pod %s within %s", t.pod, launchTimeout))
 	defer cancel()
-	if policy := policyOf(l.Mark, t.set.Metadata.Name, t.set.Metadata.UID, settings(l.Spec).Network); policy != nil {
-		var made struct{}
-		if err := t.cluster.create(ctx, networkPolicies, policy, &made); err != nil && !apierrors.IsAlreadyExists(err) {
-			return err
-		}
+	if err := limitNetwork(ctx, t, l); err != nil {
+		return err
 	}
 	spec, err := json.Marshal(l.Spec)
 	if err != nil {

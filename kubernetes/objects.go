@@ -348,15 +348,15 @@ func resources(c session.KubernetesConfig) object {
 	return all
 }
 
-// policyOf returns the network policy of a session, which is removed with its set; nil:
-// the session has none.
-func policyOf(m session.Mark, set, uid, network string) *unstructured.Unstructured {
+// policyOf returns the network policy of pods with these labels, which is removed with its
+// owner; nil: the network is not limited.
+func policyOf(name string, selected map[string]string, owner object, network string) *unstructured.Unstructured {
 	if network != session.NetworkNone && network != session.NetworkRestricted {
 		return nil
 	}
-	selector := object{}
-	for k, v := range identity(m) {
-		selector[k] = v
+	selector, labels := object{}, object{}
+	for k, v := range selected {
+		selector[k], labels[k] = v, v
 	}
 	spec := object{"podSelector": object{"matchLabels": selector}, "policyTypes": []any{"Ingress", "Egress"}}
 	if network == session.NetworkRestricted {
@@ -367,15 +367,9 @@ func policyOf(m session.Mark, set, uid, network string) *unstructured.Unstructur
 		}
 		spec["egress"] = []any{object{"ports": dns}, object{"to": public}}
 	}
-	labels := object{}
-	for k, v := range identity(m) {
-		labels[k] = v
-	}
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
-		"metadata": object{"name": set, "labels": labels, "ownerReferences": []any{
-			object{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": set, "uid": uid},
-		}},
-		"spec": spec,
+		"metadata": object{"name": name, "labels": labels, "ownerReferences": []any{owner}},
+		"spec":     spec,
 	}}
 }

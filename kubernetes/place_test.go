@@ -148,6 +148,25 @@ func TestPlaceRemoved(t *testing.T) {
 	b.create(t, l)
 }
 
+// A pod for commands at what an agent has left has no more network than the agent had.
+func TestCommandsHaveTheNetworkOfTheAgent(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.with = func(c *session.KubernetesConfig) { c.Network = session.NetworkNone }
+	l := b.launch("limited")
+	p := b.create(t, l)
+	if err := b.runtime.Remove(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.inWorkspace(t, l, "cat /etc/hostname"); !strings.HasSuffix(text, "-once\n") {
+		t.Fatalf("the command ran in %q", text)
+	}
+	policies := b.cluster.Kubectl(t, "get", "networkpolicy", "-n", b.namespace, "-o", "jsonpath={range .items[*]}{.spec.podSelector.matchLabels} {.spec.policyTypes} {.spec.egress}{\"\\n\"}{end}")
+	if !strings.Contains(policies, `"agentform.once":"1"`) || !strings.Contains(policies, `["Ingress","Egress"]`) {
+		t.Errorf("the network policies are %q", policies)
+	}
+}
+
 // The pod for commands that a killed agentform left keeps its volume from no session, and goes
 // with the volume.
 func TestOneOffLeft(t *testing.T) {

@@ -267,17 +267,14 @@ func (r *Runtime) Attach(p session.Location) []string {
 
 // Exec returns the command that runs another one in the session's pod.
 func (r *Runtime) Exec(p session.Location, c session.Command) []string {
-	argv := r.config.execCommand(p.Name, c.Terminal)
-	env := []string{"env"}
-	for _, name := range c.Env {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
-	}
-	return slices.Concat(argv, []string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", cmp.Or(c.Dir, "/")}, env, c.Argv)
+	argv := r.config.execCommand(p.Name, c.Terminal, c.Env...)
+	return slices.Concat(argv, []string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", cmp.Or(c.Dir, "/")}, c.Argv)
 }
 
-func (c Config) execCommand(name string, terminal bool) []string {
+// execCommand returns the command line that executes what follows it in a session's pod. env
+// are names of variables: their values would be in the lists of processes, and in the request,
+// which API servers log.
+func (c Config) execCommand(name string, terminal bool, env ...string) []string {
 	argv := slices.Clone(c.Exec)
 	for _, flag := range [][2]string{{"--kubeconfig", c.Kubeconfig}, {"--context", c.Context}, {"--namespace", c.Namespace}} {
 		if flag[1] != "" {
@@ -286,6 +283,9 @@ func (c Config) execCommand(name string, terminal bool) []string {
 	}
 	if terminal {
 		argv = append(argv, "--tty")
+	}
+	for _, name := range env {
+		argv = append(argv, "--env="+name)
 	}
 	return append(argv, podName(name), "--")
 }

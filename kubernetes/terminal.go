@@ -2,22 +2,28 @@ package kubernetes
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"path"
+	"regexp"
+	"strings"
 	"syscall"
 
 	"golang.org/x/term"
 	"k8s.io/client-go/tools/remotecommand"
 
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
 // ExecMain executes a command in a session's pod, with the standard input and output of
 // this process, and returns its exit status. args are --kubeconfig, --context, --namespace,
-// --tty, the pod's name, two dashes and the command.
+// --tty, --env for each name of a variable of this process's environment to pass on, the pod's
+// name, two dashes and the command.
 func ExecMain(ctx context.Context, args []string, in, out, said *os.File) int {
 	var c Config
 	var terminal bool
@@ -27,15 +33,20 @@ func ExecMain(ctx context.Context, args []string, in, out, said *os.File) int {
 	flags.StringVar(&c.Context, "context", "", "")
 	flags.StringVar(&c.Namespace, "namespace", "", "")
 	flags.BoolVar(&terminal, "tty", false, "")
+	var env []string
+	flags.Func("env", "", func(name string) error {
+		env = append(env, name)
+		return nil
+	})
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	rest := flags.Args()
 	if len(rest) < 3 || rest[1] != "--" {
-		fmt.Fprintln(said, "usage: agentform kubernetes-exec [--tty] POD -- COMMAND…")
+		fmt.Fprintln(said, "usage: agentform kubernetes-exec [--tty] [--env=NAME…] POD -- COMMAND…")
 		return 2
 	}
-	err := execHere(ctx, c, rest[0], rest[2:], terminal, in, out, said)
+	err := execHere(ctx, c, rest[0], rest[2:], env, terminal, in, out, said)
 	var exit *exitError
 	switch {
 	case err == nil:
@@ -50,9 +61,12 @@ func ExecMain(ctx context.Context, args []string, in, out, said *os.File) int {
 	return 125
 }
 
-func execHere(ctx context.Context, c Config, pod string, argv []string, terminal bool, in, out, said *os.File) error {
+func execHere(ctx context.Context, c Config, pod string, argv, env []string, terminal bool, in, out, said *os.File) error {
 	k, err := connect(c)
 	if err != nil {
+		return err
+	}
+	if argv, err = k.giveEnv(ctx, pod, exports(env, os.LookupEnv), argv); err != nil {
 		return err
 	}
 	s := streams{in: in, out: out, err: said, terminal: terminal}
@@ -68,6 +82,41 @@ func execHere(ctx context.Context, c Config, pod string, argv []string, terminal
 	defer sizes.stop()
 	s.sizes = sizes
 	return k.exec(ctx, pod, argv, s)
+}
+
+// variable is the name of a variable that a shell can export.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// exports returns the text with which a shell sets variables. It leaves out those that are not
+// set, and names that a shell does not know, as of bash's functions.
+func exports(names []string, lookup func(string) (string, bool)) string {
+	var text strings.Builder
+	for _, name := range names {
+		if value, set := lookup(name); set && variable.MatchString(name) {
+			fmt.Fprintf(&text, "export %s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
+		}
+	}
+	return text.String()
+}
+
+// giveEnv writes the text of exports to a file in the pod's memory, and returns withEnv of it.
+func (c *cluster) giveEnv(ctx context.Context, pod, text string, argv []string) ([]string, error) {
+	if text == "" {
+		return argv, nil
+	}
+	file := path.Join(shim.InitFolder, "env-"+rand.Text())
+	var said bounded
+	said.limit = 4 << 10
+	err := c.exec(ctx, pod, []string{"sh", "-c", `umask 077; cat >"$1"`, "sh", file}, streams{in: strings.NewReader(text), err: &said})
+	if err != nil {
+		return nil, fmt.Errorf("pass on the environment: %w %s", err, strings.TrimSpace(said.String()))
+	}
+	return withEnv(file, argv), nil
+}
+
+// withEnv returns the command line that takes what exports wrote to a file, and becomes argv.
+func withEnv(file string, argv []string) []string {
+	return append([]string{"sh", "-c", `set -- "$(cat "$1")" "$@" && rm -f "$2" && eval "$1" && shift 2 && exec "$@"`, "sh", file}, argv...)
 }
 
 // sizes reports the size of a terminal, and each change of it.

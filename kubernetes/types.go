@@ -16,10 +16,11 @@ import (
 const (
 	labelProject      = "agentform.project"
 	labelID           = "agentform.id"
-	labelOneOff       = "agentform.once"   // a command, not a session
-	labelVolume       = "agentform.volume" // of pods: their claim
-	annotationPath    = "agentform.path"   // of a claim: the workspace
-	annotationBranch  = "agentform.branch" // that the workspace was made for
+	labelOneOff       = "agentform.once"    // a command, not a session
+	labelVolume       = "agentform.volume"  // of pods: their claim
+	annotationPath    = "agentform.path"    // of a claim: the workspace
+	annotationBranch  = "agentform.branch"  // that the workspace was made for
+	annotationNetwork = "agentform.network" // that an agent had which worked there; none: it was not limited
 	annotationAddress = "agentform.address"
 	annotationHash    = "agentform.hash"   // the first run's
 	annotationRecord  = "agentform.record" // of the StatefulSet: a record

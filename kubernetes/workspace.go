@@ -190,10 +190,11 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 	case waiting != "": // no other pod can have the volume
 		return waiting, waitingFor(c, waiting, claim).awaitPod(ctx, settings(s).ScheduleTimeout.D())
 	}
-	if _, err := c.ensureClaim(ctx, v.config.claim(m, s, dir, s.Branch)); err != nil {
+	_, network, err := c.ensureClaim(ctx, v.config.claim(m, s, dir, s.Branch))
+	if err != nil {
 		return "", err
 	}
-	return v.helpers.begin(ctx, v.config, c, m, s, claim)
+	return v.helpers.begin(ctx, v.config, c, m, s, claim, network)
 }
 
 // helperTime bounds the life of a pod for commands, in seconds: the cluster ends one whose
@@ -215,8 +216,9 @@ type helper struct {
 // oneOff returns the name of the pod for commands at a claim.
 func oneOff(claim string) string { return claim + "-once" }
 
-// begin returns the pod for commands at a claim.
-func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim string) (string, error) {
+// begin returns the pod for commands at a claim, whose network is limited as that of the
+// agents there: git runs programs that a checkout names.
+func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim, network string) (string, error) {
 	h.mu.Lock()
 	if h.pods == nil {
 		h.pods = map[string]*helper{}
@@ -235,7 +237,7 @@ func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Ma
 	h.pods[claim] = x
 	h.mu.Unlock()
 	defer close(x.ready)
-	if x.err = x.start(ctx, of, c, m, s, claim); x.err != nil {
+	if x.err = x.start(ctx, of, c, m, s, claim, network); x.err != nil {
 		undo, cancel := detached(ctx)
 		defer cancel()
 		x.err = errors.Join(x.err, c.removeNow(undo, oneOff(claim)))
@@ -246,7 +248,7 @@ func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Ma
 	return oneOff(claim), x.err
 }
 
-func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim string) error {
+func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim, network string) error {
 	k := settings(s)
 	spec, err := podSpec(k, of.DataDir, claim)
 	if err != nil {
@@ -256,6 +258,7 @@ func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mar
 	spec["restartPolicy"], spec["activeDeadlineSeconds"], spec["terminationGracePeriodSeconds"] = "Never", int64(helperTime), int64(1)
 	main := spec["containers"].([]any)[0].(object)
 	main["command"] = []any{"sh", "-c", `trap 'exit 0' TERM INT; mkdir -p "$HOME"; while :; do sleep 1; done`}
+	selected := map[string]string{labelOneOff: "1", labelVolume: labelValue(claim)}
 	labels := object{labelOneOff: "1", labelVolume: labelValue(claim), labelProject: labelValue(m.Project)}
 	o := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": oneOff(claim), "labels": labels}, "spec": spec}}
 	var made pod
@@ -268,6 +271,14 @@ func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mar
 			return err
 		}
 		if err := c.removeNow(ctx, oneOff(claim)); err != nil {
+			return err
+		}
+	}
+	owner := object{"apiVersion": "v1", "kind": "Pod", "name": made.Metadata.Name, "uid": made.Metadata.UID}
+	// That of an earlier pod with the name goes with it, at any time.
+	if policy := policyOf(made.Metadata.Name+"-"+made.Metadata.UID, selected, owner, network); policy != nil {
+		var limited struct{}
+		if err := c.create(ctx, networkPolicies, policy, &limited); err != nil {
 			return err
 		}
 	}
