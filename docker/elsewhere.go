@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	// dialTimeout bounds a connection to an engine on another machine. Whoever asks is
-	// told within ten seconds that the engine cannot be reached.
+	// dialTimeout bounds a connection to an engine on another machine, and the list of the
+	// containers of any engine. Whoever asks is told within ten seconds that the engine cannot
+	// be reached.
 	dialTimeout = 8 * time.Second
 	// farExecs is how many commands an engine on another machine executes at once. sshd
 	// accepts ten sessions in one connection (MaxSessions).
@@ -49,7 +50,7 @@ func connectElsewhere(c Config) (engine, error) {
 	}
 	// The dialer encrypts, for requests and for the streams of commands. The client's own
 	// one for streams knows no timeout.
-	return client.NewClientWithOpts(client.WithHost("tcp://"+anyEngine), client.WithDialContext(dial), client.WithAPIVersionNegotiation())
+	return newClient(client.WithHost("tcp://"+anyEngine), client.WithDialContext(dial), client.WithAPIVersionNegotiation())
 }
 
 func (c Config) dialer() (func(ctx context.Context, network, addr string) (net.Conn, error), error) {

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -100,6 +102,61 @@ func remove(ctx context.Context, c engine, name string) error {
 
 const removeTries = 20
 
+// answerTimeout bounds the wait for the beginning of an answer: an engine that was stopped, or
+// whose disk hangs, accepts connections. To remove a container takes seconds on a busy machine.
+const answerTimeout = time.Minute
+
+// newClient returns a client of an engine, whose requests fail if it does not answer.
+func newClient(options ...client.Opt) (engine, error) {
+	transport := &http.Transport{ResponseHeaderTimeout: answerTimeout}
+	given := client.WithHTTPClient(&http.Client{Transport: transport, CheckRedirect: client.CheckRedirect})
+	c, err := client.NewClientWithOpts(append([]client.Opt{given, client.WithHost(client.DefaultDockerHost)}, options...)...)
+	if err != nil {
+		return nil, err
+	}
+	if dial := transport.DialContext; dial != nil { // the streams of commands use it without the transport
+		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &answering{Conn: conn}, nil
+		}
+	}
+	return c, nil
+}
+
+// answering is a connection whose first answer has to begin within answerTimeout.
+type answering struct {
+	net.Conn
+	begun atomic.Bool
+}
+
+func (c *answering) Read(p []byte) (int, error) {
+	if c.begun.Load() {
+		return c.Conn.Read(p)
+	}
+	if err := c.SetReadDeadline(time.Now().Add(answerTimeout)); err != nil {
+		return 0, err
+	}
+	n, err := c.Conn.Read(p)
+	if n == 0 || c.begun.Swap(true) {
+		return n, err
+	}
+	if endless := c.SetReadDeadline(time.Time{}); err == nil {
+		err = endless
+	}
+	return n, err
+}
+
+// CloseWrite says that nothing more is written, as to the standard input of a command.
+func (c *answering) CloseWrite() error {
+	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return nil
+}
+
 // connect connects to the engine of a URL or a context; without one to the engine that
 // the docker command would use.
 func connect(of Config) (engine, error) {
@@ -122,7 +179,7 @@ func connect(of Config) (engine, error) {
 	if host != "" {
 		options = append(options, client.WithHost(host))
 	}
-	c, err := client.NewClientWithOpts(options...)
+	c, err := newClient(options...)
 	if err != nil {
 		return nil, fmt.Errorf("docker: engine %q: %w", cmp.Or(host, os.Getenv("DOCKER_HOST")), err)
 	}

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -86,18 +87,14 @@ func (r *far) list(ctx context.Context) (c engine, all []container.Summary, err 
 	if c, err = r.engine(); err != nil {
 		return nil, nil, err
 	}
-	limited := ctx
-	if r.config.elsewhere() {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, dialTimeout)
-		defer cancel()
-	}
+	limited, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
 	all, err = c.ContainerList(limited, container.ListOptions{All: true})
 	switch {
 	case err == nil:
 		return c, all, nil
 	case limited.Err() != nil && ctx.Err() == nil:
-		err = fmt.Errorf("the engine %s does not answer for %s", r.config.Host, dialTimeout)
+		err = fmt.Errorf("the engine %s does not answer for %s", cmp.Or(r.config.Host, c.DaemonHost()), dialTimeout)
 	}
 	return nil, nil, fmt.Errorf("list containers: %w", explain(err))
 }

@@ -21,7 +21,7 @@ func Compute(in Input) Plan {
 	selected, problems := selection(j)
 	p.Problems = slices.Concat(j.problems, problems)
 	for _, key := range slices.Sorted(maps.Keys(in.World.Runtimes)) {
-		if err := in.World.Runtimes[key]; err != nil {
+		if err := in.World.Runtimes[key]; err != nil && concerns(j, key, selected) {
 			p.Complete = false
 			p.Problems = append(p.Problems, session.Diagnostic{Severity: session.Error,
 				Summary: "cannot reach " + key,
@@ -51,4 +51,13 @@ func Compute(in Input) Plan {
 	}
 	p.Drift = drift(j, selected)
 	return p
+}
+
+// concerns reports whether a plan is about what an engine has: always, unless it has targets.
+func concerns(j *join, engine string, selected func(session.Address) bool) bool {
+	return len(j.in.Options.Targets) == 0 || slices.ContainsFunc(j.addresses, func(a session.Address) bool {
+		c := j.base(a, ReasonInSync)
+		has := c.Before != nil && c.Before.Spec.Runtime.Engine() == engine || c.After != nil && c.After.Runtime.Engine() == engine
+		return has && selected(a)
+	})
 }

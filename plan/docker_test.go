@@ -213,6 +213,24 @@ func TestContainerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// An engine that cannot be reached is no error of a plan for what is elsewhere.
+func TestEngineThatIsNotConcerned(t *testing.T) {
+	for name, c := range map[string]struct {
+		targets []session.Address
+		errors  int
+	}{
+		"no target":     {nil, 1},
+		"in tmux":       {[]session.Address{session.Single("b")}, 0},
+		"in the engine": {[]session.Address{session.Single("a")}, 1},
+	} {
+		s := contained(func(l *session.Live) { l.Liveness = session.Unknown }).record(spec("b")).live("b").options(Options{Targets: c.targets})
+		s.in.World.Runtimes["docker"] = errors.New("it hangs")
+		if p := Compute(s.in); len(p.Problems) != c.errors || p.Complete == (c.errors > 0) {
+			t.Errorf("%s: problems %v, complete %v", name, p.Problems, p.Complete)
+		}
+	}
+}
+
 // TestCopiedContainer: what bears the mark of another that stands is never the session,
 // whether that is on record or not.
 func TestCopiedContainer(t *testing.T) {

@@ -5,6 +5,7 @@ package cli_test
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,14 +94,17 @@ func removeContainers(t *testing.T, project string) {
 }
 
 // ownengine: from here on the script's docker is an engine of its own, that has the
-// image. killengine is its SIGKILL, startengine [FLAG...] starts it again.
+// image. killengine is its SIGKILL, startengine [FLAG...] starts it again, suspendengine and
+// resumeengine are SIGSTOP and SIGCONT.
 func ownEngine(ts *testscript.TestScript, neg bool, args []string) {
 	e, err := dockertest.StartEngine()
 	ts.Check(err)
-	ts.Defer(func() { ts.Check(e.Close()) })
+	ts.Defer(func() { ts.Check(errors.Join(e.Resume(), e.Close())) })
 	ts.Check(e.Load(ts.Getenv("AGENTFORM_VAR_image")))
 	ts.Setenv("DOCKER_HOST", e.Host())
 	ts.SetCmd("killengine", func(*testscript.TestScript, bool, []string) { ts.Check(e.Kill()) })
+	ts.SetCmd("suspendengine", func(*testscript.TestScript, bool, []string) { ts.Check(e.Suspend()) })
+	ts.SetCmd("resumeengine", func(*testscript.TestScript, bool, []string) { ts.Check(e.Resume()) })
 	ts.SetCmd("startengine", func(_ *testscript.TestScript, _ bool, flags []string) { ts.Check(e.Start(flags...)) })
 }
 

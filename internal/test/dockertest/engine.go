@@ -70,6 +70,23 @@ func (e *Engine) Start(flags ...string) error {
 // Kill ends the engine with SIGKILL. Its containers keep running.
 func (e *Engine) Kill() error { return e.end("KILL") }
 
+// Suspend stops the engine's process with SIGSTOP, and Resume lets it go on.
+func (e *Engine) Suspend() error { return e.signal("STOP") }
+
+// Resume lets a suspended engine go on.
+func (e *Engine) Resume() error { return e.signal("CONT") }
+
+func (e *Engine) signal(name string) error {
+	pid, err := pidOf(e.pidfile())
+	if err != nil {
+		return err
+	}
+	if out, err := asRoot("kill", "-"+name, pid).CombinedOutput(); err != nil {
+		return fmt.Errorf("signal an engine: %w: %s", err, out)
+	}
+	return nil
+}
+
 // Load copies an image from the machine's engine.
 func (e *Engine) Load(image string) error {
 	save := exec.Command("docker", "save", image)
