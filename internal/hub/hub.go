@@ -227,8 +227,8 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.counting.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)
 	for _, m := range h.observer.memory {
-		if m.turnEnding() {
-			s.lookAgain(idleTime)
+		if in := m.turnEnding(); in > 0 {
+			s.lookAgain(in)
 		}
 	}
 	for _, w := range h.cfg.Wakers {

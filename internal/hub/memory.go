@@ -32,9 +32,10 @@ type memory struct {
 	attached     int       // terminals
 	heard        int64     // bytes that the hooks have reported
 	transcript   string
-	unreported   bool      // an operation was in progress when the activity was read
+	unreported   bool // an operation was in progress when the activity was read
+	course       turn.Course
+	look         turn.Look // the last one of course; zero: its turn has ended
 	worked       bool      // it has worked since its last turn ended
-	idleSince    time.Time // zero: it is not idle
 	turnOver     bool      // a turn has ended since the workspace was checked for changes
 	checkedAt    time.Time // when that was
 
@@ -132,34 +133,55 @@ func of(kinds ...history.Kind) func(history.Event) bool {
 	return func(e history.Event) bool { return slices.Contains(kinds, e.Kind) }
 }
 
-// idleTime is how long an agent must be idle by its screen alone to end its turn: between
-// two steps it may show an empty composer for a moment.
-const idleTime = 2 * time.Second
-
-// turnEnded returns when the turn of the last input ended; zero if the agent is not idle,
-// or that is not certain yet.
+// turnEnded returns when the turn of the last input ended; zero if it has not, or that is not
+// certain yet. A turn that is over is returned once, or with the same time.
 func (m *memory) turnEnded(rec session.Record, now time.Time) (at time.Time) {
-	switch does := m.activity.Activity; {
-	case does == session.Working, does == session.Blocked, does == session.BlockedAPI:
-		m.worked, m.idleSince = true, at
-		return at
-	case m.liveness != session.Alive, does != session.Idle && does != session.Done:
-		m.idleSince = at
-		return at
-	case m.idleSince.IsZero():
-		m.idleSince = now
+	does := m.activity.Activity
+	busy := does == session.Working || does == session.Blocked || does == session.BlockedAPI
+	m.worked = m.worked || busy
+	given, queued := activity.Given(rec, m.events)
+	m.look = turn.Look{
+		At: now, Run: m.run, Is: string(m.liveness) + " " + string(does), Alive: m.liveness == session.Alive, Working: busy,
+		Resting: !rec.Spec.Agent.OneShot && (does == session.Idle || does == session.Done),
+		Phrase:  m.activity.Detection.Source == "screen" && does == session.Done,
+		Given:   given, Queued: queued, Moved: m.movedAt, TurnAt: m.activity.TurnAt, Answer: m.activity.Answer,
 	}
-	given, _ := activity.Given(rec, m.events)
+	m.course.See(m.look)
 	switch {
-	case m.activity.Answer == turn.Awaited && now.Sub(m.idleSince) < turn.Patience:
-		return at // it takes up the next message in a moment
+	case !m.course.Ended():
+		return time.Time{}
 	case m.activity.TurnAt.After(given):
 		at = m.activity.TurnAt
-	case m.worked && m.idleSince.After(given) && now.Sub(m.idleSince) >= idleTime:
-		at = m.idleSince
+	case m.worked:
+		at = m.course.Since()
+	default:
+		at = given
 	}
-	m.worked = m.worked && at.IsZero()
+	m.worked, m.look = false, turn.Look{}
 	return at
 }
 
-func (m *memory) turnEnding() bool { return m.worked && !m.idleSince.IsZero() }
+// turnEnding returns when to look again at a session that rests, and whose turn may end by
+// that alone; 0: not for that.
+func (m *memory) turnEnding() time.Duration {
+	l, held := m.look, m.course.Held()
+	if !l.Alive || !l.Resting || !m.worked && l.Given.IsZero() {
+		return 0
+	}
+	needs := turn.Settle
+	switch {
+	case l.Answer == turn.Awaited:
+		needs = turn.Patience
+	case l.Queued && l.Answer == turn.Unknown:
+		needs = turn.Between
+	case m.worked:
+		needs = turn.Calm
+	}
+	switch {
+	case held < needs:
+		return max(needs-held, turn.Calm)
+	case l.At.Sub(l.Moved) < turn.Settle: // it has printed something meanwhile
+		return turn.Settle
+	}
+	return 0
+}

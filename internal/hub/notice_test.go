@@ -24,7 +24,7 @@ func TestEachGivenTurnIsAnother(t *testing.T) {
 		r.rt.Script(place("api"), sessiontest.Step{Screen: "> "},
 			sessiontest.Step{After: 30 * time.Second, Screen: "busy"}, sessiontest.Step{After: 50 * time.Second, Screen: "done\n> "},
 			sessiontest.Step{After: 70 * time.Second, Screen: "busy"}, sessiontest.Step{After: 90 * time.Second, Screen: "done\n> "},
-			sessiontest.Step{After: 150 * time.Second, Screen: "busy"}, sessiontest.Step{After: 170 * time.Second, Screen: "done\n> "})
+			sessiontest.Step{After: 122 * time.Second, Screen: "busy"}, sessiontest.Step{After: 142 * time.Second, Screen: "done\n> "})
 		r.apply(r.spec("api", shows))
 		_, _ = r.hub()
 		time.Sleep(2 * time.Minute)
