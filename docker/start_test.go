@@ -1,0 +1,62 @@
+package docker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/session"
+)
+
+// TestAwaitAgent checks where a start reads that the agent runs. If the container is on
+// this machine, that is the run's directory, even if the init does not answer. Elsewhere it
+// is the files that the init sends on the first request.
+func TestAwaitAgent(t *testing.T) {
+	const run = "0123456789abcdef0123456789abcdef"
+	for name, elsewhere := range map[string]bool{"here": false, "elsewhere": true} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			s := start{dirs: dirs{runs: root, sockets: root}, launch: session.Launch{Mark: session.Mark{Run: run}, RunDir: filepath.Join(root, run)}}
+			written := s.launch.RunDir
+			var requests []shim.InitRequest
+			if elsewhere {
+				written = filepath.Join(t.TempDir(), run)
+				s.dirs.dial = func(context.Context, string) (shim.Conn, error) {
+					near, far := net.Pipe()
+					go func() {
+						defer far.Close()
+						var q shim.InitRequest
+						if err := json.NewDecoder(far).Decode(&q); err != nil {
+							t.Error(err)
+						}
+						requests = append(requests, q)
+						files := rundir.ReadFiles(written, 0)
+						if err := json.NewEncoder(far).Encode(shim.InitReply{OK: true, Seen: &shim.ContainerRun{Agent: true}, Files: &files}); err != nil {
+							t.Error(err)
+						}
+					}()
+					return near, nil
+				}
+			}
+			self := proc.Process{PID: 1, Start: 1}
+			if err := errors.Join(os.MkdirAll(s.launch.RunDir, 0o700), os.MkdirAll(written, 0o700),
+				rundir.Claim(written, self), rundir.WriteRun(written, self, self, time.Now())); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.awaitAgent(t.Context(), s.dirs.init()); err != nil {
+				t.Errorf("the agent runs, and the start says: %v", err)
+			}
+			if elsewhere && (len(requests) != 1 || requests[0].Screen) {
+				t.Errorf("requests to the init: %+v, want one without the screen", requests)
+			}
+		})
+	}
+}
