@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
@@ -56,6 +57,26 @@ func TestAwaitAgent(t *testing.T) {
 			}
 			if elsewhere && (len(requests) != 1 || requests[0].Screen) {
 				t.Errorf("requests to the init: %+v, want one without the screen", requests)
+			}
+		})
+	}
+}
+
+// TestAwait checks that a wait asks continuously whether it is done, but only every 200 ms
+// whether it can still succeed. It keeps asking after a check that takes longer than that.
+func TestAwait(t *testing.T) {
+	for took, want := range map[time.Duration]int{0: 4, 300 * time.Millisecond: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			asked, checked := 0, 0
+			err := await(ctx, func() (bool, error) { asked++; return false, nil }, func() error {
+				checked++
+				time.Sleep(took)
+				return nil
+			})
+			if !errors.Is(err, context.DeadlineExceeded) || checked != want || asked < 5*want {
+				t.Errorf("checks that take %v: %d in a second, want %d; asked %d times: %v", took, checked, want, asked, err)
 			}
 		})
 	}
