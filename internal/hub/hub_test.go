@@ -363,6 +363,18 @@ func TestHung(t *testing.T) {
 		if got := r.events("hung", history.Unhealthy); !cmp.Equal(got, []string{"unhealthy hung"}) {
 			t.Errorf("told %q", got)
 		}
+		var found, repaired time.Time
+		for _, e := range r.history("hung") {
+			switch e.Kind {
+			case history.Unhealthy:
+				found = e.Time
+			case history.ApplyStart:
+				repaired = e.Time
+			}
+		}
+		if took, want := repaired.Sub(found), r.spec("hung").Restart.Backoff.Initial.D(); took != want {
+			t.Errorf("it was restarted %s after the look that found it hung, want the backoff of %s", took, want)
+		}
 	})
 }
 
