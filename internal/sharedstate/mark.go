@@ -49,6 +49,9 @@ func ReadMark(path string) (m Mark, err error) {
 	if err == nil {
 		err = json.Unmarshal(text, &m)
 	}
+	if errors.Is(err, os.ErrPermission) {
+		return m, fmt.Errorf("read where the state is: %w", err)
+	}
 	if err != nil {
 		return m, fmt.Errorf("read %s, which says where the state is: %w; remove it and run: agentform init --reconfigure", MarkOf(path), err)
 	}

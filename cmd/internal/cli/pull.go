@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/cmd/internal/owner"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/sharedstate"
@@ -24,6 +25,9 @@ var withCopy = []string{"attach", "send", "answer", "capture", "path", "exec", "
 func (a *app) pull(p *project.Project) error {
 	if a.pulled != nil {
 		return *a.pulled
+	}
+	if err := owner.CheckUser(p.Manifest.DataDir); err != nil { // else what cannot be read is the error
+		return err
 	}
 	words := strings.Fields(a.command + " ?")
 	if p.Stored.Shared() && slices.Contains(withCopy, words[1]) {
