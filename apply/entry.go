@@ -39,7 +39,7 @@ func (e *entry) event(x history.Event) history.Event {
 func (e *entry) save() error {
 	e.rec.UpdatedAt = e.journal.now()
 	if err := e.journal.config.Store.Put(e.rec); err != nil {
-		return fmt.Errorf("record the session: %w", err)
+		return err
 	}
 	e.saved = true
 	return nil

@@ -292,7 +292,7 @@ func (s *Store) append(head State, changed map[session.Address]*row) (written bo
 	}
 	written, err = s.journal.add(header{Version: Version, Agentform: head.Agentform, Continues: s.whole}, e)
 	if err != nil {
-		err = fmt.Errorf("write %s: %w", s.journal.path, err)
+		err = writeError(s.journal.path, err)
 	}
 	return written, err
 }

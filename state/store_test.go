@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -407,5 +408,13 @@ func TestReadNamed(t *testing.T) {
 				t.Errorf("%s: not among %v", name, got.Sessions)
 			}
 		}
+	}
+}
+
+// TestWriteErrorNamesTheFileOnce also where the system names a temporary file.
+func TestWriteErrorNamesTheFileOnce(t *testing.T) {
+	err := writeError("/p/state.json", fmt.Errorf("close: %w", &os.PathError{Op: "write", Path: "/p/.state.json1", Err: syscall.ENOSPC}))
+	if err.Error() != "write /p/state.json: no space left on device" || !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,19 +16,27 @@ func replace(path string, text []byte) (replaced bool, err error) {
 	folder := filepath.Dir(path)
 	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(folder), renameio.WithStaticPermissions(0o600))
 	if err != nil {
-		return false, fmt.Errorf("write %s: %w", path, err)
+		return false, writeError(path, err)
 	}
 	defer f.Cleanup()
 	if _, err := f.Write(text); err != nil {
-		return false, fmt.Errorf("write %s: %w", path, err)
+		return false, writeError(path, err)
 	}
 	if err := f.CloseAtomicallyReplace(); err != nil {
-		return false, fmt.Errorf("write %s: %w", path, err)
+		return false, writeError(path, err)
 	}
 	if err := syncFolder(folder); err != nil {
 		return true, fmt.Errorf("write %s: it is written, but may not survive a crash: %w", path, err)
 	}
 	return true, nil
+}
+
+// writeError names the file once: an error of the system names it, too, or a temporary one.
+func writeError(path string, err error) error {
+	if e := (*os.PathError)(nil); errors.As(err, &e) {
+		err = e.Err
+	}
+	return fmt.Errorf("write %s: %w", path, err)
 }
 
 func syncFolder(folder string) error {
