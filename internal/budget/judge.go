@@ -1,9 +1,12 @@
 package budget
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/session"
 )
@@ -90,6 +93,27 @@ func Standings(budgets []Budget, sessions []Subject, now time.Time) []Standing {
 		}
 	}
 	return all
+}
+
+// Unpriced says which tokens the cost of a standing leaves out, since their models have no
+// price; empty: none.
+func (s Standing) Unpriced(subjects []Subject) string {
+	if s.Budget.Cost <= 0 || s.Used.Unpriced == 0 {
+		return ""
+	}
+	models := map[string]bool{}
+	for _, x := range subjects {
+		if !s.Budget.Means(x.Address, x.Agent) || s.Session != "" && s.Session != x.Address {
+			continue
+		}
+		for slice, sum := range x.Used.Slices {
+			if sum.Unpriced > 0 && !slice.Start.Before(s.Begin.Truncate(usage.SliceLength)) {
+				models[slice.Model] = true
+			}
+		}
+	}
+	return fmt.Sprintf("%s: %s tokens of %s have no price, so that its cost leaves them out and holds nothing for them; give a price in a price block",
+		s.Budget.Name, plaintext.Thousands(s.Used.Unpriced), plaintext.List(slices.Sorted(maps.Keys(models)), "and"))
 }
 
 // Holds returns the sessions that are to be held, and by what. A hold on record stays as it

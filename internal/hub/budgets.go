@@ -79,11 +79,6 @@ func (b *budgets) subjects(records []session.Record) []budget.Subject {
 	return all
 }
 
-// standings returns what was used of the budgets.
-func (b *budgets) standings(records []session.Record, at time.Time) []budget.Standing {
-	return budget.Standings(b.list, b.subjects(records), at)
-}
-
 // input adds to the input of a plan what the budgets hold. working are the sessions whose
 // agents work: they end their turn before they are stopped.
 func (b *budgets) input(in engine.HubInput, working map[session.Address]bool) engine.HubInput {
@@ -204,29 +199,45 @@ func (b *budgets) report(s *Snapshot, o *observer) {
 	if len(b.list) == 0 {
 		return
 	}
-	s.Budgets = b.standings(s.Records(), s.At)
+	subjects := b.subjects(s.Records())
+	s.Budgets = budget.Standings(b.list, subjects, s.At)
 	for _, x := range s.Budgets {
-		kind := history.BudgetExceeded
+		if x.Top == "" {
+			continue
+		}
+		text := x.Budget.Name + ": " + x.Budget.Text(x.Used)
 		switch {
-		case x.Top == "" || !x.Exceeded() && !x.Warns():
-			continue
+		case x.Exceeded():
+			b.tell(s, o, x, history.Event{Kind: history.BudgetExceeded, Detail: text})
 		case x.Warns():
-			kind = history.BudgetWarned
+			b.tell(s, o, x, history.Event{Kind: history.BudgetWarned, Detail: text})
 		}
-		reported := func(a session.Address) bool {
-			k, _ := s.Of(a)
-			return slices.ContainsFunc(o.memory[a].events, func(e history.Event) bool {
-				return (e.Kind == kind || e.Kind == history.BudgetExceeded) && e.New == x.Budget.Name && !e.Time.Before(x.Begin) &&
-					!e.Time.Before(k.Record.BudgetsFrom) && (x.Budget.Per != budget.PerRun || e.Run == k.Record.Run.ID)
-			})
+		if text := x.Unpriced(subjects); text != "" {
+			b.tell(s, o, x, history.Event{Kind: history.BudgetWarned, Reason: unpriced, Detail: text})
 		}
-		if slices.ContainsFunc(x.Sessions, reported) {
-			continue
-		}
-		k, _ := s.Of(x.Top)
-		m := o.memory[x.Top]
-		t := reporter{observer: o, m: m, record: *k.Record, at: s.At}
-		t.say(history.Event{Kind: kind, New: x.Budget.Name, Detail: x.Budget.Name + ": " + x.Budget.Text(x.Used)})
-		o.feed.publish(x.Top, m, false)
 	}
+}
+
+// unpriced is the reason of a warning of tokens that a budget cannot count.
+const unpriced = "unpriced"
+
+// tell adds an event of a budget to the history of the session that used the most, unless one
+// of the period has it already. No warning follows the end of a budget.
+func (b *budgets) tell(s *Snapshot, o *observer, x budget.Standing, e history.Event) {
+	reported := func(a session.Address) bool {
+		k, _ := s.Of(a)
+		return slices.ContainsFunc(o.memory[a].events, func(was history.Event) bool {
+			return (was.Kind == e.Kind || was.Kind == history.BudgetExceeded) && was.Reason == e.Reason && was.New == x.Budget.Name && !was.Time.Before(x.Begin) &&
+				!was.Time.Before(k.Record.BudgetsFrom) && (x.Budget.Per != budget.PerRun || was.Run == k.Record.Run.ID)
+		})
+	}
+	if slices.ContainsFunc(x.Sessions, reported) {
+		return
+	}
+	k, _ := s.Of(x.Top)
+	m := o.memory[x.Top]
+	t := reporter{observer: o, m: m, record: *k.Record, at: s.At}
+	e.New = x.Budget.Name
+	t.say(e)
+	o.feed.publish(x.Top, m, false)
 }

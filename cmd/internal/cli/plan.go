@@ -91,6 +91,7 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 		return err
 	}
 	warnings := p.Host().Plan(ctx, made, session.Warning)
+	warnings = append(warnings, project.UnpricedBudgets(p, recorded(made), made.At)...)
 	preflight.KeptWork(ctx, &made)
 	if a.document {
 		warnings = append(warnings, p.Problems...)
@@ -125,6 +126,17 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 		return outcome(exitChanges)
 	}
 	return nil
+}
+
+// recorded returns the records of a plan.
+func recorded(made plan.Plan) []session.Record {
+	var all []session.Record
+	for _, c := range made.Changes {
+		if c.Before != nil {
+			all = append(all, *c.Before)
+		}
+	}
+	return all
 }
 
 func printPlan(ctx context.Context, a *app, made plan.Plan, format string) error {
