@@ -408,6 +408,8 @@ func TestReady(t *testing.T) {
 		{session.AgentSpec{Name: "x", Command: []string{"x"}}, "", true},
 		{session.AgentSpec{Name: "x", Command: []string{"x"}, Ready: "^>$"}, "hello\n> \n", true},
 		{session.AgentSpec{Name: "x", Command: []string{"x"}, Ready: "^>$"}, "hello\n", false},
+		{session.AgentSpec{Name: "x", Command: []string{"x"}, Ready: "^> $"}, "hello\n>", true}, // tmux cuts the blank
+		{session.AgentSpec{Name: "x", Command: []string{"x"}, Ready: "^> $"}, "hello\n>>", false},
 	} {
 		if got := For(c.agent).Ready(c.screen); got != c.want {
 			t.Errorf("%s is ready: %v, on\n%s", c.agent.Name, got, c.screen)

@@ -146,7 +146,7 @@ func TestQuestionAboveAPromptIsAnswered(t *testing.T) {
 		"asked":                        {"Overwrite a.go? [y/N] ", session.Blocked, "Overwrite a.go? [y/N]"},
 		"answered, and ready":          {"Overwrite a.go? [y/N] y\nwritten\n> ", session.Idle, ""},
 		"answered, and told more":      {"Overwrite a.go? [y/N] y\n> go on\nwriting", session.Idle, ""},
-		"answered, and never ready":    {"Overwrite a.go? [y/N] y\nwritten\n>", session.NoActivity, ""},
+		"answered, and never ready":    {"Overwrite a.go? [y/N] y\nwritten\n$", session.NoActivity, ""},
 		"answered on a line below":     {"Overwrite a.go? [y/N]\ny\nwritten", session.NoActivity, ""},
 		"a hint below it":              {"Overwrite a.go? [y/N]\n? for help", session.Blocked, "Overwrite a.go? [y/N]\n? for help"},
 		"an answer that nobody read":   {"Overwrite a.go? [y/N]\ny", session.Blocked, "Overwrite a.go? [y/N]\ny"},

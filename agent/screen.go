@@ -58,7 +58,13 @@ func (p screenPatterns) Ready(text string) bool {
 	if p.ownDialog(s) || p.own.working.match(s.end) {
 		return false
 	}
-	return p.hasStarted(s.all) && (p.ready.match(text) || p.ready.match(last(s.all, len(s.all))))
+	return p.hasStarted(s.all) && (p.showsReady(text) || p.showsReady(last(s.all, len(s.all))))
+}
+
+// showsReady reports whether a row of a text matches the ready pattern, which may include the
+// blank at its end that rows lack.
+func (p screenPatterns) showsReady(text string) bool {
+	return p.ready.match(text) || p.ready.match(strings.ReplaceAll(text, "\n", " \n")+" ")
 }
 
 func (p screenPatterns) hasStarted(lines []string) bool {
@@ -265,7 +271,7 @@ func (p screenPatterns) unknownDialog(s screen) bool {
 // composerShown reports whether the screen shows where a prompt is typed. Its frame
 // and the blanks in it may be part of the pattern, or not.
 func (p screenPatterns) composerShown(s screen) bool {
-	return s.composer > 0 || p.ready.match(s.whole) || p.ready.match(s.end)
+	return s.composer > 0 || p.showsReady(s.whole) || p.showsReady(s.end)
 }
 
 // drafted reports whether the composer holds text that was not submitted.
