@@ -208,7 +208,7 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 	start := time.Now()
 	made, err := p.Reconciler(project.ToRead).Plan(ctx, request)
 	setRanges(p, made.Problems)
-	made.Problems = append(made.Problems, lostState(p, made)...)
+	made.Problems = append(made.Problems, lostState(p, made.Serial)...)
 	a.log.Debug("compared", "took", time.Since(start))
 	return p, made, request, err
 }
@@ -270,8 +270,8 @@ func savePlan(a *app, p plan.Plan, file string) error {
 }
 
 // lostState warns before sessions that someone had stopped start as new ones.
-func lostState(p *project.Project, made plan.Plan) []session.Diagnostic {
-	if made.Serial > 0 {
+func lostState(p *project.Project, serial uint64) []session.Diagnostic {
+	if serial > 0 {
 		return nil
 	}
 	problem, remedy := rebuild.Lost(p.Manifest, p.State)

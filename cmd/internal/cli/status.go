@@ -99,6 +99,7 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	if err != nil {
 		return err
 	}
+	a.warn(lostState(s.project, s.State.Serial))
 	shown := s.sessions
 	if len(typed) > 0 {
 		named, err := resolveAll(s.addresses(), typed)
