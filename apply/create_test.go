@@ -19,6 +19,7 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/plan"
@@ -220,20 +221,67 @@ func TestPromptThatMayBeInTheInputIsTypedOnce(t *testing.T) {
 		if err := r.store.Put(rec); err != nil {
 			t.Fatal(err)
 		}
-		dashed := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(s.Workspace.Path, "-")
-		folder := filepath.Join(r.dir, ".claude", "projects", dashed)
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		line := fmt.Sprintf(`{"type":"user","timestamp":%q,"sessionId":%q,"message":{"role":"user","content":"go on"}}`+"\n", time.Now().Format(time.RFC3339Nano), rec.Run.Conversation)
-		if err := os.WriteFile(filepath.Join(folder, rec.Run.Conversation+".jsonl"), []byte(line), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeClaudePrompt(t, r.dir, s.Workspace.Path, rec.Run.Conversation, "go on")
 		r.must(r.one(plan.Update, s))
 		if n := typed("go on"); n != 1 || r.record("api").Run.DeliveredAt.IsZero() {
 			t.Errorf("the prompt of a killed apply was typed %d times", n)
 		}
 	})
+}
+
+// TestPromptThatWasJustTyped waits for an agent whose file shows late what an apply has typed
+// that was killed, and types it again if it does not come.
+func TestPromptThatWasJustTyped(t *testing.T) {
+	idle := idleScreen(t, "claude")
+	for comes, wanted := range map[bool]int{true: 0, false: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := builtinFixture(t, "claude")
+			r.rt.Script(r.place("api"), sessiontest.Step{Screen: idle})
+			r.must(r.create(s))
+			rec := r.record("api")
+			s.Agent.PromptVia, s.Prompt = "paste", session.PromptOf("go")
+			rec.Intent, rec.Spec.Agent, rec.Spec.Prompt = session.Creating, s.Agent, s.Prompt
+			if err := r.store.Put(rec); err != nil {
+				t.Fatal(err)
+			}
+			if err := activity.New(r.dir, r.dir, agent.For).Sending(rec, "go", true, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			file := rec.Run.Conversation
+			if comes {
+				go func() {
+					time.Sleep(5 * time.Second)
+					writeClaudePrompt(t, r.dir, s.Workspace.Path, file, "go")
+				}()
+			}
+			var unconfirmed *input.NotTakenError // the script shows nothing of what is typed
+			if _, err := r.run(r.one(plan.Update, s)); err != nil && !errors.As(err, &unconfirmed) {
+				t.Error(err)
+			}
+			typed := 0
+			st, _ := r.rt.State(r.place("api"))
+			for _, in := range st.Sent {
+				if in.Text == "go" {
+					typed++
+				}
+			}
+			if typed != wanted || r.record("api").Run.DeliveredAt.IsZero() {
+				t.Errorf("the agent has it %v: typed %d times, want %d", comes, typed, wanted)
+			}
+		})
+	}
+}
+
+// writeClaudePrompt writes a session file of Claude Code with one message of the user.
+func writeClaudePrompt(t *testing.T, home, workspace, conversation, prompt string) {
+	folder := filepath.Join(home, ".claude", "projects", regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(workspace, "-"))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Error(err)
+	}
+	line := fmt.Sprintf(`{"type":"user","timestamp":%q,"sessionId":%q,"message":{"role":"user","content":%q}}`+"\n", time.Now().Format(time.RFC3339Nano), conversation, prompt)
+	if err := os.WriteFile(filepath.Join(folder, conversation+".jsonl"), []byte(line), 0o600); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestPromptOfAnInterruptedStart kills each built-in agent's apply after the agent has

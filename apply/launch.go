@@ -14,6 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -245,11 +246,13 @@ func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error
 		in.Conversation = e.rec.Run.Conversation
 	}
 	r.Paste = a.Start(in).Paste
-	if l, err := r.Live(ctx); err == nil && r.Paste != "" && lastSaid(r.Activity(l).Transcript, text) {
-		return e.delivered("pasted", e.rec.Run.StartedAt) // by an apply that was killed
-	}
 	if r.Paste == "" {
 		return e.delivered("as argument", s.journal.now())
+	}
+	if taken, err := s.hasPrompt(ctx, e, r, text, r.Paste); err != nil {
+		return err
+	} else if taken {
+		return e.delivered("pasted", e.rec.Run.StartedAt) // by an apply that was killed
 	}
 	e.rec.Run.PromptSHA = e.rec.Spec.Prompt.Digest
 	return s.deliver(ctx, e, r)
@@ -276,7 +279,11 @@ func (s *starter) send(ctx context.Context, e *entry, a session.Agent) error {
 		return err
 	}
 	x := history.Event{Time: s.journal.now(), Kind: history.Sent, Detail: fmt.Sprintf("the changed prompt, %d bytes", len(text))}
-	if l, err := r.Live(ctx); err != nil || !lastSaid(r.Activity(l).Transcript, text) {
+	taken, err := s.hasPrompt(ctx, e, r, text, text)
+	if err != nil {
+		return err
+	}
+	if !taken {
 		s.noteTyped(e, text, x.Time)
 		outcome, err := r.Type(ctx, text)
 		if err != nil {
@@ -308,6 +315,33 @@ func (s *starter) send(ctx context.Context, e *entry, a session.Agent) error {
 func mayBeTaken(err error) bool {
 	var e *input.NotTakenError
 	return errors.As(err, &e) && !e.Draft
+}
+
+// hasPrompt reports whether the agent has a prompt already, by its session file. If an apply was
+// killed which had begun to type it, the agent gets the time to read it.
+func (s *starter) hasPrompt(ctx context.Context, e *entry, r *launch.Run, text, typed string) (bool, error) {
+	sent := time.Time{}
+	if r.Reader != nil {
+		sent = activity.SentAt(r.Reader, e.rec, typed)
+	}
+	for {
+		l, err := r.Live(ctx)
+		if err != nil {
+			return false, nil // whoever types says so
+		}
+		look := r.Activity(l)
+		if lastSaid(look.Transcript, text) {
+			return true, nil
+		}
+		if sent.IsZero() || !look.Observable || time.Since(sent) > turn.Patience {
+			return false, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
 }
 
 func lastSaid(t *session.Transcript, text string) bool {

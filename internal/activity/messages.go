@@ -147,6 +147,18 @@ func (r *Reader) Sending(rec session.Record, text string, message bool, at time.
 	return note(filepath.Join(r.runs, rec.Run.ID), text, t)
 }
 
+// SentAt returns when a text was typed, or was about to be, as the last message that a run was
+// sent; zero: it was not.
+func SentAt(r *Reader, rec session.Record, text string) time.Time {
+	r.given(rec)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.run(rec.Run.ID).message; m.Message && m.Text.Is(text) {
+		return m.At
+	}
+	return time.Time{}
+}
+
 // lastOf returns the last message of what a run was sent; the zero value: there is none.
 func lastOf(all []typed) typed {
 	for _, t := range slices.Backward(all) {
