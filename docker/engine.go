@@ -103,8 +103,8 @@ func remove(ctx context.Context, c engine, name string) error {
 const removeTries = 20
 
 // answerTimeout bounds the wait for the beginning of an answer: an engine that was stopped, or
-// whose disk hangs, accepts connections. To remove a container takes seconds on a busy machine.
-const answerTimeout = time.Minute
+// whose disk hangs, accepts connections. To remove a container with much data takes minutes.
+const answerTimeout = 5 * time.Minute
 
 // newClient returns a client of an engine, whose requests fail if it does not answer.
 func newClient(options ...client.Opt) (engine, error) {
