@@ -130,6 +130,6 @@ func (e *OthersError) Error() string {
 	for _, r := range e.Sessions {
 		places = append(places, fmt.Sprintf("%s on %s:%s", r.Address, r.Owner.Host, r.Owner.DataDir))
 	}
-	return fmt.Sprintf("other machines have sessions, whose agents nobody could end any more: %s\nend them there: agentform destroy\nof a machine that no longer exists: agentform state rm --force ADDRESS\nto leave their records in the backend, and go on with the sessions of this machine: agentform init --reconfigure",
+	return fmt.Sprintf("other machines have sessions, whose agents nobody could end any more: %s\nend them there: agentform destroy\nof a machine that no longer exists, with the backend block as it was: agentform state rm --force ADDRESS\nto leave their records in the backend, and go on with the sessions of this machine: agentform init --reconfigure",
 		strings.Join(places, ", "))
 }

@@ -24,7 +24,7 @@ type Settings struct {
 	Recipients []string // age1…, one of whose identities is enough to read
 	Identities string   // the text of a file of AGE-SECRET-KEY-… lines
 	AllowPlain bool     // read also a state that is not encrypted
-	AsFound    bool     // so does this, and what was not encrypted is not when it is written
+	AsFound    bool     // the same, and write it as it was read
 }
 
 // ErrPlain reports a state that is not encrypted.
