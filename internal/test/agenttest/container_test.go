@@ -5,6 +5,7 @@ package agenttest_test
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,8 +62,8 @@ func contained(t *testing.T) (lab *agenttest.Lab, name string) {
 	root := filepath.Dir(lab.Home)
 	name = "agenttest-" + filepath.Base(root)
 	id := image(t)
-	lab.Spec.Command = []string{
-		"docker", "run", "-it", "--rm", "--name", name, "--network", "host", "-w", lab.Dir,
+	lab.Spec.Command = []string{ // with an environment of its own, without DOCKER_HOST
+		"docker", "-H", cmp.Or(os.Getenv("DOCKER_HOST"), "unix:///var/run/docker.sock"), "run", "-it", "--rm", "--name", name, "--network", "host", "-w", lab.Dir,
 		"-v", "/usr:/usr:ro", "-v", root + ":" + root, "-v", filepath.Dir(filepath.Dir(found[0])) + ":/opt/codex:ro",
 	}
 	for variable := range lab.Env {

@@ -172,13 +172,27 @@ func (r *Run) Look() Look {
 // typed at.
 func (r *Run) Ready() bool { return r.agent.Ready(r.Screen()) }
 
+// afterExit is for how many looks an agent that has exited may still be waited for: its files
+// may be late.
+const afterExit = 200
+
 // Until looks until it sees what is waited for, and is that look. The test ends,
-// with all there is to see, when it does not come.
+// with all there is to see, when it does not come, or the agent has exited without it.
 func (r *Run) Until(what string, seen func(Look) bool) (l Look) {
 	r.Lab.t.Helper()
+	exited := 0
 	wait.For(r.Lab.t, what+", by "+r.Lab.Agent+" "+r.Lab.Version, func() (any, bool) {
 		l = r.Look()
-		return func() string { return r.report(l) }, seen(l)
+		if seen(l) {
+			return nil, true
+		}
+		if l.Exit != nil {
+			exited++
+		}
+		if exited > afterExit {
+			r.Lab.t.Fatalf("it exited without %s:\n%s", what, r.report(l))
+		}
+		return func() string { return r.report(l) }, false
 	})
 	return l
 }
