@@ -22,8 +22,8 @@ import (
 
 const (
 	// dialTimeout bounds a connection to an engine on another machine, and the list of the
-	// containers of any engine. Whoever asks is told within ten seconds that the engine cannot
-	// be reached.
+	// containers of any engine. An engine that cannot be reached is reported within ten
+	// seconds.
 	dialTimeout = 8 * time.Second
 	// farExecs is how many commands an engine on another machine executes at once. sshd
 	// accepts ten sessions in one connection (MaxSessions).

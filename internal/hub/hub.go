@@ -227,7 +227,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.counting.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)
 	for _, m := range h.observer.memory {
-		if in := m.turnEnding(); in > 0 {
+		if in := m.course.Due(); in > 0 {
 			s.lookAgain(in)
 		}
 	}

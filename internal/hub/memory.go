@@ -34,7 +34,6 @@ type memory struct {
 	transcript   string
 	unreported   bool // an operation was in progress when the activity was read
 	course       turn.Course
-	look         turn.Look // the last one of course; zero: its turn has ended
 	worked       bool      // it has worked since its last turn ended
 	turnOver     bool      // a turn has ended since the workspace was checked for changes
 	checkedAt    time.Time // when that was
@@ -140,13 +139,12 @@ func (m *memory) turnEnded(rec session.Record, now time.Time) (at time.Time) {
 	busy := does == session.Working || does == session.Blocked || does == session.BlockedAPI
 	m.worked = m.worked || busy
 	given, queued := activity.Given(rec, m.events)
-	m.look = turn.Look{
+	m.course.See(turn.Look{
 		At: now, Run: m.run, Is: string(m.liveness) + " " + string(does), Alive: m.liveness == session.Alive, Working: busy,
 		Resting: !rec.Spec.Agent.OneShot && (does == session.Idle || does == session.Done),
 		Phrase:  m.activity.Detection.Source == "screen" && does == session.Done,
 		Given:   given, Queued: queued, Moved: m.movedAt, TurnAt: m.activity.TurnAt, Answer: m.activity.Answer,
-	}
-	m.course.See(m.look)
+	})
 	switch {
 	case !m.course.Ended():
 		return time.Time{}
@@ -157,31 +155,6 @@ func (m *memory) turnEnded(rec session.Record, now time.Time) (at time.Time) {
 	default:
 		at = given
 	}
-	m.worked, m.look = false, turn.Look{}
+	m.worked = false
 	return at
-}
-
-// turnEnding returns when to look again at a session that rests, and whose turn may end by
-// that alone; 0: not for that.
-func (m *memory) turnEnding() time.Duration {
-	l, held := m.look, m.course.Held()
-	if !l.Alive || !l.Resting || !m.worked && l.Given.IsZero() {
-		return 0
-	}
-	needs := turn.Settle
-	switch {
-	case l.Answer == turn.Awaited:
-		needs = turn.Patience
-	case l.Queued && l.Answer == turn.Unknown:
-		needs = turn.Between
-	case m.worked:
-		needs = turn.Calm
-	}
-	switch {
-	case held < needs:
-		return max(needs-held, turn.Calm)
-	case l.At.Sub(l.Moved) < turn.Settle: // it has printed something meanwhile
-		return turn.Settle
-	}
-	return 0
 }

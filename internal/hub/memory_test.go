@@ -89,7 +89,7 @@ func TestTurnOfAnAgentThatShowsNothing(t *testing.T) {
 		if got := m.turnEnded(session.Record{}, at(step.seconds)); !got.Equal(step.want) {
 			t.Errorf("after %d s the turn ended at %v, want %v", step.seconds, got, step.want)
 		}
-		if got := m.turnEnding(); got != step.again {
+		if got := m.course.Due(); got != step.again {
 			t.Errorf("after %d s the next look is in %v, want %v", step.seconds, got, step.again)
 		}
 	}

@@ -257,8 +257,8 @@ func (m Migration) use(store *state.Store, text []byte, v backend.Version) error
 	return err
 }
 
-// join replaces the open state by what the new backend has of the same lineage, but for the
-// sessions of this machine, and sends these.
+// join replaces the open state by what the new backend has of the same lineage, except for
+// the sessions of this machine, and sends these.
 func (m Migration) join(ctx context.Context, hold *backend.Hold, store *state.Store, text []byte, v backend.Version) error {
 	mark, err := m.To.take(store, text, v, Mark{})
 	if err != nil || hold == nil {
@@ -272,8 +272,8 @@ func (m Migration) join(ctx context.Context, hold *backend.Hold, store *state.St
 }
 
 // Reconfigure begins to use the new backend, or the state file alone, whatever was used
-// before. Records that were not there are in the backup, but for those of this machine's
-// sessions if the lineage is the same.
+// before. Records that were not there are only in the backup, except for those of this
+// machine's sessions if the lineage is the same.
 func (m Migration) Reconfigure(ctx context.Context) (moved Moved, err error) {
 	var text []byte
 	var v backend.Version

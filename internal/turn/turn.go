@@ -129,3 +129,26 @@ func (c *Course) Ended() bool {
 	}
 	return (c.work || !l.Given.IsZero()) && c.Settled()
 }
+
+// Due returns for how long the agent must go on resting to have done with what it was last
+// given; 0: it has, or rest alone does not say so.
+func (c *Course) Due() time.Duration {
+	l, held := c.last, c.Held()
+	if !l.Alive || !l.Resting || !c.work && l.Given.IsZero() || c.Ended() {
+		return 0
+	}
+	needs := Settle
+	switch {
+	case l.Answer == Awaited:
+		needs = Patience
+	case l.Answer == Unknown && l.Queued && held < Between:
+		needs = Between
+	case c.work && (!l.Phrase || l.Prompt):
+		needs = Calm
+	}
+	rest := needs - held
+	if needs == Settle && !l.Moved.IsZero() {
+		rest = max(rest, Settle-l.At.Sub(l.Moved))
+	}
+	return max(rest, Calm)
+}
