@@ -44,7 +44,7 @@ type others struct {
 const lookEvery = time.Second
 
 // in returns the error of an agent that works in a directory and is not of the runs below
-// own, or nil. The agent of which this program is a part does not count.
+// own, or nil. It ignores the agent that started this program.
 func (o *others) in(dir, own string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -213,7 +213,7 @@ func TestContainerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// An engine that cannot be reached is no error of a plan for what is elsewhere.
+// A plan with targets fails only if the engine of a target cannot be reached.
 func TestEngineThatIsNotConcerned(t *testing.T) {
 	for name, c := range map[string]struct {
 		targets []session.Address

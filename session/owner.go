@@ -55,7 +55,7 @@ func (o Owner) Differs(here Owner) OwnerDifference {
 }
 
 // Replaced reports whether the data directory at the path of the owner's is another one now,
-// as of a project that was cloned anew at its place.
+// as after the project was deleted and cloned again.
 func (o Owner) Replaced(here Owner) bool {
 	return o.DataDir == here.DataDir && o.DataDirID != "" && here.DataDirID != "" && o.DataDirID != here.DataDirID
 }
