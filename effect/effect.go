@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Effect is an operation on sessions: one of the six values of this package.
+// Effect is an operation on sessions: one of the seven values of this package.
 type Effect interface{ effect() }
 
 // Of is an effect whose result is an R.
@@ -40,6 +40,15 @@ type Send struct {
 	Input   session.Input
 }
 
+// Answer answers a question of an Observation, as agentform.Session.Answer does: with yes,
+// always or no, with the number or the label of an option, or with a text where the question
+// takes one.
+type Answer struct {
+	Session  agentform.Handle
+	Question session.Question
+	Text     string
+}
+
 // Stop ends a session and verifies that nothing of it is left.
 type Stop struct{ Session agentform.Handle }
 
@@ -53,6 +62,7 @@ func (Launch) effect()  {}
 func (Monitor) effect() {}
 func (Capture) effect() {}
 func (Send) effect()    {}
+func (Answer) effect()  {}
 func (Stop) effect()    {}
 func (Sleep) effect()   {}
 
@@ -60,6 +70,7 @@ func (Launch) gives() (r agentform.Handle)       { return r }
 func (Monitor) gives() (r agentform.Observation) { return r }
 func (Capture) gives() (r string)                { return r }
 func (Send) gives() (r None)                     { return r }
+func (Answer) gives() (r None)                   { return r }
 func (Stop) gives() (r None)                     { return r }
 func (Sleep) gives() (r None)                    { return r }
 

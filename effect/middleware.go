@@ -55,6 +55,9 @@ func Journal(h Handler, dir string) Handler {
 			if e.Input.Key != "" {
 				event.Detail = "key " + e.Input.Key
 			}
+		case Answer:
+			of = e.Session
+			event = history.Event{Kind: history.Sent, Detail: fmt.Sprintf("answer, %d bytes", len(e.Text))}
 		case Monitor:
 			of = e.Session
 			o := v.(agentform.Observation)
@@ -100,6 +103,9 @@ func DryRun(say func(line string)) Handler {
 			}
 			say("send to " + e.Session.Name + ": " + line)
 			return None{}, nil
+		case Answer:
+			say("answer " + e.Session.Name + ": " + e.Text)
+			return None{}, nil
 		case Stop:
 			say("stop " + e.Session.Name)
 			return None{}, nil
@@ -112,14 +118,15 @@ func DryRun(say func(line string)) Handler {
 }
 
 // Retry carries out a failed effect again, up to so many times in all, with Sleep effects
-// between. It retries no Send, no Launch of a name that is taken, and nothing once the
+// between. It retries no Send, no Answer, no Launch of a name that is taken, and nothing once the
 // context has ended.
 func Retry(h Handler, times int, between time.Duration) Handler {
 	return HandlerFunc(func(ctx context.Context, e Effect) (any, error) {
 		for n := 1; ; n++ {
 			v, err := h.Handle(ctx, e)
 			_, sends := e.(Send)
-			if err == nil || n >= times || sends || errors.Is(err, session.ErrExists) || ctx.Err() != nil {
+			_, answers := e.(Answer)
+			if err == nil || n >= times || sends || answers || errors.Is(err, session.ErrExists) || ctx.Err() != nil {
 				return v, err
 			}
 			if _, slept := h.Handle(ctx, Sleep{For: between}); slept != nil {

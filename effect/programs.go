@@ -16,8 +16,9 @@ type Completion struct {
 	Poll  time.Duration   // between looks; 0: a second
 	Limit time.Duration   // of all looks together; 0: none
 	Lines int             // of the screen that Result.Output has; 0: 100
-	// Blocked is called each time the agent begins to wait for somebody, and returns what
-	// is typed; empty: it waits on.
+	// Blocked is called each time the agent begins to wait for somebody. It returns the
+	// answer as a text, or a key to press; empty: the agent waits on. A text is an Answer if
+	// the observation has the question, and else is typed as it is, with Enter after it.
 	Blocked func(agentform.Observation) session.Input
 	// Idle is called each time a turn has ended, and returns what begins the next; empty:
 	// there is no next.
@@ -89,16 +90,38 @@ func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
 			}
 			return err
 		}
-		if next != (session.Input{}) {
-			if _, err := Do(ctx, h, Send{r.Session, next}); err != nil {
-				return err
-			}
+		switch {
+		case next == (session.Input{}):
+		case asks:
+			err = answer(ctx, h, r.Session, o.Question, next)
+		default:
+			_, err = Do(ctx, h, Send{r.Session, next})
+		}
+		if err != nil {
+			return err
 		}
 		if _, err := Do(ctx, h, Sleep{poll}); err != nil {
 			return err
 		}
 		waited += poll
 	}
+}
+
+// answer gives an agent that waits for somebody what Completion.Blocked returned.
+func answer(ctx context.Context, h Handler, s agentform.Handle, q *session.Question, in session.Input) error {
+	var err error
+	switch text := in.Text != "" && in.Key == ""; {
+	case text && q != nil:
+		_, err = Do(ctx, h, Answer{s, *q, in.Text})
+	case text && !in.NoEnter:
+		// Sent at once, it would be refused: a message is no answer.
+		if _, err = Do(ctx, h, Send{s, session.Input{Text: in.Text, NoEnter: true}}); err == nil {
+			_, err = Do(ctx, h, Send{s, session.Input{Key: "Enter"}})
+		}
+	default:
+		_, err = Do(ctx, h, Send{s, in})
+	}
+	return err
 }
 
 // WithSession launches a session, calls a function with it, and stops it in the end, also

@@ -65,6 +65,8 @@ func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
 		return s.Capture(ctx, e.Lines)
 	case Send:
 		return None{}, s.SendInput(ctx, e.Input)
+	case Answer:
+		return None{}, s.Answer(ctx, e.Question, e.Text)
 	}
 	if err := s.Stop(ctx); err != nil {
 		return None{}, err

@@ -33,9 +33,10 @@ type SessionState struct {
 	Handle  agentform.Handle
 	Spec    session.Spec
 	Status  session.Status
-	Output  string          // what it shows
-	Sent    []session.Input // all that was typed, oldest first
-	Looks   int             // how often it was monitored
+	Asks    *session.Question // when it was last monitored
+	Output  string            // what it shows
+	Sent    []session.Input   // all that was typed, and answers as texts, oldest first
+	Looks   int               // how often it was monitored
 	Stopped bool
 }
 
@@ -67,7 +68,18 @@ func Simulate(_ context.Context, e Effect, env Env, store Store) (any, Store, er
 		case gone:
 			return nil, store, fmt.Errorf("session %q %w", name, session.ErrGone)
 		}
-		switch e.(type) {
+		switch e := e.(type) {
+		case Send:
+			if s.Status == session.StatusBlocked && e.Input.Key == "" && !e.Input.NoEnter {
+				return nil, store, fmt.Errorf("send to session %q: %w", name, &agentform.DialogError{Question: s.Output, Screen: s.Output})
+			}
+		case Answer:
+			switch {
+			case s.Asks == nil:
+				return nil, store, fmt.Errorf("answer session %q: %w", name, &agentform.NoQuestionError{Activity: session.NoActivity, Screen: s.Output})
+			case e.Question.ID != s.Asks.ID:
+				return nil, store, fmt.Errorf("answer session %q: %w", name, &agentform.OtherQuestionError{Now: s.Asks, Screen: s.Output})
+			}
 		case Monitor:
 			o := observation(env.Scripts[name], s.Looks)
 			o.At = env.Start.Add(store.Slept)
@@ -96,6 +108,8 @@ func target(e Effect) (h agentform.Handle, err error) {
 	case Capture:
 		h = e.Session
 	case Send:
+		h = e.Session
+	case Answer:
 		h = e.Session
 	case Stop:
 		h = e.Session
@@ -143,11 +157,13 @@ func account(store Store, e Effect, v any) Store {
 	case Monitor:
 		o, _ := v.(agentform.Observation)
 		s.Looks++
-		s.Status, s.Output = o.Status, o.Snippet
+		s.Status, s.Asks, s.Output = o.Status, o.Question, o.Snippet
 	case Capture:
 		s.Output, _ = v.(string)
 	case Send:
 		s.Sent = append(s.Sent[:len(s.Sent):len(s.Sent)], e.Input)
+	case Answer:
+		s.Sent, s.Asks = append(s.Sent[:len(s.Sent):len(s.Sent)], session.Input{Text: e.Text}), nil
 	case Stop:
 		s.Stopped, s.Status = true, session.StatusStopped
 	}

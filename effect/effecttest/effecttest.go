@@ -10,7 +10,8 @@ import (
 )
 
 // New is a handler on a scripted runtime, in which time passes by Sleep effects
-// and without a wait. Every agent is a sessiontest.Agent, whatever its name.
+// and without a wait. Only an Answer takes half a second, and inside testing/synctest
+// none. Every agent is a sessiontest.Agent, whatever its name.
 // What sessions do is said by Scripted.Script, what was typed and how long was
 // slept is told by Scripted.State and Scripted.Slept.
 func New(rt *sessiontest.Scripted) effect.Handler {

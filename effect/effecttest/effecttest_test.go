@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/agentform/agentform"
@@ -62,6 +63,105 @@ func TestToCompletion(t *testing.T) {
 	}
 }
 
+// TestAnswer checks that a blocked agent takes an answer and no message.
+func TestAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := sessiontest.New("")
+		rt.Script("api",
+			sessiontest.Step{Activity: session.Blocked, Screen: "reading\nMay I write?"},
+			sessiontest.Step{After: time.Minute, Activity: session.Done, Screen: "all tasks completed"})
+		h := effecttest.New(rt)
+		ctx := t.Context()
+		s, err := effect.Do(ctx, h, effect.Launch{Name: "api", Spec: robot("")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, err := effect.Do(ctx, h, effect.Monitor{Session: s})
+		if err != nil || o.Question == nil || o.Question.Text != "May I write?" {
+			t.Fatalf("it asks %+v, %v", o.Question, err)
+		}
+		var dialog *agentform.DialogError
+		if _, err := effect.Do(ctx, h, effect.Send{Session: s, Input: session.Input{Text: "and the docs"}}); !errors.As(err, &dialog) || dialog.Question != "May I write?" {
+			t.Errorf("a message: %v", err)
+		}
+		var other *agentform.OtherQuestionError
+		if _, err := effect.Do(ctx, h, effect.Answer{Session: s, Question: session.Question{ID: "May I read?"}, Text: "yes"}); !errors.As(err, &other) {
+			t.Errorf("an answer to another question: %v", err)
+		}
+		if _, err := effect.Do(ctx, h, effect.Answer{Session: s, Question: *o.Question, Text: "Continue"}); err != nil {
+			t.Fatal(err)
+		}
+		if o, err = effect.Do(ctx, h, effect.Monitor{Session: s}); err != nil || o.Status != session.StatusRunning || o.Activity != session.Working {
+			t.Errorf("answered, it is %s (%s), %v", o.Status, o.Activity, err)
+		}
+		var none *agentform.NoQuestionError
+		if _, err := effect.Do(ctx, h, effect.Answer{Session: s, Text: "yes"}); !errors.As(err, &none) {
+			t.Errorf("an answer to nothing: %v", err)
+		}
+		if st, _ := rt.State("api"); !slices.Equal(st.Sent, []session.Input{{Text: "Continue", NoEnter: true}, {Key: "Enter"}}) {
+			t.Errorf("typed %+v", st.Sent)
+		}
+	})
+}
+
+// TestToCompletionAnswers checks that a text of Completion.Blocked answers the question.
+func TestToCompletionAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := sessiontest.New("")
+		turn(rt, "api")
+		var did []string
+		h := effect.Record(effecttest.New(rt), func(d effect.Done) {
+			switch e := d.Effect.(type) {
+			case effect.Send:
+				did = append(did, "sent "+e.Input.Text+e.Input.Key)
+			case effect.Answer:
+				did = append(did, "answered "+e.Question.Text+" "+e.Text)
+			}
+		})
+		how := effect.Completion{Blocked: func(agentform.Observation) session.Input { return session.Input{Text: "Continue"} }}
+		r, err := effect.ToCompletion("api", robot(""), how)(t.Context(), h)
+		if err != nil || !r.Succeeded() || !slices.Equal(did, []string{"answered May I write? Continue"}) {
+			t.Errorf("%+v, %v, %q", r, err, did)
+		}
+	})
+}
+
+// TestToCompletionAnswersUnread checks that a text is typed, with Enter, into a dialog whose
+// question is not known.
+func TestToCompletionAnswersUnread(t *testing.T) {
+	program := effect.ToCompletion("api", robot(""), effect.Completion{
+		Blocked: func(agentform.Observation) session.Input { return session.Input{Text: "y"} }})
+	env := effect.Env{Scripts: map[string][]agentform.Observation{"api": {{Status: session.StatusBlocked}, {Status: session.StatusDone}}}}
+	_, store, err := effect.Run(t.Context(), program, effect.Simulate, env, effect.Store{})
+	if sent := store.Sessions["api"].Sent; err != nil || !slices.Equal(sent, []session.Input{{Text: "y", NoEnter: true}, {Key: "Enter"}}) {
+		t.Errorf("%+v, %v", sent, err)
+	}
+}
+
+// TestSimulateAnswer checks that a simulated session refuses what a real one refuses.
+func TestSimulateAnswer(t *testing.T) {
+	q := session.Question{ID: "1", Text: "May I write?"}
+	env := effect.Env{Scripts: map[string][]agentform.Observation{"api": {{Status: session.StatusBlocked, Question: &q}, {Status: session.StatusDone}}}}
+	s := agentform.Handle{Name: "api"}
+	asks := effect.Store{Sessions: map[string]effect.SessionState{"api": {Handle: s, Status: session.StatusBlocked, Asks: &q}}}
+	var dialog *agentform.DialogError
+	var other *agentform.OtherQuestionError
+	var none *agentform.NoQuestionError
+	if _, _, err := effect.Simulate(t.Context(), effect.Send{Session: s, Input: session.Input{Text: "x"}}, env, asks); !errors.As(err, &dialog) {
+		t.Errorf("a message: %v", err)
+	}
+	if _, _, err := effect.Simulate(t.Context(), effect.Answer{Session: s, Question: session.Question{ID: "2"}, Text: "yes"}, env, asks); !errors.As(err, &other) {
+		t.Errorf("another question: %v", err)
+	}
+	_, done, err := effect.Simulate(t.Context(), effect.Answer{Session: s, Question: q, Text: "yes"}, env, asks)
+	if got := done.Sessions["api"]; err != nil || len(got.Sent) != 1 || got.Sent[0].Text != "yes" {
+		t.Errorf("answered: %+v, %v", got, err)
+	}
+	if _, _, err := effect.Simulate(t.Context(), effect.Answer{Session: s, Question: q, Text: "yes"}, env, done); !errors.As(err, &none) {
+		t.Errorf("answered twice: %v", err)
+	}
+}
+
 // An agent that leaves has succeeded if nothing speaks against it.
 func TestSucceeded(t *testing.T) {
 	for _, c := range []struct {
@@ -106,7 +206,7 @@ func TestStoppedIsGone(t *testing.T) {
 // A forgotten session is no session that is stopped already.
 func TestNamesNoSession(t *testing.T) {
 	h := effecttest.New(sessiontest.New(""))
-	for _, e := range []effect.Effect{effect.Monitor{}, effect.Capture{}, effect.Send{}, effect.Stop{}} {
+	for _, e := range []effect.Effect{effect.Monitor{}, effect.Capture{}, effect.Send{}, effect.Answer{}, effect.Stop{}} {
 		if _, err := h.Handle(t.Context(), e); err == nil || !strings.Contains(err.Error(), "names no session") {
 			t.Errorf("%T: %v", e, err)
 		}

@@ -222,6 +222,11 @@ func (r *Run) Deliver(ctx context.Context) (input.Outcome, error) {
 // *input.NotTakenError if it did not.
 func (r *Run) Type(ctx context.Context, text string) (input.Outcome, error) {
 	if r.Reader == nil {
+		if l, err := r.Live(ctx); err == nil {
+			if seen := r.Activity(l).Detection; seen.Activity == session.Blocked {
+				return "", &input.DialogError{Question: seen.Detail, Screen: l.Screen}
+			}
+		}
 		return r.Press(ctx, session.Input{Text: text})
 	}
 	left := false

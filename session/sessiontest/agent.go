@@ -21,7 +21,7 @@ func (Agent) Start(in session.StartInput) session.Start {
 func (Agent) Ready(string) bool { return true }
 
 // Detect returns the activity that the title has. The question of a blocked agent is the
-// last line of the screen. A dead agent has exited.
+// last line of the screen, and any text answers it. A dead agent has exited.
 func (Agent) Detect(e session.Evidence) session.Detection {
 	if e.Liveness == session.Dead {
 		return session.Detection{Activity: session.Exited, Source: "exit"}
@@ -32,7 +32,9 @@ func (Agent) Detect(e session.Evidence) session.Detection {
 		r.Activity = session.Idle
 	case session.Blocked:
 		screen := strings.TrimRight(e.Screen, "\n ")
-		r.Detail = screen[strings.LastIndexByte(screen, '\n')+1:]
+		above, asked := screen[:strings.LastIndexByte(screen, '\n')+1], screen[strings.LastIndexByte(screen, '\n')+1:]
+		r.Detail = asked
+		r.Question = &session.Question{ID: asked, Text: asked, Says: asked, Above: above, Free: true}
 	}
 	return r
 }

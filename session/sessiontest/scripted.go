@@ -186,7 +186,8 @@ func (s *Scripted) Resume(ctx context.Context, p session.Location, run string) e
 	})
 }
 
-// Send adds the input to State.Sent. The screen does not change.
+// Send adds the input to State.Sent. The screen does not change, unless the agent is
+// blocked: it shows the text, and at Enter the agent works until its next step.
 func (s *Scripted) Send(ctx context.Context, p session.Location, in session.Input) error {
 	return s.do(ctx, Call{Op: OpSend, Name: p.Name}, func(w *world) error {
 		st, err := w.find(p)
@@ -199,6 +200,13 @@ func (s *Scripted) Send(ctx context.Context, p session.Location, in session.Inpu
 			return errors.New("its agent is dead")
 		}
 		st.Sent = append(st.Sent, in)
+		if st.Live.Title == string(session.Blocked) {
+			st.Live.Screen += in.Text
+			if in.Key == "Enter" || in.Key == "" && !in.NoEnter {
+				st.Live.Screen, st.Live.Title = st.Live.Screen+"\n", string(session.Working)
+			}
+			st.Live.MovedAt = w.clock.Now()
+		}
 		return nil
 	})
 }
