@@ -19,6 +19,7 @@ import (
 	"github.com/agentform/agentform/internal/echo"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -204,6 +205,7 @@ func (r *Reader) Snapshot(rec session.Record, l *session.Live, read Look) input.
 	s := input.Snapshot{Screen: l.Screen, Detection: read.Detection, Transcript: read.Transcript, HookEvents: r.Heard([]string{rec.Run.ID})}
 	signals := r.signals(rec)
 	s.Messages, s.Tells = messages(r.Agent(rec), read.Transcript, signals)
+	s.Awaited = read.Answer == turn.Awaited
 	if rec.Spec.Agent.Base != "" {
 		begun, _ := hooked(r.Agent(rec), signals)
 		r.given(rec)

@@ -172,9 +172,10 @@ func (d delivery) verifiable(s Snapshot) bool {
 // lost reports whether the text left no trace, once the agent has read it: its composer is
 // empty, and the screen has not changed, or the text is neither on the screen nor in the
 // session file, to which the agent writes each prompt. One that looks like a command may
-// have been carried out.
+// have been carried out. An agent that was busy may have the text in a queue that it does not
+// draw yet: Qwen Code 0.15.10 got it twice.
 func (d delivery) lost(now Snapshot) bool {
-	if text, shown := d.composed(now); !shown || text != "" || now.asks() {
+	if text, shown := d.composed(now); !shown || text != "" || now.asks() || d.before.busy() {
 		return false
 	}
 	return now.Screen == d.before.Screen ||
@@ -188,12 +189,12 @@ func (d delivery) traced(now Snapshot) bool {
 }
 
 // received reports whether the agent has the text: its hooks or session file tell it, or
-// the composer is empty and it began to work, but not on the prompt that it was started with,
-// or the text is on the screen once more. Claude Code 2.1.197 may show a message that it has
+// the composer is empty and it began to work, but not on what it was given before, or the
+// text is on the screen once more. Claude Code 2.1.197 may show a message that it has
 // received in its composer as well.
 func (d delivery) received(now Snapshot) bool {
 	text, shown := d.composed(now)
-	rested := !d.before.working() && !d.before.asks() && (d.before.PromptBy.IsZero() || !now.Tells || !d.message)
+	rested := !d.before.busy() && !d.before.asks() && (d.before.PromptBy.IsZero() || !now.Tells || !d.message)
 	switch {
 	case d.told(now), now.asks() && rested:
 		return true

@@ -20,6 +20,9 @@ type Snapshot struct {
 	// its session file or its hooks tell the text.
 	Messages []session.Message
 	Tells    bool
+	// Awaited says that the answer to the message before has not come: the agent may begin to
+	// work on that one at any time, and keep others in a queue.
+	Awaited bool
 	// PromptBy is when an agent that was started with a prompt should have submitted it;
 	// zero: it has, or nothing reports it. The agent submits the prompt from its composer, in
 	// place of what was typed there.
@@ -27,7 +30,10 @@ type Snapshot struct {
 }
 
 func (s Snapshot) working() bool { return s.Detection.Activity == session.Working }
-func (s Snapshot) asks() bool    { return s.Detection.Activity == session.Blocked }
+
+// busy reports whether the agent works on something, or is about to.
+func (s Snapshot) busy() bool { return s.working() || s.Awaited }
+func (s Snapshot) asks() bool { return s.Detection.Activity == session.Blocked }
 
 func (s Snapshot) exited() bool { return s.Detection.Source == "exit" }
 

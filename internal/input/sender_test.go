@@ -453,6 +453,52 @@ func TestSendThatThePromptReplaces(t *testing.T) {
 	}
 }
 
+// TestSendTwice checks that the work on a message that was sent before is not taken for the
+// receipt of the next, and that one in a queue that is not drawn is not typed again.
+func TestSendTwice(t *testing.T) {
+	awaited := Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Idle}, Tells: true, Awaited: true, Transcript: &session.Transcript{}}
+	begins := func(d *desk) {
+		if len(d.keys) > 1 {
+			d.now.Detection.Activity = session.Working
+		}
+	}
+	for name, c := range map[string]struct {
+		enter  func(*desk, int)
+		runs   time.Duration // until it reads what was typed
+		onLook func(*desk)
+		want   string
+	}{
+		"it begins to work, and reads the text later": {takes, 20 * time.Second, begins, "submitted: C-u text do it"},
+		"it begins to work, and Enter breaks the line": {func(d *desk, n int) { atSecond(d, n, "\n") }, 3 * time.Second, begins,
+			"submitted: C-u text do it . BSpace Enter"},
+		"its queue is drawn late": {func(d *desk, _ int) {
+			text, at := d.composed, later(8*time.Second)
+			d.composed = ""
+			d.now.Screen += "a hint\n"
+			d.onLook = func(d *desk) {
+				if begins(d); time.Now().After(at) && !strings.Contains(d.now.Screen, text) {
+					d.now.Screen += text + "\n"
+				}
+			}
+		}, 0, nil, "submitted: C-u text do it . BSpace"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &desk{enter: c.enter, now: awaited, onLook: c.onLook}
+				s := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: time.Minute}
+				s.Typing = func(string, bool) error { d.runs = later(c.runs); return nil }
+				outcome, err := s.Send(t.Context(), "do it", false)
+				if got := fmt.Sprintf("%s: %s", outcome, strings.Join(d.keys, " ")); err != nil || got != c.want {
+					t.Errorf("%q, %v\nwant %q", got, err, c.want)
+				}
+				if n := strings.Count(d.now.Screen, "do it"); n != 1 || d.composed != "" {
+					t.Errorf("it got the text %d times, and has %q in its composer", n, d.composed)
+				}
+			})
+		})
+	}
+}
+
 // blank is an unknown agent.
 type blank struct{ session.Agent }
 
