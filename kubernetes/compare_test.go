@@ -85,6 +85,9 @@ func TestEditsFound(t *testing.T) {
 		}
 		var fields []string
 		for _, e := range edited {
+			if strings.HasSuffix(e.Field, "env[KEY]") && e.Actual != "(added)" {
+				t.Errorf("%s is %v, want that it was added", e.Field, e.Actual)
+			}
 			fields = append(fields, e.Field)
 		}
 		if err != nil || !slices.Equal(fields, test.want) {

@@ -102,7 +102,7 @@ func (t made) edits() ([]session.Edit, error) {
 	var found []session.Edit
 	compare("", wanted, actual, func(field string, declared, actual any) {
 		field = editPrefix + strings.TrimPrefix(field, ".")
-		if actual != nil && strings.Contains(field, "].env[") {
+		if declared != nil && actual != nil && strings.Contains(field, "].env[") {
 			actual = "(changed)" // it may be secret
 		}
 		found = append(found, session.Edit{Field: field, Declared: declared, Actual: actual, Restarts: strings.HasPrefix(field, templatePrefix)})
