@@ -8,6 +8,8 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,4 +172,25 @@ func factsOf(text string) map[string]string {
 		}
 	}
 	return all
+}
+
+// TestReadyAfterALongAnswer checks that an agent in a resumed conversation is ready though its
+// name has scrolled away, and not while only its composer is there.
+func TestReadyAfterALongAnswer(t *testing.T) {
+	for _, name := range []string{"copilot", "gemini", "qwen"} {
+		idle, err := os.ReadFile(filepath.Join("testdata", name, "idle-80", "screen.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := strings.Split(strings.TrimRight(string(idle), "\n"), "\n")
+		composer := slices.IndexFunc(rows, regexp.MustCompile(`^ ?[❯>](?: |$)`).MatchString)
+		below := strings.Join(rows[composer-1:], "\n")
+		a := For(Builtins()[name])
+		for above, want := range map[string]bool{strings.Repeat("  so it continues\n", 30): true, strings.Repeat("\n", 30): false} {
+			screen := above + below
+			if got := a.Ready(screen); got != want {
+				t.Errorf("%s: ready %v, want %v, with\n%s", name, got, want, screen)
+			}
+		}
+	}
 }

@@ -65,6 +65,8 @@ const (
 	failedLines = 10
 	limitLines  = 30
 	markLines   = 16
+	// resumedLines is more than an agent shows above its composer before it takes input.
+	resumedLines = 10
 )
 
 // pullRequest is the address of a pull or merge request.

@@ -58,7 +58,7 @@ func (p screenPatterns) Ready(text string) bool {
 	if p.ownDialog(s) || p.own.working.match(s.end) {
 		return false
 	}
-	return p.hasStarted(s.all) && (p.showsReady(text) || p.showsReady(last(s.all, len(s.all))))
+	return p.hasStarted(s) && (p.showsReady(text) || p.showsReady(last(s.all, len(s.all))))
 }
 
 // showsReady reports whether a row of a text matches the ready pattern, which may include the
@@ -67,8 +67,10 @@ func (p screenPatterns) showsReady(text string) bool {
 	return p.ready.match(text) || p.ready.match(strings.ReplaceAll(text, "\n", " \n")+" ")
 }
 
-func (p screenPatterns) hasStarted(lines []string) bool {
-	return len(p.started) == 0 || p.started.match(last(lines, len(lines)))
+// hasStarted reports whether the agent shows what it shows only once it takes input: its name,
+// or so much of a resumed conversation that its name has scrolled away.
+func (p screenPatterns) hasStarted(s screen) bool {
+	return len(p.started) == 0 || s.composer > resumedLines || p.started.match(last(s.all, len(s.all)))
 }
 
 // detect reads a screen by its patterns, in this order: done, blocked_api, failed,
@@ -276,7 +278,7 @@ func (p screenPatterns) composerShown(s screen) bool {
 
 // drafted reports whether the composer holds text that was not submitted.
 func (p screenPatterns) drafted(s screen) bool {
-	return s.composer > 0 && p.composer.line != nil && p.hasStarted(s.all) && !p.genericDialog.match(s.end) &&
+	return s.composer > 0 && p.composer.line != nil && p.hasStarted(s) && !p.genericDialog.match(s.end) &&
 		p.composer.text(s.all[s.composer-1]) != ""
 }
 
