@@ -176,8 +176,8 @@ func TestClaudeQueue(t *testing.T) {
 		"more than is known of":    {[]string{prompt, op(6, "dequeue")}, 0, true, session.Working},
 	} {
 		n := readClaudeTranscript(jsonLines(c.lines...))
-		if n.Queued != c.queued || n.TakenAt.IsZero() == c.taken || n.Activity != c.activity {
-			t.Errorf("%s: %d wait, taken %v, %s", name, n.Queued, n.TakenAt, n.Activity)
+		if len(n.Queued) != c.queued || n.TakenAt.IsZero() == c.taken || n.Activity != c.activity {
+			t.Errorf("%s: %d wait, taken %v, %s", name, len(n.Queued), n.TakenAt, n.Activity)
 		}
 	}
 }
@@ -195,8 +195,8 @@ func TestClaudeMessages(t *testing.T) {
 	))
 	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	want := []session.Message{{At: at, Text: "one"}, {At: at.Add(time.Second), Text: "two"}}
-	if diff := cmp.Diff(want, n.Messages); diff != "" || n.Queued != 1 {
-		t.Errorf("%d wait, %s", n.Queued, diff)
+	if diff := cmp.Diff(want, n.Messages); diff != "" || len(n.Queued) != 1 || n.Queued[0].Text != "three" {
+		t.Errorf("%v wait, %s", n.Queued, diff)
 	}
 }
 

@@ -63,6 +63,8 @@ type claudeLine struct {
 	Error      string        `json:"error"`
 	DurationMS int64         `json:"durationMs"`
 	Operation  string        `json:"operation"` // of type queue-operation
+
+	Content    json.RawMessage `json:"content"` // of operation enqueue: a text
 	Attachment struct {
 		Type   string          `json:"type"`
 		Prompt json.RawMessage `json:"prompt"` // of type queued_command: a text or blocks
@@ -214,19 +216,19 @@ func (t *claudeTranscript) add(l claudeLine) {
 	}
 }
 
-// queue counts the messages that were typed while it worked and that wait.
+// queue keeps the messages that were typed while it worked and that wait.
 func (t *claudeTranscript) queue(l claudeLine) {
 	switch l.Operation {
 	case "enqueue":
-		t.Queued++
+		t.Queued = append(t.Queued, session.Message{At: l.At, Text: claudeMessage{Content: l.Content}.text()})
 	case "dequeue": // the next turn begins with it
-		t.Queued = max(t.Queued-1, 0)
+		t.Queued = t.Queued[min(1, len(t.Queued)):]
 		t.TakenAt = l.At
 		t.doing(session.Working, "")
 	case "remove": // it was taken up within the turn, or taken back
-		t.Queued = max(t.Queued-1, 0)
+		t.Queued = t.Queued[min(1, len(t.Queued)):]
 	case "popAll": // the person took all of them back
-		t.Queued = 0
+		t.Queued = nil
 	}
 }
 

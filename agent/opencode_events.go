@@ -112,14 +112,8 @@ type opencodeConversation struct {
 	failed  *opencodeError    // how the turn that is open failed
 	asked   map[string]string // what is asked, by the id of the request
 	order   []string          // the ids, the first asked first
-	queued  []opencodeQueued
-	counted map[string]bool // messages whose tokens are in n.Tokens
-}
-
-// opencodeQueued is a message of the user that was typed during a turn.
-type opencodeQueued struct {
-	id string
-	session.Message
+	queued  []string          // the ids of n.Queued
+	counted map[string]bool   // messages whose tokens are in n.Tokens
 }
 
 func (c *opencodeConversation) add(e opencodeEvent) {
@@ -131,7 +125,7 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 		// What was under way when the run before ended is not any more.
 		c.open, c.failed, c.order, c.queued = false, nil, nil, nil
 		clear(c.asked)
-		c.n.Activity, c.n.Detail, c.n.Until, c.n.Queued = "", "", time.Time{}, 0
+		c.n.Activity, c.n.Detail, c.n.Until, c.n.Queued = "", "", time.Time{}, nil
 		return
 	}
 	c.n.At = at
@@ -161,7 +155,7 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 		switch {
 		case !own || p.Part.Type != "text":
 		case p.Part.prompt():
-			c.prompt(opencodeQueued{p.Part.Message, session.Message{At: at, Text: p.Part.Text}})
+			c.prompt(p.Part.Message, session.Message{At: at, Text: p.Part.Text})
 		case len(p.Part.Time) > 0 && strings.TrimSpace(p.Part.Text) != "":
 			c.n.LastMessage = p.Part.Text
 		}
@@ -201,13 +195,12 @@ func (c *opencodeConversation) asks() {
 }
 
 // prompt adds a message of the user. One that is typed during a turn waits.
-func (c *opencodeConversation) prompt(m opencodeQueued) {
+func (c *opencodeConversation) prompt(id string, m session.Message) {
 	if c.open {
-		c.queued = append(c.queued, m)
-		c.n.Queued = len(c.queued)
+		c.queued, c.n.Queued = append(c.queued, id), append(c.n.Queued, m)
 		return
 	}
-	c.take(m.Message, m.At)
+	c.take(m, m.At)
 }
 
 func (c *opencodeConversation) take(m session.Message, at time.Time) {
@@ -220,13 +213,12 @@ func (c *opencodeConversation) take(m session.Message, at time.Time) {
 
 // takeUpTo takes up the messages that have waited, up to that which the agent answers now.
 func (c *opencodeConversation) takeUpTo(id string, at time.Time) {
-	i := slices.IndexFunc(c.queued, func(m opencodeQueued) bool { return m.id == id })
-	for _, m := range c.queued[:i+1] {
-		c.take(m.Message, at)
+	i := slices.Index(c.queued, id)
+	for _, m := range c.n.Queued[:i+1] {
+		c.take(m, at)
 		c.n.TakenAt = at
 	}
-	c.queued = c.queued[i+1:]
-	c.n.Queued = len(c.queued)
+	c.queued, c.n.Queued = c.queued[i+1:], c.n.Queued[i+1:]
 }
 
 // retryShown is how far off another attempt is that is told as the end of a limit.

@@ -75,7 +75,7 @@ func TestOpencodeRunThatWasCutOff(t *testing.T) {
 	if n := readOpencodeTranscript(lines(run, prompt, asks, run)); n.Activity != "" || n.Turns != 0 || n.Conversation != "ses_1" || n.Dir != "/work" {
 		t.Errorf("at the start of the next run: %+v", n)
 	}
-	if n := readOpencodeTranscript(lines(run, prompt, asks, run, again)); n.Activity != session.Working || n.Queued != 0 || n.Prompts != 2 || n.LastPrompt != "again" {
+	if n := readOpencodeTranscript(lines(run, prompt, asks, run, again)); n.Activity != session.Working || len(n.Queued) != 0 || n.Prompts != 2 || n.LastPrompt != "again" {
 		t.Errorf("in the next run: %+v", n)
 	}
 }

@@ -126,7 +126,6 @@ type Transcript struct {
 	TurnAt       time.Time // when the last turn ended that has; zero: none has
 	Prompts      int       // messages of the user
 	PromptAt     time.Time // when the last of them was taken up; zero: none was
-	Queued       int       // messages of the user that it has not taken up yet
 	TakenAt      time.Time // when it last took up one that had waited; zero: never
 	Turns        int       // turns that have ended
 	Unsettled    bool      // whether the last turn has ended is not known; it counts as ended
@@ -134,6 +133,7 @@ type Transcript struct {
 	LastPrompt   string    // the user's last message
 	LastMessage  string    // the agent's last message
 	Messages     []Message // the user's last ones that it has taken up, oldest first
+	Queued       []Message // those that it has not taken up yet, oldest first
 	Truncated    bool      // lines in the middle are missing
 }
 

@@ -59,9 +59,9 @@ func TestTurnEndOfAQueuedMessage(t *testing.T) {
 		want       time.Time
 	}{
 		"nothing waits":                   {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), TurnAt: at(8), At: at(8)}, stopped, at(9)},
-		"one waits":                       {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), TurnAt: at(8), At: at(8), Queued: 1}, stopped, time.Time{}},
+		"one waits":                       {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), TurnAt: at(8), At: at(8), Queued: make([]session.Message, 1)}, stopped, time.Time{}},
 		"it was taken up":                 {session.Transcript{Turns: 1, Activity: session.Working, StartedAt: at(1), TakenAt: at(10), At: at(10)}, stopped, time.Time{}},
-		"one waits, as the file tells":    {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), TurnAt: at(8), At: at(8), Queued: 1}, nil, time.Time{}},
+		"one waits, as the file tells":    {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), TurnAt: at(8), At: at(8), Queued: make([]session.Message, 1)}, nil, time.Time{}},
 		"nothing waits, as the file says": {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(1), TakenAt: at(1), TurnAt: at(8), At: at(8)}, nil, at(8)},
 		"settings are written after it":   {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(1), TurnAt: at(8), At: at(12)}, nil, at(8)},
 		"the same, in a run after it":     {session.Transcript{Turns: 1, Activity: session.Idle, StartedAt: at(-90), TurnAt: at(-60), At: at(12)}, nil, at(-60)},

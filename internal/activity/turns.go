@@ -45,7 +45,7 @@ func turnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, s
 	if over(n.Activity) && (own || n.TurnAt.After(begun) && at.IsZero()) {
 		at = n.TurnAt
 	}
-	if n.Queued > 0 || n.TakenAt.After(at) {
+	if len(n.Queued) > 0 || n.TakenAt.After(at) {
 		return time.Time{}
 	}
 	return at

@@ -211,14 +211,18 @@ func (d delivery) received(now Snapshot) bool {
 	return len(d.probes) == 0 || d.shows(now) > d.shows(d.before)
 }
 
-// told reports whether hooks or session file tell that the agent has the text. Other events
-// may be of what it was sent before.
+// told reports whether hooks or session file tell that the agent has the text, if only in its
+// queue. Other events may be of what it was sent before.
 func (d delivery) told(now Snapshot) bool {
 	was, is := d.before.Transcript, now.Transcript
 	if !d.message || !now.Tells {
 		return now.HookEvents > d.before.HookEvents || is != nil && (was == nil && is.Prompts > 0 || was != nil && is.Prompts > was.Prompts)
 	}
-	return slices.ContainsFunc(now.Messages, func(m session.Message) bool {
+	all := now.Messages
+	if is != nil {
+		all = slices.Concat(all, is.Queued)
+	}
+	return slices.ContainsFunc(all, func(m session.Message) bool {
 		return !m.At.Before(d.at) && strings.Contains(dense(m.Text), dense(d.typed))
 	})
 }

@@ -499,6 +499,29 @@ func TestSendTwice(t *testing.T) {
 	}
 }
 
+// composeless is an agent whose composer cannot be told from the rest of its screen.
+type composeless struct{ *desk }
+
+func (composeless) Composer(string) (string, bool) { return "", false }
+
+// TestSendToOneThatTellsItsQueue checks that a text is received when the session file has it
+// among the messages that wait.
+func TestSendToOneThatTellsItsQueue(t *testing.T) {
+	for queued, want := range map[string]Outcome{"do it": Queued, "another": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &desk{now: Snapshot{Screen: "busy\n", Detection: session.Detection{Activity: session.Working}, Tells: true, Transcript: &session.Transcript{}}}
+			d.enter = func(d *desk, _ int) {
+				d.composed, d.now.Screen = "", "busy\nQUEUED\n"
+				d.now.Transcript = &session.Transcript{Queued: []session.Message{{At: time.Now(), Text: queued}}}
+			}
+			got, err := Sender{Runtime: d, Agent: composeless{d}, Observe: d.observe}.Send(t.Context(), "do it", false)
+			if got != want || (err == nil) != (want != "") || len(d.keys) != 1 {
+				t.Errorf("%q waits: %q, %v, typed %q", queued, got, err, d.keys)
+			}
+		})
+	}
+}
+
 // blank is an unknown agent.
 type blank struct{ session.Agent }
 

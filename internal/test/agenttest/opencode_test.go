@@ -75,7 +75,7 @@ func walkOpencode(t *testing.T, columns int) {
 		prompts++
 		n := prompts
 		run.Type(text, func(l agenttest.Look) bool {
-			return l.Transcript != nil && l.Transcript.Prompts+l.Transcript.Queued == n
+			return l.Transcript != nil && l.Transcript.Prompts+len(l.Transcript.Queued) == n
 		})
 	}
 	interrupt := func() {
@@ -166,7 +166,7 @@ func walkOpencode(t *testing.T, columns int) {
 	say("say [[text Goodbye!]] [[await " + queued + "]]")
 	run.Until("it works", func(l agenttest.Look) bool { return l.Detection.Activity == session.Working })
 	say("and then [[text Then.]]")
-	situation("queued", session.Working, has("QUEUED"), func(l agenttest.Look) bool { return l.Transcript.Queued == 1 })
+	situation("queued", session.Working, has("QUEUED"), func(l agenttest.Look) bool { return len(l.Transcript.Queued) == 1 })
 	if err := os.WriteFile(queued, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
