@@ -119,7 +119,12 @@ type chat struct {
 	// answered is when the model last said something that no tool's result followed
 	// yet; zero: it has not.
 	answered time.Time
+	canceled time.Time // when the user last interrupted it
 }
+
+// againFor is how long after an interruption Gemini CLI 0.61.0 may write the message of the
+// turn again, with another id, if the model had not begun to answer. It took 92 ms.
+const againFor = 2 * time.Second
 
 // where finds the workspace in what Gemini tells the model.
 func (c *chat) where(l chatLine) (context bool) {
@@ -145,6 +150,7 @@ func (c *chat) add(l chatLine) {
 	case l.Type == "user" && result:
 		c.answered = time.Time{}
 		c.n.Activity = session.Working
+	case l.Type == "user" && text == c.n.LastPrompt && l.At.Sub(c.canceled) < againFor: // no other turn
 	case l.Type == "user" && !known:
 		c.answer()
 		c.n.Prompts++
@@ -168,6 +174,7 @@ func (c *chat) add(l chatLine) {
 		}
 	case l.Type == "info" && strings.HasPrefix(text, "Request cancelled"):
 		c.ended(l.At)
+		c.canceled = l.At
 		c.n.Activity = session.Idle
 	}
 }

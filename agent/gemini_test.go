@@ -172,6 +172,8 @@ const (
 	chatQuota     = `{"id":"m5","timestamp":"2026-11-21T05:50:36.000Z","type":"error","content":"[API Error: You have exhausted your daily quota on this model.]"}`
 	chatFailed    = `{"id":"m6","timestamp":"2026-11-21T05:50:36.100Z","type":"info","content":"This request failed. Press F12 for diagnostics"}`
 	chatCancelled = `{"id":"m7","timestamp":"2026-11-21T05:50:36.000Z","type":"info","content":"Request cancelled."}`
+	// It writes the user's words again, with another id, if the model had not begun to answer.
+	chatOnceMore = `{"id":"m9","timestamp":"2026-11-21T05:50:36.092Z","type":"user","content":[{"text":"make it"}]}`
 	// After a question that was answered with no, it writes the user's words again.
 	chatAgain = `{"id":"m8","timestamp":"2026-11-21T05:50:36.000Z","type":"user","content":[{"text":"<session_context>\nThis is the Gemini CLI.\n</session_context>"},{"text":"make it"}]}`
 )
@@ -211,6 +213,10 @@ func TestGeminiTranscript(t *testing.T) {
 		})},
 		"cancelled": {slices.Concat(prompted, []string{chatCancelled, chatAgain}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Idle, at(36), 1, "make it"
+			n.Turns, n.FirstTurnAt = 1, at(36)
+		})},
+		"cancelled before its first word": {slices.Concat(prompted, []string{chatCancelled, chatOnceMore}), with(func(n *session.Transcript) {
+			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Idle, at(36).Add(92*time.Millisecond), 1, "make it"
 			n.Turns, n.FirstTurnAt = 1, at(36)
 		})},
 		"resumed: the messages are written again": {slices.Concat(prompted, []string{chatAnswer, chatHead, chatBegin, chatUser, chatAnswer}), with(func(n *session.Transcript) {
