@@ -36,7 +36,7 @@ func Compute(in Input) Plan {
 		c, problems := decide(j, a)
 		if in.Options.RefreshOnly {
 			c.Action, c.Then, c.Fields = None, "", nil
-			if c.Reason != ReasonUnderWay {
+			if c.Reason != ReasonUnderWay && c.Reason != ReasonElsewhere { // those were not compared
 				c.Reason = ReasonRefreshOnly
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view/ci"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -131,7 +132,7 @@ func liveDrift(ctx context.Context, a *app, p *project.Project, s state.State, o
 			}
 			continue
 		}
-		report := driftOf(made)
+		report := driftOf(made, p.Owner())
 		report.Complete = report.Complete && made.Serial == s.Serial
 		return report, nil
 	}
@@ -151,7 +152,8 @@ func recordedOrDeclared(p *project.Project, s state.State) []session.Spec {
 	return specs
 }
 
-func driftOf(made plan.Plan) view.DriftReport {
+// driftOf returns the report of a plan. A session that another machine has was not inspected.
+func driftOf(made plan.Plan, here session.Owner) view.DriftReport {
 	report := view.DriftReport{Serial: made.Serial, At: made.At}
 	ambiguous, drifted := map[session.Address]bool{}, map[session.Address]bool{}
 	for _, d := range made.Drift {
@@ -163,7 +165,9 @@ func driftOf(made plan.Plan) view.DriftReport {
 		switch {
 		case c.Reason == plan.ReasonNotTargeted:
 		case c.Reason == plan.ReasonElsewhere && !drifted[c.Address]:
-			report.Elsewhere++
+			report.Sessions = append(report.Sessions, c.Address)
+			report.Items = append(report.Items, view.DriftItem{Address: c.Address, Kind: plan.Unreachable,
+				Detail: remedy.With(c.Detail, plan.Elsewhere(*c.Before, here))})
 		case c.Reason == plan.ReasonUnderWay && !drifted[c.Address]:
 			report.UnderWay++
 		case c.Before != nil:

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,7 +34,7 @@ func TestDriftIsCompleteOrNot(t *testing.T) {
 		"nothing told of a runtime": {plan.Plan{Problems: []session.Diagnostic{runtime}}, []string{"a"}, false, 0, 1},
 	} {
 		c.plan.Changes = []plan.Change{{Address: "session.a", Before: record}, {Address: "session.b", Before: record}}
-		r := driftOf(c.plan)
+		r := driftOf(c.plan, session.Owner{})
 		a := &app{env: Env{Stderr: io.Discard}}
 		if err := ignoreDrift(a, &r, []session.Address{"session.a", "session.b"}, c.ignore); err != nil {
 			t.Fatal(err)
@@ -56,6 +57,7 @@ func TestDriftOf(t *testing.T) {
 			{Address: "session.new"},
 			{Address: "session.other", Before: &session.Record{}, Reason: plan.ReasonNotTargeted},
 			{Address: "session.stray", Live: &session.Live{}},
+			{Address: "session.away", Before: &session.Record{}, Reason: plan.ReasonElsewhere, Detail: "on vm:/shop"},
 			{Address: "session.two", Before: &session.Record{}, Reason: plan.ReasonAmbiguous},
 		},
 		Drift: []plan.Drift{
@@ -63,16 +65,19 @@ func TestDriftOf(t *testing.T) {
 			{Address: `session.w["no"]`, Kind: plan.Orphaned}, {Address: `session.w["x"]`, Kind: plan.Orphaned},
 		},
 		Problems: []session.Diagnostic{problem("session.a"), problem("session.two")},
-	})
+	}, session.Owner{})
 	var kinds []string
 	for _, i := range r.Items {
 		kinds = append(kinds, string(i.Address)+" "+string(i.Kind))
 	}
-	if diff := cmp.Diff([]string{"session.two missing", `session.w["x"] orphaned`, "session.stray orphaned"}, kinds); diff != "" {
+	if diff := cmp.Diff([]string{"session.away unreachable", "session.two missing", `session.w["x"] orphaned`, "session.stray orphaned"}, kinds); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]session.Address{"session.a", "session.two"}, r.Sessions); diff != "" {
+	if diff := cmp.Diff([]session.Address{"session.a", "session.away", "session.two"}, r.Sessions); diff != "" {
 		t.Error(diff)
+	}
+	if r.Complete || !strings.HasPrefix(r.Items[0].Detail, "on vm:/shop; run agentform there") {
+		t.Errorf("%v, complete: %v", r.Items[0], r.Complete)
 	}
 	if len(r.Problems) != 1 || r.Problems[0].Address != "session.two" {
 		t.Errorf("problems %v: only what nobody can tell apart is one", r.Problems)

@@ -27,7 +27,6 @@ type DriftReport struct {
 	Sessions  []session.Address // what was compared, in the order of addresses
 	Offline   bool              // the state was compared with the manifest
 	Ignored   int               // sessions that were left out by name
-	Elsewhere int               // sessions of other machines, which were not compared
 	UnderWay  int               // sessions that another command is changing, which were not compared
 	Complete  bool              // everything was inspected; never so offline
 	Items     []DriftItem       // in an order that is the same for the same drift
@@ -66,6 +65,14 @@ func (r DriftReport) count() driftCount {
 	return c
 }
 
+// Live returns unknown if no running session was inspected, and looked_at otherwise.
+func (r DriftReport) Live() string {
+	if n := len(r.Sessions); r.Offline || n > 0 && r.count().unknown == n {
+		return "unknown"
+	}
+	return "looked_at"
+}
+
 // Near returns the report with the paths below its folder relative to it.
 func (r DriftReport) Near() DriftReport {
 	s := Style{Dir: r.Dir}
@@ -101,9 +108,6 @@ func (r DriftReport) Verdict() string {
 	if r.Ignored > 0 {
 		ignored = fmt.Sprintf(" %d ignored.", r.Ignored)
 	}
-	if r.Elsewhere > 0 {
-		ignored += fmt.Sprintf(" %d on other machines, not compared.", r.Elsewhere)
-	}
 	if r.UnderWay > 0 {
 		ignored += fmt.Sprintf(" %d being changed by another command, not compared.", r.UnderWay)
 	}
@@ -121,6 +125,8 @@ func (r DriftReport) Verdict() string {
 	case len(found) > 0:
 		verdict := strings.Join(found, ", ")
 		return strings.ToUpper(verdict[:1]) + verdict[1:] + "." + missed
+	case n > 0 && c.unknown == n:
+		return "Nothing was compared." + missed
 	case missed != "":
 		return "No drift in what could be inspected." + missed
 	case n == 0 && r.Ignored > 0:
@@ -159,12 +165,8 @@ func driftInk(k plan.DriftKind) ink {
 
 // DriftJSON writes the report as one document.
 func DriftJSON(w io.Writer, r DriftReport) error {
-	live := "looked_at"
-	if r.Offline {
-		live = "unknown"
-	}
 	errs, warnings := status.Severities(r.Problems)
 	return document(w, "agentform_version", r.Agentform, "timestamp", wire.UTC(r.At), "project", r.Project,
-		"lineage", r.Lineage, "serial", r.Serial, "complete", r.Complete, "live", live, "drifted", r.Drifted(),
+		"lineage", r.Lineage, "serial", r.Serial, "complete", r.Complete, "live", r.Live(), "drifted", r.Drifted(),
 		"session_count", len(r.Sessions), "drift", wire.List(r.Items), "errors", errs, "warnings", warnings)
 }

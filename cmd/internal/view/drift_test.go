@@ -95,7 +95,8 @@ func TestDriftVerdict(t *testing.T) {
 		"under way":         {view.DriftReport{Complete: true, UnderWay: 1, Sessions: []session.Address{"session.a"}}, "No drift in 1 session. 1 being changed by another command, not compared."},
 		"one":               {view.DriftReport{Complete: true, Sessions: []session.Address{"session.a"}}, "No drift in 1 session."},
 		"state moved":       {view.DriftReport{Sessions: []session.Address{"session.a"}}, "No drift in what could be inspected. Not everything could be inspected."},
-		"unknown":           {view.DriftReport{Sessions: []session.Address{"session.a"}, Items: unknown}, "No drift in what could be inspected. Unknown: 1 session that could not be inspected."},
+		"unknown":           {view.DriftReport{Sessions: []session.Address{"session.a", "session.b"}, Items: unknown}, "No drift in what could be inspected. Unknown: 1 session that could not be inspected."},
+		"all unknown":       {view.DriftReport{Sessions: []session.Address{"session.a"}, Items: unknown}, "Nothing was compared. Unknown: 1 session that could not be inspected."},
 		"offline": {view.DriftReport{Offline: true, Sessions: []session.Address{"session.a"}},
 			"The state matches the manifest (1 session). Running sessions were not checked (--offline)."},
 	} {

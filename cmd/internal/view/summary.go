@@ -76,11 +76,18 @@ func nothingToDo(p plan.Plan) string {
 			n++
 		}
 	}
+	away := ""
+	if elsewhere > 0 {
+		away = fmt.Sprintf(", %d on other machines", elsewhere)
+	}
 	if p.Options.RefreshOnly {
-		if len(p.Drift) > 0 {
-			return "No changes planned. " + plaintext.Count(len(p.Drift), "difference") + " between the running sessions and the state."
+		switch {
+		case len(p.Drift) > 0:
+			return "No changes planned. " + plaintext.Count(len(p.Drift), "difference") + " between the running sessions and the state" + away + "."
+		case n+unknown == 0 && elsewhere > 0:
+			return "No changes planned. No running session was inspected" + away + "."
 		}
-		return "No changes. The running sessions match the state."
+		return "No changes. The running sessions match the state" + away + "."
 	}
 	matches := fmt.Sprintf("No changes. %d sessions match the manifest", n)
 	if n == 1 {
@@ -89,10 +96,7 @@ func nothingToDo(p plan.Plan) string {
 	if unknown > 0 {
 		matches += fmt.Sprintf(", %d could not be inspected", unknown)
 	}
-	if elsewhere > 0 {
-		matches += fmt.Sprintf(", %d on other machines", elsewhere)
-	}
-	return matches + "."
+	return matches + away + "."
 }
 
 // undeclared says how many sessions are in the state and not in the manifest.

@@ -33,16 +33,12 @@ type Item struct {
 // Drift returns the report of drift.
 func Drift(r view.DriftReport) Report {
 	r = r.Near()
-	live := "looked_at"
-	if r.Offline {
-		live = "unknown"
-	}
 	out := Report{
 		Command: "drift", Project: r.Project, Column: "drift", Problems: r.Problems,
 		Verdict: r.Verdict(), Unsure: !r.Complete || r.Offline,
 		Outputs: [][2]string{
 			{"drift", fmt.Sprint(r.Drifted())}, {"count", fmt.Sprint(len(r.Items))},
-			{"complete", fmt.Sprint(r.Complete)}, {"live", live},
+			{"complete", fmt.Sprint(r.Complete)}, {"live", r.Live()},
 		},
 	}
 	for _, i := range r.Items {
