@@ -2,6 +2,7 @@ package follow
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/internal/turn"
@@ -118,16 +119,16 @@ const (
 	Over    Verdict = "over"
 )
 
-// Verdict returns what the looks so far say of a session and a goal. A session that was
-// in no look is Waiting.
-func (f *Follower) Verdict(a session.Address, g Goal) Verdict {
+// Verdict returns what the looks so far say of a session and goals, of which one is enough. A
+// session that was in no look is Waiting.
+func (f *Follower) Verdict(a session.Address, goals ...Goal) Verdict {
 	c := f.courses[a]
 	switch {
 	case c == nil:
 		return Waiting
 	case c.gone:
 		return Over
-	case c.reached(g):
+	case slices.ContainsFunc(goals, c.reached):
 		return Reached
 	case c.over():
 		return Over

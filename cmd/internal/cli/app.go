@@ -43,8 +43,8 @@ type Env struct {
 }
 
 // Run runs one command line and returns its exit code: 0 done, 1 error, 2 changes (with
-// --detailed-exitcode), 3 fmt --check found unformatted files, 4 the state is locked, 130
-// interrupted. Data goes to Stdout, everything else to Stderr.
+// --detailed-exitcode), 3 fmt --check found unformatted files, 4 the state is locked, 5
+// a session asks a question (with wait --fail-on-question), 130 interrupted. Data goes to Stdout, everything else to Stderr.
 func Run(ctx context.Context, env Env) int {
 	a := newApp(env)
 	defer a.close()
@@ -329,6 +329,7 @@ const (
 	exitChanges     = 2
 	exitUnformatted = 3
 	exitLocked      = 4
+	exitAsks        = 5
 	exitInterrupted = 130 // 128 + SIGINT, as shells say it
 )
 
@@ -367,11 +368,14 @@ func report(a *app, err error) int {
 func codeOf(err error) int {
 	var locked *state.LockedError
 	var shared *sharedstate.LockedError
+	var asks *questionError
 	switch {
 	case errors.Is(err, apply.ErrInterrupted), errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &locked), errors.As(err, &shared):
 		return exitLocked
+	case errors.As(err, &asks):
+		return exitAsks
 	}
 	return exitError
 }

@@ -19,14 +19,15 @@ import (
 
 type waitOptions struct {
 	sessionArgs
-	goal    follow.Goal
-	any     bool
-	timeout time.Duration
+	goals          []follow.Goal // one is enough
+	any            bool
+	failOnQuestion bool
+	timeout        time.Duration
 }
 
 func waitCommand(a *app) *cobra.Command {
-	o := waitOptions{goal: follow.Turn}
-	goal := string(follow.Turn)
+	var o waitOptions
+	var goals []string
 	c := &cobra.Command{
 		Use:   "wait ADDR...",
 		Short: "Wait for sessions to finish their turn or reach a state",
@@ -37,6 +38,8 @@ func waitCommand(a *app) *cobra.Command {
   blocked  the agent waits for an answer
   ready    the agent accepts a prompt
 
+With several, as in --for=turn,blocked, whichever comes first is enough.
+
 A turn starts with what the session was last given: its prompt, or what send typed. After
 send, wait returns when the agent has answered, even if it already has; an agent gets 5 s to
 start working. An agent that was given nothing yet must work first. What is typed in attach
@@ -46,18 +49,22 @@ Agents with hooks or a session file report the end of a turn at once. Others are
 their title and screen, also before they write a session file.
 
 Exit 1 if a session can no longer get there, because it is stopped, has failed or has exited,
-or on timeout. Blocked sessions are reported on standard error. With --all, --role or --label
-sessions that were stopped before are left out.`,
+or on timeout. Blocked sessions are reported on standard error and waited for, since someone
+may answer; with --fail-on-question the exit code is 5 as soon as a session asks. With --all,
+--role or --label sessions that were stopped before are left out.`,
 		Example: `  agentform send api 'Add a test for that.' && agentform wait api
   agentform wait api web --timeout 30m
   agentform wait --role builder
+  agentform wait api --fail-on-question && agentform land api
   agentform wait 'worker["web"]' --for=blocked --any`,
 		RunE: func(c *cobra.Command, args []string) error {
-			o.goal = follow.Goal(goal)
-			switch {
-			case !slices.Contains(follow.Goals(), o.goal):
-				return usageError{c.CommandPath(), fmt.Errorf("--for %q: must be turn, done, blocked or ready", goal)}
-			case o.timeout < 0:
+			for _, g := range goals {
+				if !slices.Contains(follow.Goals(), follow.Goal(g)) {
+					return usageError{c.CommandPath(), fmt.Errorf("--for %q: must be turn, done, blocked or ready", g)}
+				}
+				o.goals = append(o.goals, follow.Goal(g))
+			}
+			if o.timeout < 0 {
 				return usageError{c.CommandPath(), errors.New("--timeout: must be 0 or more")}
 			}
 			if err := o.set(c, args); err != nil {
@@ -66,8 +73,10 @@ sessions that were stopped before are left out.`,
 			return runWait(c.Context(), a, o)
 		},
 	}
-	c.Flags().StringVar(&goal, "for", goal, "state to wait for: turn, done, blocked, ready")
+	c.Flags().StringSliceVar(&goals, "for", []string{string(follow.Turn)}, "`state` to wait for: turn, done, blocked, ready, or several")
+	c.Flags().Lookup("for").DefValue = string(follow.Turn) // without brackets in the help
 	c.Flags().BoolVar(&o.any, "any", false, "return when any of the sessions gets there")
+	c.Flags().BoolVar(&o.failOnQuestion, "fail-on-question", false, "exit 5 when a session asks a question")
 	durationVar(c.Flags(), &o.timeout, "timeout", 0, "give up after this time (default: no limit)")
 	o.register(a, c, "sessions")
 	completeFlag(c, "for", words("turn", "done", "blocked", "ready"))
@@ -96,7 +105,7 @@ func runWait(ctx context.Context, a *app, o waitOptions) error {
 		if first && o.byFlag() {
 			w.leaveOut()
 		}
-		if err := f.visible(g.sessions, o.goal); err != nil {
+		if err := f.visible(g.sessions, o.followed()); err != nil {
 			return true, err
 		}
 		if ended, reached := w.judge(); ended {
@@ -110,14 +119,24 @@ func runWait(ctx context.Context, a *app, o waitOptions) error {
 	return err
 }
 
-// visible fails if a session's agent does not show when it reaches a goal.
-func (f *selection) visible(seen []api.Session, g follow.Goal) error {
+// followed returns what each session must show.
+func (o waitOptions) followed() []follow.Goal {
+	if o.failOnQuestion && !slices.Contains(o.goals, follow.Blocked) {
+		return slices.Concat(o.goals, []follow.Goal{follow.Blocked})
+	}
+	return o.goals
+}
+
+// visible fails if a session's agent does not show when it reaches one of the goals.
+func (f *selection) visible(seen []api.Session, goals []follow.Goal) error {
 	var errs []error
 	for _, x := range seen {
 		switch x.State {
 		case session.StateRunning, session.StateStarting, session.StatePaused:
-			if err := follow.Visible(f.agents[x.Address], g); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", x.Address, err))
+			for _, g := range goals {
+				if err := follow.Visible(f.agents[x.Address], g); err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", x.Address, err))
+				}
 			}
 		}
 	}
@@ -128,7 +147,7 @@ func (f *selection) visible(seen []api.Session, g follow.Goal) error {
 func (w *waiting) leaveOut() {
 	var resting []session.Address
 	for _, a := range w.named {
-		if x := w.last.of(a); x != nil && rests(x.State) && w.follower.Verdict(a, w.goal) == follow.Over {
+		if x := w.last.of(a); x != nil && rests(x.State) && w.verdict(a) == follow.Over {
 			resting = append(resting, a)
 		}
 	}
@@ -136,10 +155,19 @@ func (w *waiting) leaveOut() {
 	reportLeftOut(w.app, resting)
 }
 
+// verdict returns Over for a session that asks a question if nobody is to wait for the answer.
+func (w *waiting) verdict(a session.Address) follow.Verdict {
+	v := w.follower.Verdict(a, w.goals...)
+	if v == follow.Waiting && w.failOnQuestion && w.follower.Verdict(a, follow.Blocked) == follow.Reached {
+		return follow.Over
+	}
+	return v
+}
+
 func (w *waiting) judge() (ended, reached bool) {
 	counts := map[follow.Verdict]int{}
 	for _, a := range w.named {
-		counts[w.follower.Verdict(a, w.goal)]++
+		counts[w.verdict(a)]++
 	}
 	all := len(w.named)
 	if w.any {
@@ -180,16 +208,17 @@ func (w *waiting) line(to io.Writer, x view.Waited) error {
 }
 
 func (w *waiting) end(reached, timedOut bool) error {
+	words := wordsOf(w.goals)
 	var all []view.Waited
 	for _, a := range w.named {
 		x := api.Session{Address: a}
 		if seen := w.last.of(a); seen != nil {
 			x = *seen
 		}
-		all = append(all, view.Waited{Session: x, Outcome: string(w.follower.Verdict(a, w.goal))})
+		all = append(all, view.Waited{Session: x, Outcome: string(w.verdict(a))})
 	}
 	if w.app.globals.json {
-		if err := view.WaitedJSON(w.app.env.Stdout, all, string(w.goal), reached, timedOut, time.Since(w.start)); err != nil {
+		if err := view.WaitedJSON(w.app.env.Stdout, all, words.names, reached, timedOut, time.Since(w.start)); err != nil {
 			return err
 		}
 	} else if err := w.lines(all, reached); err != nil {
@@ -199,39 +228,60 @@ func (w *waiting) end(reached, timedOut bool) error {
 		noneRunning(w.app)
 	}
 	var errs []error
-	m := view.Many{Verb: goalWords[w.goal].reached, All: len(all)}
+	m := view.Many{Verb: words.reached, All: len(all)}
 	for _, x := range all {
 		switch follow.Verdict(x.Outcome) {
 		case follow.Reached:
 			m.Done++
 		case follow.Over:
 			m.Failed++
-			errs = append(errs, w.errOver(x))
+			errs = append(errs, errOver(x, words.never))
 		}
 	}
 	switch {
 	case reached && w.any:
 		return nil
 	case timedOut:
-		errs = append(errs, fmt.Errorf("timed out after %s waiting for %s", w.timeout, goalWords[w.goal].waited))
+		errs = append(errs, fmt.Errorf("timed out after %s waiting for %s", w.timeout, words.waited))
 	}
 	return endMany(w.app, m, w.app.env.Stderr, errs)
 }
 
 // goalWords are what a goal is called.
-var goalWords = map[follow.Goal]struct{ waited, never, reached string }{
-	follow.Turn:    {"the turn to end", "will not finish a turn", "turn ended in"},
-	follow.Done:    {"the work to be done", "will not be done", "done:"},
-	follow.Blocked: {"a question", "will not ask", "blocked:"},
-	follow.Ready:   {"the agent to be ready", "will not be ready", "ready:"},
+type goalWords struct{ names, waited, never, reached string }
+
+var wordsOfGoal = map[follow.Goal]goalWords{
+	follow.Turn:    {"turn", "the turn to end", "finish a turn", "turn ended in"},
+	follow.Done:    {"done", "the work to be done", "be done", "done:"},
+	follow.Blocked: {"blocked", "a question", "ask", "blocked:"},
+	follow.Ready:   {"ready", "the agent to be ready", "be ready", "ready:"},
 }
 
-func (w *waiting) errOver(x view.Waited) error {
-	if x.State == "" {
-		return fmt.Errorf("%s no longer exists", x.Address)
+func wordsOf(goals []follow.Goal) goalWords {
+	all := wordsOfGoal[goals[0]]
+	for _, g := range goals[1:] {
+		w := wordsOfGoal[g]
+		all = goalWords{all.names + "," + w.names, all.waited + " or " + w.waited, all.never + " or " + w.never, "reached:"}
 	}
-	return fmt.Errorf("%s is %s and %s\nagentform show %[4]s shows why, agentform restart %[4]s restarts it",
-		x.Address, status.Word(x.Session), goalWords[w.goal].never, quoted(x.Address))
+	return all
+}
+
+// questionError is the question of a session that nobody is to wait for.
+type questionError struct{ address session.Address }
+
+func (e *questionError) Error() string {
+	return fmt.Sprintf("%s asks a question\nto answer it: agentform answer %[2]s ANSWER, or agentform attach %[2]s", e.address, quoted(e.address))
+}
+
+func errOver(x view.Waited, never string) error {
+	switch {
+	case x.State == "":
+		return fmt.Errorf("%s no longer exists", x.Address)
+	case x.Activity == session.Blocked:
+		return &questionError{x.Address}
+	}
+	return fmt.Errorf("%s is %s and will not %s\nagentform show %[4]s shows why, agentform restart %[4]s restarts it",
+		x.Address, status.Word(x.Session), never, quoted(x.Address))
 }
 
 func (w *waiting) lines(all []view.Waited, reached bool) error {

@@ -16,7 +16,7 @@ const exitStatus = `
 
 **0** done, or nothing to do. **1** an error; a branch mismatch is one. **2** there are changes,
 with --detailed-exitcode. **3** fmt --check found work. **4** the state is locked by someone
-else. **130** interrupted.`
+else. **5** a session asks a question, with wait --fail-on-question. **130** interrupted.`
 
 // writePages dates the pages by SOURCE_DATE_EPOCH, so that they are reproducible.
 func writePages(dir string) error {
