@@ -17,6 +17,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/backend/pg"
 	"github.com/agentform/agentform/internal/backend/sealed"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/layout"
@@ -232,6 +233,9 @@ func values(b *config.Backend, given map[string]string, env environ.Vars) map[st
 		if v, set := env.Lookup("AGENTFORM_" + strings.ToUpper(b.Kind+"_"+name)); set && v != "" {
 			all[name] = v
 		}
+	}
+	if b.Kind == "pg" { // also if the block has a conn_str, which is in git
+		all["password"] = pg.Password(all["conn_str"])
 	}
 	maps.Copy(all, b.Values)
 	maps.Copy(all, given)

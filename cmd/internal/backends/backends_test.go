@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,6 +46,42 @@ func TestKinds(t *testing.T) {
 			t.Setenv("AWS_ACCESS_KEY_ID", "key")
 			t.Setenv("AWS_SECRET_ACCESS_KEY", "hush")
 			c.test(t)
+		})
+	}
+}
+
+// TestPasswordOfTheEnvironment: the block's conn_str has no password, and AGENTFORM_PG_CONN_STR has.
+func TestPasswordOfTheEnvironment(t *testing.T) {
+	conn := postgres.ConnStr(postgres.Start(t))
+	block := strings.Replace(conn, ":"+postgres.Password, "", 1)
+	for name, c := range map[string]struct {
+		environ, variable string // variable: PGPASSWORD, which is for the block's server
+		works             bool
+	}{
+		"none":         {"", "", false},
+		"all of it":    {conn, "", true},
+		"password":     {"password=" + postgres.Password, "", true},
+		"wrong":        {"password=wr0ng", "", false},
+		"PGPASSWORD":   {"postgres://old:wr0ng@127.0.0.1:1/old", postgres.Password, true},
+		"is not valid": {"postgres://old:wr0ng x@127.0.0.1", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("PGPASSWORD", c.variable)
+			dir := t.TempDir()
+			s := &backends.State{
+				Path: filepath.Join(dir, "state.json"), Version: "0.1.0",
+				Manifest: &config.Manifest{Project: "shop", DataDir: dir, Backend: &config.Backend{Kind: "pg", Values: map[string]string{"conn_str": block}}},
+				Environ:  environ.Vars{"AGENTFORM_PG_CONN_STR=" + c.environ},
+				Owner:    func() session.Owner { return session.Owner{Host: "h", Machine: "h", BootID: "h"} },
+				Log:      slog.New(slog.DiscardHandler),
+			}
+			err := s.Pull(t.Context())
+			if (err == nil) != c.works || err != nil && (!strings.Contains(err.Error(), "password") || strings.Contains(err.Error(), "wr0ng")) {
+				t.Error(err)
+			}
+			if m, err := os.ReadFile(s.Path + ".backend"); err == nil && strings.Contains(string(m), postgres.Password) {
+				t.Errorf("the password is on disk: %s", m)
+			}
 		})
 	}
 }

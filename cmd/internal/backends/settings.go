@@ -65,7 +65,7 @@ func (s *State) HubLock() (backend.Backend, error) {
 }
 
 func (v settings) pg(name string, lease time.Duration) (backend.Backend, string, error) {
-	b, err := pg.New(pg.Settings{ConnStr: v["conn_str"], Schema: v["schema"], Name: name, Lease: lease})
+	b, err := pg.New(pg.Settings{ConnStr: v["conn_str"], Password: v["password"], Schema: v["schema"], Name: name, Lease: lease})
 	if err != nil {
 		return nil, "", err
 	}

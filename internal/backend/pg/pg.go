@@ -19,10 +19,11 @@ import (
 
 // Settings say where the tables are.
 type Settings struct {
-	ConnStr string        // what it lacks is read from the variables and files of libpq
-	Schema  string        // agentform if it is empty
-	Name    string        // of the project, which has one row in each table
-	Lease   time.Duration // backend.Lease if it is 0
+	ConnStr  string        // what it lacks is read from the variables and files of libpq
+	Password string        // if neither ConnStr nor these have one
+	Schema   string        // agentform if it is empty
+	Name     string        // of the project, which has one row in each table
+	Lease    time.Duration // backend.Lease if it is 0
 }
 
 // Backend is a state in a database. The version of a state is a number that grows.
@@ -45,6 +46,7 @@ func New(s Settings) (*Backend, error) {
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.StatementCacheCapacity, config.DescriptionCacheCapacity = 0, 0
+	config.Password = cmp.Or(config.Password, s.Password)
 	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 15*time.Second)
 	s.Schema, s.Lease = cmp.Or(s.Schema, "agentform"), cmp.Or(s.Lease, backend.Lease)
 	return &Backend{
@@ -53,6 +55,16 @@ func New(s Settings) (*Backend, error) {
 		locks:  pgx.Identifier{s.Schema, "locks"}.Sanitize(),
 		idle:   make(chan *pgx.Conn, 1),
 	}, nil
+}
+
+// Password returns the password of a connection string, empty if there is none or the string is
+// not valid.
+func Password(connStr string) string {
+	config, err := pgx.ParseConfig(connStr)
+	if err != nil {
+		return ""
+	}
+	return config.Password
 }
 
 // Name returns where the state is, without user and password.
