@@ -3,7 +3,6 @@
 package backends_test
 
 import (
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -67,14 +66,7 @@ func TestPasswordOfTheEnvironment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PGPASSWORD", c.variable)
-			dir := t.TempDir()
-			s := &backends.State{
-				Path: filepath.Join(dir, "state.json"), Version: "0.1.0",
-				Manifest: &config.Manifest{Project: "shop", DataDir: dir, Backend: &config.Backend{Kind: "pg", Values: map[string]string{"conn_str": block}}},
-				Environ:  environ.Vars{"AGENTFORM_PG_CONN_STR=" + c.environ},
-				Owner:    func() session.Owner { return session.Owner{Host: "h", Machine: "h", BootID: "h"} },
-				Log:      slog.New(slog.DiscardHandler),
-			}
+			s := kind{"pg", map[string]string{"conn_str": block}, environ.Vars{"AGENTFORM_PG_CONN_STR=" + c.environ}, ""}.open(t, "near")
 			err := s.Pull(t.Context())
 			if (err == nil) != c.works || err != nil && (!strings.Contains(err.Error(), "password") || strings.Contains(err.Error(), "wr0ng")) {
 				t.Error(err)
@@ -86,6 +78,43 @@ func TestPasswordOfTheEnvironment(t *testing.T) {
 	}
 }
 
+// TestDatabaseRestarts: a command that changes sessions ends well, and its lock with it, if the
+// database is down for a while.
+func TestDatabaseRestarts(t *testing.T) {
+	address := postgres.Start(t)
+	c := kind{kind: "pg", values: map[string]string{"conn_str": postgres.ConnStr(address)}}
+	near, far := c.open(t, "near"), c.open(t, "far")
+	file, err := near.Open(t.Context(), sharedstate.Opening{Who: state.Holder{User: "u", Host: "near", Command: "agentform apply"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} { // a new session is sent at once
+		start, done := postgres.Stop(t, address), make(chan error, 1)
+		a := session.Address("session." + name)
+		go func() { done <- file.Put(session.Record{ID: name, Address: a, Spec: session.Spec{Address: a}}) }()
+		start()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	start, done := postgres.Stop(t, address), make(chan error, 1)
+	go func() { done <- file.Close() }()
+	start()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	file, err = far.Open(t.Context(), sharedstate.Opening{Who: state.Holder{User: "u", Host: "far", Command: "agentform apply"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(file.State().Sessions); n != 2 {
+		t.Errorf("%d sessions", n)
+	}
+	if err := file.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // kind is a kind of backend: its settings, and what its name has for people.
 type kind struct {
 	kind    string
@@ -94,17 +123,18 @@ type kind struct {
 	name    string
 }
 
-func (c kind) test(t *testing.T) {
-	open := func(host string) *backends.State {
-		dir := t.TempDir()
-		m := &config.Manifest{Project: "shop", DataDir: dir, Backend: &config.Backend{Kind: c.kind, Values: c.values}}
-		return &backends.State{
-			Path: filepath.Join(dir, "state.json"), Manifest: m, Environ: c.environ, Version: "0.1.0",
-			Owner: func() session.Owner { return session.Owner{Host: host, Machine: host, BootID: host} },
-			Log:   slog.New(slog.NewTextHandler(io.Discard, nil)),
-		}
+func (c kind) open(t *testing.T, host string) *backends.State {
+	dir := t.TempDir()
+	m := &config.Manifest{Project: "shop", DataDir: dir, Backend: &config.Backend{Kind: c.kind, Values: c.values}}
+	return &backends.State{
+		Path: filepath.Join(dir, "state.json"), Manifest: m, Environ: c.environ, Version: "0.1.0",
+		Owner: func() session.Owner { return session.Owner{Host: host, Machine: host, BootID: host} },
+		Log:   slog.New(slog.DiscardHandler),
 	}
-	near, far := open("near"), open("far")
+}
+
+func (c kind) test(t *testing.T) {
+	near, far := c.open(t, "near"), c.open(t, "far")
 	file, err := near.Open(t.Context(), sharedstate.Opening{Who: state.Holder{User: "u", Host: "near", Command: "agentform apply"}})
 	if err != nil {
 		t.Fatal(err)

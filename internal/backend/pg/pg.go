@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,12 +33,15 @@ type Settings struct {
 //
 // Each statement is a transaction, and nothing is kept in the server's session, so that it
 // works through a pooler that changes servers between transactions. Each time is the server's.
+// Each statement has the same result when it runs twice: locks have IDs, and Write compares what
+// is stored with its text.
 type Backend struct {
 	settings      Settings
 	config        *pgx.ConnConfig
 	states, locks string         // the names of the tables
 	taken         sync.Map       // the IDs of the locks that this Backend took and did not release
 	idle          chan *pgx.Conn // the connection of the last statement
+	retry         time.Duration  // retryTime
 }
 
 // New returns a backend with these settings. It connects to nothing.
@@ -54,6 +60,7 @@ func New(s Settings) (*Backend, error) {
 		states: pgx.Identifier{s.Schema, "states"}.Sanitize(),
 		locks:  pgx.Identifier{s.Schema, "locks"}.Sanitize(),
 		idle:   make(chan *pgx.Conn, 1),
+		retry:  retryTime,
 	}, nil
 }
 
@@ -253,21 +260,30 @@ func (b *Backend) create(ctx context.Context, row []any, sql string, args ...any
 	return err
 }
 
+// retryTime is how long a statement is tried again while the server restarts or the network
+// fails, retryPause the first pause. Each pause is twice the one before.
+const (
+	retryTime  = 10 * time.Second
+	retryPause = 500 * time.Millisecond
+)
+
 // query runs one statement, and reads its row if row is not nil. The error is pgx.ErrNoRows
-// if there is none.
+// if there is none. The statement may run twice, when its answer was lost.
 func (b *Backend) query(ctx context.Context, row []any, sql string, args ...any) error {
-	err := func() error {
-		conn, err := b.connect(ctx)
-		if err != nil {
-			return err
+	until := time.Now().Add(b.retry)
+	var err error
+	for pause := retryPause; ; pause *= 2 {
+		var interrupted bool
+		if interrupted, err = b.try(ctx, row, sql, args...); !interrupted || time.Now().Add(pause).After(until) {
+			break
 		}
-		defer b.release(ctx, conn)
-		if row == nil {
-			_, err = conn.Exec(ctx, sql, args...)
-			return err
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+			continue
 		}
-		return conn.QueryRow(ctx, sql, args...).Scan(row...)
-	}()
+		break
+	}
 	if err == nil || errors.Is(err, pgx.ErrNoRows) {
 		return err
 	}
@@ -275,6 +291,31 @@ func (b *Backend) query(ctx context.Context, row []any, sql string, args ...any)
 		err = fmt.Errorf("%w: account %s needs USAGE of the schema, and SELECT, INSERT, UPDATE and DELETE on its tables", err, b.config.User)
 	}
 	return fmt.Errorf("database %s at %s:%d: %w", b.config.Database, b.config.Host, b.config.Port, err)
+}
+
+// try runs a statement once, and reports whether the server was not reached or ended the
+// connection.
+func (b *Backend) try(ctx context.Context, row []any, sql string, args ...any) (interrupted bool, err error) {
+	conn, err := b.connect(ctx)
+	if err != nil {
+		return away(err), err
+	}
+	defer b.release(ctx, conn)
+	if row == nil {
+		_, err = conn.Exec(ctx, sql, args...)
+	} else {
+		err = conn.QueryRow(ctx, sql, args...).Scan(row...)
+	}
+	return err != nil && conn.IsClosed() && away(err), err
+}
+
+// away reports whether an error is of the network, or of a server that shuts down or starts.
+func away(err error) bool {
+	if c := code(err); c != "" {
+		return strings.HasPrefix(c, "57P0") || strings.HasPrefix(c, "08") // admin_shutdown, cannot_connect_now; connection_exception
+	}
+	_, network := errors.AsType[*net.OpError](err)
+	return network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }
 
 // connect returns the connection of an earlier statement if it still works, or a new one.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/test/backendtest"
 	"github.com/agentform/agentform/internal/test/postgres"
+	"github.com/agentform/agentform/internal/test/wait"
 )
 
 func TestMain(m *testing.M) { suite.Main(m) }
@@ -30,14 +32,21 @@ var suite = backendtest.Suite{
 	Expires: true, Conditional: true,
 }
 
-// TestTables makes the tables as several accounts.
-func TestTables(t *testing.T) {
-	address := postgres.Start(t)
+// connect returns a connection of the superuser.
+func connect(t *testing.T, address string) *pgx.Conn {
+	t.Helper()
 	admin, err := pgx.Connect(t.Context(), postgres.ConnStr(address))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer admin.Close(context.Background())
+	t.Cleanup(func() { admin.Close(context.Background()) })
+	return admin
+}
+
+// TestTables makes the tables as several accounts.
+func TestTables(t *testing.T) {
+	address := postgres.Start(t)
+	admin := connect(t, address)
 	run := func(sql string) {
 		t.Helper()
 		if _, err := admin.Exec(t.Context(), sql); err != nil {
@@ -128,11 +137,7 @@ func TestTakenMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin, err := pgx.Connect(t.Context(), postgres.ConnStr(address))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close(context.Background())
+	admin := connect(t, address)
 	for _, seen := range []backend.Version{v, ""} {
 		tx, err := admin.Begin(t.Context())
 		if err != nil {
@@ -173,11 +178,7 @@ func TestRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin, err := pgx.Connect(t.Context(), postgres.ConnStr(address))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close(context.Background())
+	admin := connect(t, address)
 	for range 2 {
 		if _, _, err := b.Read(t.Context()); !errors.Is(err, backend.ErrNone) {
 			t.Fatal(err)
@@ -187,6 +188,92 @@ func TestRestart(t *testing.T) {
 			WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`).Scan(&ended); err != nil || ended != 1 {
 			t.Fatal(ended, err)
 		}
+	}
+}
+
+// TestDown does each thing while the server is down, which starts again when that was noticed.
+func TestDown(t *testing.T) {
+	address := postgres.Start(t)
+	b, err := New(Settings{ConnStr: postgres.ConnStr(address), Name: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial, refused := b.config.DialFunc, make(chan error, 100)
+	b.config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			refused <- err
+		}
+		return conn, err
+	}
+	i, v := backend.Info{ID: "1"}, backend.Version("")
+	if _, err := b.Lock(t.Context(), i); err != nil { // makes the tables
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		do   func() error
+	}{
+		{"write", func() (err error) { v, err = b.Write(t.Context(), []byte("{}"), "", i.ID); return err }},
+		{"read", func() error { _, _, err := b.Read(t.Context()); return err }},
+		{"renew", func() error { _, err := b.Lock(t.Context(), i); return err }},
+		{"write again", func() error { _, err := b.Write(t.Context(), []byte("[]"), v, i.ID); return err }},
+		{"unlock", func() error { return b.Unlock(t.Context(), i) }},
+		{"lock", func() error { _, err := b.Lock(t.Context(), backend.Info{ID: "2"}); return err }},
+	} {
+		start := postgres.Stop(t, address)
+		done := make(chan error, 1)
+		go func() { done <- c.do() }()
+		select {
+		case <-refused:
+		case err := <-done:
+			t.Fatalf("%s: nothing was noticed: %v", c.name, err)
+		}
+		start()
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		for len(refused) > 0 {
+			<-refused
+		}
+	}
+}
+
+// TestAnswerLost ends the connection while a write waits for the row of the lock: the write is
+// repeated.
+func TestAnswerLost(t *testing.T) {
+	address := postgres.Start(t)
+	b, err := New(Settings{ConnStr: postgres.ConnStr(address), Name: "shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := backend.Info{ID: "1"}
+	if _, err := b.Lock(t.Context(), i); err != nil {
+		t.Fatal(err)
+	}
+	admin := connect(t, address)
+	tx, err := admin.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "SELECT FROM agentform.locks FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	wrote := make(chan error, 1)
+	go func() {
+		_, err := b.Write(t.Context(), []byte("{}"), "", i.ID)
+		wrote <- err
+	}()
+	wait.For(t, "the write waits, and its connection has ended", func() (any, bool) {
+		var ended int
+		err := tx.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`).Scan(&ended)
+		return err, ended == 1
+	})
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-wrote; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -205,6 +292,7 @@ func TestSecrets(t *testing.T) {
 	} {
 		b, err := New(Settings{ConnStr: conn})
 		if err == nil {
+			b.retry = 0
 			_, _, err = b.Read(t.Context())
 		}
 		if err == nil || errors.Is(err, backend.ErrNone) || strings.Contains(err.Error(), wrong) {

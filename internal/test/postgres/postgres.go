@@ -4,12 +4,14 @@ package postgres
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -43,33 +45,61 @@ func Start(t *testing.T) (address string) {
 		t.Fatalf("initdb: %v\n%s", err, out)
 	}
 
-	port := freePort(t)
+	one := &server{bin: bin, dir: dir, account: account, port: strconv.Itoa(freePort(t))}
+	one.start(t)
+	t.Cleanup(func() {
+		one.stop()
+		if t.Failed() {
+			t.Logf("postgres:\n%s", &one.log)
+		}
+	})
+	address = net.JoinHostPort("127.0.0.1", one.port)
+	servers.Store(address, one)
+	return address
+}
+
+// Stop ends the server at an address at once, as a crash does. start starts it again.
+func Stop(t *testing.T, address string) (start func()) {
+	t.Helper()
+	one, _ := servers.Load(address)
+	one.(*server).stop()
+	return func() { one.(*server).start(t) }
+}
+
+// servers are the servers of this process, by address.
+var servers sync.Map
+
+type server struct {
+	bin, dir, port string
+	account        *syscall.SysProcAttr
+	log            bytes.Buffer
+	input          io.Closer
+	process        *exec.Cmd
+}
+
+func (s *server) start(t *testing.T) {
+	t.Helper()
 	// The shell ends the server also when this process is killed: its input ends then.
-	server := exec.Command("sh", "-c", `"$@" & read -r _; kill -QUIT $!; wait`, "sh",
-		filepath.Join(bin, "postgres"), "-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", dir, "-c", "fsync=off", "-c", "max_connections=1000")
-	var log bytes.Buffer
-	server.Dir, server.SysProcAttr, server.Stdout, server.Stderr = dir, account, &log, &log
-	input, err := server.StdinPipe()
+	s.process = exec.Command("sh", "-c", `"$@" & read -r _; kill -QUIT $!; wait`, "sh",
+		filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"), "-h", "127.0.0.1", "-p", s.port, "-k", s.dir, "-c", "fsync=off", "-c", "max_connections=1000")
+	s.process.Dir, s.process.SysProcAttr, s.process.Stdout, s.process.Stderr = s.dir, s.account, &s.log, &s.log
+	input, err := s.process.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Start(); err != nil {
+	s.input = input
+	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		input.Close()
-		_ = server.Wait()
-		if t.Failed() {
-			t.Logf("postgres:\n%s", &log)
-		}
-	})
-
-	address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	wait.For(t, "postgres is ready", func() (any, bool) {
-		out, err := exec.Command(filepath.Join(bin, "pg_isready"), "-h", "127.0.0.1", "-p", strconv.Itoa(port)).CombinedOutput()
+		out, err := exec.Command(filepath.Join(s.bin, "pg_isready"), "-h", "127.0.0.1", "-p", s.port).CombinedOutput()
 		return string(out), err == nil
 	})
-	return address
+}
+
+func (s *server) stop() {
+	s.input.Close()
+	_ = s.process.Wait()
 }
 
 // programs returns where PostgreSQL is. Debian has it outside of PATH.
