@@ -231,11 +231,13 @@ func (b *Backend) release(ctx context.Context, i backend.Info) error {
 	a, err := b.sendInfo(ctx, b.settings.UnlockMethod, b.unlock, i)
 	switch {
 	case err != nil:
-		return err
 	case a.held():
 		return &backend.LostError{Holder: a.holder()}
 	case a.status != http.StatusOK:
-		return a.refusal()
+		err = a.refusal()
+	}
+	if err != nil {
+		return fmt.Errorf("%w\nthe state may still be locked, and the lock does not expire\nto release it: agentform force-unlock %s", err, i.ID)
 	}
 	return nil
 }

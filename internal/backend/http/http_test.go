@@ -219,6 +219,54 @@ func noSecret(t *testing.T, err error) {
 	}
 }
 
+// TestUnlockFails: the lock does not expire, so the error says how to release it.
+func TestUnlockFails(t *testing.T) {
+	states, status := stateserver.New(), 0
+	server := pipe.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method != "UNLOCK" || status == 0:
+			states.ServeHTTP(w, r)
+		case status == http.StatusForbidden:
+			w.WriteHeader(status)
+		default:
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	s := settings(server.URL + "/shop")
+	s.LockAddress = s.Address
+	b := open(t, s)
+	i := backend.Info{ID: "1", Operation: "apply", Who: "ann@host", Created: time.Unix(1, 0)}
+	for name, c := range map[string]struct {
+		status int
+		word   string
+	}{"refused": {http.StatusForbidden, "403"}, "not reached": {1, "EOF"}} {
+		if _, err := b.Lock(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+		status = c.status
+		err := b.Unlock(t.Context(), i)
+		if err == nil || !strings.Contains(err.Error(), c.word) || !strings.HasSuffix(err.Error(), "\nthe state may still be locked, and the lock does not expire\nto release it: agentform force-unlock 1") {
+			t.Errorf("%s: %v", name, err)
+		}
+		status = 0
+		if err := b.Unlock(t.Context(), i); err != nil {
+			t.Errorf("%s, again: %v", name, err)
+		}
+		status = c.status // to see who has the lock takes it for a moment
+		if _, err := b.Holder(t.Context()); err == nil || !strings.Contains(err.Error(), "agentform force-unlock ") {
+			t.Errorf("%s: holder: %v", name, err)
+		}
+		status = 0
+		held, err := b.Holder(t.Context())
+		if err != nil {
+			t.Errorf("%s: the lock is not held: %v", name, err)
+		}
+		if err := b.Unlock(t.Context(), held); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := pipe.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
