@@ -139,6 +139,9 @@ func (q *queue) ready(d *Change, alive bool, does session.Doing, known bool) (un
 		return u, true
 	case d.Action == Hold || q.faulty[d.Address] && d.Action == None:
 		return q.blocked(d), false
+	case d.Reason == ReasonUnreachable && (d.Before == nil || d.Before.Run.ReadyAt.IsZero()):
+		u.detail = "unknown"
+		return u, false
 	}
 	return u, true
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,12 @@ func TestDependencies(t *testing.T) {
 		return map[session.Address]session.Doing{a: {Run: "run-a", Activity: activity, Turn: turn, Since: now.Add(-3 * time.Minute)}}
 	}
 	shot := func() *stage { return newStage().record(restartable("a", oneShot)).want(restartable("a", oneShot)) }
+	elsewhere := func(change ...func(*session.Spec)) session.Spec {
+		return restartable("a", append(change, func(s *session.Spec) {
+			s.Runtime = session.RuntimeSpec{Kind: "docker", Docker: &session.DockerConfig{Image: "a:1"}}
+		})...)
+	}
+	unreached := func(s *stage) *stage { s.in.World.Runtimes["docker"] = errors.New("it hangs"); return s }
 	talks := func() *stage { return newStage().record(restartable("a")).want(restartable("a")).live("a") }
 	for name, c := range map[string]struct {
 		stage *stage
@@ -41,6 +48,8 @@ func TestDependencies(t *testing.T) {
 		"an interactive one to be made":     {newStage().want(restartable("a")), session.AwaitReady, nil, "create"},
 		"an interactive one that boots":     {talks(), session.AwaitReady, does(session.Booting, false), "waiting for session.a (not ready yet)"},
 		"an interactive one that is ready":  {talks(), session.AwaitReady, does(session.Working, false), "create"},
+		"one that may be there":             {unreached(newStage().want(elsewhere())), session.AwaitReady, nil, "waiting for session.a (unknown)"},
+		"one that was ready":                {unreached(newStage().record(elsewhere(), func(r *session.Record) { r.Run.ReadyAt = now }).want(elsewhere())), session.AwaitReady, nil, "create"},
 		"a turn that is still to begin":     {newStage().want(restartable("a")), session.AwaitTurn, nil, "waiting for session.a (to end its first turn)"},
 		"a turn under way":                  {talks(), session.AwaitTurn, does(session.Working, false), "waiting for session.a (working 3m)"},
 		"a turn that has ended":             {talks(), session.AwaitTurn, does(session.Idle, true), "create"},
