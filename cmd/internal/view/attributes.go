@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -24,7 +26,10 @@ func writeAttributes(p *page, c plan.Change, full bool) {
 	case c.Action == plan.Create:
 		c.Fields = nil // what a new one is stands below, as what it is, and not as changes
 	case c.Action == plan.Hold && (c.Before == nil || c.Before.Unmade()) && !full:
-		return // that of one which has to wait is told once it is its turn
+		if c.Queues() && !c.Queued() { // whoever applies the plan approves that start
+			p.aligned("      ", outline(*c.After))
+		}
+		return
 	}
 	for _, f := range c.Fields {
 		writeField(p, "      ", f, c, full)
@@ -74,6 +79,47 @@ func outline(s session.Spec) []attribute {
 	add("workspace", shownAt("workspace.path", s.Workspace.Path)+" ("+s.Workspace.Mode+")", true)
 	add("runtime", quote(s.Runtime.Key()), s.Runtime.Key() != "tmux")
 	add("prompt", promptWords(s.Prompt), s.Prompt.Digest != "")
+	return append(all, reviewed(s)...)
+}
+
+// reviewedPaths are the attributes of a new session, or the parents of some, that decide what
+// runs, what it can reach and for how long. They are told without the flag for all of them.
+var reviewedPaths = []string{
+	"args", "env", "secrets", "inherit_env", "telemetry", "timeout", "workspace.setup", "workspace.trust_git",
+	"agent.env", "agent.inherit_env",
+	"runtime.docker.image", "runtime.docker.host", "runtime.docker.network", "runtime.docker.user", "runtime.docker.env", "runtime.docker.mounts",
+	"runtime.kubernetes.context", "runtime.kubernetes.namespace", "runtime.kubernetes.image", "runtime.kubernetes.runtime_class",
+	"runtime.kubernetes.service_account", "runtime.kubernetes.env", "runtime.kubernetes.network", "runtime.kubernetes.volumes",
+}
+
+// reviewed returns the attributes of reviewedPaths that have a value, of variables the names
+// alone, and the command of an agent that is not built in, or whose command was changed.
+func reviewed(s session.Spec) (all []attribute) {
+	if known, is := agent.Builtins()[s.Agent.Base]; !is || !slices.Equal(known.Command, s.Agent.Command) {
+		all = append(all, attribute{path: "agent.command", value: shown(plainValue(s.Agent.Command))})
+	}
+	for _, a := range flatten(s) {
+		parent, name := a.path, ""
+		if i := strings.LastIndexByte(a.path, '.'); i > 0 && strings.HasSuffix(a.path[:i], "env") {
+			parent, name = a.path[:i], a.path[i+1:]
+		}
+		switch last := len(all) - 1; {
+		case !slices.ContainsFunc(reviewedPaths, func(p string) bool { return parent == p || strings.HasPrefix(parent, p+".") }):
+		case name == "":
+			all = append(all, a)
+		case last >= 0 && all[last].path == parent:
+			all[last].value += ", " + name
+		default:
+			all = append(all, attribute{path: parent, value: name})
+		}
+	}
+	var refs []string
+	for _, name := range slices.Sorted(maps.Keys(s.SecretRefs)) {
+		refs = append(refs, name+" ("+s.SecretRefs[name].Name+", "+s.SecretRefs[name].Key+")")
+	}
+	if len(refs) > 0 {
+		all = append(all, attribute{path: "secret.kubernetes", value: strings.Join(refs, ", ")})
+	}
 	return all
 }
 
