@@ -3,6 +3,7 @@
 package agenttest_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,7 @@ import (
 // that was sent last, also if the agent was at work with another one then.
 func TestWaitForAQueuedMessage(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"claude", "codex", "copilot", "gemini", "qwen"} {
+	for _, name := range builtins {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			lab := agenttest.New(t, name)
@@ -47,6 +48,33 @@ func TestWaitForAQueuedMessage(t *testing.T) {
 				}
 				if err := os.Remove(sent); err != nil {
 					t.Fatal(err)
+				}
+			}
+			p.Do("destroy", "--auto-approve")
+			lab.UntilNone()
+		})
+	}
+}
+
+// TestSendTwice checks that the real agents get each of two messages once, of which the second
+// is sent before they show that they work on the first.
+func TestSendTwice(t *testing.T) {
+	t.Parallel()
+	for _, name := range builtins {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lab := agenttest.New(t, name)
+			p := lab.Project("")
+			p.Do("apply", "--auto-approve", "--wait")
+			for n := range 4 {
+				first, second := fmt.Sprintf("first %d [[delay 6s]] [[text One.]]", n), fmt.Sprintf("second %d [[text Two.]]", n)
+				p.Do("send", "api", first)
+				p.Do("send", "api", second)
+				p.Do("wait", "api", "--timeout", "4m")
+				turns := lab.Model.Turns()
+				told := strings.Join(turns[len(turns)-1].Prompts, "\n")
+				if strings.Count(told, first) != 1 || strings.Count(told, second) != 1 {
+					t.Fatalf("the model was told %q\n%s\n%s", told, p.Do("events"), p.Do("capture", "api"))
 				}
 			}
 			p.Do("destroy", "--auto-approve")
