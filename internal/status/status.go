@@ -160,8 +160,10 @@ func recorded(s *api.Session, r session.Record) {
 		}
 		s.Detail = join(s.Detail, o.String())
 	}
-	// What the hub gave up on is its detail, not how the last try failed.
-	if r.LastError != "" && (s.Budget == nil || s.Budget.Reason != string(health.BudgetGone)) {
+	// What the hub gave up on is its detail, or what a live agent asks, waits for or failed at,
+	// and not how the last action failed.
+	says := (s.State == session.StateRunning || s.State == session.StateStarting) && s.Detail != ""
+	if r.LastError != "" && !says && (s.Budget == nil || s.Budget.Reason != string(health.BudgetGone)) {
 		s.Detail = r.LastError
 	}
 	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Location.Traits().HostProcesses {

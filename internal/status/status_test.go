@@ -46,6 +46,10 @@ func TestOf(t *testing.T) {
 			func(s api.Session) bool {
 				return s.Detail == "setup: exit status 2" && s.Status == session.StatusFailed
 			}},
+		"the last error hides no question": {Input{Record: withLastError(*r), Diagnosis: alive, Look: &activity.Look{Detection: session.Detection{Activity: session.Blocked, Detail: "run it?"}}},
+			func(s api.Session) bool { return s.Detail == "run it?" }},
+		"the last error of one that says nothing": {Input{Record: withLastError(*r), Diagnosis: alive, Look: &activity.Look{Detection: session.Detection{Activity: session.Idle}}},
+			func(s api.Session) bool { return s.Detail == "setup: exit status 2" }},
 		"live ids win": {Input{Record: r, Diagnosis: alive, Live: &session.Live{Liveness: session.Alive, Agent: session.Process{PID: 7}, Location: session.Location{Pane: "%9"}, Started: at}},
 			func(s api.Session) bool { return *s.PID == 7 && s.PaneID == "%9" && s.StartedAt.Equal(wire.UTC(at)) }},
 		"only live": {Input{Live: &session.Live{Mark: session.Mark{Address: "session.ghost", ID: "ghost-1"}, Location: session.Location{Runtime: "tmux"}}, Diagnosis: alive},
