@@ -35,14 +35,15 @@ type Host struct {
 // FirstCommit is the command that gives a repository its first commit.
 const FirstCommit = "git commit --allow-empty -m init"
 
-// Plan returns what the machine lacks for the sessions that a plan starts.
+// Plan returns what the machine lacks for the sessions that a plan starts, and the bases that
+// it sets and do not exist.
 func (h Host) Plan(ctx context.Context, p plan.Plan, how session.Severity) []session.Diagnostic {
-	specs := Starting(p)
+	bases, specs := h.missingBases(ctx, p), Starting(p)
 	if len(specs) == 0 {
-		return nil
+		return bases
 	}
 	found := append(h.Programs(specs, how), h.withoutCommit(ctx, specs, how)...)
-	found = append(found, h.missingBases(ctx, p)...)
+	found = append(found, bases...)
 	if how != session.Error { // apply inspects the images itself
 		found = append(found, h.missingImages(ctx, p.Lineage, specs)...)
 	}
@@ -223,14 +224,19 @@ func (h Host) missingBases(ctx context.Context, made plan.Plan) []session.Diagno
 	for _, c := range made.Changes {
 		s := c.After
 		creates := c.Action == plan.Create || c.Action == plan.Replace || c.Holds == plan.Create
-		if s == nil || !creates || s.Workspace.Base == "" || !hasOwnBranch(s.Workspace) {
+		changed := slices.ContainsFunc(c.Fields, func(f plan.Field) bool { return f.Path == "workspace.base" })
+		if s == nil || !creates && !changed || s.Workspace.Base == "" || !hasOwnBranch(s.Workspace) {
 			continue
 		}
 		if has, err := git.HasCommits(ctx, s.Workspace.Repo); err != nil || !has {
 			continue // withoutCommit reports it
 		}
+		branch := s.Branch
+		if changed {
+			branch = "" // it exists, and would land in the base
+		}
 		var missing *git.BaseError
-		if err := git.CheckBase(ctx, s.Workspace.Repo, s.Branch, s.Workspace.Base); !errors.As(err, &missing) || reported[*missing] {
+		if err := git.CheckBase(ctx, s.Workspace.Repo, branch, s.Workspace.Base); !errors.As(err, &missing) || reported[*missing] {
 			continue
 		}
 		reported[*missing] = true
