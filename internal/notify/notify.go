@@ -132,7 +132,11 @@ func (n *Notifier) Send(e Event) {
 func (n *Notifier) repeats(e Event) bool {
 	now := time.Now()
 	maps.DeleteFunc(n.sent, func(_ eventKey, at time.Time) bool { return now.Sub(at) >= repeatAfter })
-	k := eventKey{e.Address, e.Event, e.Reason + "\x00" + e.New + "\x00" + e.Detail, e.Given.UnixMicro()}
+	detail := e.Detail
+	if e.Event == "unhealthy" {
+		detail = e.Run // the detail has what was measured, which differs each time
+	}
+	k := eventKey{e.Address, e.Event, e.Reason + "\x00" + e.New + "\x00" + detail, e.Given.UnixMicro()}
 	_, is := n.sent[k]
 	if !is {
 		n.sent[k] = now

@@ -94,6 +94,23 @@ func TestOnce(t *testing.T) {
 	}
 }
 
+// TestOnceForEachIllness checks that an illness is told once a run, whatever was measured.
+func TestOnceForEachIllness(t *testing.T) {
+	dir := t.TempDir()
+	n := start(t, Config{Dir: dir, Environ: []string{"PATH=" + os.Getenv("PATH")}, Targets: []Target{
+		{Name: "ops", On: []string{"unhealthy"}, Command: []string{"sh", "-c", `echo "$AGENTFORM_DETAIL" >> told`}}}})
+	for _, e := range []Event{
+		{Reason: "hung", Run: "1", Detail: "5.1s"}, {Reason: "hung", Run: "1", Detail: "5.7s"}, {Reason: "silent", Run: "1", Detail: "6s"}, {Reason: "hung", Run: "2", Detail: "5.2s"},
+	} {
+		e.Event, e.Address = "unhealthy", "session.api"
+		n.Send(e)
+	}
+	n.Close()
+	if told, err := os.ReadFile(filepath.Join(dir, "told")); err != nil || string(told) != "5.1s\n6s\n5.2s\n" {
+		t.Errorf("told %q, %v", told, err)
+	}
+}
+
 func TestCommandFails(t *testing.T) {
 	n := &Notifier{config: Config{Dir: t.TempDir(), Environ: os.Environ()}}
 	for script, want := range map[string]string{"echo no way >&2; exit 3": `command "sh": exit status 3: no way`, "kill -9 $$": `command "sh": signal: killed: `} {
