@@ -165,6 +165,7 @@ func TestNeeds(t *testing.T) {
 			named("stuck", 5, with(left(session.StatePending, ""), func(s *follow.Sight) { s.ActionFailed = true })),
 			named("prevented", 4, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Stuck = true })),
 			named("late", 1, with(left(session.StateStopped, session.Exited), ended(-90))),
+			named("unsent", 3, with(does(session.Idle, -1), func(s *follow.Sight) { s.ActionFailed, s.Given = true, time.Time{} })),
 			named("wanted", 9, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Recorded = false })),
 			named("works", 9, does(session.Working, 0)),
 		}
@@ -177,7 +178,7 @@ func TestNeeds(t *testing.T) {
 	for _, n := range f.Needs() {
 		got = append(got, n.Address.Block()+" "+string(n.Reason))
 	}
-	want := []string{"asks blocked", "stuck error", "prevented stuck", "late timeout", "lost error", "sick unhealthy", "stale stale", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended"}
+	want := []string{"asks blocked", "stuck error", "prevented stuck", "unsent error", "late timeout", "lost error", "sick unhealthy", "stale stale", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended"}
 	if !slices.Equal(got, want) {
 		t.Errorf("needs:\ngot  %q\nwant %q", got, want)
 	}

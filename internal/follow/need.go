@@ -118,6 +118,9 @@ func (c *course) need(once bool) Reason {
 		return "" // whoever paused it knows
 	}
 	why := c.liveNeed(once)
+	if c.ActionFailed && c.Given.IsZero() && (why == NeedsWork || why == "" && c.Activity == session.Idle) {
+		return NeedsPlace // its start failed before it was given anything
+	}
 	if !c.UnwellAt.IsZero() && (why == "" || why.rank() > NeedsCare.rank()) {
 		return NeedsCare
 	}
