@@ -69,7 +69,12 @@ func TestSendTwice(t *testing.T) {
 			for n := range 4 {
 				first, second := fmt.Sprintf("first %d [[delay 6s]] [[text One.]]", n), fmt.Sprintf("second %d [[text Two.]]", n)
 				p.Do("send", "api", first)
-				p.Do("send", "api", second)
+				// opencode loses what is typed while it opens the view of a new conversation.
+				if out, code := p.Run("send", "api", second); name == "opencode" && strings.Contains(out, "nothing shows that the agent received it") {
+					p.Do("send", "api", second)
+				} else if code != 0 {
+					t.Fatalf("exit %d: %s", code, out)
+				}
 				p.Do("wait", "api", "--timeout", "4m")
 				turns := lab.Model.Turns()
 				told := strings.Join(turns[len(turns)-1].Prompts, "\n")
