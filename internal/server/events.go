@@ -61,9 +61,12 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 		case <-ctx.Done():
 			return nil
 		case <-pulse.C:
+			if loggedOut(s, r) {
+				return nil
+			}
 			on = send([]byte(": keep-alive\n\n"))
 		case e, more := <-events:
-			if !more {
+			if !more || loggedOut(s, r) {
 				return nil
 			}
 			if len(only) > 0 && !only[e.Address] {

@@ -1,13 +1,23 @@
 package server
 
-import "time"
+import (
+	"time"
+
+	"github.com/agentform/agentform/api"
+)
 
 // TerminalTimes returns an option for the times of terminals.
 func TerminalTimes(ping, pong, silence time.Duration) func(*Server) {
 	return func(s *Server) { s.terminals.times = terminalTimes{ping, pong, silence} }
 }
 
-var (
-	NewCookie   = newCookie
-	CheckCookie = checkCookie
-)
+// NewCookie returns the text of a new login's cookie.
+func NewCookie(scope api.Scope, token string, end time.Time) string {
+	return newCookie(scope, end).value(token)
+}
+
+// CheckCookie reports whether a hub accepts a cookie.
+func CheckCookie(value, token string, now time.Time) bool {
+	_, valid := checkCookie(value, token, &Logouts{}, now)
+	return valid
+}

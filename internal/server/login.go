@@ -29,7 +29,8 @@ const (
 // caller is who sent a request.
 type caller struct {
 	by      string
-	operate bool // it may act, and not only look
+	operate bool   // it may act, and not only look
+	login   string // the id of its login; empty: it needs none
 }
 
 type callerKey struct{}
@@ -57,9 +58,9 @@ func (s *Server) authenticate(r *http.Request, l Listener) (caller, error) {
 		return caller{by: ByToken, operate: !l.ReadOnly}, nil
 	}
 	if c, err := r.Cookie(cookieName(l.Token)); err == nil {
-		if scope, valid := checkCookie(c.Value, l.Token, time.Now()); valid {
+		if k, valid := checkCookie(c.Value, l.Token, s.cfg.Logouts, time.Now()); valid {
 			markAuthenticated(r.Context())
-			return caller{by: ByPage, operate: scope == api.Operate && !l.ReadOnly}, nil
+			return caller{by: ByPage, operate: k.scope == api.Operate && !l.ReadOnly, login: k.id}, nil
 		}
 	}
 	return caller{}, fail(http.StatusUnauthorized, "unauthorized", "token required", "send the header Authorization: Bearer TOKEN; agentform open opens the page")
@@ -78,19 +79,37 @@ func cookieName(token string) string {
 	return "agentform-" + hex.EncodeToString(sum[:4])
 }
 
-// newCookie returns the value of a cookie: its scope and end, signed with the token, so that
-// it outlasts the hub and ends with the token.
-func newCookie(scope api.Scope, token string, until time.Time) string {
-	text := string(scope) + "." + strconv.FormatInt(until.Unix(), 10)
+// cookie is a login of a browser.
+type cookie struct {
+	scope api.Scope
+	id    string
+	until time.Time
+}
+
+// newCookie returns a login with an id of its own.
+func newCookie(scope api.Scope, until time.Time) cookie {
+	id := make([]byte, 16)
+	_, _ = rand.Read(id) // it never fails
+	return cookie{scope: scope, id: hex.EncodeToString(id), until: until}
+}
+
+// value returns a cookie's text, signed with the token, so that it outlasts the hub and ends
+// with the token.
+func (k cookie) value(token string) string {
+	text := string(k.scope) + "." + k.id + "." + strconv.FormatInt(k.until.Unix(), 10)
 	return text + "." + signature(text, token)
 }
 
-func checkCookie(value, token string, now time.Time) (api.Scope, bool) {
-	scope, rest, _ := strings.Cut(value, ".")
-	until, sign, _ := strings.Cut(rest, ".")
-	seconds, err := strconv.ParseInt(until, 10, 64)
-	valid := err == nil && now.Unix() < seconds && hmac.Equal([]byte(sign), []byte(signature(scope+"."+until, token)))
-	return api.Scope(scope), valid
+// checkCookie reads a cookie's text. It is not valid once its login has ended.
+func checkCookie(value, token string, ended *Logouts, now time.Time) (cookie, bool) {
+	parts := strings.Split(value, ".")
+	if len(parts) != 4 {
+		return cookie{}, false
+	}
+	seconds, err := strconv.ParseInt(parts[2], 10, 64)
+	k := cookie{scope: api.Scope(parts[0]), id: parts[1], until: time.Unix(seconds, 0)}
+	valid := err == nil && now.Before(k.until) && hmac.Equal([]byte(value), []byte(k.value(token))) && !ended.has(k.id)
+	return k, valid
 }
 
 func signature(text, token string) string {
@@ -197,15 +216,27 @@ func login(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error 
 		scope = api.Read
 	}
 	until := time.Now().Add(cookieTime)
-	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Value: newCookie(scope, l.Token, until), Path: "/", Expires: until,
+	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Value: newCookie(scope, until).value(l.Token), Path: "/", Expires: until,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	return answer(w, http.StatusOK, accessOf(s, caller{by: ByPage, operate: scope == api.Operate}))
 }
 
-func logout(s *Server, l Listener, w http.ResponseWriter, _ *http.Request) error {
+// logout ends the login of a browser: whoever has a copy of its cookie is logged out, too.
+func logout(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error {
+	if c, err := r.Cookie(cookieName(l.Token)); err == nil {
+		if k, valid := checkCookie(c.Value, l.Token, s.cfg.Logouts, time.Now()); valid {
+			if err := s.cfg.Logouts.add(k.id, k.until, time.Now()); err != nil {
+				return fmt.Errorf("log out: %w", err)
+			}
+			s.log.Info("a login was ended", "by", ByPage)
+		}
+	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	return answer(w, http.StatusOK, accessOf(s, caller{}))
 }
+
+// loggedOut reports whether the login of a request has ended since the request came.
+func loggedOut(s *Server, r *http.Request) bool { return s.cfg.Logouts.has(callerOf(r).login) }
 
 func accessOf(s *Server, c caller) api.Access {
 	x := api.Access{Format: api.FormatVersion, Project: s.cfg.Project, Version: s.cfg.Version, By: c.by, Scope: api.Read}
@@ -229,7 +260,7 @@ func loginRoutes(l Listener) []route {
 			method: "POST", path: "/v1/login", id: "login", in: api.Login{}, out: api.Access{}, query: none, open: true, fails: []int{401, 413, 415},
 			summary: "Log a browser in", about: "Sets a cookie for the code of a link or for the token.", handle: at(login),
 		},
-		{method: "POST", path: "/v1/logout", id: "logout", in: struct{}{}, out: api.Access{}, query: none, open: true, summary: "Log a browser out", handle: at(logout)},
+		{method: "POST", path: "/v1/logout", id: "logout", in: struct{}{}, out: api.Access{}, query: none, open: true, summary: "Log a browser out", about: "Ends its login. No copy of the cookie is valid from then on.", handle: at(logout)},
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -94,8 +97,87 @@ func TestCookieIsSignedAndEnds(t *testing.T) {
 		"cut":           {value[:len(value)-1], token, now, false},
 		"empty":         {"", token, now, false},
 	} {
-		if _, valid := server.CheckCookie(c.value, c.token, c.at); valid != c.want {
+		if valid := server.CheckCookie(c.value, c.token, c.at); valid != c.want {
 			t.Errorf("%s: valid %v", what, valid)
 		}
 	}
+}
+
+// Whoever has a copy of a cookie is logged out with its browser, also at the next hub.
+func TestLogoutEndsTheLogin(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "hub.logouts")
+	hub := func() http.Handler {
+		logouts, err := server.ReadLogouts(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return server.New(server.Config{Logouts: logouts}).Handler(server.Listener{Token: token})
+	}
+	ask := func(h http.Handler, want int, method, path, body string, cookies ...*http.Cookie) []*http.Cookie {
+		t.Helper()
+		r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%s %s: %d, want %d: %s", method, path, w.Code, want, w.Body)
+		}
+		return w.Result().Cookies()
+	}
+	first := hub()
+	one := ask(first, 200, "POST", "/v1/login", `{"token": "`+token+`"}`)
+	two := ask(first, 200, "POST", "/v1/login", `{"token": "`+token+`"}`)
+	ask(first, 200, "GET", "/v1/access", "", one...)
+	for _, c := range ask(first, 200, "POST", "/v1/logout", "{}", one...) {
+		if c.MaxAge >= 0 {
+			t.Errorf("the browser keeps %s", c)
+		}
+	}
+	for _, h := range []http.Handler{first, hub()} {
+		ask(h, 401, "GET", "/v1/access", "", one...)
+		ask(h, 200, "GET", "/v1/access", "", two...)
+	}
+	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.ReadLogouts(file); err == nil || !strings.Contains(err.Error(), "use a new token") {
+		t.Errorf("of a damaged file: %v", err)
+	}
+}
+
+// A stream that began before the logout ends.
+func TestLogoutEndsTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(t)
+		s.serve()
+		ask := func(method, path, body string, cookies ...*http.Cookie) (io.Reader, []*http.Cookie) {
+			t.Helper()
+			q, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.tcp+path, strings.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Header.Set("Content-Type", "application/json")
+			for _, c := range cookies {
+				q.AddCookie(c)
+			}
+			r, err := byTCP().RoundTrip(q)
+			if err != nil || r.StatusCode != http.StatusOK {
+				t.Fatal(r, err)
+			}
+			time.AfterFunc(time.Hour, func() { r.Body.Close() })
+			return r.Body, r.Cookies()
+		}
+		_, cookies := ask("POST", "/v1/login", `{"token": "`+token+`"}`)
+		stream, _ := ask("GET", "/v1/events", "", cookies...)
+		ask("POST", "/v1/logout", "{}", cookies...)
+		left := time.Now()
+		_, _ = io.ReadAll(stream) // the end of a body may be cut off
+		if after := time.Since(left); after > time.Minute {
+			t.Errorf("the stream ended %s after the logout", after)
+		}
+	})
 }

@@ -46,6 +46,7 @@ type Config struct {
 	Version  string       // of agentform
 	Diff     Differ       // nil: the API has no diffs
 	Land     Lander       // nil: the API lands nothing
+	Logouts  *Logouts     // nil: a logout counts until the hub exits
 	Environ  []string     // of the commands that attach terminals
 	By       string       // the author of actions over the unix socket: the owner of the hub
 	Log      *slog.Logger // nil: nowhere
@@ -97,6 +98,9 @@ func New(c Config) *Server {
 	}
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics(c.Version)
+	}
+	if c.Logouts == nil {
+		c.Logouts = &Logouts{}
 	}
 	s := &Server{cfg: c, log: c.Log, pace: heartbeat, patience: writeTime, terminals: terminals{times: defaultTimes}}
 	s.streams, s.endStreams = context.WithCancel(context.Background())

@@ -69,6 +69,7 @@ type viewer struct {
 	address   session.Address
 	by        string
 	operate   bool          // it may take control
+	login     string        // the id of its login
 	size      terminal.Size // of its page; guarded by terminals.mu
 
 	changed chan struct{} // its room has changed; holds one
@@ -107,7 +108,7 @@ func openTerminal(s *Server, w http.ResponseWriter, r *http.Request) error {
 		return nil // Accept has responded
 	}
 	conn.SetReadLimit(maxInput)
-	v := &viewer{server: s, conn: conn, by: by(r), operate: callerOf(r).operate, changed: make(chan struct{}, 1)}
+	v := &viewer{server: s, conn: conn, by: by(r), operate: callerOf(r).operate, login: callerOf(r).login, changed: make(chan struct{}, 1)}
 	// A connection whose context ends is closed without a code. So it has one that outlasts
 	// the hub's by the time that a last message takes.
 	connected, disconnect := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -416,10 +417,13 @@ func (v *viewer) tell() error {
 	return v.say(v.server.terminals.stateOf(v))
 }
 
-// check looks whether the session is still there, whether its window has another size, and
-// whether who controls it is silent.
+// check looks whether the session is still there, whether its window has another size,
+// whether who controls it is silent, and whether the page has been logged out.
 func (v *viewer) check(ctx context.Context) (websocket.StatusCode, string) {
 	s := v.server
+	if s.cfg.Logouts.has(v.login) {
+		return websocket.StatusPolicyViolation, "logged out"
+	}
 	snapshot := s.cfg.Hub.Snapshot()
 	k, there := snapshot.Of(v.address)
 	if _, err := s.cfg.Hub.Attach(v.address); err != nil {

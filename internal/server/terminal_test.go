@@ -304,6 +304,44 @@ func TestTerminalChecksOriginHostAndToken(t *testing.T) {
 	}
 }
 
+// A terminal that was opened before the logout takes no more keys.
+func TestTerminalOfAPageThatLogsOut(t *testing.T) {
+	s := newRealShop(t, "session.api")
+	s.serve()
+	login := func(path, body, cookie string) string {
+		t.Helper()
+		q, err := http.NewRequestWithContext(t.Context(), "POST", "http://"+s.tcp+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header = http.Header{"Content-Type": {"application/json"}, "Cookie": {cookie}}
+		r, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(q)
+		if err != nil || r.StatusCode != http.StatusOK {
+			t.Fatal(r, err)
+		}
+		_ = r.Body.Close()
+		made, _, _ := strings.Cut(r.Header.Get("Set-Cookie"), ";")
+		return made
+	}
+	cookie := login("/v1/login", `{"token": "`+token+`"}`, "")
+	conn, _, err := websocket.Dial(t.Context(), "ws://"+s.tcp+"/v1/sessions/api/terminal", //nolint:bodyclose // Dial closes it, or conn has it
+		&websocket.DialOptions{HTTPHeader: http.Header{"Cookie": {cookie}}, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()
+	conn.SetReadLimit(4 << 20)
+	login("/v1/logout", "{}", cookie)
+	limited, done := context.WithTimeout(t.Context(), time.Minute)
+	defer done()
+	for err == nil {
+		_, _, err = conn.Read(limited)
+	}
+	if code := websocket.CloseStatus(err); code != websocket.StatusPolicyViolation {
+		t.Errorf("closed with %d: %v", code, err)
+	}
+}
+
 func TestTerminalWaitsForASlowPage(t *testing.T) {
 	s := newRealShop(t, "session.api")
 	s.serve()

@@ -348,6 +348,13 @@ func readToken(a *app, file string) (string, error) {
 }
 
 func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *server.Listener, linked func(api.Link)) error {
+	if tcp != nil {
+		logouts, err := server.ReadLogouts(filepath.Join(p.Manifest.DataDir, "hub.logouts"))
+		if err != nil {
+			return err
+		}
+		c.Logouts = logouts
+	}
 	path, err := p.HubSocket()
 	if err != nil {
 		return err

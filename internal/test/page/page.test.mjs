@@ -89,6 +89,19 @@ test("a link logs in once and does not stay in the address", async () => {
   await other.waitForSelector(".row a");
 });
 
+test("logging out ends the login of the browser, and of a copy of its cookie", async () => {
+  const page = await open();
+  await page.waitForSelector(".row a");
+  const [{ name, value }] = await page.context().cookies();
+  const copy = () => fetch(new URL("/v1/access", page.url()), { headers: { Cookie: `${name}=${value}` } });
+  assert.equal((await copy()).status, 200);
+  await page.click('button:text-is("Log out")');
+  await page.waitForSelector("#token");
+  assert.equal(await page.locator(".row").count(), 0);
+  assert.equal((await copy()).status, 401);
+  assert.deepEqual(await page.context().cookies(), []);
+});
+
 test("the fleet shows, filters, sorts and groups, in the words of the command line", async () => {
   const page = await open();
   await page.waitForSelector('.row a:text-is("web")');
