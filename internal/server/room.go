@@ -6,11 +6,8 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/terminal"
-	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
-
-func watching(attach []string) []string { return tmuxwire.Watching(attach) }
 
 // join adds a viewer of a session whose window has that size.
 func (t *terminals) join(v *viewer, size terminal.Size) {

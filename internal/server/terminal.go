@@ -17,6 +17,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/terminal"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -70,6 +71,7 @@ type viewer struct {
 	by        string
 	operate   bool          // it may take control
 	login     string        // the id of its login
+	prefixed  bool          // who types into the terminal reaches the commands of tmux
 	size      terminal.Size // of its page; guarded by terminals.mu
 
 	changed chan struct{} // its room has changed; holds one
@@ -155,7 +157,7 @@ func (v *viewer) serve(ctx context.Context, done func(), id string) (websocket.S
 	if err != nil {
 		return api.CloseNotReady, err.Error()
 	}
-	if k.Live != nil {
+	if v.prefixed = view.Prefixed; k.Live != nil {
 		v.paneSize = k.Live.Size
 	}
 	s.terminals.join(v, view.Size)
@@ -322,8 +324,10 @@ func (v *viewer) attach(ctx context.Context, control bool) error {
 	if err != nil {
 		return err
 	}
-	if !control {
-		attach = watching(attach)
+	if control {
+		attach = tmuxwire.Controlling(attach)
+	} else {
+		attach = tmuxwire.Watching(attach)
 	}
 	size := v.server.terminals.sizeOf(v.address)
 	relay, err := terminal.Start(attach, terminal.Environ(v.server.cfg.Environ), size)
@@ -384,6 +388,9 @@ func (v *viewer) take(m api.TerminalInput) error {
 	case "control":
 		if !v.operate {
 			return v.say(api.TerminalState{Type: "error", Message: "this page may only read"})
+		}
+		if v.prefixed && m.Take {
+			return v.say(api.TerminalState{Type: "error", Message: "its tmux is your own, and takes keys for itself: agentform attach controls the terminal, and the conversation sends text"})
 		}
 		v.lastInput = time.Now()
 		if t.control(v, m.Take) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,8 +21,10 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/server"
+	"github.com/agentform/agentform/internal/terminal"
 	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/tmux"
 )
 
 // page is a client of a terminal.
@@ -211,6 +214,100 @@ func TestTerminalIsControlledByOnePage(t *testing.T) {
 	if _, text, _ := a.seen(); strings.Contains(text, "late") {
 		t.Error("what was typed after control was lost arrived")
 	}
+}
+
+// A page that controls a terminal reaches the agent, and no command of tmux. A person who
+// attaches has both, and the status line.
+func TestTerminalHasNoPrefix(t *testing.T) {
+	s := newRealShop(t, "session.api")
+	s.serve()
+	p := s.open("api")
+	p.shows("ready")
+	p.say(api.TerminalInput{Type: "control", Take: true})
+	p.until("it controls", func() bool { return p.state.Control == "you" })
+	windows := func() int { return len(strings.Fields(s.tmuxSays("list-windows", "-a", "-F", "#{window_id}"))) }
+	for _, typed := range []struct{ keys, shows string }{
+		{"\x02c-one", "^Bc-one"}, {"\x02:two", "^B:two"}, {"\x1b[98;5ucthree", "^Bcthree"}, {"\x1b[27;5;98~cfour", "^Bcfour"},
+		{"\x02\x02cfive", "^B^Bcfive"}, {"\x02d-six", "^Bd-six"},
+	} {
+		p.say(api.TerminalInput{Type: "input", Data: typed.keys})
+		wait.For(t, "the agent has "+typed.shows, func() (any, bool) {
+			shown := s.pane()
+			return shown, strings.Contains(shown, typed.shows)
+		})
+	}
+	if n := windows(); n != 1 {
+		t.Errorf("a page made windows: %d", n)
+	}
+	if _, text, closed := p.seen(); strings.Contains(text, "detaches") || closed != nil {
+		t.Errorf("a page has a status line, or is closed (%v): %q", closed, text)
+	}
+
+	sockets, err := filepath.Glob(filepath.Join(s.dir, "s", "tmux-*"))
+	if err != nil || len(sockets) == 0 {
+		t.Fatal(err)
+	}
+	attach := tmux.Server{Socket: sockets[0]}.Attach(s.tmuxSays("list-sessions", "-F", "#{session_name}"))
+	person, err := terminal.Start(attach, terminal.Environ(os.Environ()), terminal.Size{Cols: 100, Rows: 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer person.Close()
+	var mu sync.Mutex
+	var shown strings.Builder
+	go func() {
+		for b := make([]byte, 4096); ; {
+			n, err := person.Read(b)
+			mu.Lock()
+			shown.Write(b[:n])
+			mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	says := func(text string) {
+		t.Helper()
+		wait.For(t, "a person sees "+text, func() (any, bool) {
+			mu.Lock()
+			defer mu.Unlock()
+			return shown.String(), strings.Contains(shown.String(), text)
+		})
+	}
+	says("detaches; the agent keeps running")
+	for _, step := range []struct {
+		key  string
+		then func() bool
+	}{
+		{"[", func() bool { return s.tmuxSays("display-message", "-p", "-t", "%0", "#{pane_in_mode}") == "1" }},
+		{"c", func() bool { return windows() == 2 }},
+	} {
+		for _, key := range []string{"\x02", step.key} {
+			time.Sleep(50 * time.Millisecond) // keys at once are a paste to tmux, and no command
+			if _, err := person.Write([]byte(key)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wait.For(t, "Ctrl-b "+step.key, func() (any, bool) { return s.tmuxSays("list-panes", "-a"), step.then() })
+	}
+	for _, key := range []string{"\x02", "d"} {
+		time.Sleep(50 * time.Millisecond)
+		if _, err := person.Write([]byte(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("[detached")
+}
+
+// The tmux of a person has keys of its own: a page only watches there.
+func TestTerminalInATmuxWithAPrefix(t *testing.T) {
+	s := newRealShop(t, "session.api")
+	s.serve()
+	s.tmuxSays("set-option", "-g", "prefix", "C-a")
+	p := s.open("api")
+	p.shows("ready")
+	p.say(api.TerminalInput{Type: "control", Take: true})
+	p.until("control is refused", func() bool { return len(p.errors) == 1 && p.state.Control == "nobody" })
 }
 
 func TestTerminalShowsHistoryOnce(t *testing.T) {

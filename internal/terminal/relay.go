@@ -108,6 +108,8 @@ type View struct {
 	// Size is that of a client: of the window, and the lines of tmux's status.
 	Size    Size
 	History []byte // the last lines that have scrolled out of the screen, each ends with CR and LF
+	// Prefixed means that tmux has a prefix for all clients: it is not a server of agentform.
+	Prefixed bool
 }
 
 // historyLimit bounds the bytes of a history: a line has colors and more.
@@ -137,7 +139,7 @@ func Look(ctx context.Context, attach, env []string, lines int) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	v := View{Size: Size{Cols: d.Columns, Rows: d.Rows + d.Status}}
+	v := View{Size: Size{Cols: d.Columns, Rows: d.Rows + d.Status}, Prefixed: d.Prefix != tmuxwire.NoPrefix}
 	if d.History > 0 {
 		if v.History = rest; len(rest) > historyLimit {
 			_, v.History, _ = bytes.Cut(rest[len(rest)-historyLimit:], []byte("\r\n"))

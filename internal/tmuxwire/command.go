@@ -144,14 +144,23 @@ func Attach(bin, socket, target string) []string {
 // attachCommand is the command in what Attach returns, also behind the words of a runtime.
 const attachCommand = "attach-session"
 
-// Watching returns a command line of Attach for a client that only watches: tmux takes no
+// pageFlag marks a client of a page for Options. It lets a client have an active pane of its
+// own, which none chooses without a prefix.
+const pageFlag = "active-pane"
+
+// Watching returns a command line of Attach for a page that only watches: tmux takes no
 // keys from it, and its size counts for no window while another client is attached.
-func Watching(attach []string) []string {
+func Watching(attach []string) []string { return withFlags(attach, "read-only,ignore-size,"+pageFlag) }
+
+// Controlling returns a command line of Attach for a page that types into the agent.
+func Controlling(attach []string) []string { return withFlags(attach, pageFlag) }
+
+func withFlags(attach []string, flags string) []string {
 	i := slices.Index(attach, attachCommand)
 	if i < 0 {
 		return attach
 	}
-	return slices.Insert(slices.Clone(attach), i+1, "-f", "read-only,ignore-size")
+	return slices.Insert(slices.Clone(attach), i+1, "-f", flags)
 }
 
 // Describe returns a command line that prints, where a command line of Attach attaches, the
@@ -164,7 +173,7 @@ func Describe(attach []string, lines int) []string {
 	}
 	target := attach[i+2]
 	return slices.Concat(attach[:i], Args(
-		Command{"display-message", "-p", "-t", target, "#{window_width} #{window_height} #{history_size} #{status}"},
+		Command{"display-message", "-p", "-t", target, "#{window_width} #{window_height} #{history_size} #{status} #{prefix}"},
 		Command{"capture-pane", "-p", "-e", "-S", fmt.Sprint(-lines), "-E", "-1", "-t", target}))
 }
 
@@ -173,12 +182,13 @@ type Description struct {
 	Columns, Rows int // of the window
 	History       int // lines that have scrolled out of the screen
 	Status        int // lines that the status takes below or above the window
+	Prefix        string
 }
 
 // ParseDescription reads the first line that Describe's command prints.
 func ParseDescription(line string) (d Description, err error) {
 	var status string
-	if _, err := fmt.Sscanf(line, "%d %d %d %s", &d.Columns, &d.Rows, &d.History, &status); err != nil {
+	if _, err := fmt.Sscanf(line, "%d %d %d %s %s", &d.Columns, &d.Rows, &d.History, &status, &d.Prefix); err != nil {
 		return d, fmt.Errorf("read the size of the window: unexpected %.80q", line)
 	}
 	switch status {

@@ -16,6 +16,9 @@ const (
 	DetachOption = "@agentform_detach"
 )
 
+// NoPrefix is the value of tmux's prefix option for no key.
+const NoPrefix = "None"
+
 // columns and rows are the size of a window without a client.
 const columns, rows = 200, 50
 
@@ -36,17 +39,43 @@ func Options(watchers int) []Command {
 		{"set-option", "-gw", "allow-rename", "off"},  // names are for people; the title stays the agent's
 		{"set-option", "-gw", "automatic-rename", "off"},
 		// The status line shows the session and how to detach: what attach prints can be
-		// read only after tmux has restored the terminal.
-		{"set-option", "-g", "status-left", " #{window_name} "},
+		// read only after tmux has restored the terminal. That of a page is empty.
+		{"set-option", "-g", "status-style", "#{?" + ofPage + ",default,bg=green fg=black}"},
+		{"set-option", "-g", "status-left", "#{?" + ofPage + ",, #{window_name} }"},
 		{"set-option", "-g", "status-left-length", "60"},
-		{"set-option", "-g", "status-right", " #{?" + DetachOption + ",#{" + DetachOption + "},Ctrl-b d} detaches; the agent keeps running "},
+		{"set-option", "-g", "status-right", "#{?" + ofPage + ",, #{?" + DetachOption + ",#{" + DetachOption + "},Ctrl-b d} detaches; the agent keeps running }"},
 		{"set-option", "-g", "status-right-length", "60"},
 		// Windows are listed only if there is more than the agent's.
-		{"set-option", "-gw", "window-status-format", "#{?#{==:#{session_windows},1},,#I:#W}"},
-		{"set-option", "-gw", "window-status-current-format", "#{?#{==:#{session_windows},1},,#I:#W*}"},
+		{"set-option", "-gw", "window-status-format", "#{?#{||:" + ofPage + ",#{==:#{session_windows},1}},,#I:#W}"},
+		{"set-option", "-gw", "window-status-current-format", "#{?#{||:" + ofPage + ",#{==:#{session_windows},1}},,#I:#W*}"},
 	}
+	all = append(all, prefixOfPeople()...)
 	for _, hook := range []string{"client-detached", "client-session-changed"} {
 		all = append(all, Command{"set-hook", "-g", hook, restoreSize(watchers)})
+	}
+	return all
+}
+
+// ofPage is a format that is true of the clients that Watching and Controlling attach.
+const ofPage = "#{m:*" + pageFlag + "*,#{client_flags}}"
+
+// prefixOfPeople returns the commands that make Ctrl-b the prefix of all clients but those
+// of pages: a page must reach the agent, and no command of tmux, which may start a shell.
+// tmux has one prefix for all clients of a session, so it has none here, and bindings do
+// what a prefix does, also where keys scroll.
+func prefixOfPeople() []Command {
+	const key = "C-b"
+	all := []Command{
+		{"set-option", "-g", "prefix", NoPrefix},
+		{"set-option", "-g", "prefix2", NoPrefix},
+		{"bind-key", "-T", "prefix", key, "send-keys", key},
+	}
+	for _, table := range []struct{ name, page string }{
+		{"root", "send-keys " + key},
+		{"copy-mode", "send-keys -X cursor-left"}, // what tmux binds there
+		{"copy-mode-vi", "send-keys -X page-up"},
+	} {
+		all = append(all, Command{"bind-key", "-T", table.name, key, "if-shell", "-F", ofPage, table.page, "switch-client -T prefix"})
 	}
 	return all
 }

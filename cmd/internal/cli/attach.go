@@ -149,8 +149,11 @@ func detachKey(ctx context.Context, a *app, bin string) string {
 	}
 	c := exec.CommandContext(ctx, bin, "show-options", "-gv", "prefix")
 	c.Env = a.env.Environ
-	if out, err := c.Output(); err == nil && strings.TrimSpace(string(out)) != ours {
-		return "Ctrl-b d"
+	if out, err := c.Output(); err == nil {
+		// A server of agentform has no prefix, and Ctrl-b does what one does.
+		if outer := strings.TrimSpace(string(out)); outer != ours && outer != tmuxwire.NoPrefix {
+			return "Ctrl-b d"
+		}
 	}
 	return "Ctrl-b Ctrl-b d" // also when it does not answer: this is what tmux begins with
 }

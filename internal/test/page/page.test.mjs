@@ -210,6 +210,20 @@ test("a terminal is watched first, then controlled, and echoes", async () => {
   await type(page, "\x15\n");
 });
 
+test("all keys reach the agent, and none tmux, whose status line is not shown", async () => {
+  const page = await open({ view: "#/s/session.cat/terminal" });
+  await says(page, "You are watching");
+  await control(page);
+  await page.keyboard.press("Control+b");
+  await page.keyboard.type("c-first");
+  await shows(page, "^Bc-first");
+  await page.keyboard.press("Control+b");
+  await page.keyboard.type(":second");
+  await shows(page, "^B:second");
+  assert.ok(!(await screen(page)).includes("detaches"), await screen(page));
+  await type(page, "\x15\n");
+});
+
 test("two pages of different size show one terminal", async () => {
   const large = await open({ view: "#/s/session.shell/terminal" });
   const small = await open({ view: "#/s/session.shell/terminal", size: { width: 360, height: 640 }, touch: true });

@@ -15,8 +15,9 @@ import (
 )
 
 // Test shows that a page that watches a session sees its screen and does not change its size,
-// and that one that controls it does both. attach is what the runtime's Attach returns for a
-// session whose agent prints X for a line "say X", and see looks at it.
+// and that one that controls it does both, with no key or line of tmux. attach is what the
+// runtime's Attach returns for a session whose agent prints X for a line "say X", and see
+// looks at it.
 func Test(t *testing.T, attach []string, see func() session.Live) {
 	t.Helper()
 	env := terminal.Environ(os.Environ())
@@ -59,9 +60,10 @@ func Test(t *testing.T, attach []string, see func() session.Live) {
 	if _, err := watches.Write([]byte("say unasked\r")); err != nil {
 		t.Fatal(err)
 	}
-	controls := relay(attach, terminal.Size{Cols: 90, Rows: 20})
+	controls := relay(tmuxwire.Controlling(attach), terminal.Size{Cols: 90, Rows: 20})
 	until("the window has the size of who controls", func(l session.Live) bool { return l.Size == [2]int{90, 19} })
-	if _, err := controls.Write([]byte("say he''llo\r")); err != nil {
+	// Ctrl-b is a key of the agent, which prints nothing for it.
+	if _, err := controls.Write([]byte("say \x02he''llo\r")); err != nil {
 		t.Fatal(err)
 	}
 	wait.For(t, "the screen shows what was said", func() (any, bool) {
@@ -71,5 +73,8 @@ func Test(t *testing.T, attach []string, see func() session.Live) {
 	})
 	if strings.Contains(shown.String(), "unasked") {
 		t.Error("a client that watches has typed")
+	}
+	if view.Prefixed || strings.Contains(shown.String(), "detaches") {
+		t.Error("tmux has a prefix for pages, or shows them its status line")
 	}
 }
