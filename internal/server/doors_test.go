@@ -38,6 +38,7 @@ func TestDoors(t *testing.T) {
 			{"no token", tcp, "GET", "/v1/events", "", 401, "unauthorized"},
 			{"no token", tcp, "POST", "/v1/sessions/api/stop", "", 401, "unauthorized"},
 			{"no token", tcp, "POST", "/agents/api/restart-session", "", 401, "unauthorized"},
+			{"no token", tcp, "POST", "/v1/logout", "", 401, "unauthorized"},
 			{"a wrong one", tcp, "GET", "/v1/sessions", "Authorization: Bearer " + token[:31], 401, "unauthorized"},
 			{"a longer one", tcp, "GET", "/v1/sessions", "Authorization: Bearer " + token + "0", 401, "unauthorized"},
 			{"an empty one", tcp, "GET", "/v1/sessions", "Authorization: Bearer ", 401, "unauthorized"},
@@ -82,6 +83,9 @@ func TestDoors(t *testing.T) {
 			r.Body.Close()
 			if r.StatusCode != x.status || !strings.Contains(string(body), `"code": "`+x.code) && x.code != "" {
 				t.Errorf("%s: %s %s (%.40q): %d %s, want %d %s", x.what, x.method, x.path, x.headers, r.StatusCode, body, x.status, x.code)
+			}
+			if strings.HasPrefix(x.what, "no token") && strings.Contains(string(body), "shop") {
+				t.Errorf("%s: %s %s names the project: %s", x.what, x.method, x.path, body)
 			}
 			for name := range r.Header {
 				if strings.HasPrefix(name, "Access-Control-") {

@@ -223,13 +223,12 @@ func login(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error 
 
 // logout ends the login of a browser: whoever has a copy of its cookie is logged out, too.
 func logout(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error {
-	if c, err := r.Cookie(cookieName(l.Token)); err == nil {
-		if k, valid := checkCookie(c.Value, l.Token, s.cfg.Logouts, time.Now()); valid {
-			if err := s.cfg.Logouts.add(k.id, k.until, time.Now()); err != nil {
-				return fmt.Errorf("log out: %w", err)
-			}
-			s.log.Info("a login was ended", "by", ByPage)
+	if c := callerOf(r); c.login != "" {
+		now := time.Now()
+		if err := s.cfg.Logouts.add(c.login, now.Add(cookieTime), now); err != nil {
+			return fmt.Errorf("log out: %w", err)
 		}
+		s.log.Info("a login was ended", "by", c.by)
 	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	return answer(w, http.StatusOK, accessOf(s, caller{}))
@@ -260,7 +259,10 @@ func loginRoutes(l Listener) []route {
 			method: "POST", path: "/v1/login", id: "login", in: api.Login{}, out: api.Access{}, query: none, open: true, fails: []int{401, 413, 415},
 			summary: "Log a browser in", about: "Sets a cookie for the code of a link or for the token.", handle: at(login),
 		},
-		{method: "POST", path: "/v1/logout", id: "logout", in: struct{}{}, out: api.Access{}, query: none, open: true, summary: "Log a browser out", about: "Ends its login. No copy of the cookie is valid from then on.", handle: at(logout)},
+		{
+			method: "POST", path: "/v1/logout", id: "logout", in: struct{}{}, out: api.Access{}, query: none, reader: true,
+			summary: "Log a browser out", about: "Ends its login. No copy of the cookie is valid from then on.", handle: at(logout),
+		},
 	}
 }
 

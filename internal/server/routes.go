@@ -21,6 +21,7 @@ type route struct {
 	fails        []int   // the statuses of errors, besides 400, 401 and 403
 	also         int     // a status besides 200 with the same body; 0: none
 	open         bool    // needs no token
+	reader       bool    // of a POST: it is also for those who may only read
 	handle       func(*Server, http.ResponseWriter, *http.Request) error
 }
 

@@ -193,7 +193,7 @@ func (s *Server) dispatch(x route, l Listener) http.Handler {
 		var err error
 		if !x.open {
 			var c caller
-			if c, err = s.authenticate(r, l); err == nil && x.method != http.MethodGet && !c.operate {
+			if c, err = s.authenticate(r, l); err == nil && x.method != http.MethodGet && !x.reader && !c.operate {
 				err = mayNot(c)
 			}
 			r = withCaller(r, c)
