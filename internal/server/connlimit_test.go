@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/test/pipe"
 )
 
@@ -22,15 +23,8 @@ func TestStrangersMakeRoom(t *testing.T) {
 		const most = 8
 		l := pipe.Listen()
 		hub := New(Config{})
-		server := &http.Server{ConnContext: withConn, ReadHeaderTimeout: time.Minute,
-			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/healthz" {
-					return
-				}
-				if _, err := hub.authenticate(r, Listener{Token: strings.Repeat("x", 32)}); err != nil {
-					w.WriteHeader(http.StatusUnauthorized)
-				}
-			})}
+		secret := strings.Repeat("x", 32)
+		server := &http.Server{ConnContext: withConn, ReadHeaderTimeout: time.Minute, Handler: hub.Handler(Listener{Token: secret})}
 		limiter := &connLimiter{Listener: l, limit: most}
 		ended := make(chan error, 1)
 		go func() { ended <- server.Serve(limiter) }()
@@ -56,41 +50,50 @@ func TestStrangersMakeRoom(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			return r.StatusCode, r.Body.Close()
+			_, err = io.Copy(io.Discard, r.Body)
+			return r.StatusCode, errors.Join(err, r.Body.Close())
 		}
-		token := "Authorization: Bearer " + strings.Repeat("x", 32) + "\r\n"
+		token := "Authorization: Bearer " + secret + "\r\n"
+		cookie := "Cookie: " + cookieName(secret) + "=" + newCookie(api.Read, time.Now().Add(time.Hour)).value(secret) + "\r\n"
 		owner := dial()
-		if code, err := ask(owner, "/v1", token); code != http.StatusOK || err != nil {
+		if code, err := ask(owner, "/v1/access", token); code != http.StatusOK || err != nil {
+			t.Fatal(code, err)
+		}
+		browser := dial()
+		if code, err := ask(browser, "/page.css", cookie); code != http.StatusOK || err != nil {
 			t.Fatal(code, err)
 		}
 		var unauthenticated []client
 		for range 5 * most {
 			c := dial()
-			if code, err := ask(c, "/healthz", ""); code != http.StatusOK || err != nil {
+			if code, err := ask(c, "/page.css", ""); code != http.StatusOK || err != nil {
 				t.Fatalf("a new connection: %d, %v", code, err)
 			}
 			unauthenticated = append(unauthenticated, c)
 		}
-		if code, err := ask(owner, "/v1", token); code != http.StatusOK || err != nil {
+		if code, err := ask(owner, "/v1/access", token); code != http.StatusOK || err != nil {
 			t.Errorf("the connection of who has the token: %d, %v", code, err)
 		}
-		if code, err := ask(dial(), "/v1", token); code != http.StatusOK || err != nil {
+		if code, err := ask(browser, "/page.css", cookie); code != http.StatusOK || err != nil {
+			t.Errorf("the connection of a browser that has logged in: %d, %v", code, err)
+		}
+		if code, err := ask(dial(), "/v1/access", token); code != http.StatusOK || err != nil {
 			t.Errorf("another one: %d, %v", code, err)
 		}
-		if _, err := ask(unauthenticated[0], "/healthz", ""); err == nil {
+		if _, err := ask(unauthenticated[0], "/page.css", ""); err == nil {
 			t.Error("the oldest one without the token is still there")
 		}
 		// A connection with the token that is closed gives its place away.
 		for range 2 * most {
 			c := dial()
-			if code, err := ask(c, "/v1", "Connection: close\r\n"+token); code != http.StatusOK || err != nil {
+			if code, err := ask(c, "/v1/access", "Connection: close\r\n"+token); code != http.StatusOK || err != nil {
 				t.Fatal(code, err)
 			}
 			if _, err := c.Reader.ReadByte(); !errors.Is(err, io.EOF) {
 				t.Fatalf("it is not closed: %v", err)
 			}
 		}
-		if code, err := ask(dial(), "/healthz", ""); code != http.StatusOK || err != nil {
+		if code, err := ask(dial(), "/page.css", ""); code != http.StatusOK || err != nil {
 			t.Errorf("one without the token, when others have left: %d, %v", code, err)
 		}
 		limiter.mu.Lock()

@@ -31,6 +31,7 @@ type caller struct {
 	by      string
 	operate bool   // it may act, and not only look
 	login   string // the id of its login; empty: it needs none
+	fault   error  // why it gets only what is open to all
 }
 
 type callerKey struct{}
@@ -45,25 +46,25 @@ func withCaller(r *http.Request, c caller) *http.Request {
 
 // authenticate returns who sent a request: the owner of the socket, who has the token, or a
 // page that has logged in.
-func (s *Server) authenticate(r *http.Request, l Listener) (caller, error) {
+func (s *Server) authenticate(r *http.Request, l Listener) caller {
 	if l.Token == "" {
-		return caller{by: s.cfg.By, operate: true}, nil
+		return caller{by: s.cfg.By, operate: true}
 	}
 	if header := r.Header.Get("Authorization"); header != "" {
 		scheme, given, _ := strings.Cut(header, " ")
 		if !sameToken(strings.TrimSpace(given), l.Token) || !strings.EqualFold(scheme, "Bearer") {
-			return caller{}, fail(http.StatusUnauthorized, "unauthorized", "invalid token", "use the token from the hub's --token-file or AGENTFORM_TOKEN")
+			return caller{fault: fail(http.StatusUnauthorized, "unauthorized", "invalid token", "use the token from the hub's --token-file or AGENTFORM_TOKEN")}
 		}
 		markAuthenticated(r.Context())
-		return caller{by: ByToken, operate: !l.ReadOnly}, nil
+		return caller{by: ByToken, operate: !l.ReadOnly}
 	}
 	if c, err := r.Cookie(cookieName(l.Token)); err == nil {
 		if k, valid := checkCookie(c.Value, l.Token, s.cfg.Logouts, time.Now()); valid {
 			markAuthenticated(r.Context())
-			return caller{by: ByPage, operate: k.scope == api.Operate && !l.ReadOnly, login: k.id}, nil
+			return caller{by: ByPage, operate: k.scope == api.Operate && !l.ReadOnly, login: k.id}
 		}
 	}
-	return caller{}, fail(http.StatusUnauthorized, "unauthorized", "token required", "send the header Authorization: Bearer TOKEN; agentform open opens the page")
+	return caller{fault: fail(http.StatusUnauthorized, "unauthorized", "token required", "send the header Authorization: Bearer TOKEN; agentform open opens the page")}
 }
 
 // sameToken compares digests, which takes the same time for every token.

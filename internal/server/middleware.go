@@ -10,7 +10,9 @@ import (
 
 var errCrossOrigin = fail(http.StatusForbidden, "cross_origin", "cross-origin requests are not allowed", "")
 
-// middleware sets the headers of every response, and refuses other hosts and origins.
+// middleware sets the headers of every response, refuses other hosts and origins, and says
+// who sent a request. It does so for the files of the page, too: a browser that has logged in
+// keeps the connections on which it reads them.
 func (s *Server) middleware(l Listener, next http.Handler) http.Handler {
 	foreign := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +31,7 @@ func (s *Server) middleware(l Listener, next http.Handler) http.Handler {
 			s.refuse(w, r, errCrossOrigin)
 			return
 		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, withCaller(r, s.authenticate(r, l)))
 	})
 }
 

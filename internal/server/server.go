@@ -172,7 +172,7 @@ func (s *Server) Handler(l Listener) http.Handler {
 	mux := http.NewServeMux()
 	for _, x := range append(routes(), loginRoutes(l)...) {
 		for _, path := range x.paths() {
-			mux.Handle(path, s.dispatch(x, l))
+			mux.Handle(path, s.dispatch(x))
 		}
 	}
 	servePage(mux)
@@ -182,7 +182,7 @@ func (s *Server) Handler(l Listener) http.Handler {
 	return s.middleware(l, mux)
 }
 
-func (s *Server) dispatch(x route, l Listener) http.Handler {
+func (s *Server) dispatch(x route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != x.method && !(r.Method == http.MethodHead && x.method == http.MethodGet) {
 			w.Header().Set("Allow", x.method)
@@ -190,13 +190,13 @@ func (s *Server) dispatch(x route, l Listener) http.Handler {
 			return
 		}
 		began := time.Now()
-		var err error
-		if !x.open {
-			var c caller
-			if c, err = s.authenticate(r, l); err == nil && x.method != http.MethodGet && !x.reader && !c.operate {
-				err = mayNot(c)
-			}
-			r = withCaller(r, c)
+		c, err := callerOf(r), error(nil)
+		switch {
+		case x.open:
+		case c.fault != nil:
+			err = c.fault
+		case x.method != http.MethodGet && !x.reader && !c.operate:
+			err = mayNot(c)
 		}
 		if err == nil {
 			err = x.check(r)
