@@ -61,7 +61,7 @@ func (s *Server) authenticate(r *http.Request, l Listener) caller {
 	if c, err := r.Cookie(cookieName(l.Token)); err == nil {
 		if k, valid := checkCookie(c.Value, l.Token, s.cfg.Logouts, time.Now()); valid {
 			markAuthenticated(r.Context())
-			return caller{by: ByPage, operate: k.scope == api.Operate && !l.ReadOnly, login: k.id}
+			return caller{by: k.name(r), operate: k.scope == api.Operate && !l.ReadOnly, login: k.id}
 		}
 	}
 	return caller{fault: fail(http.StatusUnauthorized, "unauthorized", "token required", "send the header Authorization: Bearer TOKEN; agentform open opens the page")}
@@ -111,6 +111,42 @@ func checkCookie(value, token string, ended *Logouts, now time.Time) (cookie, bo
 	k := cookie{scope: api.Scope(parts[0]), id: parts[1], until: time.Unix(seconds, 0)}
 	valid := err == nil && now.Before(k.until) && hmac.Equal([]byte(value), []byte(k.value(token))) && !ended.has(k.id)
 	return k, valid
+}
+
+// name returns the name of a login in the history and at terminals, such as "page 3f2a
+// (Firefox on Linux)". All of it but the id is of fixed lists: a browser says what it likes.
+func (k cookie) name(r *http.Request) string {
+	name := ByPage + " " + k.id[:min(len(k.id), 4)]
+	browser, system := named(r.UserAgent(), browsers), named(r.UserAgent(), systems)
+	switch {
+	case browser != "" && system != "":
+		name += " (" + browser + " on " + system + ")"
+	case browser+system != "":
+		name += " (" + browser + system + ")"
+	}
+	return name
+}
+
+// browsers and systems are pairs of what a user agent contains and what it means. Browsers
+// name those that they resemble, too, so the first match counts.
+var (
+	browsers = [][2]string{
+		{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"},
+		{"CriOS/", "Chrome"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"},
+	}
+	systems = [][2]string{
+		{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"},
+		{"CrOS", "ChromeOS"}, {"Linux", "Linux"},
+	}
+)
+
+func named(userAgent string, names [][2]string) string {
+	for _, n := range names {
+		if strings.Contains(userAgent, n[0]) {
+			return n[1]
+		}
+	}
+	return ""
 }
 
 func signature(text, token string) string {
@@ -216,10 +252,10 @@ func login(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error 
 	if l.ReadOnly {
 		scope = api.Read
 	}
-	until := time.Now().Add(cookieTime)
-	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Value: newCookie(scope, until).value(l.Token), Path: "/", Expires: until,
+	k := newCookie(scope, time.Now().Add(cookieTime))
+	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Value: k.value(l.Token), Path: "/", Expires: k.until,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	return answer(w, http.StatusOK, accessOf(s, caller{by: ByPage, operate: scope == api.Operate}))
+	return answer(w, http.StatusOK, accessOf(s, caller{by: k.name(r), operate: scope == api.Operate}))
 }
 
 // logout ends the login of a browser: whoever has a copy of its cookie is logged out, too.

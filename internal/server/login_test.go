@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -75,7 +76,7 @@ func TestLoginWorksOnceAndReadsOnly(t *testing.T) {
 		ask(401, "GET", "/v1/sessions", "")
 
 		ask(200, "POST", "/v1/login", code(api.LinkOptions{}))
-		if got := ask(200, "POST", "/v1/sessions/api/stop", ""); !strings.Contains(got, `"by": "page"`) {
+		if got := ask(200, "POST", "/v1/sessions/api/stop", ""); !strings.Contains(got, `"by": "page `) {
 			t.Error("not on record as the page's: ", got)
 		}
 		ask(200, "POST", "/v1/login", `{"token": "`+token+`"}`)
@@ -146,6 +147,51 @@ func TestLogoutEndsTheLogin(t *testing.T) {
 	}
 	if _, err := server.ReadLogouts(file); err == nil || !strings.Contains(err.Error(), "use a new token") {
 		t.Errorf("of a damaged file: %v", err)
+	}
+}
+
+// Each login has a name of its own, which says what browser it is.
+func TestLoginsHaveNames(t *testing.T) {
+	t.Parallel()
+	hub := server.New(server.Config{}).Handler(server.Listener{Token: token})
+	by := func(method, path, body, browser string, cookies ...*http.Cookie) (string, []*http.Cookie) {
+		t.Helper()
+		r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("User-Agent", browser)
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		w := httptest.NewRecorder()
+		hub.ServeHTTP(w, r)
+		var x api.Access
+		if err := json.Unmarshal(w.Body.Bytes(), &x); err != nil || w.Code != 200 {
+			t.Fatalf("%s %s: %d, %v: %s", method, path, w.Code, err, w.Body)
+		}
+		return x.By, w.Result().Cookies()
+	}
+	seen := map[string]bool{}
+	for _, c := range []struct{ browser, want string }{
+		{"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0", " (Firefox on Linux)"},
+		{"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0", " (Firefox on Linux)"},
+		{"Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36", " (Chrome on Android)"},
+		{"Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1", " (Safari on iPhone)"},
+		{"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 Edg/126.0.0.0", " (Edge on Windows)"},
+		{"curl/8.5.0", ""},
+		{"<script> Linux", " (Linux)"},
+	} {
+		name, cookies := by("POST", "/v1/login", `{"token": "`+token+`"}`, c.browser)
+		if !regexp.MustCompile("^page [0-9a-f]{4}" + regexp.QuoteMeta(c.want) + "$").MatchString(name) {
+			t.Errorf("%s: %q, want %q at its end", c.browser, name, c.want)
+		}
+		if again, _ := by("GET", "/v1/access", "", c.browser, cookies...); again != name {
+			t.Errorf("%q is called %q later", name, again)
+		}
+		login, _, _ := strings.Cut(name, " (")
+		seen[login] = true
+	}
+	if len(seen) < 2 {
+		t.Errorf("all logins have one name: %v", seen)
 	}
 }
 

@@ -52,7 +52,8 @@ type Config struct {
 	Log      *slog.Logger // nil: nowhere
 }
 
-// The authors of actions over TCP: with the token, and of a page that has logged in.
+// The authors of actions over TCP: with the token, and of a page that has logged in, of which
+// this is the first word.
 const (
 	ByToken = "api"
 	ByPage  = "page"

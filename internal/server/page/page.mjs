@@ -517,7 +517,7 @@ function App() {
   return html`<header><h1>${store.access.project || "agentform"}</h1>
     <nav aria-label="views">${views.map(([v, label, to]) => html`<a key=${v} href=${to} class=${v === "needs" && need ? "need" : ""} aria-current=${r.view === v ? "page" : undefined}>${label}</a>`)}</nav>
     <span role="status" class=${`connection ${store.connected ? "on" : "off"}`}>${store.connected ? "live" : "connecting"}</span>${!operates() && html`<span class="read-only">read-only</span>`}
-    <span class="gap"></span><button onClick=${() => set({ dialog: { jump: true } })} aria-keyshortcuts="Control+K">Jump</button><button onClick=${turn} aria-label="light or dark">◐</button><button onClick=${() => set({ dialog: { help: true } })} aria-label="keys">?</button><button onClick=${leave}>Log out</button></header>
+    <span class="gap"></span><button onClick=${() => set({ dialog: { jump: true } })} aria-keyshortcuts="Control+K">Jump</button><button onClick=${turn} aria-label="light or dark">◐</button><button onClick=${() => set({ dialog: { help: true } })} aria-label="keys">?</button><button onClick=${leave} title=${store.access.by}>Log out</button></header>
   <main>${store.trouble && html`<p class="trouble" role="alert">${store.trouble} <button onClick=${() => set({ trouble: "" })}>Dismiss</button></p>`}
     <p class="notice" role="status">${store.notice}</p>
     ${r.view === "plan" ? html`<${Plan} />` : r.view === "needs" ? html`<${Needs} />` : r.view === "session" ? html`<${Session} key=${r.address} address=${r.address} tab=${r.tab} />` : html`<${Fleet} />`}</main>

@@ -234,6 +234,8 @@ test("two pages of different size show one terminal", async () => {
   await small.click("button.control");
   await says(small, "You control this terminal");
   await says(large, "controls this terminal; you are watching");
+  const [, name] = /(page [0-9a-f]{4} \(Chrome on \w+\)) controls this terminal; you are watching/.exec(await large.textContent(".control.other"));
+  assert.equal(name, await small.getAttribute('button:text-is("Log out")', "title"));
   await until("both have the phone's size", async () => (await cols(large)) === (await cols(small)) && (await cols(small)) < 60);
   await type(small, "echo from-the-phone\n");
   await shows(large, "from-the-phone");
