@@ -159,7 +159,13 @@ var (
 		"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_*", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "GIT_TERMINAL_PROMPT",
 		"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_ALLOW_PROTOCOL", "GIT_LFS_*",
 	}
-	callVariables = []string{"AGENTFORM_*", "TMUX", "TMUX_PANE", "PWD", "OLDPWD", "SHLVL", "_"}
+	callVariables = []string{
+		"AGENTFORM_*", "TMUX", "TMUX_PANE", "PWD", "OLDPWD", "SHLVL", "_",
+		// Claude Code sets these for what it starts. A Claude Code with them is a child, whose
+		// conversation cannot be resumed (2.1.197).
+		"CLAUDECODE", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH",
+		"CLAUDE_CODE_PROVIDER_MANAGED_BY_HOST", "CLAUDE_CODE_SDK_HAS_OAUTH_REFRESH", "CLAUDE_JOB_DIR",
+	}
 )
 
 // LooksSecret reports whether a variable's value looks like a secret: by its name, or by

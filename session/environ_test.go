@@ -14,7 +14,7 @@ func TestInherit(t *testing.T) {
 	environ := []string{
 		"PATH=/bin", "HOME=/home/a", "LC_ALL=C", "XDG_RUNTIME_DIR=/run/a", "SSH_AUTH_SOCK=/run/a/agent", "GOPATH=/go", "JAVA_HOME=/java",
 		"http_proxy=http://proxy:8080", "HTTPS_PROXY=http://me:pw@proxy:8080", "GIT_SSH_COMMAND=ssh -i key",
-		"ANTHROPIC_API_KEY=a", "ANTHROPIC_BASE_URL=http://localhost:1", "CLAUDE_CONFIG_DIR=/claude", "CLAUDE_CODE_SESSION_ID=outer",
+		"ANTHROPIC_API_KEY=a", "ANTHROPIC_BASE_URL=http://localhost:1", "CLAUDE_CONFIG_DIR=/claude", "CLAUDE_CODE_SESSION_ID=outer", "CLAUDECODE=1", "CLAUDE_JOB_DIR=/job",
 		"OPENAI_API_KEY=o", "CODEX_HOME=/codex", "GEMINI_API_KEY=g", "GOOGLE_APPLICATION_CREDENTIALS=/file", "GEMINI_CLI_IDE_AUTH_TOKEN=outer",
 		"AWS_SECRET_ACCESS_KEY=w", "AWS_REGION=eu", "NPM_TOKEN=n", "MYVAR=1", "DATABASE_URL=postgres://me:pw@db/shop",
 		"GIT_DIR=/elsewhere", "GIT_INDEX_FILE=/x", "GIT_AUTHOR_DATE=now", "GIT_AUTHOR_NAME=me", "GIT_EDITOR=:", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a",
@@ -39,7 +39,7 @@ func TestInherit(t *testing.T) {
 		"more": {session.Spec{InheritEnv: []string{"MYVAR", "AWS_*"}, Agent: session.AgentSpec{InheritEnv: []string{"DATABASE_URL"}}},
 			basic + " AWS_REGION MYVAR", "AWS_SECRET_ACCESS_KEY DATABASE_URL HTTPS_PROXY"},
 		"all": {session.Spec{InheritEnv: []string{"*"}},
-			basic + " ANTHROPIC_BASE_URL AWS_REGION CLAUDE_CODE_SESSION_ID CLAUDE_CONFIG_DIR CODEX_HOME GOOGLE_APPLICATION_CREDENTIALS MYVAR",
+			basic + " ANTHROPIC_BASE_URL AWS_REGION CLAUDE_CONFIG_DIR CODEX_HOME GOOGLE_APPLICATION_CREDENTIALS MYVAR",
 			"ANTHROPIC_API_KEY AWS_SECRET_ACCESS_KEY DATABASE_URL GEMINI_API_KEY GEMINI_CLI_IDE_AUTH_TOKEN HTTPS_PROXY NPM_TOKEN OPENAI_API_KEY"},
 		"a container": {session.Spec{Runtime: session.RuntimeSpec{Kind: "docker"}, Agent: session.AgentSpec{Name: "claude", InheritEnv: []string{"*"}}}, "", ""},
 	} {
