@@ -100,8 +100,13 @@ const claudeEndTimeout = 5
 
 func claudeStart(in session.StartInput) session.Start {
 	s := in.Spec
-	// Else it runs npm by itself and may be another version at the next start.
-	start := session.Start{Env: map[string]string{"DISABLE_AUTOUPDATER": "1"}}
+	start := session.Start{Env: map[string]string{
+		// Else it runs npm by itself and may be another version at the next start.
+		"DISABLE_AUTOUPDATER": "1",
+		// Else the left arrow in an empty composer gives the session to a daemon of Claude
+		// Code's own (2.1.197), where nothing stops it.
+		"CLAUDE_CODE_DISABLE_AGENT_VIEW": "1",
+	}}
 	maps.Copy(start.Env, claudeTelemetry(s.Telemetry))
 	if s.Agent.Trust {
 		// It says that the folder is trusted; nothing else of 2.1.197 reads it. The

@@ -19,7 +19,7 @@ func TestClaudeStart(t *testing.T) {
 		agent        func(*session.AgentSpec)
 		input        func(*session.StartInput)
 		argv         []string
-		env          map[string]string // beside DISABLE_AUTOUPDATER
+		env          map[string]string // in addition to what is always set
 		conversation string
 	}{
 		"an id chosen in advance": {nil, func(in *session.StartInput) { in.Fresh, in.Prompt = "f1", "go" },
@@ -52,7 +52,7 @@ func TestClaudeStart(t *testing.T) {
 				c.input(&in)
 			}
 			got := For(spec).Start(in)
-			env := map[string]string{"DISABLE_AUTOUPDATER": "1"}
+			env := map[string]string{"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_AGENT_VIEW": "1"}
 			for k, v := range c.env {
 				env[k] = v
 			}

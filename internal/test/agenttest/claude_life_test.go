@@ -255,3 +255,27 @@ func isText(lab *agenttest.Lab, requests int, prompt string) {
 		lab.Moved("a prompt with ! runs no shell", "it did")
 	}
 }
+
+// TestClaudeKeepsItsSession checks that the left arrow in an empty composer, at rest and at
+// work, gives the session to no other process.
+func TestClaudeKeepsItsSession(t *testing.T) {
+	t.Parallel()
+	lab := agenttest.New(t, "claude")
+	run := lab.Start("first [[text One.]]")
+	run.Until("a turn", turns(1))
+	process := run.Process()
+	for n := 2; n <= 3; n++ {
+		run.Keys("Left")
+		run.Type(fmt.Sprintf("turn %d [[delay 3s]] [[text More.]]", n), func(l agenttest.Look) bool { return l.Detection.Activity == session.Working })
+		run.Keys("Left")
+		run.Until("a turn more", turns(n))
+		if look := run.Look(); run.Process() != process || exited(look) {
+			t.Fatalf("it is %+v, not %+v, and shows\n%s", run.Process(), process, look.Screen)
+		}
+	}
+	if asked := len(lab.Model.Turns()); asked != 3 {
+		t.Errorf("%d turns, want 3", asked)
+	}
+	run.Close()
+	lab.UntilNone()
+}
