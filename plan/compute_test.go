@@ -514,7 +514,7 @@ func TestOptions(t *testing.T) {
 			s := newStage().all(spec("a")).want(spec("b"), spec("c", func(s *session.Spec) { s.Priority = 3 }))
 			s.in.Options.MaxRunning = 2
 			return s
-		}, "  a in_sync\n… b queued\n+ c not_recorded\n"},
+		}, "  a in_sync\n… b queued\n+ c not_recorded\n!  max_running = 2 leaves 1 session without a place\n"},
 		{"the place of a session that cannot be seen is not given away", func() *stage {
 			s := newStage().record(spec("a")).live("a", func(l *session.Live) { l.Liveness, l.UnknownReason = session.Unknown, "made just now" }).want(spec("a"), spec("b"))
 			s.in.Options.MaxRunning = 1
@@ -525,13 +525,26 @@ func TestOptions(t *testing.T) {
 			s.in.Wanted[1].Priority = 9
 			s.in.Options.MaxRunning = 1
 			return s
-		}, "+ a not_recorded\n… b queued\n… c queued\n"},
+		}, "+ a not_recorded\n… b queued\n… c queued\n!  max_running = 1 leaves 2 sessions without a place\n"},
 		{"what depends on the queued waits too", func() *stage {
 			s := three()
 			s.in.Wanted[2].Priority = 9
 			s.in.Options.MaxRunning = 1
 			return s
-		}, "… a queued\n… b dependency_not_ready\n+ c not_recorded\n"},
+		}, "… a queued\n… b dependency_not_ready\n+ c not_recorded\n!  max_running = 1 leaves 2 sessions without a place\n"},
+		{"a dependency keeps the only place", func() *stage {
+			s := newStage().want(spec("a"), spec("b", func(s *session.Spec) {
+				s.DependsOn, s.Until = []session.Address{"session.a"}, map[session.Address]session.Await{"session.a": session.AwaitTurn}
+			}))
+			s.in.Options.MaxRunning = 1
+			return s
+		}, "+ a not_recorded\n… b dependency_not_ready\n!  max_running = 1 leaves 1 session without a place\n"},
+		{"those that end leave their places", func() *stage {
+			ends := func(s *session.Spec) { s.Agent.OneShot = true }
+			s := newStage().want(spec("a", ends), spec("b", ends), spec("c", func(s *session.Spec) { s.Timeout = 1 }), spec("d"))
+			s.in.Options.MaxRunning = 1
+			return s
+		}, "+ a not_recorded\n… b queued\n… c queued\n… d queued\n"},
 		{"what depends on an error waits", func() *stage {
 			return three().checkout("/elsewhere", "agents/a")
 		}, "  a branch_held\n… b dependency_not_ready\n+ c not_recorded\n! a branch is checked out elsewhere\n"},

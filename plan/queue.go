@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentform/agentform/health"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -20,7 +21,7 @@ type queue struct {
 // holdStarts holds the starts that wait for a dependency or for max_running.
 func holdStarts(j *join, p *Plan) {
 	q := queue{join: j, changes: make(map[session.Address]*Change, len(p.Changes)), faulty: map[session.Address]bool{}, ranks: map[session.Address]rank{}}
-	running, starting := 0, 0
+	running, starting, endless := 0, 0, 0
 	var starters []*Change
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -30,6 +31,9 @@ func holdStarts(j *join, p *Plan) {
 		switch stays := c.Action != Delete && c.Action != Stop; {
 		case lives && stays:
 			running++
+			if endsNot(*c) {
+				endless++
+			}
 			if c.Before != nil && j.in.Now.Sub(c.Before.Run.StartedAt) < startSpacing && !j.in.Now.Before(c.Before.Run.StartedAt) {
 				starting++
 			}
@@ -74,6 +78,37 @@ func holdStarts(j *join, p *Plan) {
 			running, starting = running+1, starting+1
 		}
 	}
+	if j.in.Hub == nil && limit > 0 {
+		p.Problems = append(p.Problems, undrained(starters, limit, endless)...)
+	}
+}
+
+// undrained returns a warning if some of the starts wait for places that no agent leaves by
+// itself; endless is how many of those that have a place do not end.
+func undrained(starters []*Change, limit, endless int) []session.Diagnostic {
+	waits := false
+	for _, c := range starters {
+		waits = waits || c.Waits()
+		if endsNot(*c) && (c.Action != Hold || c.Waits()) {
+			endless++
+		}
+	}
+	if !waits || endless <= limit {
+		return nil
+	}
+	return []session.Diagnostic{{Severity: session.Warning,
+		Summary: fmt.Sprintf("max_running = %d leaves %s without a place", limit, plaintext.Count(endless-limit, "session")),
+		Detail: fmt.Sprintf("it counts agents that are alive, also those that have ended their turn, and %d of these do not end by themselves:\n"+
+			"stop some that are done, or raise max_running", endless)}}
+}
+
+// endsNot reports whether the agent of a session stays until someone ends it.
+func endsNot(c Change) bool {
+	s := c.After
+	if s == nil && c.Before != nil {
+		s = &c.Before.Spec
+	}
+	return s != nil && !s.Agent.OneShot && s.Timeout == 0
 }
 
 // rank is a start's place in the queue. A dependency has at least the priority of
