@@ -41,6 +41,10 @@ type Version string
 // Lease is how long a lock lasts without a renewal, where the backend can tell.
 const Lease = 60 * time.Second
 
+// AnswerTimeout bounds the wait for the answer to one request. One that takes as long is not
+// repeated: a server that hangs must not hold up what does not need it.
+const AnswerTimeout = 15 * time.Second
+
 // Info describes a lock, with the names of Terraform's LockInfo.
 type Info struct {
 	ID        string    `json:"ID"`

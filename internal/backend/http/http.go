@@ -66,6 +66,10 @@ type Backend struct {
 	taken               sync.Map // the IDs of the locks that this Backend took and did not release
 }
 
+// transferTimeout bounds a request with its body and that of the answer: a large state may take
+// longer than the answer's beginning.
+const transferTimeout = time.Minute
+
 // New returns a backend with these settings. It connects to nothing.
 func New(s Settings) (*Backend, error) {
 	b := &Backend{settings: s}
@@ -87,12 +91,19 @@ func New(s Settings) (*Backend, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = config
-	transport.ResponseHeaderTimeout = time.Minute
+	transport.DialContext = (&net.Dialer{Timeout: backend.AnswerTimeout}).DialContext
+	transport.ResponseHeaderTimeout = backend.AnswerTimeout
 	if s.DialContext != nil {
 		transport.DialContext = s.DialContext
 	}
 	c := retryablehttp.NewClient()
-	c.HTTPClient = &http.Client{Transport: transport, CheckRedirect: redirect}
+	c.HTTPClient = &http.Client{Transport: transport, CheckRedirect: redirect, Timeout: transferTimeout}
+	c.CheckRetry = func(ctx context.Context, reply *http.Response, err error) (bool, error) {
+		if timeout, is := errors.AsType[net.Error](err); is && timeout.Timeout() {
+			return false, err
+		}
+		return retryablehttp.DefaultRetryPolicy(ctx, reply, err)
+	}
 	c.Logger, c.ErrorHandler = nil, retryablehttp.PassthroughErrorHandler
 	c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = s.RetryMax, s.RetryWaitMin, s.RetryWaitMax
 	b.client = c

@@ -278,6 +278,21 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
+// TestSilent checks that a server which never answers is asked once and not waited for.
+func TestSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		server := pipe.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { asked++; <-r.Context().Done() }))
+		s := settings(server.URL)
+		s.RetryMax, s.LockAddress = 3, s.Address
+		b, began := open(t, s), time.Now()
+		_, _, err := b.Read(t.Context())
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "does not answer") || took > backend.AnswerTimeout+time.Second || asked != 1 {
+			t.Errorf("a read: %v after %s, asked %d times", err, took, asked)
+		}
+	})
+}
+
 func TestCertificates(t *testing.T) {
 	server := pipe.NewUnstartedServer(stateserver.New())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -62,6 +62,7 @@ func New(s Settings) (*Backend, error) {
 	name := "agentform-state-" + s.Suffix
 	s.Lease = cmp.Or(s.Lease, backend.Lease)
 	config := rest.CopyConfig(s.Config)
+	config.Timeout = backend.AnswerTimeout
 	config.QPS, config.Burst = -1, 0 // the lock is renewed in time or lost
 	// A request over HTTP/2 waits for a connection that is cut until its next ping.
 	config.NextProtos = []string{"http/1.1"}

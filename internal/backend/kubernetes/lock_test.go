@@ -68,3 +68,19 @@ func TestLockThatWasNotAnswered(t *testing.T) {
 		})
 	}
 }
+
+// TestSilent checks that a server which never answers is not waited for.
+func TestSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := pipe.Serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+		b, err := New(Settings{Config: &rest.Config{Host: s.URL, Dial: pipe.Dial}, Namespace: "default", Suffix: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		_, _, err = b.Read(t.Context())
+		if took := time.Since(began); err == nil || took > backend.AnswerTimeout+time.Second {
+			t.Errorf("%v after %s", err, took)
+		}
+	})
+}

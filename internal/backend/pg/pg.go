@@ -53,7 +53,7 @@ func New(s Settings) (*Backend, error) {
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.StatementCacheCapacity, config.DescriptionCacheCapacity = 0, 0
 	config.Password = cmp.Or(config.Password, s.Password)
-	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, 15*time.Second)
+	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, backend.AnswerTimeout)
 	s.Schema, s.Lease = cmp.Or(s.Schema, "agentform"), cmp.Or(s.Lease, backend.Lease)
 	return &Backend{
 		settings: s, config: config,
@@ -296,6 +296,8 @@ func (b *Backend) query(ctx context.Context, row []any, sql string, args ...any)
 // try runs a statement once, and reports whether the server was not reached or ended the
 // connection.
 func (b *Backend) try(ctx context.Context, row []any, sql string, args ...any) (interrupted bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, backend.AnswerTimeout)
+	defer cancel()
 	conn, err := b.connect(ctx)
 	if err != nil {
 		return away(err), err

@@ -250,17 +250,19 @@ type object struct {
 
 // get returns an object. The error is backend.ErrNone if there is none.
 func (b *Backend) get(ctx context.Context, key string) (object, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, backend.AnswerTimeout, errSilent)
+	defer cancel()
 	out, err := b.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &b.settings.Bucket, Key: &key})
 	if code(err) == "NoSuchKey" {
 		return object{}, backend.ErrNone
 	}
 	if err != nil {
-		return object{}, b.refusal("read", key, err)
+		return object{}, b.refusal("read", key, orSilent(ctx, err))
 	}
 	defer out.Body.Close()
 	text, err := io.ReadAll(out.Body)
 	if err != nil {
-		return object{}, b.refusal("read", key, err)
+		return object{}, b.refusal("read", key, orSilent(ctx, err))
 	}
 	o := object{text: text, etag: aws.ToString(out.ETag), modified: aws.ToTime(out.LastModified)}
 	now, ok := awsmiddleware.GetServerTime(out.ResultMetadata)
@@ -269,6 +271,17 @@ func (b *Backend) get(ctx context.Context, key string) (object, error) {
 	}
 	o.age = now.Sub(o.modified)
 	return o, nil
+}
+
+// errSilent reports that the store has not answered, in all attempts of one request.
+var errSilent = fmt.Errorf("it does not answer for %s", backend.AnswerTimeout)
+
+// orSilent returns errSilent if a request failed because it took too long.
+func orSilent(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errSilent) {
+		return errSilent
+	}
+	return err
 }
 
 // errCondition reports that an object is not as the condition of its write says.
@@ -286,6 +299,8 @@ func (b *Backend) put(ctx context.Context, key string, text []byte, etag string)
 	} else {
 		in.IfMatch = &etag
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, backend.AnswerTimeout, errSilent)
+	defer cancel()
 	for try := 1; ; try++ {
 		in.Body = bytes.NewReader(text)
 		out, err := b.client.PutObject(ctx, in)
@@ -299,11 +314,11 @@ func (b *Backend) put(ctx context.Context, key string, text []byte, etag string)
 		case status == http.StatusNotImplemented:
 			return "", fmt.Errorf("%s: the store has no conditional writes, which the lock relies on: use another store: %w", b.name(key), err)
 		case status != http.StatusConflict || try == conflicts:
-			return "", b.refusal("write", key, err)
+			return "", b.refusal("write", key, orSilent(ctx, err))
 		}
 		select {
 		case <-ctx.Done():
-			return "", b.refusal("write", key, ctx.Err())
+			return "", b.refusal("write", key, orSilent(ctx, ctx.Err()))
 		case <-time.After(100 * time.Millisecond):
 		}
 	}

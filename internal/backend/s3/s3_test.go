@@ -3,6 +3,7 @@ package s3
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"strings"
@@ -135,6 +136,25 @@ func TestConflict(t *testing.T) {
 		}))
 		if _, err := open(t, address).Lock(t.Context(), backend.Info{ID: "1"}); err != nil || conflicts != 3 {
 			t.Error(conflicts, err)
+		}
+	})
+}
+
+// TestSilent checks that a store which never answers is not waited for.
+func TestSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		address := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // the end of the connection is seen behind it
+			<-r.Context().Done()
+		}))
+		b, began := open(t, address), time.Now()
+		_, _, err := b.Read(t.Context())
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "does not answer for 15s") || took > backend.AnswerTimeout+time.Second {
+			t.Errorf("a read: %v after %s", err, took)
+		}
+		began = time.Now()
+		if _, err := b.(*Backend).put(t.Context(), "key", []byte("x"), ""); err == nil || time.Since(began) > backend.AnswerTimeout+time.Second {
+			t.Errorf("a write: %v after %s", err, time.Since(began))
 		}
 	})
 }
