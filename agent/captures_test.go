@@ -58,8 +58,8 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
-// TestVersionOfCaptures checks that all captures are of the versions that the tests with
-// real agents run: those do not try each of them.
+// TestVersionOfCaptures checks that all captures, and what Tested returns, are of the versions
+// that the tests with real agents run: those do not try each of them.
 func TestVersionOfCaptures(t *testing.T) {
 	var pinned struct{ Dependencies, OptionalDependencies map[string]string }
 	if err := json.Unmarshal([]byte(read(t, "../internal/test/agenttest/agents/package.json")), &pinned); err != nil {
@@ -77,6 +77,11 @@ func TestVersionOfCaptures(t *testing.T) {
 	all, err := filepath.Glob("testdata/*/*/version.txt")
 	if err != nil || len(versions) != len(Names()) || len(all) == 0 {
 		t.Fatalf("%v, %d captures, versions %v", err, len(all), versions)
+	}
+	for name, spec := range Builtins() {
+		if got := Tested(spec); got != versions[name] {
+			t.Errorf("Tested(%s) = %q, and %q is tested", name, got, versions[name])
+		}
 	}
 	for _, file := range all {
 		dir := filepath.Dir(file)

@@ -19,10 +19,10 @@ func doctorCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor [ADDR]",
 		Short: "Check the installation and find orphans",
-		Long: `Checks programs, directories, installed agents and their logins, the state and its lock, and
-finds running sessions that are not in the state and workspaces that no session uses. Each
-finding has a remedy. Nothing is changed without --fix. Exit 1 means that agentform cannot
-work.
+		Long: `Checks programs, directories, the agents of sessions with their versions and logins, the
+state and its lock, and finds running sessions that are not in the state and workspaces that
+no session uses. Each finding has a remedy. Nothing is changed without --fix. Exit 1 means
+that agentform cannot work.
 
 --fix adds settings that some agents read only from your own files, such as the approval of
 an API key, without which they ask at every start. It also repairs the worktrees and the

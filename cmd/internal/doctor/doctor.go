@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/cmd/internal/owner"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/rebuild"
@@ -90,7 +89,7 @@ func Project(ctx context.Context, in Input, fix, moved bool) []Finding {
 		f.fixDotfiles(in)
 		f.repairMove(ctx, in, moved)
 	}
-	f.agents(in)
+	f.agents(ctx, in)
 	f.notifications(ctx, in)
 	f.dataDir(ctx, in)
 	st, refused := f.state(in)
@@ -203,38 +202,6 @@ func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
 	f.fine("project", fmt.Sprintf("repaired after it was moved here: %s", plaintext.Count(repaired, "session")))
 	if across {
 		f.warn("project", "agents that have been running since before the move work in directories that no longer exist", "agentform restart --all")
-	}
-}
-
-func (f *findings) agents(in Input) {
-	specs, installed := in.Manifest.Sessions, in.Installed()
-	for _, d := range in.Sessions(specs, session.Warning) {
-		f.warn(d.Summary, strings.ReplaceAll(d.Detail, "\n", "; "), "")
-	}
-	ignored := map[string]bool{} // by what was told
-	for _, s := range specs {
-		if why, remedy := in.IgnoresHooks(s); why != "" && !ignored[why] {
-			ignored[why] = true
-			f.warn(s.Agent.Name, why, remedy)
-		}
-	}
-	if len(specs)+len(installed) == 0 {
-		f.warn("agents", "none of "+plaintext.List(agent.Names(), "and")+" is on PATH", "install one, or declare your own: agent \"NAME\" { command = [\"PROGRAM\"] }")
-	}
-	for _, name := range installed {
-		if slices.ContainsFunc(specs, func(s session.Spec) bool { return s.Agent.Name == name || s.Agent.Base == name }) {
-			continue
-		}
-		root := in.Manifest.Root
-		lack, remedy := in.MissingLogin(session.Spec{Agent: agent.Builtins()[name], Workspace: session.Workspace{Path: root, Repo: root}})
-		switch {
-		case lack == "":
-			f.fine(name, "installed")
-		case len(specs) > 0:
-			f.fine(name, "installed, not logged in, and no session uses it")
-		default:
-			f.warn(name, "installed, not logged in: "+lack, remedy)
-		}
 	}
 }
 

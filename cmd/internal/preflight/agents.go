@@ -1,18 +1,25 @@
 package preflight
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/google/renameio/v2"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/session"
 )
 
@@ -22,6 +29,49 @@ func (h Host) Installed() []string {
 		_, there := h.Environ.Program(name, h.Dir)
 		return !there
 	})
+}
+
+// versionLimit is long because Gemini CLI takes more than ten seconds on a busy machine.
+const versionLimit = 15 * time.Second
+
+// ErrSlow is returned for an agent that did not print its version in time.
+var ErrSlow = errors.New("--version did not end within " + versionLimit.String())
+
+// AgentVersion returns the path of a session's program and the version that it prints. The path
+// is empty if the program cannot be started. The version is empty if the program is not known
+// to have --version, or if it prints none.
+func (h Host) AgentVersion(ctx context.Context, s session.Spec) (path, version string, err error) {
+	command, err := h.command(s, apply.Search{})
+	if err != nil {
+		return "", "", nil
+	}
+	_, env := h.start(s)
+	path, _ = env.Program(command, s.Workspace.Path)
+	if filepath.Base(command) != s.Agent.Base {
+		return path, "", nil
+	}
+	version, err = printedVersion(ctx, path, h.Manifest.Root, env, versionLimit)
+	return path, version, err
+}
+
+var versionPattern = regexp.MustCompile(`\d+(\.\d+)+(-[\w.]*\w)?`)
+
+// printedVersion kills a program that exceeds limit, with its process group.
+func printedVersion(parent context.Context, path, dir string, env []string, limit time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(parent, limit)
+	defer cancel()
+	c := exec.CommandContext(ctx, path, "--version")
+	c.Dir, c.Env, c.WaitDelay = dir, env, time.Second
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	out, err := c.Output()
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a process that it left behind has its output open
+		return versionPattern.FindString(string(out)), nil
+	case parent.Err() == nil && ctx.Err() != nil:
+		return "", ErrSlow
+	}
+	return "", fmt.Errorf("--version: %w", err)
 }
 
 // MissingLogin says nothing of a container, whose image may bring a login.

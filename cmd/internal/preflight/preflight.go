@@ -120,17 +120,23 @@ func (h Host) Sessions(specs []session.Spec, how session.Severity) []session.Dia
 
 // command also returns why apply cannot start the program.
 func (h Host) command(s session.Spec, search apply.Search) (command string, err error) {
-	start := agent.For(s.Agent).Start(session.StartInput{Spec: s})
-	env := slices.Clone(h.Environ)
-	for _, layer := range []map[string]string{start.Env, s.Agent.Env, s.Env} {
-		if path, own := layer["PATH"]; own {
-			env = append(env, "PATH="+path)
-		}
-	}
+	start, env := h.start(s)
 	if len(start.Argv) > 0 {
 		command = start.Argv[0]
 	}
 	return command, search.Startable(s, start.Argv, env)
+}
+
+// start also returns this environment with the variables that the session sets.
+func (h Host) start(s session.Spec) (session.Start, environ.Vars) {
+	start := agent.For(s.Agent).Start(session.StartInput{Spec: s})
+	env := slices.Clone(h.Environ)
+	for _, layer := range []map[string]string{start.Env, s.Agent.Env, s.Env} {
+		for name, value := range layer {
+			env = append(env, name+"="+value)
+		}
+	}
+	return start, env
 }
 
 func neededBy(addresses []session.Address) string {
