@@ -210,6 +210,8 @@ func (t *asking) answerRemedy(err error) error {
 	var other *input.OtherQuestionError
 	var still *input.NotAnsweredError
 	switch {
+	case errors.As(err, &none) && none.Activity == session.Booting:
+		return fmt.Errorf("%w\nagentform wait %s --for=ready,blocked waits until it accepts a prompt or asks", err, name)
 	case errors.As(err, &none) && none.Activity != session.Blocked:
 		return fmt.Errorf("%w\nagentform send %s TEXT sends a prompt", err, name)
 	case errors.As(err, &other):
