@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ func (p *Problems) ParseFile(path, name string) (hcl.Body, bool) {
 	if parsed != nil {
 		p.Sources[name] = parsed
 	}
-	p.Diags = append(p.Diags, diags...)
+	p.Diags = append(p.Diags, upToOpenString(diags)...)
 	if parsed == nil || slices.ContainsFunc(diags, spoils) {
 		return nil, false
 	}
@@ -36,6 +37,23 @@ func (p *Problems) ParseFile(path, name string) (hcl.Body, bool) {
 		}
 	}
 	return parsed.Body, true
+}
+
+// upToOpenString removes the errors after the first string that its line does not end: HCL
+// takes what follows for strings and strings for what follows.
+func upToOpenString(diags hcl.Diagnostics) hcl.Diagnostics {
+	open := slices.IndexFunc(diags, func(d *hcl.Diagnostic) bool { return d.Summary == "Invalid multi-line string" })
+	if open < 0 {
+		return diags
+	}
+	first := *diags[open]
+	kept := slices.DeleteFunc(slices.Clone(diags), func(d *hcl.Diagnostic) bool {
+		return d.Subject != nil && d.Subject.Start.Byte >= first.Subject.Start.Byte
+	})
+	if n := len(diags) - len(kept) - 1; n > 0 {
+		first.Detail += fmt.Sprintf("\nNot shown are errors further down in this file that may follow from it: %d.", n)
+	}
+	return append(kept, &first)
 }
 
 // Of an attribute that is set twice, the first one counts.
