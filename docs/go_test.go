@@ -33,6 +33,9 @@ func TestGoBlocks(t *testing.T) {
 				continue
 			}
 			n++
+			if strings.Contains(b.text(), "os.Interrupt)") {
+				t.Errorf("%s: SIGTERM ends the program and not its agents", b.at)
+			}
 			program := filepath.Join(dir, fmt.Sprint(n))
 			if err := os.Mkdir(program, 0o755); err != nil {
 				t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/agentform/agentform"
@@ -38,7 +39,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: library REPOSITORY")
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, shim, os.Args[1], []string{"api", "docs", "web"}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
