@@ -109,12 +109,17 @@ web=$(git worktree list --porcelain | awk '/^worktree /{path = substr($0, 10)} /
 run git -C "$web" switch -q -c elsewhere
 wants 1 agentform plan --detailed-exitcode
 run git -C "$web" switch -q quickstart/web
+run git -C "$web" branch -q -d elsewhere
 wants 0 agentform plan --detailed-exitcode
 
 step "destroy: the agents and their worktrees go, their branches and commits stay"
 run agentform destroy --auto-approve
 run git worktree list
 run git branch
+if git branch --format='%(refname:short)' | grep -vx -e main -e 'quickstart/.*'; then
+	echo "demo: no session had that branch" >&2
+	exit 1
+fi
 for socket in "$tmp"/run/agentform/*/tmux-*; do
 	if [ -S "$socket" ] && tmux -S "$socket" list-sessions 2>/dev/null; then
 		echo "demo: a tmux server is still running on $socket" >&2
