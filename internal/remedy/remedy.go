@@ -25,15 +25,15 @@ func With(detail string, r session.Remedy) string {
 // facts in braces: quoted for a shell, or plain in capitals.
 var table = map[session.RemedyCode]string{
 	session.RemedyApplyManifest:     ": agentform apply creates what the manifest declares",
-	session.RemedyDeleteCopy:        "; to start a separate project, " + moveCopy,
+	session.RemedyDeleteCopy:        "\nto start a separate project, " + moveCopy,
 	session.RemedyFreshConversation: "\nagentform restart --fresh {ADDRESS} starts a new one, with the prompt",
-	session.RemedyMovedOrCopied: "; if it was moved: agentform doctor --fix --moved; if the original was renamed, " +
-		"its sessions belong to it, and to start a separate project, " + moveCopy,
+	session.RemedyMovedOrCopied: "\nif it was moved: agentform doctor --fix --moved\nif the original was renamed, " +
+		"its sessions belong to it; to start a separate project, " + moveCopy,
 	session.RemedyRebuildAgain:    "; run agentform state rebuild again",
-	session.RemedyRebuildBackup:   rebuild + "; to restore the state before the last write: cp {HOLDERPATH} {PATH}",
+	session.RemedyRebuildBackup:   rebuild + "\nto restore the state before the last write: cp {HOLDERPATH} {PATH}",
 	session.RemedyRebuildCorrupt:  rebuild,
-	session.RemedyRebuildJournal:  rebuild + "; to continue with the state file alone: mv {PATH} {PATH}.broken",
-	session.RemedyRebuildLineage:  "; to restore it from the copies of the sessions: agentform state rebuild",
+	session.RemedyRebuildJournal:  rebuild + "\nto continue with the state file alone: mv {PATH} {PATH}.broken",
+	session.RemedyRebuildLineage:  "\nto restore it from the copies of the sessions: agentform state rebuild",
 	session.RemedyReplaceStuck:    ": agentform apply --replace {address} creates another",
 	session.RemedyReplaceShimless: "; agentform apply --replace {address} creates one that has",
 	session.RemedyAdopt:           "; agentform adopt {holder} {id} takes it back",
@@ -82,7 +82,7 @@ var table = map[session.RemedyCode]string{
 }
 
 const (
-	rebuild      = "; to rebuild the state from the copies of the sessions: agentform state rebuild"
+	rebuild      = "\nto rebuild the state from the copies of the sessions: agentform state rebuild"
 	freeBranch   = "switch that checkout to another branch (or git worktree remove), or declare another branch"
 	moveCopy     = "move the copy away: mv {path} {path}.copy"
 	endAgent     = "to stop it: {END}"

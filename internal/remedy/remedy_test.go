@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,19 @@ func TestEveryRemedyHasWords(t *testing.T) {
 	})
 	if codes != len(table) {
 		t.Errorf("%d codes, and words for %d", codes, len(table))
+	}
+}
+
+// command matches the beginning of a command line in words.
+var command = regexp.MustCompile(`: (agentform|cp|git|mv) `)
+
+func TestEachCommandHasALine(t *testing.T) {
+	for code := range table {
+		for line := range strings.SplitSeq(With("", session.Remedy{Code: code, Path: "/p", Address: "session.a"}), "\n") {
+			if len(command.FindAllString(line, -1)) > 1 {
+				t.Errorf("%s: two commands on a line: %s", code, line)
+			}
+		}
 	}
 }
 

@@ -135,7 +135,7 @@ func (e *MovedError) Error() string {
 	if from == to {
 		from, to = e.From.DataDir, e.To.DataDir
 	}
-	return fmt.Sprintf("the project was moved from %s to %s, and its sessions (%d) still refer to the old directory; nothing was changed; to repair it: agentform doctor --fix (running sessions keep running), or move it back",
+	return fmt.Sprintf("the project was moved from %s to %s, and its sessions (%d) still refer to the old directory; nothing was changed\nto repair it, while its sessions keep running: agentform doctor --fix\nelse move it back",
 		from, to, len(e.Sessions))
 }
 

@@ -88,7 +88,8 @@ func TestMovedProjectIsRefused(t *testing.T) {
 	old, here := Here(filepath.Join(root, "old"), filepath.Join(root, "old", "d"), "l"), Here(filepath.Join(root, "new"), filepath.Join(root, "new", "d"), "l")
 	st := state.State{Lineage: "l", Sessions: []session.Record{{Address: "session.a", Owner: old}}}
 	var moved *MovedError
-	if err := Check(here, "shop", st); !errors.As(err, &moved) || moved.From != old || len(moved.Sessions) != 1 {
+	const remedies = "; nothing was changed\nto repair it, while its sessions keep running: agentform doctor --fix\nelse move it back"
+	if err := Check(here, "shop", st); !errors.As(err, &moved) || moved.From != old || len(moved.Sessions) != 1 || !strings.HasSuffix(err.Error(), remedies) {
 		t.Errorf("a moved project: %v", err)
 	}
 	if err := Check(old, "shop", st); err != nil {
