@@ -379,12 +379,14 @@ func (g *generator) workspace(s session.Spec, b *blockBody) {
 	b.flag("workspace.trust_git", w.TrustGit, false)
 }
 
-// relativeTo returns a path as a manifest in dir names it.
+// relativeTo returns a path as a manifest in dir names it: relative in dir and next to it.
 func relativeTo(dir, path string) string {
-	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-		return rel
+	parent := filepath.Dir(dir)
+	if !expr.Within(dir, path) && (parent == "/" || path == parent || !expr.Within(parent, path)) {
+		return path
 	}
-	return path
+	rel, _ := filepath.Rel(dir, path) // Within has checked it
+	return rel
 }
 
 func (g *generator) dependsOn(s session.Spec, b *blockBody) {

@@ -120,3 +120,38 @@ func TestGenerateText(t *testing.T) {
 		}
 	}
 }
+
+// A path next to the project is written relative to it, one further away as it is.
+func TestGeneratePaths(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	project := filepath.Join(dir, "shop")
+	if err := os.Mkdir(project, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	load := func(text string) *Manifest {
+		t.Helper()
+		writeFile(t, project, text)
+		m, problems := Load(Options{Dir: project, Builtins: builtins(), Version: "0.1.0-dev"})
+		if session.HasErrors(problems) {
+			t.Fatalf("%v\n%s", problems, text)
+		}
+		return m
+	}
+	for path, want := range map[string]string{
+		filepath.Join(project, "notes"): "notes",
+		filepath.Join(dir, "notes"):     "../notes",
+		filepath.Dir(dir) + "/x/notes":  filepath.Dir(dir) + "/x/notes",
+	} {
+		m := load("session \"a\" {\n agent = \"claude\"\n workspace {\n mode = \"plain\"\n path = " + Quote(path) + "\n }\n}\n")
+		made := m.Generate([]Draft{{Spec: m.Sessions[0]}}, builtins())
+		if line := "path = " + Quote(want); !strings.Contains(string(made.Text), line) {
+			t.Errorf("%s: no %s in\n%s", path, line, made.Text)
+		}
+		if again := load(string(made.Text)); again.Sessions[0].Workspace.Path != path {
+			t.Errorf("%s is loaded as %s from\n%s", path, again.Sessions[0].Workspace.Path, made.Text)
+		}
+	}
+}
