@@ -141,7 +141,7 @@ build: ## bin/agentform and bin/agentform-shim
 
 .PHONY: install
 install: ## both programs into GOBIN
-	$(GO) install $(FLAGS) ./cmd/...
+	$(GO) install $(FLAGS) ./cmd/agentform...
 
 .PHONY: release
 release: ## archives for each platform into dist/release, the same bytes for one commit

@@ -62,7 +62,7 @@ func (c Config) checkElsewhere(dir string) error {
 // checkShim returns why the shim's program cannot be in a container.
 func (c Config) checkShim() error {
 	if len(c.Shim) != 1 || !strings.HasPrefix(c.Shim[0], c.DataDir+string(filepath.Separator)) {
-		return errors.New("docker: an engine elsewhere needs the program agentform-shim, which is not in the directory of agentform: install it (go install ./cmd/...)")
+		return errors.New("docker: an engine elsewhere needs the program agentform-shim, which is not in the directory of agentform: install it (go install ./cmd/agentform...)")
 	}
 	return nil
 }

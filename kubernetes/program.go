@@ -25,7 +25,7 @@ type program struct {
 func readProgram(c Config) (program, error) {
 	file := c.Shim
 	if file == "" || !strings.HasPrefix(file, c.DataDir+"/") {
-		return program{}, errors.New("kubernetes: agentform-shim not found: it has to be in the directory of agentform, as in the release archives (go install ./cmd/...)")
+		return program{}, errors.New("kubernetes: agentform-shim not found: it has to be in the directory of agentform, as in the release archives (go install ./cmd/agentform...)")
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {

@@ -127,7 +127,7 @@ func (f *findings) shim() {
 		return
 	}
 	f.warn(install.Binary, "not found next to agentform; agentform is used instead and needs more memory",
-		"install both programs: go install ./cmd/...")
+		"install both programs: go install ./cmd/agentform...")
 }
 
 func (f *findings) manifest(in Input) {

@@ -21,7 +21,7 @@ const Binary = "agentform-shim"
 const Prefix = "guest-"
 
 // Install finds the shim's program beside the running executable, where
-// release archives and `go install ./cmd/...` put it, and copies it to
+// release archives and `go install ./cmd/agentform...` put it, and copies it to
 // DATA_DIR/bin/guest-<sha256>, so that an upgrade never touches a running shim.
 // Without that program the running executable serves, by its hidden subcommand
 // shim; it is not copied. argv is the command to put before the run's folder.
