@@ -99,10 +99,14 @@ func otherNames() map[string][]string {
 		"apply":               {"up", "create", "deploy"},
 		"plan --refresh-only": {"refresh"},
 		"destroy":             {"down", "rm", "remove", "delete"},
-		"stop":                {"end", "interrupt", "cancel", "kill-session"},
-		"restart":             {"taint", "recreate", "rollout"},
+		"start":               {"start-session"},
+		"stop":                {"end", "end-session", "interrupt", "cancel", "kill-session"},
+		"stop --all":          {"stop-all", "shutdown"},
+		"restart":             {"restart-session", "taint", "recreate", "rollout"},
 		"pause":               {"suspend", "freeze"},
+		"pause --all":         {"pause-all"},
 		"resume":              {"unpause", "continue"},
+		"resume --all":        {"resume-all"},
 		"run":                 {"new", "new-session", "spawn"},
 		"adopt":               {"import"},
 		"show":                {"info"},
@@ -131,8 +135,9 @@ func otherNames() map[string][]string {
 
 func suggestions(c *cobra.Command, typed string) []string {
 	if !c.HasParent() {
+		word := strings.ReplaceAll(strings.ToLower(typed), "_", "-")
 		for name, others := range otherNames() {
-			if slices.Contains(others, strings.ToLower(typed)) {
+			if slices.Contains(others, word) {
 				return []string{name}
 			}
 		}
