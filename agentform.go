@@ -50,6 +50,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/program"
 	"github.com/agentform/agentform/internal/shim/socketdir"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
@@ -135,10 +136,13 @@ func (l *Launcher) Close() {
 	}
 }
 
-// Attach connects this program's terminal to a session until the user detaches (Ctrl-b d)
-// or the session ends.
+// Attach connects this program's terminal to a session until the user detaches (Ctrl-b d,
+// inside another tmux Ctrl-b Ctrl-b d) or the session ends.
 func (l *Launcher) Attach(ctx context.Context, s *Session) error {
 	argv := s.Attach()
+	if _, is := l.Runtime.(*tmux.Runtime); is {
+		argv = append(argv, ";", "set-option", tmuxwire.DetachOption, tmux.DetachKeys(ctx, os.Environ(), argv[0]))
+	}
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.Env = slices.DeleteFunc(os.Environ(), func(e string) bool { return tmux.Inside([]string{e}) })

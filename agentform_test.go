@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -273,7 +274,8 @@ func TestAttach(t *testing.T) {
 	if err := pty.Setsize(terminal, &pty.Winsize{Rows: 30, Cols: 100}); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = io.Copy(io.Discard, terminal) }()
+	var shown shownText
+	go func() { _, _ = io.Copy(&shown, terminal) }()
 	t.Setenv("TERM", "xterm")
 	t.Setenv("TMUX", "/tmp/another,1,0") // as inside another tmux
 	in, out, errs := os.Stdin, os.Stdout, os.Stderr
@@ -285,6 +287,10 @@ func TestAttach(t *testing.T) {
 		lives, err := sessions.Runtime.Observe(t.Context(), false)
 		return []any{lives, err}, err == nil && len(lives) == 1 && lives[0].Attached == 1
 	})
+	wait.For(t, "the keys that the outer tmux does not take", func() (any, bool) {
+		text := shown.String()
+		return text, strings.Contains(text, "Ctrl-b Ctrl-b d detaches")
+	})
 	if _, err := terminal.WriteString("typed by hand\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -295,6 +301,24 @@ func TestAttach(t *testing.T) {
 	if err := wait.Receive(t, "it detaches", ended); err != nil {
 		t.Error(err)
 	}
+}
+
+// shownText is what a terminal was sent.
+type shownText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *shownText) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *shownText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 func TestWhatCannotStart(t *testing.T) {

@@ -80,7 +80,7 @@ func attachTerminal(ctx context.Context, a *app, t *target) error {
 	if t.place().Traits().HostProcesses {
 		bin = argv[0]
 	}
-	keys := detachKey(ctx, a, bin)
+	keys := tmux.DetachKeys(ctx, a.env.Environ, bin)
 	fmt.Fprintf(a.env.Stderr, "%s: %s detaches; the agent keeps running.\n", t.Record.Address, keys)
 	if t.Record.Origin != session.FromAdopt { // else it is the person's own tmux
 		argv = append(argv, ";", "set-option", tmuxwire.DetachOption, keys)
@@ -139,23 +139,6 @@ func askStale(a *app, t *target) (string, error) {
 		return "teardown", nil
 	}
 	return "cancel", nil
-}
-
-// detachKey returns the keys that detach. An outer tmux with the same prefix takes the first.
-func detachKey(ctx context.Context, a *app, bin string) string {
-	const ours = "C-b"
-	if !tmux.Inside(a.env.Environ) {
-		return "Ctrl-b d"
-	}
-	c := exec.CommandContext(ctx, bin, "show-options", "-gv", "prefix")
-	c.Env = a.env.Environ
-	if out, err := c.Output(); err == nil {
-		// A server of agentform has no prefix, and Ctrl-b does what one does.
-		if outer := strings.TrimSpace(string(out)); outer != ours && outer != tmuxwire.NoPrefix {
-			return "Ctrl-b d"
-		}
-	}
-	return "Ctrl-b Ctrl-b d" // also when it does not answer: this is what tmux begins with
 }
 
 func insideServer(a *app, socket string) bool {
