@@ -97,7 +97,7 @@ func facts(r session.Remedy) *strings.Replacer {
 	git, freed := "git -C "+word(r.Path)+" ", ""
 	switch {
 	case r.InContainer:
-		git = "in its container, agentform attach " + word(address) + ": git "
+		git = "agentform exec " + word(r.Address.Short()) + " -- git "
 	case r.HolderPath != "":
 		freed = fmt.Sprintf("%q is checked out by %s; switch that checkout to another branch first, then ", r.Branch, r.HolderPath)
 	}
