@@ -74,8 +74,8 @@ func (Answer) gives() (r None)                   { return r }
 func (Stop) gives() (r None)                     { return r }
 func (Sleep) gives() (r None)                    { return r }
 
-// Handler carries out effects. Handle returns the effect's result: a
-// agentform.Handle for Launch, a agentform.Observation for Monitor, a string for
+// Handler carries out effects. Handle returns the effect's result: an
+// agentform.Handle for Launch, an agentform.Observation for Monitor, a string for
 // Capture, None for the others.
 type Handler interface {
 	Handle(ctx context.Context, e Effect) (any, error)

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Real carries out effects with a agentform.Launcher.
+// Real carries out effects with an agentform.Launcher.
 type Real struct {
 	launcher *agentform.Launcher
 	sleep    func(context.Context, time.Duration) error

@@ -25,7 +25,7 @@ type Scripted struct {
 var _ session.Runtime = (*Scripted)(nil)
 
 // New returns a runtime with nothing in it. Objects whose mark names another lineage are
-// foreign; with an empty lineage only those without a mark are. A agentform.Launcher uses
+// foreign; with an empty lineage only those without a mark are. An agentform.Launcher uses
 // its Project as the lineage.
 func New(lineage string) *Scripted { return NewWith(lineage, session.TraitsOf(kind)) }
 
