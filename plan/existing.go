@@ -81,7 +81,7 @@ func recreate(j *join, c Change, want session.Desired) (Change, []session.Diagno
 	unmade := c.Before.Unmade()
 	switch {
 	case want == session.Stopped && unmade:
-		return act(c, None, ReasonStop, stoppedBy(*c.Before, "stopped")), nil
+		return act(c, None, ReasonStop, setBy(*c.Before, session.Stopped, "stopped")), nil
 	case want == session.Stopped:
 		return undo(j, c, "its creation was interrupted, and it is declared stopped"), nil
 	}
@@ -168,7 +168,7 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 			c.Sends = false
 			return act(c, Pause, ReasonOverBudget, o.String())
 		}
-		return act(c, Pause, ReasonPause, "declared paused")
+		return act(c, Pause, ReasonPause, setBy(*c.Before, session.Paused, "declared paused"))
 	case want == session.Running && d.State == session.StatePaused:
 		c.Sends = unsent && j.in.Hub == nil
 		return wake(c, Resume)
@@ -237,13 +237,13 @@ func decideStopped(j *join, c Change, d Diagnosis) Change {
 	case finished && !runs && len(c.Fields) == 0:
 		return act(c, None, ReasonFinished, "finished")
 	case runs || c.Live != nil && !finished:
-		return act(c, Stop, ReasonStop, stoppedBy(*c.Before, "declared stopped"))
+		return act(c, Stop, ReasonStop, setBy(*c.Before, session.Stopped, "declared stopped"))
 	case len(c.Fields) > 0 || c.Before.Intent != session.Settled:
 		return act(c, Update, ReasonChanged, "stopped; takes effect at the next start")
 	case c.Before.LastError != "":
 		return act(c, Update, ReasonLastError, "it is stopped, and its last action failed: "+c.Before.LastError)
 	}
-	return act(c, None, ReasonStop, stoppedBy(*c.Before, "stopped"))
+	return act(c, None, ReasonStop, setBy(*c.Before, session.Stopped, "stopped"))
 }
 
 // wake restarts or resumes a stopped or paused session and names whose override
@@ -315,12 +315,13 @@ func paths(fields []Field, forces Forces) string {
 	return strings.Join(names, ", ")
 }
 
-func stoppedBy(r session.Record, otherwise string) string {
-	if o := r.OverBudget; o != nil && o.Desired == session.Stopped && asked(r) != session.Stopped {
+// setBy returns by which budget or person a session is stopped or paused, or otherwise.
+func setBy(r session.Record, want session.Desired, otherwise string) string {
+	if o := r.OverBudget; o != nil && o.Desired == want && asked(r) != want {
 		return o.String()
 	}
-	if o := r.Override; o != nil && o.Desired == session.Stopped {
-		return fmt.Sprintf("stopped by %s at %s", o.By, o.At.UTC().Format(time.RFC3339))
+	if o := r.Override; o != nil && o.Desired == want {
+		return fmt.Sprintf("%s by %s at %s", want, o.By, o.At.UTC().Format(time.RFC3339))
 	}
 	return otherwise
 }
