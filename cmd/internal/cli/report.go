@@ -158,9 +158,7 @@ func (t *reporter) end(tally apply.Tally, problems []session.Diagnostic, err err
 // applySingle creates, adopts or destroys one session. It leaves the others as they are.
 func applySingle(ctx context.Context, a *app, p *project.Project, t *reporter, q engine.Request, address session.Address, origin session.Origin) error {
 	q.Options.Targets, q.Options.MaxRunning = []session.Address{address}, p.MaxRunning
-	r := p.Reconciler(project.ToAct)
-	r.Applier.Origin, r.Applier.Emit = origin, t.event
-	made, err := r.Plan(ctx, q)
+	made, err := p.Reconciler(project.ToRead).Plan(ctx, q) // installs nothing, should it be refused
 	if err != nil {
 		return err
 	}
@@ -176,6 +174,8 @@ func applySingle(ctx context.Context, a *app, p *project.Project, t *reporter, q
 	if err := checkReady(ctx, a, t, made); err != nil {
 		return err
 	}
+	r := p.Reconciler(project.ToAct)
+	r.Applier.Origin, r.Applier.Emit = origin, t.event
 	ctx, drain, done := interruptible(ctx, a)
 	defer done()
 	tally, err := r.Apply(ctx, q, made, drain)
