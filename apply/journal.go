@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,33 @@ func (l *journal) now() time.Time {
 // emit reports events and keeps them in the history of the record's session; nil: they
 // are only reported. What has no time happens now.
 func (l *journal) emit(of *session.Record, events ...history.Event) {
+	l.sign(events)
+	if of != nil && of.ID != "" {
+		if err := history.Append(l.config.Folder(*of), events...); err != nil {
+			l.unwritable(err)
+		}
+	}
+	l.report(events)
+}
+
+// emitOnce reports an event of a run, and keeps it unless the history has one of its kind:
+// another process may have seen the same.
+func (l *journal) emitOnce(of *session.Record, e history.Event) {
+	events := []history.Event{e}
+	l.sign(events)
+	_, err := history.Update(l.config.Folder(*of), func(past []history.Event) []history.Event {
+		if slices.ContainsFunc(past, func(x history.Event) bool { return x.Kind == e.Kind && x.Run == e.Run }) {
+			return nil
+		}
+		return events
+	})
+	if err != nil {
+		l.unwritable(err)
+	}
+	l.report(events)
+}
+
+func (l *journal) sign(events []history.Event) {
 	for i := range events {
 		e := &events[i]
 		e.By = l.config.By
@@ -34,11 +62,9 @@ func (l *journal) emit(of *session.Record, events ...history.Event) {
 			e.Time = l.now()
 		}
 	}
-	if of != nil && of.ID != "" {
-		if err := history.Append(l.config.Folder(*of), events...); err != nil {
-			l.unwritable(err)
-		}
-	}
+}
+
+func (l *journal) report(events []history.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.config.Emit != nil {

@@ -188,13 +188,15 @@ func (s *starter) await(ctx context.Context, r *launch.Run) error {
 	if !r.Record.Run.ReadyAt.IsZero() {
 		return nil
 	}
-	began := time.Now()
 	if err := r.Ready(ctx); err != nil {
 		return err
 	}
 	rec := r.Record
-	s.journal.emit(rec, history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Ready,
-		Elapsed: session.Duration(time.Since(began))})
+	ready := history.Event{Address: rec.Address, ID: rec.ID, Run: rec.Run.ID, Kind: history.Ready}
+	if began := rec.Run.StartedAt; !began.IsZero() { // not known of one that was adopted
+		ready.Elapsed = session.Duration(rec.Run.ReadyAt.Sub(began).Round(time.Millisecond))
+	}
+	s.journal.emitOnce(rec, ready)
 	return nil
 }
 

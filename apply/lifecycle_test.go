@@ -317,6 +317,41 @@ func TestAwait(t *testing.T) {
 	})
 }
 
+// TestReadyIsRecordedOnce checks that the history has a run's readiness once, whoever sees it
+// first, and since the run began.
+func TestReadyIsRecordedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newFixture(t)
+		seen, unseen := r.spec("seen"), r.spec("unseen")
+		seen.Agent.Ready, unseen.Agent.Ready = ">", ">"
+		for _, name := range []string{"seen", "unseen"} {
+			r.rt.Script(r.place(name), sessiontest.Step{After: 9 * time.Second, Screen: ">"})
+		}
+		tally := r.must(r.create(seen, unseen))
+		time.Sleep(5 * time.Second)
+		rec := r.record("seen")
+		if err := history.Append(r.applier.Folder(rec), history.Event{Kind: history.Ready, Run: rec.Run.ID, Detail: "seen by a look"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.applier.Await(t.Context(), &tally); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"seen", "unseen"} {
+			past, err := history.Read(r.applier.Folder(r.record(name)), time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			past = slices.DeleteFunc(past, func(e history.Event) bool { return e.Kind != history.Ready })
+			if len(past) != 1 {
+				t.Errorf("%s: %+v", name, past)
+			}
+			if after := r.event(history.Ready, name).Elapsed.D().Round(time.Second); after != 9*time.Second {
+				t.Errorf("%s: ready after %s", name, after)
+			}
+		}
+	})
+}
+
 func TestAwaitTellsWhatItAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFixture(t)
