@@ -83,7 +83,7 @@ func outline(s session.Spec) []attribute {
 }
 
 // reviewedPaths are the attributes of a new session, or the parents of some, that decide what
-// runs, what it can reach and for how long. They are told without the flag for all of them.
+// runs, what it can reach and for how long. Every plan shows them, also without --detail full.
 var reviewedPaths = []string{
 	"args", "env", "secrets", "inherit_env", "telemetry", "timeout", "workspace.setup", "workspace.trust_git",
 	"agent.env", "agent.inherit_env",
