@@ -94,7 +94,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestOnceForEachIllness checks that an illness is told once a run, whatever was measured.
+// TestOnceForEachIllness checks that a run's illness causes one notification, whatever its
+// detail says.
 func TestOnceForEachIllness(t *testing.T) {
 	dir := t.TempDir()
 	n := start(t, Config{Dir: dir, Environ: []string{"PATH=" + os.Getenv("PATH")}, Targets: []Target{

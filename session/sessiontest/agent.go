@@ -32,7 +32,8 @@ func (Agent) Detect(e session.Evidence) session.Detection {
 		r.Activity = session.Idle
 	case session.Blocked:
 		screen := strings.TrimRight(e.Screen, "\n ")
-		above, asked := screen[:strings.LastIndexByte(screen, '\n')+1], screen[strings.LastIndexByte(screen, '\n')+1:]
+		last := strings.LastIndexByte(screen, '\n') + 1
+		above, asked := screen[:last], screen[last:]
 		r.Detail = asked
 		r.Question = &session.Question{ID: asked, Text: asked, Says: asked, Above: above, Free: true}
 	}
