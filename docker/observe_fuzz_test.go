@@ -13,8 +13,8 @@ import (
 // taken has no negative number and a time that can be stored, and what a pane
 // shows has no blank end.
 func FuzzPane(f *testing.F) {
-	f.Add(`app|%0|0|||0|0|1|80|24|1790000000|||||title\|with\|bars`)
-	f.Add("app|%0|1|||1|2|-1|-80|99999999999999999999|9223372036854775807|||||\x1b]0;x\x07")
+	f.Add(`app|%0|7|0|||0|0|1|80|24|1790000000|||||title\|with\|bars`)
+	f.Add("app|%0|-7|1|||1|2|-1|-80|99999999999999999999|9223372036854775807|||||\x1b]0;x\x07")
 	f.Add("0|0|0")
 	f.Add("a\n\nPane is dead (status 1, x)\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -84,7 +84,7 @@ func TestFailure(t *testing.T) {
 func TestParsePanesOfSessions(t *testing.T) {
 	var list strings.Builder
 	for _, p := range [][3]string{{"a", "%5", "%3"}, {"a", "%3", "%3"}, {"b", "%7", "%4"}, {"c", "%8", ""}, {"c", "%9", ""}} {
-		fmt.Fprintf(&list, "N|%s|%s|0|||0|0|0|80|24||%s||||\n", p[0], p[1], p[2])
+		fmt.Fprintf(&list, "N|%s|%s|7|0|||0|0|0|80|24||%s||||\n", p[0], p[1], p[2])
 	}
 	got, err := parsePanes(list.String(), "N")
 	var all []string
@@ -98,7 +98,7 @@ func TestParsePanesOfSessions(t *testing.T) {
 
 func TestParsePanes(t *testing.T) {
 	row := func(title string) string {
-		return "N|" + strings.Join([]string{"a", "%1", "0", "", "", "1", "0", "2", "200", "50", "1700000000", "%1", "", `\{\}`, "/", title}, "|")
+		return "N|" + strings.Join([]string{"a", "%1", "7", "0", "", "", "1", "0", "2", "200", "50", "1700000000", "%1", "", `\{\}`, "/", title}, "|")
 	}
 	for text, want := range map[string]int{"": 0, row("x") + "\n": 1, row(`x`+"\nM\\|y\nN") + "\n": 1} {
 		if got, err := parsePanes(text, "N"); err != nil || len(got) != want {

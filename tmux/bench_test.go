@@ -12,7 +12,7 @@ import (
 )
 
 // everything is a format with all that Observe needs.
-const everything = "#{session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{pane_input_off}|#{pane_in_mode}|" +
+const everything = "#{session_name}|#{pane_id}|#{pane_pid}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{pane_input_off}|#{pane_in_mode}|" +
 	"#{session_attached}|#{pane_width}|#{pane_height}|#{window_activity}|#{@agentform_pane}|#{@agentform_pause}|#{@agentform}|#{pane_start_path}|#{pane_title}"
 
 // unlimited is a benchmark: go test does not limit its time.

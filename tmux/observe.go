@@ -269,7 +269,8 @@ func exitOfPane(p tmuxwire.Pane, f rundir.Facts) *rundir.Exit {
 // the processes named there are alive.
 type evidence struct {
 	paneUp bool // a process runs in the agent's pane
-	reaped bool // tmux has the shim's exit status, so the shim has exited
+	gone   bool // the process of a dead pane, the shim, has exited
+	reaped bool // tmux has its exit status
 	clean  bool // that status is 0
 
 	claimed bool // a shim has taken the run
@@ -286,8 +287,9 @@ type evidence struct {
 //   - An exit file and an agent that is gone: dead, even if the shim is still in the pane.
 //   - A dead pane and an agent that is gone: dead, without an exit if the shim was killed
 //     too. While the shim is alive, it is about to write the exit: unknown.
-//   - A dead pane whose shim never started the agent: dead once tmux has reaped the shim.
-//     tmux has reported dead panes seconds before the process had exited.
+//   - A dead pane and no word of an agent: dead once the shim has exited. tmux has reported
+//     dead panes seconds before the process had exited, and 3.3a reaps some only with the
+//     next.
 //   - An agent that is alive although the pane is dead or an exit is written: unknown.
 //   - A live pane, no agent and no exit file: unknown. The shim is about to write the exit,
 //     or the pane has another process.
@@ -309,7 +311,7 @@ func judge(e evidence) (session.Liveness, *rundir.Exit) {
 		}
 		return session.Dead, &exit
 	case !e.paneUp:
-		if !e.shim && (e.started || e.reaped) {
+		if !e.shim && (e.started || e.gone) {
 			return session.Dead, nil
 		}
 		return session.Unknown, nil
@@ -345,6 +347,10 @@ func gather(p pane, f rundir.Facts) evidence {
 	}
 	if !e.agent || !e.paneUp { // otherwise it makes no difference
 		e.shim = f.Shim.Alive()
+	}
+	if !e.paneUp {
+		stat, ok := proc.ReadStat(p.PID) // what tmux has not reaped keeps its number
+		e.gone = e.reaped || p.PID != 0 && !(ok && stat.Alive())
 	}
 	return e
 }

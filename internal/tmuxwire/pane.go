@@ -15,6 +15,7 @@ import (
 type Pane struct {
 	Session    string
 	ID         string // %42
+	PID        int    // of the pane's process, also when it has ended
 	Dead       bool
 	ExitStatus string
 	ExitSignal string // of the pane's process; both are empty if tmux does not know, even if Dead
@@ -44,11 +45,11 @@ func (p Pane) Exit() (code int, signal string, ok bool) {
 }
 
 // PaneFormat is the format of the row that ParsePane reads.
-const PaneFormat = "#{q:session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{pane_input_off}|#{pane_in_mode}|" +
+const PaneFormat = "#{q:session_name}|#{pane_id}|#{pane_pid}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{pane_input_off}|#{pane_in_mode}|" +
 	"#{session_attached}|#{pane_width}|#{pane_height}|#{window_activity}|" +
 	"#{q:" + PaneOption + "}|#{q:" + PauseOption + "}|#{q:" + MarkOption + "}|#{q:pane_start_path}|#{q:pane_title}"
 
-const paneColumns = 16
+const paneColumns = 17
 
 // ParsePane reads a row of PaneFormat.
 func ParsePane(row string) (Pane, error) { return paneOf(Fields(row)) }
@@ -58,10 +59,10 @@ func paneOf(f []string) (Pane, error) {
 		return Pane{}, fmt.Errorf("tmux: a row of %d columns, expected %d: %.200q", len(f), paneColumns, f)
 	}
 	return Pane{
-		Session: f[0], ID: f[1], Dead: f[2] == "1", ExitStatus: f[3], ExitSignal: f[4],
-		InputOff: f[5] == "1", InMode: f[6] != "" && f[6] != "0",
-		Attached: number(f[7]), Size: [2]int{number(f[8]), number(f[9])}, ActiveAt: timeOf(f[10]),
-		AgentPane: f[11], Pause: f[12], Mark: f[13], Dir: f[14], Title: f[15],
+		Session: f[0], ID: f[1], PID: number(f[2]), Dead: f[3] == "1", ExitStatus: f[4], ExitSignal: f[5],
+		InputOff: f[6] == "1", InMode: f[7] != "" && f[7] != "0",
+		Attached: number(f[8]), Size: [2]int{number(f[9]), number(f[10])}, ActiveAt: timeOf(f[11]),
+		AgentPane: f[12], Pause: f[13], Mark: f[14], Dir: f[15], Title: f[16],
 	}, nil
 }
 
@@ -83,27 +84,25 @@ func timeOf(s string) time.Time {
 // Process is a pane and the process in it.
 type Process struct {
 	Pane
-	PID     int
 	Created time.Time // the session
 	Cwd     string    // of the process in the foreground
 	Argv    []string  // what the pane was started with
 }
 
 // ProcessFormat is the format of the row that ParseProcess reads.
-const ProcessFormat = "#{pane_pid}|#{session_created}|#{q:pane_current_path}|#{q:pane_start_command}|" + PaneFormat
+const ProcessFormat = "#{session_created}|#{q:pane_current_path}|#{q:pane_start_command}|" + PaneFormat
 
 // ParseProcess reads a row of ProcessFormat.
 func ParseProcess(row string) (Process, error) {
 	f := Fields(row)
-	p, err := paneOf(f[min(len(f), 4):])
+	p, err := paneOf(f[min(len(f), 3):])
 	if err != nil {
 		return Process{}, err
 	}
-	pid := number(f[0])
-	if pid == 0 {
-		return Process{}, fmt.Errorf("tmux: pane of process %.40q", f[0])
+	if p.PID == 0 {
+		return Process{}, fmt.Errorf("tmux: pane %.40q names no process", p.ID)
 	}
-	return Process{Pane: p, PID: pid, Created: timeOf(f[1]), Cwd: f[2], Argv: startCommand(f[3])}, nil
+	return Process{Pane: p, Created: timeOf(f[0]), Cwd: f[1], Argv: startCommand(f[2])}, nil
 }
 
 // startCommand returns the command line of a pane, for a shell to read: tmux prints one
