@@ -38,6 +38,8 @@ type Lander struct {
 	// Held reports whether the runtime holds the workspace, if Volume is set.
 	Held     func(context.Context) (bool, error)
 	LockWait time.Duration
+	// ForgeTimeout bounds a push, and the tool that opens a pull request; 0: five minutes each.
+	ForgeTimeout time.Duration
 }
 
 // Landed is what became of the work.
@@ -228,6 +230,7 @@ func (l *Lander) Land(ctx context.Context, q Request, report func(Step)) (done L
 			continue
 		}
 		if q.Method == PR {
+			release() // a forge may never answer, and the base is not touched
 			err := l.open(ctx, u, f, q, &done, report)
 			return done, err
 		}
@@ -336,7 +339,9 @@ func (l *Lander) advance(ctx context.Context, u git.User, f Facts, done *Landed)
 // open pushes the branch and opens a pull request, or says where to.
 func (l *Lander) open(ctx context.Context, u git.User, f Facts, q Request, done *Landed, report func(Step)) error {
 	report(done.Steps[len(done.Steps)-2])
-	said, err := u.Push(ctx, l.Record.Tree.Repo, f.Remote.Name, f.Commit, f.Branch, !l.clone(), q.Verify)
+	pushing, cancel := l.answered(ctx)
+	defer cancel()
+	said, err := u.Push(pushing, l.Record.Tree.Repo, f.Remote.Name, f.Commit, f.Branch, !l.clone(), q.Verify)
 	if err != nil {
 		return fmt.Errorf("push %s to %s: %w", f.Branch, f.Remote.Name, err)
 	}
@@ -369,11 +374,22 @@ func (l *Lander) open(ctx context.Context, u git.User, f Facts, q Request, done 
 	return nil
 }
 
+// answered returns a context that ends when a forge has not answered for too long.
+func (l *Lander) answered(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := cmp.Or(l.ForgeTimeout, 5*time.Minute)
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
+}
+
 func (l *Lander) tool(ctx context.Context, program string, line []string) (string, error) {
+	ctx, cancel := l.answered(ctx)
+	defer cancel()
 	c := exec.CommandContext(ctx, program, line[1:]...)
 	c.Dir, c.Env = l.Record.Tree.Repo, l.Environ
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.WaitDelay = 2 * time.Second
 	out, err := c.CombinedOutput()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
 	return string(out), err
 }
