@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the tests that need a Kubernetes cluster, within one: test-kubernetes.sh PACKAGE…
 # Those that leave the cluster as it is come first, then those that cut its nodes off, put
-# them under pressure or kill its API server.
+# them under pressure, or kill or suspend its API server.
 set -u
 
 red=0
@@ -11,7 +11,7 @@ run() {
 	shift
 	scripts/gotest.sh -trimpath -tags "$tags" -vet off -count 1 -p 1 -timeout 60m "$@" || red=1
 }
-alone='^(TestHub|TestNodeCutOff|TestNodePressure|TestServerKilled|TestClusterServerKilled)$'
+alone='^(TestHub|TestNodeCutOff|TestNodePressure|TestServerKilled|TestServerSuspended|TestClusterServerKilled)$'
 
 run grpcnotrace,real,kubernetes -parallel 4 -skip "$alone" -- "$@"
 run grpcnotrace,real,kubernetes -run '^TestCluster' -skip "$alone" -- ./cmd/internal/cli ./internal/test/torture

@@ -82,6 +82,9 @@ func clusterCommands(t *testing.T, cluster kubetest.Cluster) map[string]func(ts 
 			ts.Setenv("KUBECONFIG", proxy.Kubeconfig)
 		},
 		"gitserver": gitServer(t, func(*testscript.TestScript) string { return cluster.Host(t) }),
+		// suspendcluster is SIGSTOP of the API server, resumecluster is SIGCONT.
+		"suspendcluster": func(*testscript.TestScript, bool, []string) { cluster.Suspend(t, "apiserver") },
+		"resumecluster":  func(*testscript.TestScript, bool, []string) { cluster.Resume(t, "apiserver") },
 		// press FILE, relieve FILE: the node's memory is below the kubelet's threshold from then on, and
 		// above it.
 		"press":   onNode(func(node string) { cluster.Press(t, node) }),

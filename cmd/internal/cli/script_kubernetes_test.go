@@ -22,6 +22,9 @@ func TestClusterScripts(t *testing.T) { clusterScripts(t, "kubernetes") }
 // all other tests on the cluster.
 func TestNodePressure(t *testing.T) { clusterScripts(t, "pressure") }
 
+// TestServerSuspended runs the scripts in which the API server does not answer.
+func TestServerSuspended(t *testing.T) { clusterScripts(t, "suspended") }
+
 // clusterScripts runs the scripts in a directory on a real cluster. Each has a namespace of its
 // own.
 func clusterScripts(t *testing.T, dir string) {

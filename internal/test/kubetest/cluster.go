@@ -184,6 +184,31 @@ func (c Cluster) Start(t *testing.T, program string) {
 	}
 }
 
+// Suspend stops a program of those of Kill with SIGSTOP, until Resume or the end of the test: it
+// accepts connections and never answers.
+func (c Cluster) Suspend(t *testing.T, program string) {
+	t.Helper()
+	t.Cleanup(func() { c.Resume(t, program) })
+	c.signal(t, program, "STOP")
+}
+
+// Resume lets a program that was suspended run again.
+func (c Cluster) Resume(t *testing.T, program string) {
+	t.Helper()
+	c.signal(t, program, "CONT")
+}
+
+func (c Cluster) signal(t *testing.T, program, name string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(c.dir, program+".pid"))
+	if err == nil {
+		err = exec.Command("kill", "-"+name, string(text)).Run()
+	}
+	if err != nil {
+		t.Fatalf("%s: SIG%s: %v", program, name, err)
+	}
+}
+
 // Press restarts the kubelet of a node with a threshold of memory that the node does not meet: it
 // evicts its pods, one after the other, until Relieve or the end of the test.
 func (c Cluster) Press(t *testing.T, node string) {
