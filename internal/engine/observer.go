@@ -41,6 +41,8 @@ type Observer struct {
 	Overdue func(session.Record, time.Time) bool
 	// Strays finds the agents of runs that recorded does not report. It may be nil.
 	Strays func(recorded func(run string) bool) []session.Stray
+	// Slow is called when a runtime has not answered for two seconds. It may be nil.
+	Slow   func(session.RuntimeSpec)
 	BootID func() string
 	Now    func() time.Time
 
@@ -321,6 +323,10 @@ func (o Observer) found(ctx context.Context) map[string]session.Found {
 	})
 }
 
+// slowAfter is how long a runtime may take before Observer.Slow is called: an engine and a
+// cluster that are well answer in a fraction of it.
+const slowAfter = 2 * time.Second
+
 type answer func() ([]session.Live, error)
 
 func (o Observer) ask(ctx context.Context, spec session.RuntimeSpec, screens bool) answer {
@@ -329,6 +335,9 @@ func (o Observer) ask(ctx context.Context, spec session.RuntimeSpec, screens boo
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		if o.Slow != nil {
+			defer time.AfterFunc(slowAfter, func() { o.Slow(spec) }).Stop()
+		}
 		var rt session.Runtime
 		if rt, err = o.Runtime(spec); err == nil {
 			lives, err = rt.Observe(ctx, screens)

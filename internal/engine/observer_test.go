@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,6 +121,29 @@ func TestRuntimeThatDoesNotAnswer(t *testing.T) {
 	w := h.eyes().World(t.Context(), []session.Spec{spec("a", "tmux", "", "")}, nil, false)
 	if w.Runtimes["tmux"] == nil {
 		t.Error("its error is lost")
+	}
+}
+
+// dozing is a runtime that takes its time to open.
+func dozing(d time.Duration, rt session.Runtime) func(session.RuntimeSpec) (session.Runtime, error) {
+	return func(session.RuntimeSpec) (session.Runtime, error) {
+		time.Sleep(d)
+		return rt, nil
+	}
+}
+
+func TestSlowRuntimeIsTold(t *testing.T) {
+	for took, want := range map[time.Duration]int{1900 * time.Millisecond: 0, 2100 * time.Millisecond: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			told := 0
+			o := (&host{}).eyes()
+			o.Runtime = dozing(took, sessiontest.New(""))
+			o.Slow = func(r session.RuntimeSpec) { told++ }
+			o.World(t.Context(), []session.Spec{spec("a", "tmux", "", "")}, nil, false)
+			if told != want {
+				t.Errorf("told %d times of an answer after %s, want %d", told, took, want)
+			}
+		})
 	}
 }
 

@@ -207,7 +207,7 @@ func (a *app) options() project.Options {
 	a.opened = &project.Options{
 		Dir: a.env.Dir, Files: g.files, Vars: g.vars, StateFile: g.stateFile, Environ: a.env.Environ, Version: a.env.Version,
 		Command: a.command, Parallelism: g.parallelism, LockTimeout: g.lockTimeout, Log: a.log,
-		Runtimes: a.env.Runtimes, Waiting: a.waiting(),
+		Runtimes: a.env.Runtimes, Waiting: a.waiting(), Slow: a.slow(),
 	}
 	return *a.opened
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentform/agentform/cmd/internal/owner"
@@ -33,6 +34,9 @@ func (a *app) pull(p *project.Project) error {
 	if p.Stored.Shared() && slices.Contains(withCopy, words[1]) {
 		return nil
 	}
+	if p.Stored.Shared() && a.attended() {
+		defer time.AfterFunc(2*time.Second, func() { fmt.Fprintln(a.env.Stderr, "The shared state: no answer yet…") }).Stop()
+	}
 	err := p.Stored.Pull(a.ctx)
 	var unreachable *sharedstate.UnreachableError
 	if errors.As(err, &unreachable) && !slices.Contains(deciding, words[1]) {
@@ -42,6 +46,24 @@ func (a *app) pull(p *project.Project) error {
 	}
 	a.pulled = &err
 	return err
+}
+
+// attended reports whether a person sees what is written to standard error.
+func (a *app) attended() bool { return terminal(a.env.Stderr) && a.command != "agentform ui" }
+
+// slow returns what tells a person that a runtime is still asked, once each; nil: nobody
+// looks.
+func (a *app) slow() func(session.RuntimeSpec) {
+	if !a.attended() {
+		return nil
+	}
+	var told sync.Map
+	return func(r session.RuntimeSpec) {
+		name := strings.TrimSuffix("runtime."+r.Kind+"."+r.Name, ".")
+		if _, again := told.LoadOrStore(name, true); !again {
+			fmt.Fprintf(a.env.Stderr, "%s: no answer yet…\n", name)
+		}
+	}
 }
 
 // waiting returns what tells a person who has the lock of the shared state: at once, and

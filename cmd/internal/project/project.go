@@ -60,6 +60,8 @@ type Options struct {
 	// Waiting is called with the holder of a shared state's lock, before each new try. It may
 	// be nil.
 	Waiting func(backend.Info)
+	// Slow is called when a runtime has not answered for two seconds. It may be nil.
+	Slow func(session.RuntimeSpec)
 }
 
 // Runtimes are where the sessions of a project run.

@@ -72,6 +72,7 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 			BootID:    bootID,
 			Overdue:   overdue(p, sync.OnceValue(p.Activity)),
 			Strays:    strays(m.Root),
+			Slow:      p.Slow,
 			Now:       time.Now,
 		},
 		Activity: p.Activity(),
