@@ -26,3 +26,18 @@ func Dollars(n float64) string {
 	}
 	return "$" + Thousands(x) + "." + cents
 }
+
+// Bytes returns a size in decimal units: 512 B, 1.2 kB, 3.4 MB.
+func Bytes(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	units := []string{"kB", "MB", "GB", "TB", "PB", "EB"}
+	f := float64(n) / 1000
+	i := 0
+	for f >= 999.95 && i < len(units)-1 {
+		f /= 1000
+		i++
+	}
+	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i]
+}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/agentform/agentform/cmd/internal/owner"
 	"github.com/agentform/agentform/cmd/internal/preflight"
@@ -213,7 +214,7 @@ func (f *findings) dataDir(ctx context.Context, in Input) {
 	}
 	if err := checkWritable(at); err != nil {
 		f.fault("data directory", "not writable: "+err.Error(), "fix its owner and mode (chown, chmod), or use another: agentform { data_dir = \"…\" }")
-	} else {
+	} else if f.room("data directory", at) {
 		f.fine("data directory", dir)
 	}
 	if exists(dir) {
@@ -224,12 +225,34 @@ func (f *findings) dataDir(ctx context.Context, in Input) {
 	}
 	if sockets, err := socketdir.Create(dir); err != nil {
 		f.fault("socket directory", err.Error(), "set XDG_RUNTIME_DIR to a short directory of your own")
-	} else {
+	} else if f.room("socket directory", sockets) {
 		f.fine("socket directory", sockets)
 	}
 }
 
 // checkWritable writes a file: permissions say nothing about root or a read-only mount.
+// leastRoom is what a disk must have free, in bytes: a start writes the shim, of 3 MB, the
+// state and logs.
+const leastRoom = 10e6
+
+// room reports whether there is room on the disk of a directory.
+func (f *findings) room(subject, dir string) bool {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(dir, &disk); err != nil {
+		return true // unknown
+	}
+	free := int64(disk.Bavail) * int64(disk.Bsize)
+	if free >= leastRoom && (disk.Files == 0 || disk.Ffree > 0) { // btrfs counts no files
+		return true
+	}
+	problem := "its disk is full: " + plaintext.Bytes(free) + " are free"
+	if free >= leastRoom {
+		problem = "its disk has no room for another file (no inodes are free)"
+	}
+	f.fault(subject, problem, "agents cannot be started, and changes not recorded; make room: agentform prune lists what no session needs")
+	return false
+}
+
 func checkWritable(dir string) error {
 	file, err := os.CreateTemp(dir, ".agentform-doctor-*")
 	if err != nil {

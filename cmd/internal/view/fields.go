@@ -207,5 +207,5 @@ func quote(s string) string {
 		return strconv.Quote(s)
 	}
 	sum := sha256.Sum256([]byte(s))
-	return fmt.Sprintf("(%s, %s, %x)", plaintext.Count(lines, "line"), Bytes(int64(len(s))), sum[:4])
+	return fmt.Sprintf("(%s, %s, %x)", plaintext.Count(lines, "line"), plaintext.Bytes(int64(len(s))), sum[:4])
 }

@@ -30,15 +30,15 @@ func promptWords(p session.Prompt) string {
 	case p.Text == "":
 		return shortHash(p.Digest)
 	case text == "":
-		return fmt.Sprintf("%s (%s)", strconv.Quote(""), Bytes(int64(len(p.Text))))
+		return fmt.Sprintf("%s (%s)", strconv.Quote(""), plaintext.Bytes(int64(len(p.Text))))
 	}
 	first, _, more := strings.Cut(text, "\n")
 	r, size := []rune(strings.TrimSpace(first)), ""
 	if len(r) > firstLine {
-		r, size = append(r[:firstLine-1], '…'), Bytes(int64(len(p.Text)))
+		r, size = append(r[:firstLine-1], '…'), plaintext.Bytes(int64(len(p.Text)))
 	}
 	if more {
-		size = plaintext.Count(strings.Count(text, "\n")+1, "line") + ", " + Bytes(int64(len(p.Text)))
+		size = plaintext.Count(strings.Count(text, "\n")+1, "line") + ", " + plaintext.Bytes(int64(len(p.Text)))
 	}
 	if size != "" {
 		size = " (" + size + ")"

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/cmd/internal/prune"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 )
 
@@ -42,7 +43,7 @@ func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 			name = "shim" // the kind is its former name
 		}
 		if size > 0 {
-			bytes = Bytes(size)
+			bytes = plaintext.Bytes(size)
 		}
 		rows = append(rows, []cell{{name, noInk}, what, {bytes, dim}, {reason, noInk}})
 	}

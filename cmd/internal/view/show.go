@@ -33,7 +33,7 @@ func Show(w io.Writer, s Style, x status.Detail, now time.Time) error {
 	if screen, cut := wire.Tail(plaintext.Safe(strings.TrimRight(x.Screen, " \t\r\n"))); screen != "" {
 		title := "Screen"
 		if cut {
-			title += " (its last " + Bytes(session.TailLimit) + ")"
+			title += " (its last " + plaintext.Bytes(session.TailLimit) + ")"
 		}
 		p.heading(title)
 		for l := range strings.SplitSeq(screen, "\n") {

@@ -20,11 +20,6 @@ func TestUnits(t *testing.T) {
 			t.Errorf("Elapsed(%v) = %s, want %s", d, got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 1234: "1.2 kB", 999_949: "999.9 kB", 999_950: "1.0 MB", 3_400_000_000: "3.4 GB"} {
-		if got := Bytes(n); got != want {
-			t.Errorf("Bytes(%d) = %s, want %s", n, got, want)
-		}
-	}
 }
 
 func TestTidy(t *testing.T) {

@@ -24,21 +24,6 @@ func Elapsed(d time.Duration) string {
 	return plaintext.Age(d)
 }
 
-// Bytes returns a size in decimal units: 512 B, 1.2 kB, 3.4 MB.
-func Bytes(n int64) string {
-	if n < 1000 {
-		return strconv.FormatInt(n, 10) + " B"
-	}
-	units := []string{"kB", "MB", "GB", "TB", "PB", "EB"}
-	f := float64(n) / 1000
-	i := 0
-	for f >= 999.95 && i < len(units)-1 {
-		f /= 1000
-		i++
-	}
-	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[i]
-}
-
 var utcTime = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\b`)
 })
