@@ -39,7 +39,7 @@ func TestBuiltins(t *testing.T) {
 		},
 		"gemini": {
 			Name: "gemini", Base: "gemini", Command: []string{"gemini"}, PromptVia: "paste",
-			Ready: `^[>*]\s+Type your message`, ReadyTimeout: session.Duration(30 * time.Second),
+			Ready: `^[>*]\s+Type your message`, ReadyTimeout: session.Duration(2 * time.Minute),
 			StatusBarLines: 3, Observable: "at_start", UnobservedFor: session.Duration(24 * time.Hour),
 			Env: map[string]string{"COLORTERM": "truecolor"},
 		},

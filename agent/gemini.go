@@ -3,6 +3,7 @@ package agent
 import (
 	"maps"
 	"path/filepath"
+	"time"
 
 	"github.com/agentform/agentform/session"
 )
@@ -15,6 +16,7 @@ func gemini() kind {
 		spec: session.AgentSpec{
 			PromptVia:      ViaPaste,
 			Ready:          `^[>*]\s+Type your message`,
+			ReadyTimeout:   session.Duration(2 * time.Minute), // on a busy machine it starts in more than 30 seconds
 			StatusBarLines: 3,
 			// Its chat file is there before any prompt.
 			Observable: AtStart,
