@@ -53,7 +53,7 @@ type kind struct {
 	// files, transcript and entries are Agent.Files, Transcript and Entries; nil: the
 	// agent has no session file that is known.
 	files      func(of session.Lookup) []string
-	transcript func(lines [][]byte) session.Transcript
+	transcript func() session.TranscriptReader
 	entries    func(line []byte) []session.Entry
 	// usage is what its session files say about usage; zero: nothing.
 	usage usageReader
@@ -203,12 +203,12 @@ func (p *program) Files(of session.Lookup) []string {
 	return p.files(of)
 }
 
-// Transcript returns what the agent's session files say.
-func (p *program) Transcript(lines [][]byte) session.Transcript {
+// Reader returns a reader of the agent's session files.
+func (p *program) Reader() session.TranscriptReader {
 	if p.transcript == nil {
-		return session.Transcript{}
+		return session.Fileless{}.Reader()
 	}
-	return p.transcript(lines)
+	return p.transcript()
 }
 
 // Entries returns what a line of the session file says, for people.

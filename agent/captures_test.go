@@ -145,7 +145,7 @@ func (c capture) facts() string {
 		}
 	}
 	if len(c.lines) > 0 {
-		n := a.Transcript(c.lines)
+		n := session.ReadTranscript(a, c.lines)
 		e.Transcript = &n
 		say("session file", session.Detection{Activity: n.Activity, Detail: n.Detail})
 		fmt.Fprintf(&b, "session: %d prompts, %d turns, %d tokens, last prompt %q, last message %q\n", n.Prompts, n.Turns, n.Tokens, n.LastPrompt, n.LastMessage)

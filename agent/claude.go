@@ -67,7 +67,7 @@ func claude() kind {
 		// Its commands, and, typed or pasted, the shell's, which asks nobody.
 		commands:   "/!",
 		files:      claudeFiles,
-		transcript: readClaudeTranscript,
+		transcript: func() session.TranscriptReader { return &claudeReader{} },
 		entries:    claudeEntries,
 		usage:      claudeUsage,
 		signal:     claudeSignal,

@@ -175,7 +175,7 @@ func TestClaudeQueue(t *testing.T) {
 		"all are taken back":       {[]string{prompt, op(1, "enqueue"), op(2, "enqueue"), op(3, "popAll"), ended}, 0, false, session.Idle},
 		"more than is known of":    {[]string{prompt, op(6, "dequeue")}, 0, true, session.Working},
 	} {
-		n := readClaudeTranscript(jsonLines(c.lines...))
+		n := session.ReadTranscript(For(builtin("claude")), jsonLines(c.lines...))
 		if len(n.Queued) != c.queued || n.TakenAt.IsZero() == c.taken || n.Activity != c.activity {
 			t.Errorf("%s: %d wait, taken %v, %s", name, len(n.Queued), n.TakenAt, n.Activity)
 		}
@@ -185,7 +185,7 @@ func TestClaudeQueue(t *testing.T) {
 // TestClaudeMessages checks which messages a transcript shows as taken up: those that began
 // a turn, and those that waited and were taken up within one.
 func TestClaudeMessages(t *testing.T) {
-	n := readClaudeTranscript(jsonLines(
+	n := session.ReadTranscript(For(builtin("claude")), jsonLines(
 		`{"type":"user","timestamp":"2026-03-14T12:00:00Z","message":{"content":"one"}}`,
 		`{"type":"queue-operation","operation":"enqueue","timestamp":"2026-03-14T12:00:01Z","content":"two"}`,
 		`{"type":"queue-operation","operation":"enqueue","timestamp":"2026-03-14T12:00:02Z","content":"three"}`,
@@ -257,12 +257,12 @@ func TestClaudeTranscript(t *testing.T) {
 		for _, l := range c.lines {
 			lines = append(lines, []byte(l))
 		}
-		n := For(builtin("claude")).Transcript(lines)
+		n := session.ReadTranscript(For(builtin("claude")), lines)
 		if n.Activity != c.activity || n.Detail != c.detail || n.Prompts != c.prompts || n.Turns != c.turns || n.Tokens != c.tokens {
 			t.Errorf("%s: %+v", name, n)
 		}
 	}
-	n := For(builtin("claude")).Transcript([][]byte{[]byte(prompt), []byte(text), []byte(ended), []byte(other)})
+	n := session.ReadTranscript(For(builtin("claude")), [][]byte{[]byte(prompt), []byte(text), []byte(ended), []byte(other)})
 	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	want := session.Transcript{
 		Conversation: "c2", Dir: "/w", StartedAt: at, Activity: session.Idle, At: at.Add(5 * time.Second), FirstTurnAt: at.Add(5 * time.Second), TurnAt: at.Add(5 * time.Second),

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -149,30 +150,45 @@ func claudeAsks(name string, input json.RawMessage) string {
 	return asked(name, claudeTool("", input), "")
 }
 
-// readClaudeTranscript reads a transcript and its state file. Turns are in the transcript;
-// only the state shows that a tool waits for permission.
-func readClaudeTranscript(lines [][]byte) session.Transcript {
-	var all []claudeLine
-	var state *claudeLine
-	for _, line := range lines {
-		var l claudeLine
-		switch {
-		case json.Unmarshal(line, &l) != nil:
-		case l.PID > 0 && l.Type == "":
-			state = &l
-		case l.Type == "user" || l.Type == "assistant" || l.Type == "system" || l.Type == "queue-operation",
-			l.Type == "attachment" && l.Attachment.Type == "queued_command":
-			all = append(all, l)
+// claudeReader reads a transcript and its state file. Turns are in the transcript; only the
+// state shows that a tool waits for permission.
+type claudeReader struct {
+	told claudeTranscript
+	// last are lines behind those of told, by their times: an answer that comes at once may
+	// stand before its question.
+	last  []claudeLine
+	state *claudeLine
+}
+
+// unordered is within how many lines a transcript may be out of order: a question and its answer are
+// next to each other.
+const unordered = 8
+
+func (r *claudeReader) Add(line []byte) {
+	var l claudeLine
+	switch {
+	case json.Unmarshal(line, &l) != nil:
+	case l.PID > 0 && l.Type == "":
+		r.state = &l
+	case l.Type == "user" || l.Type == "assistant" || l.Type == "system" || l.Type == "queue-operation",
+		l.Type == "attachment" && l.Attachment.Type == "queued_command":
+		r.last = append(r.last, l)
+		slices.SortStableFunc(r.last, func(a, b claudeLine) int { return a.At.Compare(b.At) })
+		if len(r.last) > unordered {
+			r.told.add(r.last[0])
+			r.last = slices.Delete(r.last, 0, 1)
 		}
 	}
-	// An answer that comes at once may stand before its question.
-	slices.SortStableFunc(all, func(a, b claudeLine) int { return a.At.Compare(b.At) })
-	var t claudeTranscript
-	for _, l := range all {
+}
+
+func (r *claudeReader) Transcript() session.Transcript {
+	t := r.told
+	t.Transcript, t.asked = copied(t.Transcript), maps.Clone(t.asked)
+	for _, l := range r.last {
 		t.add(l)
 	}
-	if state != nil {
-		t.now(*state)
+	if r.state != nil {
+		t.now(*r.state)
 	}
 	return t.Transcript
 }

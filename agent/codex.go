@@ -67,7 +67,7 @@ func codex() kind {
 		// as an argument only the second is. After a blank both are text.
 		commands:   "/!",
 		files:      codexFiles,
-		transcript: readCodexTranscript,
+		transcript: func() session.TranscriptReader { return &rollout{open: map[string]bool{}} },
 		entries:    codexEntries,
 		usage:      codexUsage,
 		signal:     codexSignal,

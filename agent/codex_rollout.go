@@ -108,68 +108,78 @@ func (e rolloutError) limited() bool {
 	return false
 }
 
-// readCodexTranscript reads a rollout. Retries and approvals are not in it: a tool call
-// without output runs or waits for a person.
-func readCodexTranscript(lines [][]byte) session.Transcript {
-	var n session.Transcript
-	open := map[string]bool{}
-	var resets time.Time
-	for _, line := range lines {
-		var l rolloutLine
-		if json.Unmarshal(line, &l) != nil {
-			continue
-		}
-		n.At = l.At
-		p := l.Payload
-		switch p.Type {
-		case "task_started":
-			n.Activity, n.Detail, n.Until = session.Working, "", time.Time{}
-			clear(open)
-		case "item_completed":
-			switch p.Item.Type {
-			case "UserMessage":
-				n.Prompts++
-				n.LastPrompt, n.PromptAt = p.Item.text(), l.At
-				n.Take(session.Message{At: l.At, Text: n.LastPrompt})
-			case "AgentMessage":
-				n.LastMessage = p.Item.text()
-			}
-		case "function_call", "custom_tool_call", "local_shell_call":
-			open[p.CallID] = true
-		case "function_call_output", "custom_tool_call_output":
-			delete(open, p.CallID)
-		case "token_count":
-			n.Tokens = max(n.Tokens, p.Info.Total.All)
-			resets = limitReset(p.Limits)
-		case "task_complete", "turn_aborted":
-			n.Turns++
-			n.TurnAt = l.At
-			if n.FirstTurnAt.IsZero() {
-				n.FirstTurnAt = l.At
-			}
-			n.Activity = session.Idle
-			clear(open)
-			if p.LastMessage != "" {
-				n.LastMessage = p.LastMessage
-			}
-			if p.Error != nil {
-				n.Activity, n.Detail = session.Failed, p.Error.Message
-				if p.Error.limited() {
-					n.Activity, n.Until = session.BlockedAPI, resets
-				}
-			}
-		}
-		if l.Type == "session_meta" && n.Conversation == "" {
-			if p.ThreadSource == "subagent" {
-				return session.Transcript{} // the file of a helper that the agent started
-			}
-			n.Conversation, n.Dir, n.StartedAt = p.ID, p.Dir, p.StartedAt
-		}
+// rollout reads a rollout. Retries and approvals are not in it: a tool call without output
+// runs or waits for a person.
+type rollout struct {
+	n      session.Transcript
+	open   map[string]bool // tool calls without output
+	resets time.Time       // when the account's limits do
+	helper bool            // it is of an agent that the agent started
+}
+
+func (r *rollout) Transcript() session.Transcript {
+	if r.helper {
+		return session.Transcript{}
 	}
-	if n.Activity == session.Working && len(open) > 0 {
+	n := copied(r.n)
+	if n.Activity == session.Working && len(r.open) > 0 {
 		n.Activity = ""
 	}
 	return n
+}
+
+func (r *rollout) Add(line []byte) {
+	var l rolloutLine
+	if json.Unmarshal(line, &l) != nil {
+		return
+	}
+	r.n.At = l.At
+	p := l.Payload
+	switch p.Type {
+	case "task_started":
+		r.n.Activity, r.n.Detail, r.n.Until = session.Working, "", time.Time{}
+		clear(r.open)
+	case "item_completed":
+		switch p.Item.Type {
+		case "UserMessage":
+			r.n.Prompts++
+			r.n.LastPrompt, r.n.PromptAt = p.Item.text(), l.At
+			r.n.Take(session.Message{At: l.At, Text: r.n.LastPrompt})
+		case "AgentMessage":
+			r.n.LastMessage = p.Item.text()
+		}
+	case "function_call", "custom_tool_call", "local_shell_call":
+		r.open[p.CallID] = true
+	case "function_call_output", "custom_tool_call_output":
+		delete(r.open, p.CallID)
+	case "token_count":
+		r.n.Tokens = max(r.n.Tokens, p.Info.Total.All)
+		r.resets = limitReset(p.Limits)
+	case "task_complete", "turn_aborted":
+		r.n.Turns++
+		r.n.TurnAt = l.At
+		if r.n.FirstTurnAt.IsZero() {
+			r.n.FirstTurnAt = l.At
+		}
+		r.n.Activity = session.Idle
+		clear(r.open)
+		if p.LastMessage != "" {
+			r.n.LastMessage = p.LastMessage
+		}
+		if p.Error != nil {
+			r.n.Activity, r.n.Detail = session.Failed, p.Error.Message
+			if p.Error.limited() {
+				r.n.Activity, r.n.Until = session.BlockedAPI, r.resets
+			}
+		}
+	}
+	if l.Type == "session_meta" && r.n.Conversation == "" {
+		if p.ThreadSource == "subagent" {
+			r.helper = true
+			return
+		}
+		r.n.Conversation, r.n.Dir, r.n.StartedAt = p.ID, p.Dir, p.StartedAt
+	}
 }
 
 // limitReset returns when the account's used-up limits reset, or zero.

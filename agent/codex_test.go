@@ -212,7 +212,7 @@ func TestCodexTranscript(t *testing.T) {
 				c.want.PromptAt = when(t, "2026-11-21T05:35:14.316Z")
 				c.want.Messages = []session.Message{{At: c.want.PromptAt, Text: c.want.LastPrompt}}
 			}
-			if diff := cmp.Diff(c.want, readCodexTranscript(jsonLines(c.lines...))); diff != "" {
+			if diff := cmp.Diff(c.want, session.ReadTranscript(For(builtin("codex")), jsonLines(c.lines...))); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -38,7 +38,7 @@ func copilot() kind {
 		commands:   "/!",
 		shield:     "\u200b", // a zero-width space: it drops blanks before it runs a command
 		files:      copilotFiles,
-		transcript: readCopilotTranscript,
+		transcript: func() session.TranscriptReader { return &copilotSession{} },
 		entries:    copilotEntries,
 		usage:      copilotUsage,
 		dotfiles:   copilotDotfiles,

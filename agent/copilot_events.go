@@ -101,19 +101,8 @@ func (e copilotEvent) limited() bool {
 	return e.Data.Status == 429 || strings.Contains(e.Data.Kind, "rate_limit") || strings.Contains(e.Data.Kind, "quota")
 }
 
-// readCopilotTranscript reads a session file. Each request to the model begins and ends a
-// turn of the file's; the user's turn ends with one that calls no tools.
-func readCopilotTranscript(lines [][]byte) session.Transcript {
-	var c copilotSession
-	for _, line := range lines {
-		var e copilotEvent
-		if json.Unmarshal(line, &e) == nil && !e.At.IsZero() {
-			c.add(e)
-		}
-	}
-	return c.n
-}
-
+// copilotSession reads a session file. Each request to the model begins and ends a turn of
+// the file's; the user's turn ends with one that calls no tools.
 type copilotSession struct {
 	n     session.Transcript
 	open  bool // the model was asked, and its turn has not ended
@@ -123,6 +112,15 @@ type copilotSession struct {
 }
 
 type copilotQuestion struct{ id, text string }
+
+func (c *copilotSession) Transcript() session.Transcript { return copied(c.n) }
+
+func (c *copilotSession) Add(line []byte) {
+	var e copilotEvent
+	if json.Unmarshal(line, &e) == nil && !e.At.IsZero() {
+		c.add(e)
+	}
+}
 
 func (c *copilotSession) add(e copilotEvent) {
 	d := e.Data

@@ -104,7 +104,7 @@ func TestCopilotTranscript(t *testing.T) {
 			for _, l := range append(slices.Clone(begin), c.lines...) {
 				lines = append(lines, []byte(l))
 			}
-			n := For(builtin("copilot")).Transcript(lines)
+			n := session.ReadTranscript(For(builtin("copilot")), lines)
 			if n.Activity != c.want || n.Detail != c.detail || n.Turns != c.turns {
 				t.Errorf("%s (%s), %d turns", n.Activity, n.Detail, n.Turns)
 			}

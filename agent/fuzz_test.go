@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentform/agentform/session"
 )
@@ -55,7 +58,10 @@ func FuzzTranscript(f *testing.F) {
 			}
 		})
 		for name, a := range agents {
-			n := a.Transcript(lines)
+			n := session.ReadTranscript(a, lines)
+			if looked := lookedAt(t, a, lines); !cmp.Equal(looked, n) {
+				t.Errorf("%s: read line by line and looked at between: %s", name, cmp.Diff(looked, n))
+			}
 			if _, err := json.Marshal(n); err != nil {
 				t.Errorf("%s: %+v cannot be stored: %v", name, n, err)
 			}
@@ -127,4 +133,20 @@ func FuzzLimitEnd(f *testing.F) {
 			t.Errorf("%q ends at %v, which cannot be stored: %v", said, at, err)
 		}
 	})
+}
+
+// lookedAt returns what lines say to who looks after each of them. What was said before must
+// not change.
+func lookedAt(t *testing.T, a session.Agent, lines [][]byte) session.Transcript {
+	r := a.Reader()
+	var said session.Transcript
+	for _, line := range lines {
+		was := fmt.Sprintf("%+v", said)
+		r.Add(line)
+		if is := fmt.Sprintf("%+v", said); is != was {
+			t.Errorf("a transcript changed afterwards from %s to %s", was, is)
+		}
+		said = r.Transcript()
+	}
+	return r.Transcript()
 }

@@ -71,7 +71,7 @@ func gemini() kind {
 		// What is typed while it loads a conversation is lost.
 		resumedVia: ViaArgument,
 		files:      geminiFiles,
-		transcript: readGeminiTranscript,
+		transcript: func() session.TranscriptReader { return &chat{seen: map[string]bool{}} },
 		entries:    geminiEntries,
 		usage:      geminiUsage,
 		dotfiles:   geminiDotfiles,

@@ -89,30 +89,9 @@ var chatDir = regexp.MustCompile(`(?m)^- \*\*Workspace Directories:\*\*\n\s*- (/
 // Error messages with which the account may ask no more for a while.
 var chatLimit = regexp.MustCompile(`"code":429|RESOURCE_EXHAUSTED|exhausted your .*quota|[Rr]ate limit`)
 
-// readGeminiTranscript reads a chat. It has no end of a turn: the model's last message is
-// the answer unless a tool's result follows. Approvals and retries are not in it,
-// so after a message the title decides.
-func readGeminiTranscript(lines [][]byte) session.Transcript {
-	c := chat{seen: map[string]bool{}}
-	for _, line := range lines {
-		var l chatLine
-		if json.Unmarshal(line, &l) != nil {
-			continue
-		}
-		if c.n.Conversation == "" && l.Conversation != "" {
-			c.n.Conversation, c.n.StartedAt = l.Conversation, l.StartedAt
-		}
-		for _, m := range l.Set.Messages {
-			c.where(m)
-		}
-		c.add(l)
-	}
-	c.n.Unsettled = !c.answered.IsZero()
-	c.answer()
-	return c.n
-}
-
-// chat is a conversation as it is read, line by line.
+// chat reads a chat. It has no end of a turn: the model's last message is the answer unless
+// a tool's result follows. Approvals and retries are not in it, so after a message the title
+// decides.
 type chat struct {
 	n    session.Transcript
 	seen map[string]bool // messages by id: one is written again when it changes
@@ -120,6 +99,28 @@ type chat struct {
 	// yet; zero: it has not.
 	answered time.Time
 	canceled time.Time // when the user last interrupted it
+}
+
+func (c *chat) Transcript() session.Transcript {
+	now := *c
+	now.n = copied(c.n)
+	now.n.Unsettled = !c.answered.IsZero()
+	now.answer()
+	return now.n
+}
+
+func (c *chat) Add(line []byte) {
+	var l chatLine
+	if json.Unmarshal(line, &l) != nil {
+		return
+	}
+	if c.n.Conversation == "" && l.Conversation != "" {
+		c.n.Conversation, c.n.StartedAt = l.Conversation, l.StartedAt
+	}
+	for _, m := range l.Set.Messages {
+		c.where(m)
+	}
+	c.add(l)
 }
 
 // againFor is how long after an interruption Gemini CLI 0.61.0 may write the message of the

@@ -233,7 +233,7 @@ func TestGeminiTranscript(t *testing.T) {
 				c.want.PromptAt = at(30)
 				c.want.Messages = []session.Message{{At: at(30), Text: c.want.LastPrompt}}
 			}
-			if diff := cmp.Diff(c.want, readGeminiTranscript(jsonLines(c.lines...))); diff != "" {
+			if diff := cmp.Diff(c.want, session.ReadTranscript(For(builtin("gemini")), jsonLines(c.lines...))); diff != "" {
 				t.Error(diff)
 			}
 		})

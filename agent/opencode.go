@@ -42,7 +42,7 @@ func opencode() kind {
 		// It puts the prompt of its command line into the composer then, and waits.
 		resumedVia: ViaPaste,
 		files:      opencodeFiles,
-		transcript: readOpencodeTranscript,
+		transcript: newOpencodeConversation,
 		entries:    opencodeEntries,
 		usage:      opencodeUsage,
 		reads:      opencodeReads,

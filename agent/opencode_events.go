@@ -93,19 +93,7 @@ func (p opencodePart) prompt() bool {
 	return p.Type == "text" && len(p.Time) == 0 && !p.Synthetic && p.Text != ""
 }
 
-// readOpencodeTranscript reads what the plugin has written.
-func readOpencodeTranscript(lines [][]byte) session.Transcript {
-	c := opencodeConversation{asked: map[string]string{}, counted: map[string]bool{}}
-	for _, line := range lines {
-		var e opencodeEvent
-		if json.Unmarshal(line, &e) == nil && e.At > 0 {
-			c.add(e)
-		}
-	}
-	return c.n
-}
-
-// opencodeConversation is a conversation as it is read, event by event.
+// opencodeConversation reads what the plugin has written.
 type opencodeConversation struct {
 	n       session.Transcript
 	open    bool              // a turn has begun that has not ended
@@ -114,6 +102,19 @@ type opencodeConversation struct {
 	order   []string          // the ids, the first asked first
 	queued  []string          // the ids of n.Queued
 	counted map[string]bool   // messages whose tokens are in n.Tokens
+}
+
+func newOpencodeConversation() session.TranscriptReader {
+	return &opencodeConversation{asked: map[string]string{}, counted: map[string]bool{}}
+}
+
+func (c *opencodeConversation) Transcript() session.Transcript { return copied(c.n) }
+
+func (c *opencodeConversation) Add(line []byte) {
+	var e opencodeEvent
+	if json.Unmarshal(line, &e) == nil && e.At > 0 {
+		c.add(e)
+	}
 }
 
 func (c *opencodeConversation) add(e opencodeEvent) {

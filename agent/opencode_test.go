@@ -69,13 +69,13 @@ func TestOpencodeRunThatWasCutOff(t *testing.T) {
 		asks   = `{"at":3000,"type":"permission.asked","properties":{SES,"id":"per_1","permission":"bash","metadata":{"command":"ls"}}}`
 		again  = `{"at":5000,"type":"message.part.updated","properties":{SES,"part":{"type":"text","messageID":"m2","text":"again"}}}`
 	)
-	if n := readOpencodeTranscript(lines(run, prompt, asks)); n.Activity != session.Blocked || n.Detail != `run "ls"?` || n.Prompts != 1 {
+	if n := session.ReadTranscript(For(builtin("opencode")), lines(run, prompt, asks)); n.Activity != session.Blocked || n.Detail != `run "ls"?` || n.Prompts != 1 {
 		t.Errorf("while it asks: %+v", n)
 	}
-	if n := readOpencodeTranscript(lines(run, prompt, asks, run)); n.Activity != "" || n.Turns != 0 || n.Conversation != "ses_1" || n.Dir != "/work" {
+	if n := session.ReadTranscript(For(builtin("opencode")), lines(run, prompt, asks, run)); n.Activity != "" || n.Turns != 0 || n.Conversation != "ses_1" || n.Dir != "/work" {
 		t.Errorf("at the start of the next run: %+v", n)
 	}
-	if n := readOpencodeTranscript(lines(run, prompt, asks, run, again)); n.Activity != session.Working || len(n.Queued) != 0 || n.Prompts != 2 || n.LastPrompt != "again" {
+	if n := session.ReadTranscript(For(builtin("opencode")), lines(run, prompt, asks, run, again)); n.Activity != session.Working || len(n.Queued) != 0 || n.Prompts != 2 || n.LastPrompt != "again" {
 		t.Errorf("in the next run: %+v", n)
 	}
 }

@@ -97,26 +97,23 @@ func (r qwenRecord) text() string {
 	return strings.Join(all, "\n")
 }
 
-// readQwenTranscript reads a session file. An answer without tool calls ends the turn, and
-// so do tool calls that were all refused. Questions are not in it.
-func readQwenTranscript(lines [][]byte) session.Transcript {
-	var c qwenChat
-	for _, line := range lines {
-		var r qwenRecord
-		if json.Unmarshal(line, &r) == nil && !r.At.IsZero() {
-			c.add(r)
-		}
-	}
-	return c.n
-}
-
-// qwenChat is a conversation as it is read, line by line.
+// qwenChat reads a session file. An answer without tool calls ends the turn, and so do tool
+// calls that were all refused. Questions are not in it.
 type qwenChat struct {
 	n        session.Transcript
 	open     bool // a turn goes on
 	calls    int  // tool calls without a result
 	refused  bool // all results so far are of calls that were refused
 	failures int  // of the request that is tried
+}
+
+func (c *qwenChat) Transcript() session.Transcript { return copied(c.n) }
+
+func (c *qwenChat) Add(line []byte) {
+	var r qwenRecord
+	if json.Unmarshal(line, &r) == nil && !r.At.IsZero() {
+		c.add(r)
+	}
 }
 
 func (c *qwenChat) add(r qwenRecord) {

@@ -92,7 +92,7 @@ func TestQwenFailures(t *testing.T) {
 		for range c.times {
 			lines = append(lines, failure(c.status, c.id))
 		}
-		if n := readQwenTranscript(lines); n.Activity != c.want || n.Turns != c.turns {
+		if n := session.ReadTranscript(For(builtin("qwen")), lines); n.Activity != c.want || n.Turns != c.turns {
 			t.Errorf("%s: %s after %d turns, want %s after %d", name, n.Activity, n.Turns, c.want, c.turns)
 		}
 	}

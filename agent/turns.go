@@ -1,10 +1,17 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/session"
 )
+
+// copied returns a transcript that shares nothing with one that is still written to.
+func copied(n session.Transcript) session.Transcript {
+	n.Messages, n.Queued = slices.Clone(n.Messages), slices.Clone(n.Queued)
+	return n
+}
 
 // endTurn counts a turn that ended.
 func endTurn(n *session.Transcript, at time.Time) {

@@ -14,11 +14,28 @@ type Agent interface {
 	// Files returns absolute patterns (path/filepath.Match) of the agent's own session
 	// files of a run, each for one file: of those that match, the one written last.
 	Files(of Lookup) []string
-	// Transcript reads the lines of the agent's session files, in the order of Files. It
-	// ignores lines that it does not know.
-	Transcript(lines [][]byte) Transcript
+	// Reader returns a reader of the agent's session files of a run.
+	Reader() TranscriptReader
 	// Entries returns what one line of the session file says for people.
 	Entries(line []byte) []Entry
+}
+
+// TranscriptReader reads an agent's session files of a run.
+type TranscriptReader interface {
+	// Add reads the next line, file by file in the order of Files. It ignores lines that it
+	// does not know. Those of a short file that was rewritten come again behind the others.
+	Add(line []byte)
+	// Transcript returns what the lines so far say. It shares nothing with the reader.
+	Transcript() Transcript
+}
+
+// ReadTranscript returns what lines of an agent's session files say.
+func ReadTranscript(a Agent, lines [][]byte) Transcript {
+	r := a.Reader()
+	for _, line := range lines {
+		r.Add(line)
+	}
+	return r.Transcript()
 }
 
 // ConversationReporter is an Agent whose hooks report which conversation it is in. Others are
@@ -35,8 +52,13 @@ type Fileless struct{}
 // Files returns none.
 func (Fileless) Files(Lookup) []string { return nil }
 
-// Transcript is empty.
-func (Fileless) Transcript([][]byte) Transcript { return Transcript{} }
+// Reader reads nothing.
+func (Fileless) Reader() TranscriptReader { return fileless{} }
+
+type fileless struct{}
+
+func (fileless) Add([]byte)             {}
+func (fileless) Transcript() Transcript { return Transcript{} }
 
 // Entries returns none.
 func (Fileless) Entries([]byte) []Entry { return nil }

@@ -56,8 +56,14 @@ func (robot) Files(of session.Lookup) []string {
 	return []string{filepath.Join(of.Home, "robot", "session.jsonl")}
 }
 
-func (robot) Transcript(lines [][]byte) session.Transcript {
-	return session.Transcript{Prompts: len(lines), At: time.Now()}
+func (robot) Reader() session.TranscriptReader { return new(prompts) }
+
+type prompts int
+
+func (n *prompts) Add([]byte) { *n++ }
+
+func (n *prompts) Transcript() session.Transcript {
+	return session.Transcript{Prompts: int(*n), At: time.Now()}
 }
 
 func (robot) Entries([]byte) []session.Entry { return nil }

@@ -9,104 +9,87 @@ import (
 )
 
 const (
-	// whole is the longest file that is read completely, in bytes: a day's work. Of a
-	// longer one the first line and the last tail bytes are kept.
+	// whole is the longest file that is read from its beginning, in bytes: a day's work. Of
+	// a longer one the first line and the last tail bytes are.
 	whole = 4 << 20
 	tail  = 2 << 20
-	// headLimit is the longest first line that is kept.
+	// headLimit is the longest first line of such a file that is read.
 	headLimit = 256 << 10
 	// small files are read again when they change: some are rewritten, not appended to.
 	small = 64 << 10
 )
 
-type lines struct {
-	info  fs.FileInfo // nil: not read yet
-	lines [][]byte    // without line ends
-	size  int         // of the lines, in bytes
-	read  int64       // offset behind the last complete line
-	cut   bool        // the middle is missing
-	gone  int         // how many lines were removed from the middle
+// cursor is how far a file was read. The zero value is before its beginning.
+type cursor struct {
+	info fs.FileInfo // as of then
+	read int64       // offset behind the last complete line
+	cut  bool        // the middle was left out
 }
 
-func (l *lines) same(info fs.FileInfo) bool {
-	return l.info != nil && os.SameFile(l.info, info) && l.info.Size() == info.Size() && l.info.ModTime().Equal(info.ModTime())
+func (c *cursor) same(info fs.FileInfo) bool {
+	return c.info != nil && os.SameFile(c.info, info) && c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime())
 }
 
-func (l *lines) update(f io.ReaderAt, info fs.FileInfo) error {
-	grown := l.info != nil && os.SameFile(l.info, info) && info.Size() >= l.info.Size() && l.info.Size() > small
-	if !grown || info.Size()-l.read > tail {
-		*l = lines{}
-		if err := l.begin(f, info.Size()); err != nil {
-			return err
-		}
-	} else if err := l.add(f, l.read, info.Size()); err != nil {
-		return err
+// grown reports whether what was read before is still there.
+func (c *cursor) grown(info fs.FileInfo) bool {
+	return c.info != nil && os.SameFile(c.info, info) && info.Size() >= c.info.Size() && info.Size()-c.read <= tail
+}
+
+// next returns the lines that were added since, or all of a file that was not read before.
+// It begins again with one that is small, was replaced, or has grown by much.
+func (c *cursor) next(f io.ReaderAt, info fs.FileInfo) (lines [][]byte, again bool, err error) {
+	if again = !c.grown(info) || c.info.Size() <= small; again {
+		lines, err = c.begin(f, info)
+	} else {
+		lines, err = c.add(f, info.Size())
 	}
-	l.info = info
-	l.bound()
-	return nil
+	c.info = info
+	return lines, again, err
 }
 
-func (l *lines) begin(f io.ReaderAt, size int64) error {
+func (c *cursor) begin(f io.ReaderAt, info fs.FileInfo) (lines [][]byte, err error) {
+	*c = cursor{}
+	size := info.Size()
 	if size <= whole {
-		return l.add(f, 0, size)
+		return c.add(f, size)
 	}
 	head := make([]byte, headLimit)
 	if _, err := f.ReadAt(head, 0); err != nil {
-		return err
+		return nil, err
 	}
-	if first, _, ends := bytes.Cut(head, []byte("\n")); ends {
-		l.keep(first)
-	}
-	l.cut = true
-	from := size - tail
-	b, err := section(f, from, size)
+	first, _, ends := bytes.Cut(head, []byte("\n"))
+	b, err := section(f, size-tail, size)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	end := bytes.IndexByte(b, '\n') + 1
-	return l.add(f, from+int64(end), size)
+	c.cut, c.read = true, size-tail+int64(bytes.IndexByte(b, '\n'))+1
+	lines, err = c.add(f, size)
+	if ends && len(bytes.TrimSpace(first)) > 0 {
+		lines = append([][]byte{first}, lines...)
+	}
+	return lines, err
 }
 
-// add reads the lines between two offsets. An incomplete last line of a small file is
-// kept if it is JSON: some files have only one line.
-func (l *lines) add(f io.ReaderAt, from, to int64) error {
-	b, err := section(f, from, to)
+// add reads the lines up to an offset, without line ends. An incomplete last line of a small
+// file is read if it is JSON: some files have only one line.
+func (c *cursor) add(f io.ReaderAt, to int64) (lines [][]byte, err error) {
+	b, err := section(f, c.read, to)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l.read = from
 	for line := range bytes.Lines(b) {
-		if text, ends := bytes.CutSuffix(line, []byte("\n")); ends {
-			l.keep(text)
-			l.read += int64(len(line))
-		} else if json.Valid(line) && to <= small {
-			l.keep(line)
+		text, ends := bytes.CutSuffix(line, []byte("\n"))
+		if !ends && (to > small || !json.Valid(line)) {
+			break
+		}
+		c.read += int64(len(line))
+		if len(bytes.TrimSpace(text)) > 0 {
+			lines = append(lines, text)
 		}
 	}
-	return nil
+	return lines, nil
 }
 
 func section(f io.ReaderAt, from, to int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, from, to-from))
-}
-
-func (l *lines) keep(line []byte) {
-	if len(bytes.TrimSpace(line)) > 0 {
-		l.lines = append(l.lines, line)
-		l.size += len(line)
-	}
-}
-
-func (l *lines) bound() {
-	if l.size <= whole {
-		return
-	}
-	from := 1
-	for ; from < len(l.lines)-1 && l.size > tail; from++ {
-		l.size -= len(l.lines[from])
-		l.gone++
-	}
-	l.lines = append(l.lines[:1:1], l.lines[from:]...)
-	l.cut = true
 }

@@ -130,13 +130,13 @@ func (r *Reader) head(a session.Agent, p *place, f found) session.Transcript {
 		return session.Transcript{}
 	}
 	defer file.Close()
-	var l lines
-	if l.add(file, 0, min(info.Size(), headLimit)) != nil {
+	lines, err := new(cursor).add(file, min(info.Size(), headLimit))
+	if err != nil {
 		return session.Transcript{}
 	}
-	h := head{size: f.info.Size(), transcript: a.Transcript(l.lines[:min(len(l.lines), headLines)])}
+	h := head{size: f.info.Size(), transcript: session.ReadTranscript(a, lines[:min(len(lines), headLines)])}
 	if h.size <= small {
-		all := a.Transcript(l.lines)
+		all := session.ReadTranscript(a, lines)
 		h.silent = !all.Begun()
 	}
 	if r.heads == nil {

@@ -20,8 +20,11 @@ type Reader struct {
 }
 
 type run struct {
-	all        []file            // in the order of their patterns
-	files      map[string]*lines // the same by path
+	of         session.Lookup
+	open       map[string]bool
+	all        []string           // paths, in the order of their patterns
+	files      map[string]*cursor // by path
+	reader     session.TranscriptReader
 	transcript *session.Transcript
 }
 
@@ -60,79 +63,115 @@ func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.T
 	return new(*now.transcript), err
 }
 
-type file struct {
-	path string
-	*lines
-}
-
 // update reads what is new in the run's files, one of each pattern.
-func (r *Reader) update(a session.Agent, of session.Lookup, open map[string]bool, old *run) (now *run, err error) {
-	now = &run{files: map[string]*lines{}, transcript: old.transcript}
-	changed := false
-	for p := range places(a, of) {
-		f, read, e := r.one(a, p, of, open, old)
-		if e != nil && !errors.Is(e, fs.ErrNotExist) {
-			err = errors.Join(err, e)
-		}
-		if f == nil || now.files[f.path] != nil {
-			continue
-		}
-		now.files[f.path] = f.lines
-		now.all, changed = append(now.all, *f), changed || read
-	}
-	switch {
-	case len(now.all) == 0:
-		now.transcript = nil
-	case changed || len(now.files) != len(old.files) || old.transcript == nil:
-		now.transcript = transcript(a, now.all)
+func (r *Reader) update(a session.Agent, of session.Lookup, open map[string]bool, old *run) (*run, error) {
+	now, follows, err := r.follow(a, of, open, old)
+	if !follows {
+		now, _, err = r.follow(a, of, open, &run{})
 	}
 	return now, err
 }
 
-// one returns the run's file in a place, and whether it had to be read.
-func (r *Reader) one(a session.Agent, p *place, of session.Lookup, open map[string]bool, old *run) (f *file, read bool, err error) {
+// follow reads what was added to the files of a run. It returns false if they have to be
+// read again from their beginnings: others are its files now, or one was replaced.
+func (r *Reader) follow(a session.Agent, of session.Lookup, open map[string]bool, old *run) (now *run, follows bool, err error) {
+	now = &run{of: of, open: open, files: map[string]*cursor{}, reader: old.reader, transcript: old.transcript}
+	if now.reader == nil {
+		now.reader = a.Reader()
+	}
+	changed := false
+	for p := range places(a, of) {
+		path, added, follows, e := r.add(a, p, now, old)
+		if e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+		if !follows {
+			return nil, false, err
+		}
+		if path != "" {
+			now.all, changed = append(now.all, path), changed || added
+		}
+	}
+	switch {
+	case len(now.files) != len(old.files) && len(old.files) > 0:
+		return nil, false, err
+	case len(now.all) == 0:
+		now.transcript = nil
+	case changed || now.transcript == nil:
+		now.transcript = now.told()
+	}
+	return now, true, err
+}
+
+// add reads what was added to the run's file in a place, if it has one there.
+func (r *Reader) add(a session.Agent, p *place, now, old *run) (path string, added, follows bool, err error) {
 	if p.err != nil {
-		return nil, false, p.err
+		return "", false, true, p.err
 	}
-	which := r.pick(a, p, of, open)
-	if which == nil {
-		return nil, false, nil
+	which := r.pick(a, p, now.of, now.open)
+	if which == nil || now.files[p.path(*which)] != nil {
+		return "", false, true, nil
 	}
-	f = &file{p.path(*which), old.files[p.path(*which)]}
-	if f.lines == nil {
-		f.lines = &lines{}
-	}
-	if f.same(which.info) {
-		return f, false, nil
+	path = p.path(*which)
+	c := old.files[path]
+	switch {
+	case c != nil && c.same(which.info):
+		now.files[path] = c
+		return path, false, true, nil
+	case c == nil && len(old.files) > 0:
+		return "", false, false, nil
+	case c == nil:
+		c = &cursor{}
 	}
 	content, info, err := p.read(*which)
 	if err != nil {
-		return nil, false, err
+		return "", false, true, err
 	}
 	defer content.Close()
-	return f, true, f.update(content, info)
+	before := c.info
+	lines, again, err := c.next(content, info)
+	if err != nil {
+		return "", false, true, err
+	}
+	if again && before != nil && !(before.Size() <= small && info.Size() <= small && old.long()) {
+		return "", false, false, nil
+	}
+	for _, line := range lines {
+		now.reader.Add(line)
+	}
+	now.files[path] = c
+	return path, true, true, nil
 }
 
-func transcript(a session.Agent, all []file) *session.Transcript {
-	var text [][]byte
-	cut := false
-	var written time.Time
-	for _, f := range all {
-		text, cut = append(text, f.lines.lines...), cut || f.cut
-		if f.info != nil && f.info.ModTime().After(written) {
-			written = f.info.ModTime()
+// long reports whether one of the files would take time to be read again.
+func (r *run) long() bool {
+	for _, c := range r.files {
+		if c.info != nil && c.info.Size() > small {
+			return true
 		}
 	}
-	n := a.Transcript(text)
-	n.Path, n.Truncated = all[0].path, cut
+	return false
+}
+
+// told returns what the files say.
+func (r *run) told() *session.Transcript {
+	n := r.reader.Transcript()
+	n.Path = r.all[0]
+	var written time.Time
+	for _, c := range r.files {
+		n.Truncated = n.Truncated || c.cut
+		if c.info.ModTime().After(written) {
+			written = c.info.ModTime()
+		}
+	}
 	if n.At.IsZero() {
 		n.At = written
 	}
 	return &n
 }
 
-// Place is how far the session files of a run have been reported: lines by path.
-type Place map[string]int
+// Place is how far the session files of a run have been reported, by path.
+type Place map[string]cursor
 
 // More returns the lines that were added to the run's session files, and the new place.
 // cut reports that the middle of a long file is missing.
@@ -143,16 +182,38 @@ func (r *Reader) More(a session.Agent, id string, of session.Lookup, told Place)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now = Place{}
-	if r.runs[id] == nil {
-		return nil, now, false, nil
+	x := r.runs[id]
+	for p := range places(a, x.of) {
+		if p.err != nil {
+			continue
+		}
+		which := r.pick(a, p, x.of, x.open)
+		if which == nil || x.files[p.path(*which)] == nil {
+			continue
+		}
+		c := told[p.path(*which)]
+		added, e := c.more(p, *which)
+		err = errors.Join(err, e)
+		lines = append(lines, added...)
+		now[p.path(*which)], cut = c, cut || c.cut
 	}
-	for _, f := range r.runs[id].all {
-		from := max(0, told[f.path]-f.gone)
-		lines = append(lines, slices.Clone(f.lines.lines[min(from, len(f.lines.lines)):])...)
-		now[f.path] = f.gone + len(f.lines.lines)
-		cut = cut || f.cut
+	return lines, now, cut, err
+}
+
+// more returns the lines of a file that were added, also of a small one.
+func (c *cursor) more(p *place, f found) (lines [][]byte, err error) {
+	content, info, err := p.read(f)
+	if err != nil {
+		return nil, err
 	}
-	return lines, now, cut, nil
+	defer content.Close()
+	if c.grown(info) {
+		lines, err = c.add(content, info.Size())
+	} else {
+		lines, err = c.begin(content, info)
+	}
+	c.info = info
+	return lines, err
 }
 
 // Entries returns the entries of lines in the order of time: Claude Code may write an

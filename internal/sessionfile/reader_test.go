@@ -17,7 +17,7 @@ import (
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
 // scribe is an agent that keeps its sessions below HOME/.scribe, with a state of
-// now beside each. It counts how often its lines are read.
+// now beside each. It counts the lines that are read.
 type scribe struct {
 	session.Fileless
 	patterns []string
@@ -37,24 +37,31 @@ func (*scribe) Ready(string) bool                                { return true }
 func (*scribe) Detect(session.Evidence) (none session.Detection) { return none }
 func (s *scribe) Files(of session.Lookup) (all []string)         { return s.patterns }
 
-func (s *scribe) Transcript(lines [][]byte) (n session.Transcript) {
-	s.read++
-	for _, text := range lines {
-		var l line
-		if json.Unmarshal(text, &l) != nil {
-			continue
-		}
-		if l.ID != "" {
-			n.Conversation, n.Dir, n.StartedAt = l.ID, l.Dir, l.At
-		}
-		if l.Turn {
-			n.Turns++
-		}
-		if l.Status != "" {
-			n.Activity = session.Activity(l.Status)
-		}
+func (s *scribe) Reader() session.TranscriptReader { return &scribed{of: s} }
+
+// scribed is what a scribe's lines said so far.
+type scribed struct {
+	of *scribe
+	n  session.Transcript
+}
+
+func (s *scribed) Transcript() session.Transcript { return s.n }
+
+func (s *scribed) Add(text []byte) {
+	s.of.read++
+	var l line
+	if json.Unmarshal(text, &l) != nil {
+		return
 	}
-	return n
+	if l.ID != "" {
+		s.n.Conversation, s.n.Dir, s.n.StartedAt = l.ID, l.Dir, l.At
+	}
+	if l.Turn {
+		s.n.Turns++
+	}
+	if l.Status != "" {
+		s.n.Activity = session.Activity(l.Status)
+	}
 }
 
 // desk is a home with session files in it.
@@ -168,6 +175,13 @@ func TestWhatIsAddedIsRead(t *testing.T) {
 		add(t, path, fmt.Sprintf(`{"turn":true,"text":%q}`+"\n", strings.Repeat("x", 100)))
 	}
 	d.looks("mine 1999")
+	read = d.read
+	d.looks("mine 1999")
+	add(t, path, `{"dir":"/work/api"}`+"\n")
+	d.looks("mine 1999")
+	if d.read != read+1 {
+		t.Errorf("one line was added to a long file, and %d were read", d.read-read)
+	}
 	add(t, path, `{"turn":`)
 	d.looks("mine 1999")
 	add(t, path, "true}\n")
@@ -211,6 +225,25 @@ func TestALongFileIsReadAtItsEnds(t *testing.T) {
 	}
 }
 
+// Of a long file no text is kept.
+func TestMemoryOfLongFiles(t *testing.T) {
+	d := newDesk(t)
+	path := d.write("a/mine.jsonl", noon, begun("mine", "/work/api", 0))
+	add(t, path, strings.Repeat(`{"turn":true,"text":"`+strings.Repeat("x", 10_000)+`"}`+"\n", 400))
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	d.looks("mine 400")
+	if kept := heap() - before; kept > 100_000 {
+		t.Errorf("%d bytes are kept of a file of 4 MB", kept)
+	}
+	runtime.KeepAlive(d)
+}
+
 // A state that is written anew each time stands beside the transcript, and a
 // name without a wildcard is the run's own.
 func TestSeveralFiles(t *testing.T) {
@@ -229,9 +262,20 @@ func TestSeveralFiles(t *testing.T) {
 			t.Errorf("%s: %+v", status, n)
 		}
 	}
+	// A long transcript is not read again with it.
+	path := filepath.Join(d.home, ".scribe", "a", "mine.jsonl")
+	add(t, path, strings.Repeat(`{"turn":true}`+"\n", 10_000))
+	if n := d.look(); n.Turns != 10_001 {
+		t.Errorf("%d turns", n.Turns)
+	}
+	read := d.read
+	d.put(state, `{"status":"working"}`, noon.Add(2*time.Second))
+	if n := d.look(); n.Activity != session.Working || n.Turns != 10_001 || d.read != read+1 {
+		t.Errorf("%d lines were read again: %s, %d turns", d.read-read, n.Activity, n.Turns)
+	}
 	// Another conversation was begun at its terminal.
 	d.write("a/other.jsonl", noon, begun("other", "/work/api", 9), line{Turn: true}, line{Turn: true})
-	d.put(state, `{"id":"other","dir":"/work/api","status":"idle"}`, noon.Add(2*time.Second))
+	d.put(state, `{"id":"other","dir":"/work/api","status":"idle"}`, noon.Add(3*time.Second))
 	d.looks("other 2")
 }
 

@@ -149,7 +149,7 @@ func (r *Run) Transcript() *session.Transcript {
 	if len(lines) == 0 {
 		return nil
 	}
-	n := r.agent.Transcript(lines)
+	n := session.ReadTranscript(r.agent, lines)
 	return &n
 }
 

@@ -461,7 +461,7 @@ func (k *talker) latest(t *testing.T) string {
 			if err != nil {
 				continue // see modified
 			}
-			id := agent.For(k.lab.Spec).Transcript(bytes.Split(text, []byte("\n"))).Conversation
+			id := session.ReadTranscript(agent.For(k.lab.Spec), bytes.Split(text, []byte("\n"))).Conversation
 			if id == "" {
 				continue // of a sub-agent, or its first line is not whole
 			}
