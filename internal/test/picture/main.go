@@ -43,10 +43,11 @@ func main() {
 	width, height := int(float64(columns)*charWidth)+2*margin, len(lines)*lineHeight+2*margin
 	fmt.Printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d">`+"\n", width, height, width, height)
 	fmt.Println(`<rect width="100%" height="100%" rx="8" fill="#161b22"/>`)
-	fmt.Println(`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="13" fill="#e6edf3" xml:space="preserve">`)
+	fmt.Println(`<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace" font-size="13" fill="#e6edf3">`)
+	// Browsers honor white-space on the text itself, and xml:space on the group no longer.
 	for i, line := range lines {
 		if line != "" {
-			fmt.Printf(`<text x="%d" y="%d">%s</text>`+"\n", margin, margin+(i+1)*lineHeight-5, spans(line))
+			fmt.Printf(`<text x="%d" y="%d" style="white-space:pre">%s</text>`+"\n", margin, margin+(i+1)*lineHeight-5, spans(line))
 		}
 	}
 	fmt.Println("</g>\n</svg>")
