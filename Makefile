@@ -48,7 +48,7 @@ help: ## list what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{sub(/\$$\(AREAS\)/, "$(AREAS)"); printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
-demo: tools build ## see it work: three agents, a drift, its repair, nothing left behind
+demo: tools build ## see it work: a plan, a question, a drift, its repair, a merge; nothing is left behind
 	@scripts/demo.sh
 
 .PHONY: test

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# make demo: agentform in a throw-away repository, from nothing to nothing.
-# All of it, worktrees, sockets and state, lies in one folder under /tmp that is
-# removed at the end, also after Ctrl-C.
+# make demo: a day with agentform in a throw-away repository. All of it, worktrees,
+# sockets and state, is in one directory under /tmp that is removed at the end, also
+# after Ctrl-C. An act whose effect is missing ends it with an error.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -9,11 +9,23 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 tmp=$(mktemp -d /tmp/agentform-demo.XXXXXX)
 repo=$tmp/shop
 
-# A world of its own: nobody's git configuration, sockets or project.
-export PATH="$here/bin:$PATH" HOME=$tmp/home XDG_RUNTIME_DIR=$tmp/run
-export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=$tmp/home/.gitconfig
-unset TMUX TMUX_PANE "${!AGENTFORM_@}" "${!GIT_DIR@}" GIT_WORK_TREE
-mkdir -m 700 "$HOME" "$XDG_RUNTIME_DIR"
+# Nobody's git configuration, sockets, project or environment.
+clean=("PATH=$PATH" "TERM=${TERM:-dumb}" "HOME=$tmp/home" "XDG_RUNTIME_DIR=$tmp/run" GIT_CONFIG_NOSYSTEM=1)
+mkdir -m 700 "$tmp/home" "$tmp/run"
+agentform() { env -i "${clean[@]}" "$here/bin/agentform" --no-pager "$@"; }
+git() { env -i "${clean[@]}" git "$@"; }
+
+act=start
+fail() {
+	printf '\ndemo: %s: %s\n' "$act" "$1" >&2
+	exit 1
+}
+
+servers() {
+	find "$tmp/run" -type s -name 'tmux-*' 2>/dev/null | while read -r socket; do
+		if tmux -S "$socket" list-sessions >/dev/null 2>&1; then echo "$socket"; fi
+	done
+}
 
 leave() {
 	code=$?
@@ -21,13 +33,14 @@ leave() {
 	if [ -d "$repo/.agentform" ]; then
 		(cd "$repo" && agentform destroy --auto-approve >/dev/null 2>&1) || true
 	fi
-	# Should that have failed: the tmux servers whose sockets are ours.
-	find "$tmp/run" -type s -name 'tmux-*' 2>/dev/null | while read -r socket; do
+	left=$(servers)
+	for socket in $left; do
 		tmux -S "$socket" kill-server 2>/dev/null || true
 	done
 	rm -rf "$tmp"
-	if [ "$code" -ne 0 ]; then
-		printf '\nThe demo failed (exit %s).\n' "$code" >&2
+	if [ "$code" -eq 0 ] && [ -n "$left" ]; then
+		echo "demo: destroy left a tmux server on $left" >&2
+		code=1
 	fi
 	exit "$code"
 }
@@ -39,92 +52,73 @@ if [ -t 1 ]; then
 else
 	bold='' dim='' plain='' pace=${DEMO_PACE:-0}
 fi
-step() {
+act() {
+	act=$1
 	sleep "$pace"
 	printf '\n%s== %s%s\n' "$bold" "$1" "$plain"
 }
-show() { printf '%s$ %s%s\n' "$dim" "$*" "$plain"; }
-# run COMMAND...: shows it, runs it, wants it to succeed.
+# run CODE LINE: shows a command line, runs it, and requires that exit status.
 run() {
-	show "$@"
-	"$@"
+	local got=0
+	printf '%s$ %s%s\n' "$dim" "$2" "$plain"
+	eval "$2" || got=$?
+	[ "$got" -eq "$1" ] || fail "exit status $got instead of $1: $2"
 }
-# wants CODE COMMAND...: shows it, runs it, wants that exit status.
-wants() {
-	local want=$1 got=0
-	shift
-	show "$@"
-	"$@" || got=$?
-	if [ "$got" -ne "$want" ]; then
-		echo "demo: exit $got, want $want" >&2
-		exit 1
-	fi
-	printf '%s(exit %s)%s\n' "$dim" "$got" "$plain"
+# doing SESSION ACTIVITY: whether the agent of the session does that.
+doing() {
+	agentform status -o template='{{range .sessions}}{{.name}} {{.activity}}{{"\n"}}{{end}}' | grep -qx "$1 $2"
+}
+# within_20s COMMAND...: waits until it succeeds.
+within_20s() {
+	local end=$((SECONDS + 20))
+	until "$@"; do
+		[ "$SECONDS" -lt "$end" ] || fail "not so after 20 seconds: $*"
+		sleep 0.1
+	done
 }
 
-step "A repository, and a manifest: three agents, each on a branch of its own"
 git init -q -b main "$repo"
 cd "$repo"
 git config user.name demo
 git config user.email demo@example.invalid
-cp -R "$here/examples/quickstart.hcl" "$here/examples/agents" .
-mv quickstart.hcl agentform.hcl
+cp "$here"/scripts/demo/* .
 echo .agentform/ >.gitignore
 git add .
-git commit -q -m "a shop"
-show "sed -n '/^session \"api\"/,\$p' agentform.hcl"
-sed -n '/^session "api"/,$p' agentform.hcl
+git commit -q -m "A shop"
 
-step "plan: what would happen. Nothing is touched"
-wants 2 agentform plan --detailed-exitcode
+act "agentform.hcl: two agents, which are scripts here, each on a branch of its own"
+sed -n '/^session/,$p' agentform.hcl
 
-step "apply: make it so"
-run agentform apply --auto-approve --wait
+act "plan shows what would happen, and apply does it"
+run 2 "agentform plan --detailed-exitcode"
+run 0 "agentform apply --auto-approve | tail -n 1"
 
-step "status: what is wanted, what is there, what each agent does"
-run agentform status
+act "status: one works, the other one asks. After an answer both finish"
+within_20s doing api blocked
+within_20s doing web working
+run 0 "agentform status"
+run 0 "agentform answer api yes"
+within_20s doing api idle
+within_20s doing web idle
+run 0 "agentform status --short"
 
-step "The agents are at work, each in its worktree"
-run agentform capture api
-run git log --all --oneline
+act "One agent is killed, the other one changes its branch: plan finds both"
+run 0 "kill -9 $(agentform status -o template='{{range .sessions}}{{if eq .name "api"}}{{.pid}}{{end}}{{end}}')"
+within_20s doing api exited
+agentform plan --detailed-exitcode >"$tmp/plan" && fail "plan has no changes"
+grep -q 'session.api will be restarted' "$tmp/plan" || fail "plan does not restart the killed agent"
+web=$(agentform path web)
+run 0 "git -C ${web#"$repo/"} switch -q -c elsewhere"
+run 1 "agentform plan"
 
-step "One of them asks for permission: status says that it waits for you"
-run agentform send docs ask
-sleep 0.5
-run agentform status docs
-run agentform send docs --key y --key Enter
+act "The branch is put back, and apply restarts the agent that was killed"
+run 0 "git -C ${web#"$repo/"} switch -q agents/web"
+run 0 "agentform apply --auto-approve --wait | tail -n 1"
+run 0 "agentform plan --detailed-exitcode"
 
-step "One agent is killed. plan sees it, and says why"
-pid=$(agentform capture api | sed -n 's/.*process \([0-9][0-9]*\),.*/\1/p' | tail -n 1)
-run kill -9 "$pid"
-sleep 0.5
-wants 2 agentform plan --detailed-exitcode
+act "diff, and land: the work of web comes to main"
+run 0 "agentform diff --stat web"
+run 0 "agentform land web --keep"
+[ "$(git log --format=%s main -- web.txt)" = "Write web.txt" ] || fail "git log main lacks the commit"
 
-step "apply mends it, and only it"
-run agentform apply --auto-approve --wait
-wants 0 agentform plan --detailed-exitcode
-
-step "Another agent wanders off to a branch that is not its own: an error"
-web=$(git worktree list --porcelain | awk '/^worktree /{path = substr($0, 10)} /^branch refs\/heads\/quickstart\/web$/{print path}')
-run git -C "$web" switch -q -c elsewhere
-wants 1 agentform plan --detailed-exitcode
-run git -C "$web" switch -q quickstart/web
-run git -C "$web" branch -q -d elsewhere
-wants 0 agentform plan --detailed-exitcode
-
-step "destroy: the agents and their worktrees go, their branches and commits stay"
-run agentform destroy --auto-approve
-run git worktree list
-run git branch
-if git branch --format='%(refname:short)' | grep -vx -e main -e 'quickstart/.*'; then
-	echo "demo: no session had that branch" >&2
-	exit 1
-fi
-for socket in "$tmp"/run/agentform/*/tmux-*; do
-	if [ -S "$socket" ] && tmux -S "$socket" list-sessions 2>/dev/null; then
-		echo "demo: a tmux server is still running on $socket" >&2
-		exit 1
-	fi
-done
-
-step "That was it. Nothing is left; next: README.md and docs/guide.md"
+printf '\nNext, in a repository of yours: %s\n' "$here/bin/agentform init"
