@@ -153,6 +153,9 @@ func valueNodes(a attribute) []node {
 	element := node{"$ref": "#/definitions/text"}
 	if len(a.Values) > 0 {
 		element = node{"enum": a.Values}
+		if len(a.Meanings) > 0 {
+			element["enumDescriptions"] = plained(a.Meanings)
+		}
 	}
 	template := node{"$ref": "#/definitions/expression"}
 	listOf := func(elements ...node) node {
@@ -197,6 +200,14 @@ func valueNodes(a attribute) []node {
 var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`) })
 
 // plain removes Markdown.
+func plained(docs []string) []string {
+	list := make([]string, len(docs))
+	for i, doc := range docs {
+		list[i] = plain(doc)
+	}
+	return list
+}
+
 func plain(doc string) string {
 	return strings.ReplaceAll(link().ReplaceAllString(doc, "$1"), "`", "")
 }

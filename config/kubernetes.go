@@ -47,7 +47,7 @@ func kubernetesShape() shape {
 			{Name: "env", Kind: aTable, Forces: toRestart, Doc: "Added to the environment of every agent in it."},
 			{Name: "user", Kind: aText, Forces: toReplace, Default: `"` + podUser + `"`, Doc: "The user in the pod, in numbers: `UID` or `UID:GID`. Root is refused."},
 			{Name: "read_only", Kind: aFlag, Forces: toReplace, Default: "true", Doc: "Makes the container's file system read-only, except /tmp, the session's volume and `volumes`."},
-			{Name: "network", Kind: aText, Forces: toReplace, Default: `"open"`, Values: []string{session.NetworkNone, session.NetworkRestricted, session.NetworkOpen}, Doc: "`none`: a NetworkPolicy without any traffic. `restricted`: one that allows DNS and public addresses, and nothing into the pod. `open`: no NetworkPolicy. The cluster's network has to enforce them."},
+			{Name: "network", Kind: aText, Forces: toReplace, Default: `"open"`, Values: []string{session.NetworkNone, session.NetworkRestricted, session.NetworkOpen}, Meanings: []string{"a NetworkPolicy without any traffic", "one that allows DNS and public addresses, and nothing into the pod", "no NetworkPolicy"}, Doc: "The traffic of the pod. The cluster's network has to enforce it."},
 			{Name: "volumes", Kind: someVolumes, Forces: toReplace, Doc: "More volumes: a list of `{ target, claim, secret, config_map, read_only }`, each with a target and one of the three."},
 			{Name: "schedule_timeout", Kind: aDuration, Forces: toNothing, Default: `"10s"`, Doc: "How long the cluster may look for a node and a volume. Longer where nodes are added on demand."},
 		},

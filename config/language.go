@@ -43,6 +43,7 @@ type attribute struct {
 	Default      string   `json:"default,omitempty"`       // in HCL
 	DefaultWords string   `json:"default_words,omitempty"` // if it has no literal
 	Values       []string `json:"values,omitempty"`        // of it, or of its elements
+	Meanings     []string `json:"meanings,omitempty"`      // of Values, in their order
 	Forces       string   `json:"forces,omitempty"`        // by a change; "": it is not compared with the record
 	Doc          string   `json:"description"`
 	parts        []string // fields that it is compared by
@@ -125,11 +126,13 @@ func language() map[string]shape {
 		"notify": {
 			labels: named, doc: "Where the hub (`agentform serve`) sends events.",
 			attrs: []attribute{
-				{Name: "on", Kind: someTexts, Required: true, Values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "budget_warned", "budget_exceeded", "pr_detected"}, Doc: "The events."},
+				{Name: "on", Kind: someTexts, Required: true, Values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "budget_warned", "budget_exceeded", "pr_detected"}, Meanings: []string{
+					"you are needed", "the agent asks something", "the agent reported that it failed", "the model's provider has a limit", "the agent reported that the task is done", "the agent exited or was killed without reporting an outcome", "the same, where its tmux session or container still exists", "the agent has finished a turn and rests", "the session is unhealthy", "the workspace is on another branch", "most of a budget is used", "all of a budget is used", "the agent opened a pull request",
+				}, Doc: "The [events](hub.md#notifications)."},
 				{Name: "command", Kind: aCommand, Doc: "A program that gets the event as JSON on its standard input."},
 				{Name: "webhook", Kind: aText, Doc: "An `https://` or `http://` address that gets it as a POST instead."},
 				{Name: "webhook_secret", Kind: aText, Doc: "The name of a [secret](#secret) that has this address. Use it for an address with a token."},
-				{Name: "preset", Kind: aText, Values: []string{"desktop", "slack", "discord", "ntfy", "telegram"}, Doc: "`desktop` shows the event on this machine's desktop. The others write to the webhook as that service [takes it](hub.md#presets)."},
+				{Name: "preset", Kind: aText, Values: []string{"desktop", "slack", "discord", "ntfy", "telegram"}, Meanings: []string{"shows the event on this machine's desktop", "writes to an incoming webhook of Slack", "writes to a webhook of Discord", "writes to a topic of ntfy", "writes to a chat by a bot of Telegram"}, Doc: "How the event is shown; see [presets](hub.md#presets)."},
 			},
 		},
 		"output": {
@@ -200,7 +203,7 @@ func settingsAttrs() []attribute {
 		{Name: "max_running", Kind: aWhole, DefaultWords: "min(4 × cores, memory / 400 MB)", Doc: "Agents alive at once, also those that have ended their turn. The rest are pending (queued), by priority; `plan` warns if some would wait behind agents that do not end by themselves. `start`, `restart` and `resume` of a session that is named are not held."},
 		inheritAttr("", "Variables of your environment that all agents on this machine get: names, with `*` for any characters, or `true`. See [the environment](security.md#the-environment-of-an-agent)."),
 		{Name: "price_file", Kind: aPath, DefaultWords: "list prices", Doc: "A JSON file with [prices of models](usage.md#prices), in place of the list prices. `price` blocks come before it."},
-		{Name: "hub", Kind: aText, Default: `"manual"`, Values: []string{"manual", "auto"}, Doc: "`auto`: an apply starts the hub (`agentform serve --detach`) if none runs; `destroy` leaves it running. `manual`: you start it."},
+		{Name: "hub", Kind: aText, Default: `"manual"`, Values: []string{"manual", "auto"}, Meanings: []string{"you start it", "an apply starts it (`agentform serve --detach`) if none runs, and `destroy` leaves it running"}, Doc: "Who starts the hub."},
 	}
 }
 

@@ -21,13 +21,13 @@ func agentShape(named []string) shape {
 		attrs: []attribute{
 			{Name: "base", Kind: aText, Forces: toRestart, Doc: "A built-in agent to inherit everything from."},
 			{Name: "command", Kind: aCommand, Forces: toRestart, DefaultWords: "its base's", Doc: "The program and its first arguments. Required without a base."},
-			{Name: "permissions", Kind: aText, Forces: toRestart, Values: []string{"ask", "edits", "all"}, DefaultWords: "the agent's own", Doc: "Sets a built-in agent's own flags."},
+			{Name: "permissions", Kind: aText, Forces: toRestart, Values: []string{"ask", "edits", "all"}, Meanings: []string{"it reads, and asks for the rest", "it writes in the workspace, and asks for the rest", "it asks nothing"}, DefaultWords: "the agent's own", Doc: "What the agent does without asking, by a built-in agent's [own flags](agents/README.md)."},
 			{Name: "trust", Kind: aFlag, Forces: toRestart, Default: "false", Doc: "Trusts the workspace, without a dialog at the start."},
-			{Name: "prompt_via", Kind: aText, Forces: toNothing, Values: []string{"argument", "paste", "none"}, DefaultWords: "its base's; else `argument`", Doc: "How the first prompt is delivered."},
+			{Name: "prompt_via", Kind: aText, Forces: toNothing, Values: []string{"argument", "paste", "none"}, Meanings: []string{"the last argument of its command", "typed once the agent is ready", "not at all"}, DefaultWords: "its base's; else `argument`", Doc: "How the first prompt is delivered."},
 			{Name: "ready", Kind: aRegex, Forces: toNothing, DefaultWords: "its base's", Doc: "Matches the screen once a prompt can be typed."},
 			{Name: "ready_timeout", Kind: aDuration, Forces: toNothing, DefaultWords: "its base's; else `30s`", Doc: "Timeout for that; the error shows the screen."},
 			{Name: "status_bar_lines", Kind: aWhole, Forces: toNothing, DefaultWords: "its base's; else 0", Doc: "Lines at the bottom of the screen to ignore."},
-			{Name: "observable", Kind: aText, Forces: toNothing, Values: []string{"at_start", "at_first_prompt", "after_first_turn"}, DefaultWords: "its base's; else `at_start`", Doc: "When its own session file must exist."},
+			{Name: "observable", Kind: aText, Forces: toNothing, Values: []string{"at_start", "at_first_prompt", "after_first_turn"}, Meanings: []string{"as soon as it runs", "once it was given a prompt", "once its first turn has ended"}, DefaultWords: "its base's; else `at_start`", Doc: "When its own session file must exist."},
 			{Name: "unobserved_for", Kind: aDuration, Forces: toNothing, DefaultWords: "its base's; else `24h`", Doc: "Reports a session that has none for longer; never kills it."},
 			{Name: "one_shot", Kind: aFlag, Forces: toNothing, Default: "false", Doc: "Exit status 0 means *done*, and the agent is not restarted. Otherwise it means *exited*."},
 			{Name: "env", Kind: aTable, Forces: toRestart, Doc: "Added to the environment of its sessions."},
@@ -42,7 +42,7 @@ func policyShapes() map[string]shape {
 		"restart": {
 			doc: "What the hub does when an agent exits. An apply starts whatever is not finished.",
 			attrs: []attribute{
-				{Name: "policy", Kind: aText, Forces: toNothing, Default: `"on-failure"`, Values: []string{"never", "on-failure", "always"}, Doc: "When the agent is restarted."},
+				{Name: "policy", Kind: aText, Forces: toNothing, Default: `"on-failure"`, Values: []string{"never", "on-failure", "always"}, Meanings: []string{"the hub leaves it, however it ended", "the hub restarts it, unless it exited with 0", "the hub restarts it, unless it is a one-shot agent that is done"}, Doc: "When the agent is restarted."},
 				{Name: "attempts", Kind: aWhole, Forces: toNothing, Default: "5", Doc: "Maximum restarts within the window; then an error, which is escalated."},
 				{Name: "window", Kind: aDuration, Forces: toNothing, Default: `"15m"`, Doc: "The time in which attempts count."},
 				{Name: "escalate_after", Kind: aWhole, Forces: toNothing, Default: "3", Doc: "Escalates after this many attempts."},
@@ -67,7 +67,7 @@ func policyShapes() map[string]shape {
 				{Name: "start_period", Kind: aDuration, Forces: toNothing, Default: `"30s"`, Doc: "Time after a start in which failures do not count."},
 				{Name: "failures", Kind: aWhole, Forces: toNothing, Default: "3", Doc: "Consecutive failures until the session is unhealthy."},
 				{Name: "hung_after", Kind: aDuration, Forces: toNothing, Default: `"15m"`, Doc: "No progress for this long while working, on the screen or in its session file."},
-				{Name: "on_unhealthy", Kind: aText, Forces: toNothing, Default: `"restart"`, Values: []string{"restart", "escalate", "ignore"}, Doc: "What to do then; never more than the restart policy allows."},
+				{Name: "on_unhealthy", Kind: aText, Forces: toNothing, Default: `"restart"`, Values: []string{"restart", "escalate", "ignore"}, Meanings: []string{"restarts the agent", "only sends the event `escalated`", "only records it"}, Doc: "What to do then; never more than the restart policy allows."},
 			},
 			blocks: map[string]shape{"heartbeat": {
 				forces: toNothing, doc: "A probe that the hub runs next to the agent: one of the two.",
@@ -94,13 +94,13 @@ func sessionShape(named []string) shape {
 	blocks["workspace"] = shape{
 		doc: "The directory that the session works in.",
 		attrs: []attribute{
-			{Name: "mode", Kind: aText, Forces: toReplace, DefaultWords: "`\"worktree\"`, in docker and kubernetes `\"clone\"`", Values: []string{"worktree", "clone", "in_place", "plain"}, Doc: "`worktree`: a git worktree; `in_place`: the repository's own checkout; `plain`: a directory without git, and so without a branch; `clone`: a clone of its own, with this one branch. In docker `worktree` and `in_place` need `trust_git`; kubernetes has neither."},
+			{Name: "mode", Kind: aText, Forces: toReplace, DefaultWords: "`\"worktree\"`, in docker and kubernetes `\"clone\"`", Values: []string{"worktree", "clone", "in_place", "plain"}, Meanings: []string{"a git worktree", "a clone of its own, with this one branch", "the repository's own checkout", "a directory without git, and so without a branch"}, Doc: "What the directory is. In docker `worktree` and `in_place` need `trust_git`; kubernetes has neither."},
 			{Name: "repo", Kind: aPath, Forces: toReplace, DefaultWords: "the repository that holds the manifest", Doc: "The git repository. Relative to the directory of the manifests. Where the workspace is on a volume, as in kubernetes, it may also be an `https://` URL: the clone is made there."},
 			{Name: "repo_secret", Kind: aText, Forces: toReplace, Doc: "The name of the secret with the password or token for a `repo` that is a URL. The URL has the user, like `https://USER@HOST/…`; without one it is `x-access-token`."},
 			{Name: "path", Kind: aPath, Forces: toReplace, DefaultWords: "`DATA_DIR/workspaces/NAME/BRANCH`", Doc: "The directory, relative to the project directory. By default a new branch gets a new one, and the old one stays."},
 			{Name: "base", Kind: aText, Forces: toNothing, DefaultWords: "`HEAD`", Doc: "Where a new branch starts."},
 			{Name: "setup", Kind: aCommand, Forces: toNothing, Doc: "A command to run once after creation. If it fails, the session is in error, with its output."},
-			{Name: "on_destroy", Kind: aText, Forces: toNothing, Default: `"keep"`, Values: []string{"keep", "remove_clean"}, Doc: "`remove_clean`: removed with the session, if nothing would be lost. Ignored files are lost."},
+			{Name: "on_destroy", Kind: aText, Forces: toNothing, Default: `"keep"`, Values: []string{"keep", "remove_clean"}, Meanings: []string{"it stays", "it is removed with the session and the ignored files in it, if nothing else would be lost"}, Doc: "What happens to the directory."},
 			{Name: "trust_git", Kind: aFlag, Forces: toReplace, Default: "false", Doc: "Allows mounting the repository's .git into a container, where an agent can make git run programs on this machine."},
 		},
 	}
@@ -114,7 +114,7 @@ func sessionShape(named []string) shape {
 	blocks["pause"] = shape{
 		doc: "What pausing does.",
 		attrs: []attribute{
-			{Name: "mode", Kind: aText, Forces: toNothing, Default: `"detach"`, Values: []string{"detach", "freeze"}, Doc: "`detach`: detaches clients and refuses input while the agent continues; `freeze`: suspends its processes."},
+			{Name: "mode", Kind: aText, Forces: toNothing, Default: `"detach"`, Values: []string{"detach", "freeze"}, Meanings: []string{"detaches clients and refuses input, while the agent continues", "suspends its processes"}, Doc: "How a session is paused."},
 		},
 	}
 	blocks["lifecycle"] = shape{
@@ -138,13 +138,13 @@ func sessionShape(named []string) shape {
 			{Name: "profile", Kind: aText, Forces: toRestart, Doc: "The agent's own profile, if it has any."},
 			{Name: "branch", Kind: aText, Forces: toReplace, DefaultWords: "required, but in mode `plain`", Doc: "The branch to work on, which no other session of the repository has."},
 			{Name: "prompt", Kind: aText, Forces: toRestart, Doc: "The first prompt. A change restarts the agent with a new conversation, unless `on_prompt_change` says otherwise."},
-			{Name: "on_prompt_change", Kind: aText, Forces: toNothing, Default: `"restart"`, Values: []string{"restart", "send", "keep"}, Doc: "What another prompt does to a running agent. `restart`: a new conversation; `send`: it is typed into the conversation; `keep`: it is recorded for the next conversation."},
+			{Name: "on_prompt_change", Kind: aText, Forces: toNothing, Default: `"restart"`, Values: []string{"restart", "send", "keep"}, Meanings: []string{"starts a new conversation", "is typed into the conversation", "is recorded for the next conversation"}, Doc: "What another prompt does to a running agent."},
 			{Name: "args", Kind: someTexts, Forces: toRestart, Doc: "Added to the agent's command."},
 			{Name: "runtime", Kind: aRuntime, Forces: toReplace, Default: `"tmux"`, parts: []string{"kind", "name", "socket", "docker", "docker.image", "docker.host", "docker.cert_path", "docker.cpus", "docker.memory", "docker.pids", "docker.network", "docker.user", "docker.env", "docker.mounts", "docker.read_only", "kubernetes", "kubernetes.context", "kubernetes.namespace", "kubernetes.image", "kubernetes.image_pull_secrets", "kubernetes.cpus", "kubernetes.memory", "kubernetes.resources", "kubernetes.resources.requests", "kubernetes.resources.limits", "kubernetes.storage", "kubernetes.storage.class", "kubernetes.storage.size", "kubernetes.node_selector", "kubernetes.tolerations", "kubernetes.affinity", "kubernetes.runtime_class", "kubernetes.service_account", "kubernetes.labels", "kubernetes.annotations", "kubernetes.env", "kubernetes.user", "kubernetes.read_only", "kubernetes.network", "kubernetes.volumes", "kubernetes.schedule_timeout"}, Doc: "Where it runs: tmux on this machine, or a [`runtime`](#runtime) block."},
 			{Name: "env", Kind: aTable, Forces: toRestart, Doc: "Added to its environment."},
 			{Name: "secrets", Kind: someTexts, Forces: toRestart, Doc: "Environment variables to pass as secrets, from [`secret`](#secret) blocks or agentform's own environment. They are never stored and never in a command line."},
 			inheritAttr(toRestart, "Variables of your environment that it gets in addition to those of the project and its agent: names, with `*` for any characters, or `true`. Not in docker and kubernetes."),
-			{Name: "desired", Kind: aText, Forces: toNothing, Default: `"running"`, Values: []string{"running", "paused", "stopped"}, Doc: "The desired state."},
+			{Name: "desired", Kind: aText, Forces: toNothing, Default: `"running"`, Values: []string{"running", "paused", "stopped"}, Meanings: []string{"the agent runs", "it is [paused](#pause)", "it does not run, and its workspace stays"}, Doc: "The desired state."},
 			{Name: "timeout", Kind: aDuration, Forces: toNothing, DefaultWords: "none", Doc: "The longest run. Then the session is stopped, reason `timeout`."},
 			{Name: "labels", Kind: aTable, Forces: toNothing, Doc: "Labels for filters."},
 			{Name: "depends_on", Kind: someAddresses, Forces: toNothing, parts: []string{"until"}, Doc: "Sessions to wait for: a one-shot one must have exited with 0, an interactive one must be ready. `{ session = session.api, until = \"turn\" }` waits for something else; see [order](#order). The session is skipped if one fails."},

@@ -261,6 +261,17 @@ func TestEveryWordIsDocumented(t *testing.T) {
 		if !strings.HasSuffix(s.Doc, ".") || s.Kind == "" || s.Default != "" && s.DefaultWords != "" {
 			t.Errorf("%s: %+v", s, s.attribute)
 		}
+		if s.way != nil && s.way[0] == "stop" {
+			continue // signals are what they are everywhere
+		}
+		if len(s.Meanings) != len(s.Values) {
+			t.Errorf("%s: %d meanings of %d values", s, len(s.Meanings), len(s.Values))
+		}
+		for _, m := range s.Meanings {
+			if m == "" || strings.HasSuffix(m, ".") {
+				t.Errorf("%s: the meaning %q, which a list of them ends with a full stop", s, m)
+			}
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ type schemaBlock struct {
 		Name, Type, Default, Forces, Description string
 		DefaultWords                             string `json:"default_words"`
 		Required                                 bool
-		Values                                   []string
+		Values, Meanings                         []string
 	}
 	Blocks []schemaBlock
 }
@@ -155,7 +155,15 @@ func (b schemaBlock) rows(prefix, forces string) string {
 			}
 			fmt.Fprintf(&out, " %s |", symbols[reach])
 		}
-		fmt.Fprintf(&out, " %s |\n", strings.ReplaceAll(a.Description, "|", "\\|"))
+		doc := a.Description
+		if len(a.Meanings) > 0 && len(a.Meanings) < 10 {
+			var each []string
+			for i, v := range a.Values {
+				each = append(each, "`"+v+"`: "+a.Meanings[i])
+			}
+			doc += " " + strings.Join(each, "; ") + "."
+		}
+		fmt.Fprintf(&out, " %s |\n", strings.ReplaceAll(doc, "|", "\\|"))
 	}
 	for _, inner := range b.Blocks {
 		out.WriteString(inner.rows(prefix+inner.Type+".", forces))

@@ -13,8 +13,8 @@ func explainCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [PATH]",
 		Short: "Explain the blocks and attributes of manifests",
-		Long: `Prints what a block or an attribute of the manifest means, with its type, default and an
-example. PATH leads there from the top: session.restart.backoff. Without PATH it lists the
+		Long: `Prints what a block or an attribute of the manifest means, with its type, its default, what
+each of its values means, and an example. PATH leads there from the top: session.restart.backoff. Without PATH it lists the
 blocks, and the functions of expressions. It needs no project.`,
 		Example: `  agentform explain
   agentform explain session.restart.backoff

@@ -113,6 +113,23 @@ func instances(name string) string {
 	return ""
 }
 
+// TestValues checks that each value of an enumeration has a line of its own.
+func TestValues(t *testing.T) {
+	topic, err := read(t).Find("session.restart.policy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+Values:
+  never       the hub leaves it, however it ended
+  on-failure  the hub restarts it, unless it exited with 0
+  always      the hub restarts it, unless it is a one-shot agent that is done
+`
+	if text := topic.Text(80); !strings.Contains(text, want) {
+		t.Errorf("got:\n%s\nwant in it:\n%s", text, want)
+	}
+}
+
 func TestFind(t *testing.T) {
 	s := read(t)
 	for typed, want := range map[string]string{

@@ -41,6 +41,7 @@ type Attribute struct {
 	Default      string   `json:"default,omitempty"`
 	DefaultWords string   `json:"default_words,omitempty"`
 	Values       []string `json:"values,omitempty"`
+	Meanings     []string `json:"meanings,omitempty"`
 	Forces       string   `json:"forces,omitempty"`
 	Description  string   `json:"description"`
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/agentform/agentform/cmd/internal/help"
+	"github.com/agentform/agentform/internal/plaintext"
 )
 
 // Overview lists the blocks of a manifest.
@@ -59,14 +60,28 @@ func (t Topic) attribute(width int) string {
 			rows = append(rows, help.Entry{Name: name, Text: text})
 		}
 	}
-	add("Values:", strings.Join(a.Values, ", "))
+	if len(a.Meanings) == 0 {
+		add("Values:", strings.Join(a.Values, ", "))
+	}
 	if a.Required {
 		add("Required:", "yes")
 	}
 	add("Default:", cmp.Or(a.Default, plain(a.DefaultWords)))
 	add("A change:", forces[t.forces()])
 	return t.Path + "\n\n" + help.Paragraph(plain(a.Description), 0, width) +
-		"\n" + help.Table(rows, 2, width) + "\nExample:\n" + t.shownExample()
+		"\n" + help.Table(rows, 2, width) + a.values(width) + "\nExample:\n" + t.shownExample()
+}
+
+// values has a line for each value that has a meaning.
+func (a Attribute) values(width int) string {
+	if len(a.Meanings) == 0 {
+		return ""
+	}
+	var rows []help.Entry
+	for i, v := range a.Values {
+		rows = append(rows, help.Entry{Name: v, Text: plain(a.Meanings[i])})
+	}
+	return "\nValues:\n" + help.Table(rows, 2, width)
 }
 
 // forces returns what a change of the attribute forces.
@@ -86,6 +101,9 @@ var forces = map[string]string{
 
 func summary(a Attribute) string {
 	text := plain(a.Description)
+	if len(a.Meanings) > 0 && len(a.Values) < 10 {
+		text += " One of " + plaintext.List(a.Values, "or") + "."
+	}
 	switch {
 	case a.Required:
 		text += " Required."
