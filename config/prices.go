@@ -3,6 +3,7 @@ package config
 import (
 	"math"
 	"os"
+	"slices"
 
 	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/internal/price"
@@ -24,6 +25,7 @@ func priceShape() shape {
 		labels: []string{"model"}, attrs: ratesAttrs(),
 		doc: "What a model costs, in place of its [list price](usage.md#prices). The label is the model's name as `agentform usage --by model` shows it; without its date it means the model of every date.",
 		blocks: map[string]shape{"long": {
+			many:  true,
 			doc:   "The prices of an answer for which the model read more tokens than `above`.",
 			attrs: ratesAttrs(attribute{Name: "above", Kind: aWhole, Required: true, Doc: "Tokens."}),
 		}},
@@ -45,15 +47,14 @@ func readPrices(l *loader, m *Manifest) {
 		first[model] = b
 		d := l.reader(l.ctx)
 		p := price.Price{Rates: readRates(d, b)}
-		for i, long := range b.Blocks["long"] {
-			if i > 0 {
-				l.Fail(long.Def, "Duplicate long block", "The price of %q already has one at %s.", model, expr.Place(b.Blocks["long"][0].Def))
-				break
-			}
+		for _, long := range b.Blocks["long"] {
 			above := 0
 			d.Whole(long, "above", 1, &above)
 			d.Require(long, "above", "the number of tokens, like above = 200000")
-			p.Long = &price.Long{Above: int64(above), Rates: readRates(d, long)}
+			if above > 0 && slices.ContainsFunc(p.Long, func(other price.Long) bool { return other.Above == int64(above) }) {
+				l.Fail(long.Def, "Duplicate long block", "The price of %q already has one above %d.", model, above)
+			}
+			p.Long = append(p.Long, price.Long{Above: int64(above), Rates: readRates(d, long)})
 		}
 		if m.Prices == nil {
 			m.Prices = map[string]price.Price{}

@@ -14,6 +14,7 @@ import (
 	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -61,11 +62,11 @@ const Most = 1e6
 // Price is what tokens of a model cost.
 type Price struct {
 	Rates
-	// Long are the rates of an answer for which the model read more than Above tokens.
-	Long *Long `json:"long,omitempty"`
+	// Long are the rates of long prompts, in any order, no two above the same.
+	Long []Long `json:"long,omitempty"`
 }
 
-// Long are the rates of long prompts.
+// Long are the rates of an answer for which the model read more than Above tokens.
 type Long struct {
 	Above int64 `json:"above"`
 	Rates
@@ -74,10 +75,13 @@ type Long struct {
 // Cost returns the price in USD of tokens of one answer, for which the model read prompt
 // tokens.
 func (p Price) Cost(t session.Tokens, prompt int64) float64 {
-	if p.Long != nil && prompt > p.Long.Above {
-		return p.Long.cost(t)
+	rates, above := p.Rates, int64(0)
+	for _, long := range p.Long {
+		if prompt > long.Above && long.Above > above {
+			rates, above = long.Rates, long.Above
+		}
 	}
-	return p.cost(t)
+	return rates.cost(t)
 }
 
 // List has the prices of models by name.
@@ -106,11 +110,41 @@ type file struct {
 	Models   []struct {
 		Model string `json:"model"`
 		rates
-		Long *struct {
-			Above int64 `json:"above"`
-			rates
-		} `json:"long"`
+		Long longs `json:"long"`
 	} `json:"models"`
+}
+
+// longs are the rates of long prompts as JSON: one object or a list of them.
+type longs []struct {
+	Above int64 `json:"above"`
+	rates
+}
+
+func (l *longs) UnmarshalJSON(text []byte) error {
+	if text[0] == '{' {
+		text = slices.Concat([]byte("["), text, []byte("]"))
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	type list longs // without this method
+	return d.Decode((*list)(l))
+}
+
+func (l longs) read() ([]Long, error) {
+	var all []Long
+	for _, long := range l {
+		rates, err := long.rates.read()
+		switch {
+		case err != nil:
+			return nil, err
+		case long.Above < 1:
+			return nil, fmt.Errorf("above must be at least 1, not %d", long.Above)
+		case slices.ContainsFunc(all, func(other Long) bool { return other.Above == long.Above }):
+			return nil, fmt.Errorf("two are above %d", long.Above)
+		}
+		all = append(all, Long{long.Above, rates})
+	}
+	return all, nil
 }
 
 // rates are Rates whose input and output may be missing.
@@ -155,12 +189,8 @@ func Parse(text []byte) (List, error) {
 		}
 		var p Price
 		var err error
-		if p.Rates, err = m.read(); err == nil && m.Long != nil {
-			p.Long = &Long{Above: m.Long.Above}
-			if p.Long.Rates, err = m.Long.read(); err == nil && p.Long.Above < 1 {
-				err = fmt.Errorf("above must be at least 1, not %d", p.Long.Above)
-			}
-			if err != nil {
+		if p.Rates, err = m.read(); err == nil {
+			if p.Long, err = m.Long.read(); err != nil {
 				err = fmt.Errorf("long: %w", err)
 			}
 		}

@@ -22,8 +22,12 @@ func TestBuiltIn(t *testing.T) {
 		if p.CacheRead != nil && *p.CacheRead >= p.Input {
 			t.Errorf("%s: what a cache has costs %v, and input %v", model, *p.CacheRead, p.Input)
 		}
-		if p.Long != nil && (p.Long.Above < 100_000 || p.Long.Input <= p.Input || p.Long.Output <= p.Output) {
-			t.Errorf("%s: a long prompt costs %+v", model, p.Long)
+		below := price.Long{Above: 9999, Rates: p.Rates}
+		for _, long := range p.Long {
+			if long.Above <= below.Above || long.Input <= below.Input || long.Output <= below.Output {
+				t.Errorf("%s: a long prompt costs %+v", model, p.Long)
+			}
+			below = long
 		}
 	}
 }
@@ -64,6 +68,31 @@ func TestCost(t *testing.T) {
 	}
 }
 
+func TestLong(t *testing.T) {
+	const prices = `{"models":[
+		{"model": "one", "input": 1, "output": 1, "long": {"above": 200, "input": 2, "output": 2}},
+		{"model": "many", "input": 1, "output": 1, "long": [
+			{"above": 100, "input": 3, "output": 3},
+			{"above": 200, "input": 4, "output": 4},
+			{"above": 32, "input": 2, "output": 2}
+		]}
+	]}`
+	l, err := price.Parse([]byte(prices))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, costs := range map[string]map[int64]float64{
+		"one":  {0: 1, 200: 1, 201: 2, 1e6: 2},
+		"many": {0: 1, 32: 1, 33: 2, 100: 2, 101: 3, 200: 3, 201: 4, 1e6: 4},
+	} {
+		for prompt, want := range costs {
+			if got, _ := l.Cost(model, session.Tokens{Input: 1e6}, prompt); got != want {
+				t.Errorf("%s with a prompt of %d: %v, want %v", model, prompt, got, want)
+			}
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	l, err := price.Parse([]byte(`{"date":"2026-01-01","currency":"USD","models":[{"model":"mine","input":1,"output":2,"cache_write":3}]}`))
 	if err != nil {
@@ -80,10 +109,12 @@ func TestParse(t *testing.T) {
 		`{"models":[{"model":"m","input":1,"output":2},{"model":"m"}]}`: "m has two prices",
 		`{"models":[{"model":"m","input":-1,"output":2}]}`:              "the price of m: input must be from 0 to 1e+06 USD per million tokens, not -1",
 		// Without both it would be free.
-		`{"models":[{"model":"m","output":1}]}`:                                                                    "the price of m: it needs input and output",
-		`{"models":[{"model":"m","input":1,"output":2,"long":{"above":1,"input":2}}]}`:                             "the price of m: long: it needs input and output",
-		`{"models":[{"model":"m","input":1,"output":2,"long":{"input":1,"output":2}}]}`:                            "the price of m: long: above must be at least 1, not 0",
-		`{"models":[{"model":"m","input":1,"output":2,"long":{"above":1,"input":1,"output":2,"cache_read":9e9}}]}`: "the price of m: long: cache_read must be",
+		`{"models":[{"model":"m","output":1}]}`:                                                                                      "the price of m: it needs input and output",
+		`{"models":[{"model":"m","input":1,"output":2,"long":{"above":1,"input":2}}]}`:                                               "the price of m: long: it needs input and output",
+		`{"models":[{"model":"m","input":1,"output":2,"long":{"input":1,"output":2}}]}`:                                              "the price of m: long: above must be at least 1, not 0",
+		`{"models":[{"model":"m","input":1,"output":2,"long":{"above":1,"input":1,"output":2,"cache_read":9e9}}]}`:                   "the price of m: long: cache_read must be",
+		`{"models":[{"model":"m","input":1,"output":2,"long":[{"above":5,"input":1,"output":2},{"above":5,"input":1,"output":2}]}]}`: "the price of m: long: two are above 5",
+		`{"models":[{"model":"m","input":1,"output":2,"long":[{"above":5,"inptu":1,"output":2}]}]}`:                                  `unknown field "inptu"`,
 		`{"models":[]}}`:                 "something follows the list",
 		`[]`:                             "cannot unmarshal array into Go value of type price.file",
 		`{"currency":"EUR","models":[]}`: `the currency must be USD, not "EUR"`,

@@ -22,6 +22,11 @@ price "gpt-5.5" {
     input  = 10
     output = 45
   }
+  long {
+    above  = 600000
+    input  = 20
+    output = 90
+  }
 }
 
 session "api" {

@@ -19,6 +19,11 @@ price "b" {
     input  = 2
     output = 2
   }
+  long {
+    above  = 5
+    input  = 3
+    output = 3
+  }
 }
 
 price "b" {
