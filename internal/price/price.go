@@ -209,24 +209,47 @@ func (l List) With(over map[string]Price) List {
 	return l
 }
 
-// What agents and gateways put around the name of a model: its date, the size of its
-// context, its provider.
 var (
-	dated    = regexp.MustCompile(`[-@]20\d\d-?\d\d-?\d\d$`)
-	contexts = regexp.MustCompile(`\[\w+\]$`)
+	contextSize = regexp.MustCompile(`\[\w+\]$`)
+	revision    = regexp.MustCompile(`-v\d+(:\d+)?$`)
+	dated       = regexp.MustCompile(`([-@]20\d\d-?\d\d-?\d\d|@default)$`)
+	maker       = regexp.MustCompile(`^([a-z-]+\.)?(anthropic|moonshotai|openai|xai)\.`)
+	copilot     = strings.NewReplacer(".", "-", "opus-41", "opus-4-1")
 )
 
-// Of returns the price of a model. A name with a date, a size of its context or a provider
-// that has no price of its own has that of the plain name. It returns false for a model
-// without a price.
+// plainer has what leads from a name as agents and gateways spell it to the plain one of
+// the list, each rule applied to what the one before it left.
+var plainer = []func(string) string{
+	func(s string) string { return s },
+	// Claude Code: claude-opus-4-8[1m]. https://code.claude.com/docs/en/model-config
+	func(s string) string { return contextSize.ReplaceAllString(s, "") },
+	// Bedrock: claude-sonnet-4-5-20250929-v1:0.
+	// https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html
+	func(s string) string { return revision.ReplaceAllString(s, "") },
+	// The makers: gpt-5-2025-08-07; Vertex: claude-sonnet-4-5@20250929, claude-opus-4-8@default.
+	// https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude
+	func(s string) string { return dated.ReplaceAllString(s, "") },
+	// OpenRouter: anthropic/claude-sonnet-4.5; opencode: github-copilot/gpt-5.5; ARNs of
+	// inference profiles. https://openrouter.ai/models, https://opencode.ai/docs/models
+	func(s string) string { return s[strings.LastIndex(s, "/")+1:] },
+	// Bedrock: anthropic.claude-opus-4-8, or with a region, us.anthropic.claude-opus-4-8.
+	// https://docs.aws.amazon.com/bedrock/latest/userguide/inference-profiles-support.html
+	func(s string) string { return maker.ReplaceAllString(s, "") },
+	// Copilot and OpenRouter: claude-sonnet-4.5, where Anthropic has claude-sonnet-4-5. The
+	// names of other makers have dots. https://docs.github.com/en/copilot/reference/ai-models/supported-models
+	func(s string) string {
+		if strings.HasPrefix(s, "claude-") {
+			return copilot.Replace(s)
+		}
+		return s
+	},
+}
+
+// Of returns the price of a model. A name that has no price of its own has that of the
+// plain name. It returns false for a model without a price.
 func (l List) Of(model string) (Price, bool) {
-	for _, shorten := range []func(string) string{
-		func(s string) string { return s },
-		func(s string) string { return contexts.ReplaceAllString(s, "") },
-		func(s string) string { return dated.ReplaceAllString(s, "") },
-		func(s string) string { return s[strings.LastIndex(s, "/")+1:] },
-	} {
-		model = shorten(model)
+	for _, rule := range plainer {
+		model = rule(model)
 		if p, has := l.Models[model]; has {
 			return p, true
 		}

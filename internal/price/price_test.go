@@ -68,6 +68,67 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// Each maker's and gateway's spelling of a name has the price of the plain name.
+func TestSpellings(t *testing.T) {
+	l := price.List{Models: map[string]price.Price{}}
+	plain := []string{"claude-opus-4-1", "claude-opus-4-6", "claude-sonnet-4-5", "gpt-5.1", "gpt-5.6-terra", "gemini-2.5-pro", "qwen3-max", "grok-4.6"}
+	for i, name := range plain {
+		l.Models[name] = price.Price{Rates: price.Rates{Input: float64(i + 1)}}
+	}
+	for name, want := range map[string]string{
+		// Claude Code
+		"claude-sonnet-4-5-20250929":                       "claude-sonnet-4-5",
+		"claude-opus-4-6[1m]":                              "claude-opus-4-6",
+		"claude-sonnet-4-5@20250929":                       "claude-sonnet-4-5",
+		"claude-opus-4-6@default":                          "claude-opus-4-6",
+		"anthropic.claude-opus-4-1-20250805-v1:0":          "claude-opus-4-1",
+		"us.anthropic.claude-sonnet-4-5-20250929-v1:0":     "claude-sonnet-4-5",
+		"us.anthropic.claude-sonnet-4-5-20250929-v1:0[1m]": "claude-sonnet-4-5",
+		"global.anthropic.claude-opus-4-6-v1":              "claude-opus-4-6",
+		"us-gov.anthropic.claude-opus-4-6-v1":              "claude-opus-4-6",
+		"arn:aws:bedrock:us-east-1:123456789012:inference-profile/eu.anthropic.claude-sonnet-4-5-20250929-v1:0": "claude-sonnet-4-5",
+		// Codex
+		"gpt-5.1":                     "gpt-5.1",
+		"openai.gpt-5.6-terra":        "gpt-5.6-terra",
+		"global.openai.gpt-5.6-terra": "gpt-5.6-terra",
+		// GitHub Copilot CLI
+		"claude-sonnet-4.5": "claude-sonnet-4-5",
+		"claude-opus-41":    "claude-opus-4-1",
+		"gemini-2.5-pro":    "gemini-2.5-pro",
+		// opencode
+		"anthropic/claude-sonnet-4.5":                      "claude-sonnet-4-5",
+		"openrouter/anthropic/claude-opus-4.1":             "claude-opus-4-1",
+		"github-copilot/claude-opus-4.6":                   "claude-opus-4-6",
+		"google/gemini-2.5-pro":                            "gemini-2.5-pro",
+		"x-ai/grok-4.6":                                    "grok-4.6",
+		"amazon-bedrock/us.xai.grok-4.6":                   "grok-4.6",
+		"google-vertex-anthropic/claude-opus-4-1@20250805": "claude-opus-4-1",
+		// Qwen Code
+		"qwen3-max-2026-01-23": "qwen3-max",
+		// Others, at another price.
+		"gpt-5-1":                              "",
+		"gemini-2-5-pro":                       "",
+		"claude-opus-4-6-fast":                 "",
+		"anthropic/claude-sonnet-4.5:free":     "",
+		"us.anthropic.claude-sonnet-4-5-turbo": "",
+		"arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3": "",
+	} {
+		var of string
+		if p, has := l.Of(name); has {
+			of = plain[int(p.Input)-1]
+		}
+		if of != want {
+			t.Errorf("%s has the price of %q, want that of %q", name, of, want)
+		}
+	}
+
+	// A name's own price comes first.
+	l.Models["anthropic/claude-sonnet-4.5"] = price.Price{Rates: price.Rates{Input: 100}}
+	if p, _ := l.Of("anthropic/claude-sonnet-4.5"); p.Input != 100 {
+		t.Errorf("the price of its own is not taken: %+v", p)
+	}
+}
+
 func TestLong(t *testing.T) {
 	const prices = `{"models":[
 		{"model": "one", "input": 1, "output": 1, "long": {"above": 200, "input": 2, "output": 2}},
