@@ -16,7 +16,7 @@ func TestBuiltIn(t *testing.T) {
 		t.Errorf("the list has no date: %v", err)
 	}
 	for model, p := range l.Models {
-		if p.Input <= 0 || p.Output < p.Input {
+		if free := model == "big-pickle" || strings.HasSuffix(model, "-free"); free != (p.Input == 0) || free != (p.Output == 0) || p.Output < p.Input {
 			t.Errorf("%s: %+v", model, p)
 		}
 		if p.CacheRead != nil && *p.CacheRead >= p.Input {
@@ -55,6 +55,14 @@ func TestCost(t *testing.T) {
 		// https://ai.google.dev/gemini-api/docs/pricing
 		{"gemini-2.5-pro", session.Tokens{Input: 1e6, Output: 1e6}, 200_000, 11.25},
 		{"gemini-2.5-pro", session.Tokens{Input: 1e6, Output: 1e6}, 200_001, 17.5},
+		// https://www.alibabacloud.com/help/en/model-studio/model-pricing
+		{"qwen3-coder-plus", session.Tokens{Input: 1e6, Output: 1e6}, 32_000, 6},
+		{"qwen3-coder-plus", session.Tokens{Input: 1e6, Output: 1e6}, 32_001, 10.8},
+		{"qwen3-coder-plus", session.Tokens{Input: 1e6, Output: 1e6}, 128_001, 18},
+		{"qwen3-coder-plus", session.Tokens{CacheRead: 1e6}, 256_001, 1.2},
+		{"qwen3.6-plus", session.Tokens{Input: 1e6, Output: 1e6}, 256_000, 3.5},
+		// https://opencode.ai/docs/zen
+		{"big-pickle", million, 1000, 0},
 	} {
 		got, has := l.Cost(c.model, c.tokens, c.prompt)
 		if !has || math.Abs(got-c.want) > 1e-9 {
@@ -126,6 +134,51 @@ func TestSpellings(t *testing.T) {
 	l.Models["anthropic/claude-sonnet-4.5"] = price.Price{Rates: price.Rates{Input: 100}}
 	if p, _ := l.Of("anthropic/claude-sonnet-4.5"); p.Input != 100 {
 		t.Errorf("the price of its own is not taken: %+v", p)
+	}
+}
+
+// What the agents name by default and offer, as they write it into their session files.
+func TestModelsOfAgents(t *testing.T) {
+	l := price.BuiltIn()
+	for agent, names := range map[string]struct{ priced, unpriced string }{
+		"claude": {
+			"claude-fable-5 claude-haiku-4-5-20251001 claude-mythos-5 claude-opus-4-1-20250805 claude-opus-4-5-20251101 claude-opus-4-8 claude-opus-4-8[1m] claude-opus-5-5 claude-sonnet-4-5-20250929 claude-sonnet-4-6 claude-sonnet-5 " +
+				"claude-haiku-4-5@20251001 us.anthropic.claude-haiku-4-5-20251001-v1:0 us.anthropic.claude-opus-4-6-v1 us.anthropic.claude-sonnet-5",
+			"<synthetic> claude-opus-4-6-fast", // what no model wrote; another price
+		},
+		"codex": {
+			"gpt-5.5 gpt-5.6-luna gpt-5.6-sol gpt-5.6-terra gpt-6-astra gpt-6-luna gpt-6-sol gpt-6.1-sol gpt-6.1-terra gpt-daybreak-blue-latest gpt-daybreak-red-latest openai.gpt-6.1-sol global.openai.gpt-5.6-terra",
+			"codex-auto-review gpt-oss-120b",
+		},
+		"copilot": {
+			"claude-fable-5.1 claude-haiku-4.5 claude-opus-41 claude-opus-4.8 claude-opus-5.5 claude-sonnet-4 claude-sonnet-4.5 claude-sonnet-4.6 claude-sonnet-5 gemini-3.1-pro-preview gemini-3.5-flash gemini-3.6-flash gemini-3.7-flash gemini-3.8-flash " +
+				"gpt-4.1 gpt-5-mini gpt-5.3-codex gpt-5.4-nano gpt-5.6-sol gpt-6-sol grok-4.5 grok-4.6 grok-4.7 grok-code-fast-1 kimi-k2.7-code kimi-k3 mai-code-1-flash-picker mai-code-1.1-flash raptor-mini",
+			"auto",
+		},
+		"gemini": {
+			"gemini-2.5-flash gemini-2.5-flash-lite gemini-2.5-pro gemini-3-flash-preview gemini-3-pro-preview gemini-3.1-flash-lite gemini-3.1-pro-preview gemini-3.1-pro-preview-customtools gemini-3.5-flash gemini-3.5-flash-lite gemini-3.8-flash",
+			"gemma-4-26b-a4b-it gemma-4-31b-it",
+		},
+		"opencode": {
+			"big-pickle mimo-v2.6-flash-free nemotron-3-ultra-free gpt-5 claude-sonnet-4 gemini-3-flash gemini-3.1-pro grok-4.7 kimi-k2.6 qwen3.6-plus qwen3.8-max " +
+				"anthropic/claude-opus-5.5 openai/gpt-6-sol x-ai/grok-4.6 moonshotai/kimi-k3 qwen/qwen3-coder-plus us.anthropic.claude-opus-5",
+			"deepseek-v4-pro glm-5.3 minimax-m3 qwen/qwen3.8-27b:free",
+		},
+		"qwen": {
+			"qwen3-coder-flash qwen3-coder-plus qwen3-max qwen3-max-2026-01-23 qwen3.5-plus qwen3.6-plus kimi-k2.5",
+			"coder-model qwen3-coder qwen3-coder-next deepseek-v4-flash GLM-5.1 MiniMax-M2.7",
+		},
+	} {
+		for _, name := range strings.Fields(names.priced) {
+			if _, has := l.Of(name); !has {
+				t.Errorf("%s: %s has no price", agent, name)
+			}
+		}
+		for _, name := range strings.Fields(names.unpriced) {
+			if p, has := l.Of(name); has {
+				t.Errorf("%s: %s has the price %+v", agent, name, p)
+			}
+		}
 	}
 }
 
