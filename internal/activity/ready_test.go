@@ -43,3 +43,25 @@ func TestSeenReady(t *testing.T) {
 		}
 	}
 }
+
+// TestStartedByATurn checks that only a turn of this run shows that its agent has started:
+// the file of a resumed conversation has those of the runs before.
+func TestStartedByATurn(t *testing.T) {
+	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	before, since := start.Add(-time.Hour), start.Add(time.Second)
+	for name, c := range map[string]struct {
+		look Look
+		want bool
+	}{
+		"its first turn":                   {Look{FirstTurnAt: since}, true},
+		"a turn of the run before":         {Look{FirstTurnAt: before, TurnAt: before}, false},
+		"another turn of the conversation": {Look{FirstTurnAt: before, TurnAt: since}, true},
+		"none":                             {Look{}, false},
+	} {
+		rec := session.Record{Run: session.Run{ID: "run1", StartedAt: start}}
+		r := New(t.TempDir(), "/none", func(session.AgentSpec) session.Agent { return shy{} })
+		if got := r.started(shy{}, rec, c.look, session.Evidence{Now: start.Add(time.Minute)}); got != c.want {
+			t.Errorf("%s: it has started: %v", name, got)
+		}
+	}
+}

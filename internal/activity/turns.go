@@ -168,7 +168,8 @@ func DoingOf(rec session.Record, x Look, moved time.Time, past []history.Event, 
 
 // started reports whether the run's agent has been ready for a prompt.
 func (r *Reader) started(a session.Agent, rec session.Record, x Look, e session.Evidence) bool {
-	if !rec.Run.ReadyAt.IsZero() || !x.FirstTurnAt.IsZero() {
+	// The file of a resumed conversation has the turns of the runs before.
+	if begun := rec.Run.StartedAt; !rec.Run.ReadyAt.IsZero() || x.FirstTurnAt.After(begun) || x.TurnAt.After(begun) {
 		return true
 	}
 	r.mu.Lock()
