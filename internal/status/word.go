@@ -50,9 +50,7 @@ func liveWord(x api.Session) string {
 		return "unhealthy"
 	case x.State == session.StateStarting, x.Activity == session.Booting:
 		return string(session.StateStarting)
-	case x.Activity == session.Unobserved:
-		return string(session.Idle) // it rests, and has no session file yet
-	case x.Activity == session.NoActivity, x.Activity == "":
+	case x.Activity == session.Unobserved, x.Activity == session.NoActivity, x.Activity == "":
 		return string(x.State)
 	}
 	return string(x.Activity)

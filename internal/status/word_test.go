@@ -36,7 +36,7 @@ func TestText(t *testing.T) {
 		"working 3m":               running(session.Working, 3*time.Minute),
 		"working":                  running(session.Working, 0),
 		"idle 16m":                 running(session.Idle, 16*time.Minute),
-		"idle":                     running(session.Unobserved, 0),
+		"idle":                     running(session.Idle, 0),
 		"running":                  running(session.NoActivity, time.Minute),
 		"done":                     is(session.StateStopped, session.Done),
 		"failed (3)":               with(is(session.StateStale, session.Failed), exit(3, "")),
@@ -63,6 +63,9 @@ func TestText(t *testing.T) {
 		if got := Text(x, at); got != want {
 			t.Errorf("%s, %s is %q, want %q", x.State, x.Activity, got, want)
 		}
+	}
+	if got := Text(running(session.Unobserved, time.Minute), at); got != "running" {
+		t.Errorf("an agent that cannot be observed yet is %q", got)
 	}
 	if got := Text(is(session.StateStarting, session.Blocked), at); got != "asks" {
 		t.Errorf("a question before it was ready is %q", got)
