@@ -163,6 +163,44 @@ func TestStartingByTheTitle(t *testing.T) {
 	}
 }
 
+// TestStartingWithAPrompt checks that an agent which shows where a prompt is typed boots until
+// it has taken up that of its command line, if its hooks would say so.
+func TestStartingWithAPrompt(t *testing.T) {
+	for name, c := range map[string]struct {
+		prompt string
+		hooks  []string
+		after  time.Duration
+		want   session.Activity
+	}{
+		"it is not taken up":          {"Build it.", []string{`{"hook_event_name":"SessionStart"}`}, 3 * time.Second, session.Booting},
+		"it is not taken up for long": {"Build it.", []string{`{"hook_event_name":"SessionStart"}`}, time.Hour, session.Idle},
+		"it was taken up":             {"Build it.", []string{`{"hook_event_name":"SessionStart"}`, `{"hook_event_name":"UserPromptSubmit","prompt":"Build it."}`}, 3 * time.Second, session.Working},
+		"its turn has ended":          {"Build it.", []string{`{"hook_event_name":"SessionStart"}`, `{"hook_event_name":"UserPromptSubmit","prompt":"Build it."}`, `{"hook_event_name":"Stop"}`}, 3 * time.Second, session.Idle},
+		"another was taken up":        {"Build it.", []string{`{"hook_event_name":"SessionStart"}`, `{"hook_event_name":"UserPromptSubmit","prompt":"Stop."}`, `{"hook_event_name":"Stop"}`}, 3 * time.Second, session.Idle},
+		"none":                        {"", []string{`{"hook_event_name":"SessionStart"}`}, 3 * time.Second, session.Unobserved},
+		"no hook":                     {"Build it.", nil, 3 * time.Second, session.Idle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, data := range c.hooks {
+				hear(t, dir, at(2*time.Second), data)
+			}
+			rec := record(agent.Builtins()["claude"])
+			given := time.Time{}
+			if c.prompt != "" {
+				rec.Spec.Prompt = session.Prompt{Text: c.prompt}
+				rec.Run.DeliveredAt, given = noon, noon
+			}
+			rec.Run.ReadyAt = at(time.Second)
+			l := live("")
+			l.Title = "✳ Claude Code"
+			if x := activity.New(dir, "/none", agent.For).Read(rec, l, given, at(c.after)); x.Activity != c.want || x.Starting {
+				t.Errorf("%s, starting %v; want %s", x.Activity, x.Starting, c.want)
+			}
+		})
+	}
+}
+
 // An agent that is seen to work and then to rest, twice, has had a turn, also one
 // that keeps no file.
 func TestAFirstTurnThatIsSeen(t *testing.T) {

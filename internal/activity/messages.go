@@ -101,6 +101,19 @@ func (s *seen) unprompted(run session.Run, all []session.Message) bool {
 	return !s.message.Message && sent.Message && taken.IsZero()
 }
 
+// promptAhead reports whether the agent has yet to take up the prompt that its run was started
+// with, and would say so. It may show before that where one is typed.
+func promptAhead(r *Reader, a session.Agent, rec session.Record, x Look, signals []session.Signal) bool {
+	all, known := messages(a, x.Transcript, signals)
+	if !known || turned(rec, x) || x.Transcript != nil && x.Transcript.PromptAt.After(rec.Run.StartedAt) {
+		return false
+	}
+	begun, _ := hooked(a, signals)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.run(rec.Run.ID).unprompted(rec.Run, slices.Concat(begun, all))
+}
+
 // promptTimeout is how long an agent may take to submit the prompt of its command line, if it
 // tells that. It takes a second, and more than half a minute where a dozen start at once on
 // two cores.

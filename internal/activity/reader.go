@@ -169,7 +169,8 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 			x.Activity, x.Detection.Activity = session.NoActivity, session.NoActivity
 		}
 	}
-	if x.Starting && young(rec, now) && (x.Activity == session.Idle || x.Activity == session.NoActivity) {
+	rests := x.Activity == session.Idle || x.Activity == session.NoActivity
+	if rests && young(rec, now) && (x.Starting || e.Liveness == session.Alive && promptAhead(r, a, rec, x, signals)) {
 		x.Activity = session.Booting
 	}
 	if !x.Observable && (x.Activity == session.Idle || x.Activity == session.NoActivity) && e.Liveness == session.Alive {

@@ -168,8 +168,7 @@ func DoingOf(rec session.Record, x Look, moved time.Time, past []history.Event, 
 
 // started reports whether the run's agent has been ready for a prompt.
 func (r *Reader) started(a session.Agent, rec session.Record, x Look, e session.Evidence) bool {
-	// The file of a resumed conversation has the turns of the runs before.
-	if begun := rec.Run.StartedAt; !rec.Run.ReadyAt.IsZero() || x.FirstTurnAt.After(begun) || x.TurnAt.After(begun) {
+	if !rec.Run.ReadyAt.IsZero() || turned(rec, x) {
 		return true
 	}
 	r.mu.Lock()
@@ -177,6 +176,12 @@ func (r *Reader) started(a session.Agent, rec session.Record, x Look, e session.
 	s := r.run(rec.Run.ID)
 	s.ready = s.ready || SeenReady(a, rec, x, e.Screen) || x.Detection.Activity == session.Idle && !young(rec, e.Now)
 	return s.ready
+}
+
+// turned reports whether a turn has ended in this run. The file of a resumed conversation has
+// those of the runs before, too.
+func turned(rec session.Record, x Look) bool {
+	return x.FirstTurnAt.After(rec.Run.StartedAt) || x.TurnAt.After(rec.Run.StartedAt)
 }
 
 // SeenReady reports whether one look shows that the agent has been ready for a prompt in
