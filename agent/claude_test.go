@@ -219,6 +219,11 @@ func TestClaudeTranscript(t *testing.T) {
 		waits   = `{"pid":7,"sessionId":"c1","status":"waiting","waitingFor":"permission prompt"}`
 		dialog  = `{"pid":7,"sessionId":"c1","status":"waiting","waitingFor":"dialog open"}`
 		other   = `{"pid":7,"sessionId":"c2","status":"idle"}`
+		// Of claude --print: each block of an answer is a line with the answer's stop reason.
+		looks   = `{"type":"assistant","entrypoint":"sdk-cli","timestamp":"2026-03-14T12:00:02Z","message":{"id":"m2","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}],"stop_reason":"tool_use"}}`
+		thinks  = `{"type":"assistant","entrypoint":"sdk-cli","timestamp":"2026-03-14T12:00:04Z","message":{"id":"m3","content":[{"type":"thinking"}],"stop_reason":"end_turn"}}`
+		printed = `{"type":"assistant","entrypoint":"sdk-cli","timestamp":"2026-03-14T12:00:04Z","message":{"id":"m3","content":[{"type":"text","text":"Done."}],"stop_reason":"end_turn"}}`
+		refused = `{"type":"assistant","entrypoint":"sdk-cli","timestamp":"2026-03-14T12:00:04Z","isApiErrorMessage":true,"error":"rate_limit","message":{"id":"m4","content":[{"type":"text","text":"You've hit your limit"}],"stop_reason":"stop_sequence"}}`
 	)
 	for name, c := range map[string]struct {
 		lines    []string
@@ -251,6 +256,10 @@ func TestClaudeTranscript(t *testing.T) {
 		"idle before its turn ended":     {[]string{prompt, text, ended, before}, session.Idle, "", 1, 1, 17},
 		"taken back before any answer":   {[]string{prompt, idle}, session.Idle, "", 1, 0, 0},
 		"busy behind an ended turn":      {[]string{prompt, ended, busy}, session.Working, "", 1, 1, 0},
+		"printed, a tool runs":           {[]string{prompt, looks}, session.Working, "", 1, 0, 0},
+		"printed":                        {[]string{prompt, looks, result, printed}, session.Idle, "", 1, 1, 0},
+		"printed, of two blocks":         {[]string{prompt, thinks, printed}, session.Idle, "", 1, 1, 0},
+		"printed, a limit":               {[]string{prompt, refused}, session.BlockedAPI, "You've hit your limit", 1, 1, 0},
 		"another conversation was begun": {[]string{prompt, ended, other}, session.Idle, "", 1, 1, 0},
 	} {
 		var lines [][]byte

@@ -64,6 +64,7 @@ type claudeLine struct {
 	Error      string        `json:"error"`
 	DurationMS int64         `json:"durationMs"`
 	Operation  string        `json:"operation"` // of type queue-operation
+	Entrypoint string        `json:"entrypoint"`
 
 	Content    json.RawMessage `json:"content"` // of operation enqueue: a text
 	Attachment struct {
@@ -198,6 +199,7 @@ type claudeTranscript struct {
 	session.Transcript
 	asked  map[string]string  // tool calls without a result, in words by id
 	spent  string             // the message whose tokens are counted
+	last   string             // the message that ended a turn without a terminal
 	failed *session.Detection // how the turn that goes on has failed
 	worked time.Time          // when a line was written of a turn that goes on
 }
@@ -248,6 +250,9 @@ func (t *claudeTranscript) queue(l claudeLine) {
 	}
 }
 
+// claudePrint is the entry point of claude --print, which has no terminal.
+const claudePrint = "sdk-cli"
+
 // interruption is how a message begins that says that the person has stopped a
 // turn. No other line does.
 const interruption = "[Request interrupted by user"
@@ -294,7 +299,14 @@ func (t *claudeTranscript) assistant(l claudeLine) {
 		r := claudeFailure(l.Error, m.text())
 		t.failed = &r
 		t.doing(r.Activity, r.Detail)
-		return
+	}
+	// Without a terminal no line is the end of a turn, and an answer has a line for each block.
+	if l.Entrypoint == claudePrint && m.StopReason != "" && m.StopReason != "tool_use" {
+		if t.last == m.ID {
+			t.Turns--
+		}
+		t.last = m.ID
+		t.ended(l.At)
 	}
 	for _, b := range claudeBlocks(m.Content) {
 		if b.Type == "tool_use" {

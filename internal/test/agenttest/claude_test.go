@@ -97,4 +97,6 @@ var claudeSituations = []agenttest.Situation{
 			r.Until("it is idle", shows("? for shortcuts"))
 			r.Type("/exit", told("SessionEnd"))
 		}},
+	{Name: "printed", Prompt: "go [[text Done with it.]]", Want: session.Done, Seen: turned,
+		Input: func(in *session.StartInput) { in.Spec.Args, in.Spec.Agent.OneShot = []string{"--print"}, true }},
 }
