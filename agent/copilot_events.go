@@ -102,10 +102,12 @@ func (e copilotEvent) limited() bool {
 }
 
 // copilotSession reads a session file. Each request to the model begins and ends a turn of
-// the file's; the user's turn ends with one that calls no tools.
+// the file's; the user's turn ends with an answer that calls no tools, an error or an
+// interruption.
 type copilotSession struct {
 	n     session.Transcript
 	open  bool // the model was asked, and its turn has not ended
+	said  bool // it has answered since it was asked
 	calls int  // tools that its last message called
 	// questions have no answer yet. The first is the one that is shown.
 	questions []copilotQuestion
@@ -140,7 +142,7 @@ func (c *copilotSession) add(e copilotEvent) {
 		c.answered(d.ToolCall)
 	case e.Agent != "": // a sub-agent's, which the user's turn waits for
 	case e.Type == "user.message":
-		c.open, c.calls = true, 0
+		c.open, c.said, c.calls = true, false, 0
 		c.n.Prompts++
 		c.n.LastPrompt, c.n.PromptAt = d.Content, e.At
 		c.n.Take(session.Message{At: e.At, Text: d.Content})
@@ -149,12 +151,12 @@ func (c *copilotSession) add(e copilotEvent) {
 		}
 		c.n.Activity, c.n.Detail = session.Working, ""
 	case e.Type == "assistant.turn_start":
-		c.open, c.calls = true, 0
+		c.open, c.said, c.calls = true, false, 0
 		c.n.Activity, c.n.Detail = session.Working, ""
 	case e.Type == "assistant.message":
-		c.calls = len(d.Calls)
+		c.said, c.calls = true, len(d.Calls)
 		c.n.LastMessage = cmp.Or(d.Content, c.n.LastMessage)
-	case e.Type == "assistant.turn_end" && c.calls == 0:
+	case e.Type == "assistant.turn_end" && c.said && c.calls == 0: // without an answer, why follows
 		c.ended(e.At, session.Idle, "")
 	case e.Type == "abort":
 		c.ended(e.At, session.Idle, "")

@@ -95,6 +95,8 @@ func TestCopilotTranscript(t *testing.T) {
 		"the first has an answer":    {[]string{ask("1", "a"), ask("2", "b"), `{"type":"permission.completed","data":{"requestId":"1"},` + at + `}`}, session.Blocked, `run "b"?`, 0},
 		"a limit":                    {[]string{`{"type":"assistant.turn_end","data":{},` + at + `}`, `{"type":"session.error","data":{"errorType":"rate_limit","message":"slow down","statusCode":429},` + at + `}`}, session.BlockedAPI, "slow down", 1},
 		"a failure":                  {[]string{`{"type":"session.error","data":{"errorType":"query","message":"bad","statusCode":400},` + at + `}`}, session.Failed, "bad", 1},
+		"an answer":                  {[]string{`{"type":"assistant.message","data":{"content":"ok"},` + at + `}`, `{"type":"assistant.turn_end","data":{},` + at + `}`}, session.Idle, "", 1},
+		"no answer, and not yet why": {[]string{`{"type":"assistant.turn_end","data":{},` + at + `}`}, session.Working, "", 0},
 		"tools are called":           {[]string{`{"type":"assistant.message","data":{"toolRequests":[{"name":"bash"}]},` + at + `}`, `{"type":"assistant.turn_end","data":{},` + at + `}`}, session.Working, "", 0},
 		"an interruption":            {[]string{ask("1", "a"), `{"type":"abort","data":{"reason":"user_abort"},` + at + `}`}, session.Idle, "", 1},
 		"a sub-agent ends its turns": {[]string{`{"type":"assistant.turn_end","agentId":"x","data":{},` + at + `}`}, session.Working, "", 0},
