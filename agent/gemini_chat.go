@@ -99,6 +99,7 @@ type chat struct {
 	// yet; zero: it has not.
 	answered time.Time
 	canceled time.Time // when the user last interrupted it
+	stopped  bool      // that was the end of its last turn
 }
 
 func (c *chat) Transcript() session.Transcript {
@@ -124,7 +125,8 @@ func (c *chat) Add(line []byte) {
 }
 
 // againFor is how long after an interruption Gemini CLI 0.61.0 may write the message of the
-// turn again, with another id, if the model had not begun to answer. It took 92 ms.
+// turn again, with another id, if the model had not begun to answer. It took 92 ms. After a
+// refused permission it writes the answer of the turn before again.
 const againFor = 2 * time.Second
 
 // where finds the workspace in what Gemini tells the model.
@@ -154,10 +156,12 @@ func (c *chat) add(l chatLine) {
 	case l.Type == "user" && text == c.n.LastPrompt && l.At.Sub(c.canceled) < againFor: // no other turn
 	case l.Type == "user" && !known:
 		c.answer()
+		c.stopped = false
 		c.n.Prompts++
 		c.n.LastPrompt, c.n.PromptAt = text, l.At
 		c.n.Take(session.Message{At: l.At, Text: text})
 		c.n.Activity, c.n.Detail = session.Working, ""
+	case l.Type == "gemini" && c.stopped: // a message of an earlier turn
 	case l.Type == "gemini" && len(l.Calls) > 0: // its tools have run
 		c.answered = time.Time{}
 	case l.Type == "gemini" && !known:
@@ -175,7 +179,7 @@ func (c *chat) add(l chatLine) {
 		}
 	case l.Type == "info" && strings.HasPrefix(text, "Request cancelled"):
 		c.ended(l.At)
-		c.canceled = l.At
+		c.canceled, c.stopped = l.At, true
 		c.n.Activity = session.Idle
 	}
 }
