@@ -39,6 +39,7 @@ func codex() kind {
 				`Trust this folder\?`,
 				`Hooks need review`,
 				`Sign in with ChatGPT`,
+				`Paste or type your API key below`,
 			},
 			blockedAPI: []string{
 				`^■ exceeded retry limit, last status: 429`,

@@ -19,6 +19,7 @@ type drawn struct {
 	row    int    // its number on the screen
 	gap    bool   // a line that is blank or a border is above it
 	rule   bool   // it is a border
+	foot   bool   // it is the lower border of a box
 	nested bool   // it is in a box within a box
 }
 
@@ -28,10 +29,12 @@ func drawnLines(screen string) []drawn {
 	for row, line := range strings.Split(screen, "\n") {
 		text := strings.Trim(line, frame+dotted)
 		switch {
+		case titled().MatchString(line):
+			all = append(all, drawn{row: row, gap: gap, rule: true})
 		case text != "":
 			all = append(all, drawn{text: text, row: row, gap: gap, nested: nestedBox().MatchString(line)})
 		case border().MatchString(line):
-			all = append(all, drawn{row: row, gap: gap, rule: true})
+			all = append(all, drawn{row: row, gap: gap, rule: true, foot: strings.ContainsAny(line, "╰└")})
 		}
 		gap = text == ""
 	}
@@ -39,7 +42,9 @@ func drawnLines(screen string) []drawn {
 }
 
 var (
-	border    = lazily(`^\s*[─━▔╭╰┌└][─━▔]{7}`)
+	border = lazily(`^\s*[─━▔╭╰┌└][─━▔]{7}`)
+	// titled is the upper border of a box with its name in it: Codex's field for a key.
+	titled    = lazily(`^\s*[╭┌]\w[\w ]*[─━]{7}`)
 	nestedBox = lazily(`^\s*[│┃]\s*[│┃]`)
 	// numbered is an answer in a list: its cursor, number and label. Claude Code 2.1.197
 	// draws no blank before a label that is wrapped.
@@ -239,7 +244,9 @@ func (p screenPatterns) prompted(lines []drawn) (*session.Question, []drawn) {
 	switch {
 	case slices.ContainsFunc(end, func(l drawn) bool { return submits().MatchString(l.text) }):
 		body := p.body(lines, len(lines))
-		if at := slices.IndexFunc(lines, func(l drawn) bool { return l.rule }); at >= 0 {
+		if top := fieldAbove(lines); top > 0 {
+			body = paragraph(p.body(lines, top))
+		} else if at := slices.IndexFunc(lines, func(l drawn) bool { return l.rule }); at >= 0 {
 			for at = len(lines); !lines[at-1].rule; at-- { // its box
 			}
 			body = lines[at:]
@@ -252,6 +259,31 @@ func (p screenPatterns) prompted(lines []drawn) (*session.Question, []drawn) {
 		return &session.Question{Free: true, Options: []session.Option{}}, lines[len(lines)-1:]
 	}
 	return nil, nil
+}
+
+// fieldAbove returns the line in which a box begins that ends above the hints at the end of a
+// dialog: a text is typed into it. 0: there is none.
+func fieldAbove(lines []drawn) int {
+	at := len(lines) - 1
+	for at > 0 && !lines[at].rule {
+		at--
+	}
+	if at <= 0 || !lines[at].foot {
+		return 0
+	}
+	for at--; at > 0 && !lines[at].rule; at-- {
+	}
+	return at
+}
+
+// paragraph returns the lines up to the first gap. What follows may go while a text is typed.
+func paragraph(lines []drawn) []drawn {
+	for i, l := range lines {
+		if i > 0 && l.gap {
+			return lines[:i]
+		}
+	}
+	return lines
 }
 
 // keyed returns the answers whose keys a line names, if yes and no are among them.

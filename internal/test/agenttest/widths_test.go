@@ -151,6 +151,12 @@ func init() {
 				r.Until("it asks", shows("Sign in another way"))
 				r.Press("3", func(l agenttest.Look) bool { return !shows("Sign in with Device Code")(l) })
 			}},
+		agenttest.Situation{Name: "login-field", Bare: true, Want: session.Blocked, Seen: shows("Press enter to save"),
+			Steps: func(r *agenttest.Run) {
+				r.Until("it asks", shows("Sign in another way"))
+				r.Press("3", shows("Use an OpenAI API key"))
+				r.Press("1", shows("Press enter to save"))
+			}},
 		agenttest.Situation{Name: "warnings", Prompt: "go [[text It is made.]]", Want: session.Idle,
 			Steps: func(r *agenttest.Run) {
 				r.Until("a turn", turns(1))
