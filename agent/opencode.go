@@ -30,7 +30,7 @@ func opencode() kind {
 				`△ (Permission required|Always allow|Reject permission)`,
 				`^(?:.*\s)?enter (?:submit|confirm|toggle)\s+esc dismiss$`, // a question of the model's
 			},
-			retrying: []string{`\[retrying .*attempt #\d+\]`},
+			retrying: []string{opencodeLimit + `.*\[retrying .*attempt #\d+\]`},
 			working:  []string{`^[⬝■]{3,}.* esc (again to )?interrupt\b`},
 			ui: []string{
 				`ctrl\+p commands|esc (again to )?interrupt`,

@@ -222,6 +222,12 @@ func (c *opencodeConversation) takeUpTo(id string, at time.Time) {
 	c.queued, c.n.Queued = c.queued[i+1:], c.n.Queued[i+1:]
 }
 
+// opencodeLimit is in the message of an attempt that a limit refused: the event has no status.
+// Where a provider says that something is exhausted, opencode says that it is overloaded.
+const opencodeLimit = `(?i:\b429\b|rate[-_ ]?limit|rate increased too quickly|too[_ ]many[_ ]requests|usage (?:limit|exceeded)|quota|exhausted|overloaded)`
+
+var opencodeLimited = lazily(opencodeLimit)
+
 // retryShown is how far off another attempt is that is told as the end of a limit.
 const retryShown = time.Minute
 
@@ -230,9 +236,14 @@ func (c *opencodeConversation) status(s opencodeStatus, at time.Time) {
 	case s.Type == "idle" || len(c.order) > 0:
 		return
 	case s.Type == "retry":
-		c.n.Activity, c.n.Detail, c.n.Until = session.BlockedAPI, s.Message, time.Time{}
-		if next := moment(s.Next); next.Sub(at) > retryShown {
+		c.n.Activity, c.n.Detail, c.n.Until = session.Working, s.Message, time.Time{}
+		next := moment(s.Next)
+		asked := next.Sub(at) > retryShown // by the provider: by itself opencode waits 30 seconds at most
+		if asked {
 			c.n.Until = next.Local()
+		}
+		if asked || opencodeLimited().MatchString(s.Message) {
+			c.n.Activity = session.BlockedAPI
 		}
 	default:
 		c.n.Activity, c.n.Detail, c.n.Until = session.Working, "", time.Time{}

@@ -79,3 +79,40 @@ func TestOpencodeRunThatWasCutOff(t *testing.T) {
 		t.Errorf("in the next run: %+v", n)
 	}
 }
+
+// TestOpencodeRetry checks that a retry is a limit by its message, in the events and on the
+// screen: opencode tries again after any error of a server.
+func TestOpencodeRetry(t *testing.T) {
+	const begin = `{"at":1795524570000,"type":"run","properties":{"sessionID":"s1","directory":"/w"}}`
+	a := For(builtin("opencode"))
+	for message, c := range map[string]struct {
+		next string // of a time at which it begins
+		want session.Activity
+	}{
+		"scripted too many requests":                             {"1795524572000", session.BlockedAPI},
+		"Too Many Requests":                                      {"1795524572000", session.BlockedAPI},
+		"This request would exceed your account's rate limit.":   {"1795524572000", session.BlockedAPI},
+		"You exceeded your current quota":                        {"1795524572000", session.BlockedAPI},
+		"5 hour usage limit reached. It will reset in 2 hours":   {"1795524572000", session.BlockedAPI},
+		"Free usage exceeded, subscribe to Go":                   {"1795524572000", session.BlockedAPI},
+		"Provider is overloaded":                                 {"1795524572000", session.BlockedAPI},
+		"Internal Server Error, and the provider asked for time": {"1795531770000", session.BlockedAPI},
+		"scripted internal server error":                         {"1795524572000", session.Working},
+		"socket hang up":                                         {"1795524572000", session.Working},
+		"Bad Gateway after 4291 ms":                              {"1795524572000", session.Working},
+	} {
+		n := session.ReadTranscript(a, [][]byte{[]byte(begin), []byte(`{"at":1795524570100,"type":"session.status","properties":{"sessionID":"s1","status":{"type":"retry","attempt":1,"message":"` + message + `","next":` + c.next + `}}}`)})
+		if n.Activity != c.want || n.Detail != message || n.Until.IsZero() == (c.next == "1795531770000") {
+			t.Errorf("%s: %s (%s) until %v, want %s", message, n.Activity, n.Detail, n.Until, c.want)
+		}
+		if c.next != "1795524572000" {
+			continue
+		}
+		line := " ⬝⬝⬝⬝⬝⬝■■ " + message + " [retrying attempt #1]    esc interrupt"
+		for _, transcript := range []*session.Transcript{nil, &n} {
+			if got := a.Detect(session.Evidence{Liveness: session.Alive, Screen: line, Transcript: transcript}); got.Activity != c.want {
+				t.Errorf("%s: the screen reads %s, want %s", message, got.Activity, c.want)
+			}
+		}
+	}
+}

@@ -142,6 +142,13 @@ func walkOpencode(t *testing.T, columns int) {
 	interrupt()
 	ends()
 
+	say("go [[status 500]]")
+	run.Until("it works on after a server's error", func(l agenttest.Look) bool {
+		return l.Detection.Activity == session.Working && has("scripted internal server error")(l) && has("[retrying")(l)
+	})
+	interrupt()
+	ends()
+
 	say("go [[status 401]]")
 	look = situation("failed-401", session.Failed, has("scripted unauthorized"), ends())
 	if look.Detection.Detail != "scripted unauthorized" {
