@@ -45,6 +45,7 @@ var (
 	border = lazily(`^\s*[─━▔╭╰┌└][─━▔]{7}`)
 	// titled is the upper border of a box with its name in it: Codex's field for a key.
 	titled    = lazily(`^\s*[╭┌]\w[\w ]*[─━]{7}`)
+	columnGap = lazily(`\s{2,}`)
 	nestedBox = lazily(`^\s*[│┃]\s*[│┃]`)
 	// numbered is an answer in a list: its cursor, number and label. Claude Code 2.1.197
 	// draws no blank before a label that is wrapped.
@@ -87,6 +88,9 @@ const (
 func (p screenPatterns) question(s screen, told string) *session.Question {
 	lines := drawnLines(s.whole)
 	q, body := p.choices(s, lines)
+	if q == nil {
+		q, body = p.choicesInLine(lines)
+	}
 	if q == nil {
 		q, body = p.prompted(lines)
 	}
@@ -159,6 +163,39 @@ func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []d
 	}
 	return q, p.body(lines, at[0])
 }
+
+// choicesInLine finds answers in one line, near the end of the screen. A column of the agent's
+// own may be to the right of the dialog.
+func (p screenPatterns) choicesInLine(lines []drawn) (*session.Question, []drawn) {
+	for i := len(lines) - 1; i >= max(0, len(lines)-hintLines); i-- {
+		columns := columnGap().Split(lines[i].text, -1)
+		at := slices.IndexFunc(p.inLine, func(d inLine) bool {
+			return len(columns) >= len(d.labels) && slices.Equal(columns[:len(d.labels)], d.labels)
+		})
+		if at < 0 {
+			continue
+		}
+		q := &session.Question{Options: []session.Option{}}
+		for n, label := range p.inLine[at].labels {
+			q.Options = append(q.Options, session.Option{Number: n + 1, Label: label, Key: p.inLine[at].keys[n]})
+		}
+		body := slices.Clone(p.body(lines, i))
+		for j := range body {
+			text, _, _ := strings.Cut(body[j].text, paneGap)
+			body[j].text = strings.TrimRight(text, scrollbar)
+		}
+		if len(body) > 1 && p.own.blocked.match(body[0].text) {
+			body = body[1:] // its title
+		}
+		return q, body
+	}
+	return nil, nil
+}
+
+const (
+	paneGap   = "      " // is between a dialog and what is to its right, at least
+	scrollbar = "█▀▄ "
+)
 
 // composedIn reports whether lines have the composer.
 func (p screenPatterns) composedIn(below []drawn) bool {

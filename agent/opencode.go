@@ -31,7 +31,11 @@ func opencode() kind {
 				`^(?:.*\s)?enter (?:submit|confirm|toggle)\s+esc dismiss$`, // a question of the model's
 			},
 			retrying: []string{opencodeLimit + `.*\[retrying .*attempt #\d+\]`},
-			working:  []string{`^[⬝■]{3,}.* esc (again to )?interrupt\b`},
+			inLine: []inLine{
+				{[]string{"Allow once", "Allow always", "Reject"}, []string{"Enter", "Right Enter", "Escape"}},
+				{[]string{"Confirm", "Cancel"}, []string{"Enter", "Escape"}},
+			},
+			working: []string{`^[⬝■]{3,}.* esc (again to )?interrupt\b`},
 			ui: []string{
 				`ctrl\+p commands|esc (again to )?interrupt`,
 				`△ (Permission required|Always allow|Reject permission)`,

@@ -29,6 +29,13 @@ type marks struct {
 	// turn begins a message of the user's: what is above the last one is of earlier
 	// turns. Empty: not known.
 	turn string
+	// inLine are dialogs whose answers are in one line, without numbers.
+	inLine []inLine
+}
+
+// inLine is a line of answers and the keys that choose each. Its cursor is no text.
+type inLine struct {
+	labels, keys []string
 }
 
 // title is a pattern of the terminal's title and its meaning.

@@ -15,6 +15,7 @@ type screenPatterns struct {
 	// phrase what all agents have in common.
 	own, manifest, phrase             signs
 	ui, shell, started, genericDialog patterns
+	inLine                            []inLine
 }
 
 type signs struct {
@@ -39,6 +40,7 @@ func newScreenPatterns(m marks, s session.AgentSpec) screenPatterns {
 		ui:            append(compile(exact, m.ui), compile(fold, p.UI)...),
 		genericDialog: compile(fold, dialogs),
 		started:       compile(exact, m.started),
+		inLine:        m.inLine,
 	}
 	// A shell's prompt shows an exit only where the agent's own screen is known.
 	if len(r.ui) > 0 || len(p.ShellPrompt) > 0 {

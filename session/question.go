@@ -25,7 +25,7 @@ type Option struct {
 	Word   string `json:"word,omitempty"`  // yes, always or no, by what the option says
 	Label  string `json:"label"`           // as drawn, without its number and key
 	About  string `json:"about,omitempty"` // what the dialog says below the label
-	Key    string `json:"key,omitempty"`   // a key that chooses it: y, 1, Escape
+	Key    string `json:"key,omitempty"`   // the keys that choose it, in their order: y, 1, Escape, Right Enter
 	Text   bool   `json:"text,omitempty"`  // choosing it is typing a text
 }
 

@@ -289,8 +289,14 @@ func (s Sender) choose(ctx context.Context, q session.Question, o session.Option
 			return s.key(ctx, o.Key)
 		}
 		return s.key(ctx, "Enter")
-	case o.Key == "Enter":
-		return s.key(ctx, o.Key)
+	case strings.ToLower(o.Key) != o.Key: // keys that have a name are not shown, and choose at once
+		_, err := s.look(ctx, q)
+		for key := range strings.FieldsSeq(o.Key) {
+			if err == nil {
+				err = s.key(ctx, key)
+			}
+		}
+		return err
 	}
 	return s.typeLine(ctx, q, o.Key)
 }
@@ -377,11 +383,7 @@ func (s Sender) typeLine(ctx context.Context, q session.Question, key string) er
 	if err != nil {
 		return err
 	}
-	in := session.Input{Text: key, NoEnter: true}
-	if len(key) > 1 {
-		in = session.Input{Key: key}
-	}
-	if err := s.Runtime.Send(ctx, s.Location, in); err != nil {
+	if err := s.Runtime.Send(ctx, s.Location, session.Input{Text: key, NoEnter: true}); err != nil {
 		return err
 	}
 	for pressed := time.Now(); time.Since(pressed) < moveTimeout; {

@@ -72,7 +72,7 @@ func (a *asker) read(key string, in session.Input) {
 		a.q.Marked++
 	case key == "Up" && a.q.Marked > 1:
 		a.q.Marked--
-	case key == "Enter":
+	case key == "Enter" || key == "Escape":
 		a.chose(a)
 	}
 }
@@ -124,6 +124,8 @@ func TestAnswer(t *testing.T) {
 	mixed.Free = true
 	mixed.Options = append(mixed.Options, session.Option{Number: 4, Label: "Type something.", Text: true})
 	line := &session.Question{ID: "l", Text: "Go on?", Options: []session.Option{{Number: 1, Word: session.Yes, Label: "yes", Key: "y"}, {Number: 2, Word: session.No, Label: "no", Key: "n"}}}
+	named := &session.Question{ID: "k", Text: "Run it?", Options: []session.Option{{Number: 1, Word: session.Yes, Label: "Allow once", Key: "Enter"},
+		{Number: 2, Word: session.Always, Label: "Allow always", Key: "Right Enter"}, {Number: 3, Word: session.No, Label: "Reject", Key: "Escape"}}}
 	flickers := func(a *asker) {
 		if a.hidden, a.q = a.q, a.hidden; a.looks%4 != 0 && a.q == nil {
 			a.hidden, a.q = a.q, a.hidden
@@ -189,8 +191,17 @@ func TestAnswer(t *testing.T) {
 		"a text, and the dialog stays up": {asker{q: free, chose: func(*asker) {}}, Reply{Text: "no"}, "the answer was given, and the question is still on the screen"},
 		"a text of one's own": {asker{q: mixed, chose: closes}, Reply{Text: "a green one"},
 			"with a text: Down Down Down text a green one Enter"},
-		"no word is a text":   {asker{q: mixed, chose: closes}, Reply{Text: "7"}, `"7" is not an answer to: run m?`},
-		"a key in a line":     {asker{q: line, chose: closes}, Reply{Text: "no"}, "no: text n Enter"},
+		"no word is a text": {asker{q: mixed, chose: closes}, Reply{Text: "7"}, `"7" is not an answer to: run m?`},
+		"a key in a line":   {asker{q: line, chose: closes}, Reply{Text: "no"}, "no: text n Enter"},
+		"keys with names": {asker{q: named, spins: true, chose: func(a *asker) { a.q = question("y") }}, Reply{Text: "always"},
+			"always, then run y? [yes] [always] [no]: Right Enter"},
+		"one key with a name": {asker{q: named, spins: true, chose: func(a *asker) {
+			a.onLook = func(a *asker) {
+				if a.looks > 20 {
+					a.q = nil
+				}
+			}
+		}}, Reply{Text: "no"}, "no: Escape"},
 		"several answers":     {asker{q: &session.Question{ID: "x", Text: "Which?", Several: true, Marked: 1, Options: question("x").Options}}, Reply{Text: "1"}, "Which? takes several answers at once"},
 		"no answer to a text": {asker{q: free, chose: closes}, Reply{}, `"" is not an answer to: Which branch?`},
 	} {

@@ -217,15 +217,31 @@ func TestOpencodeByAgentform(t *testing.T) {
 	if made(p, "made") {
 		t.Error("the command ran before it was allowed")
 	}
-	// The plugin tells the question before the dialog is drawn, which takes the key.
-	p.Until("its dialog is drawn", func(agenttest.Status) bool { return strings.Contains(p.Do("capture", "api"), "Allow once") })
-	p.Press("Enter", "the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 && made(p, "made") })
+	p.Until("its dialog is drawn", asks)
+	if out := p.Do("answer", "api", "yes"); !strings.Contains(out, `session.api: answered yes: run "touch made"?`) {
+		t.Errorf("answer yes: %s", out)
+	}
+	p.Until("the turn ends", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 1 && made(p, "made") })
 	if out, code := p.Run("plan", "--detailed-exitcode"); code != 0 {
 		t.Errorf("a plan after it has worked: exit %d\n%s", code, out)
 	}
 	p.Do("restart", "api")
 	p.Do("send", "api", "and then [[text Then.]]")
 	p.Until("the conversation goes on", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 2 })
+	p.Do("send", "api", "more [[tool bash: mkdir two]]")
+	p.Until("it asks another", asks)
+	p.Do("answer", "api", "no")
+	p.Until("its turn ends without", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 3 })
+	p.Do("send", "api", "more [[tool bash: touch three]] [[tool bash: touch four]] [[text Done.]]")
+	p.Until("it asks once more", asks)
+	if out := p.Do("answer", "api", "always"); !strings.Contains(out, "asks: This will allow the following patterns until OpenCode is restarted - touch *") {
+		t.Errorf("answer always: %s", out)
+	}
+	p.Do("answer", "api", "yes")
+	p.Until("it asks no more", func(s agenttest.Status) bool { return s.Activity == "idle" && s.Turns == 4 })
+	if made(p, "two") || !made(p, "three") || !made(p, "four") {
+		t.Error("it did what was refused, or did not what was allowed")
+	}
 	p.Do("send", "api", "wait [[stall]]")
 	p.Until("it works", activity("working"))
 	p.Do("destroy", "--auto-approve")
