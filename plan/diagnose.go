@@ -53,9 +53,10 @@ func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	return Diagnosis{State: session.StateRunning, Alive: new(true), Reason: ReasonInSync, Detail: "running"}
 }
 
-// underWay diagnoses a session without a running agent that a command is working on.
+// underWay diagnoses a session without a running agent that a command is working on. An agent
+// whose place is not found may have been started right after places were listed.
 func underWay(r *session.Record, l *session.Live, w session.World) (d Diagnosis, ok bool) {
-	if l != nil && l.PlaceUp && l.Liveness != session.Dead || r != nil && w.Runs[r.Run.ID].Alive {
+	if l != nil && l.PlaceUp && l.Liveness != session.Dead || r != nil && w.Runs[r.Run.ID].Alive && !starting(*r) {
 		return Diagnosis{}, false
 	}
 	d = Diagnosis{State: session.StatePending, Alive: new(false), Reason: ReasonUnderWay, Detail: atWork(r, w)}
@@ -63,6 +64,10 @@ func underWay(r *session.Record, l *session.Live, w session.World) (d Diagnosis,
 		d.State, d.Activity = session.StateStopped, session.Exited
 	}
 	return d, d.Detail != ""
+}
+
+func starting(r session.Record) bool {
+	return r.Intent == session.Creating || r.Intent == session.Restarting
 }
 
 // atWork says what a command is doing to a session now, or "". A record that was

@@ -38,6 +38,12 @@ func TestUnderWay(t *testing.T) {
 			session.StateStopped, ReasonUnderWay, "being stopped by agentform apply (pid 7)", "declared running"},
 		"a restart whose agent runs already": {newStage().live("a").record(spec("a"), saved(now, session.Restarting, "")), writer,
 			session.StateRunning, ReasonInSync, "running", "being restarted by agentform apply (pid 7)"},
+		"a creation whose place was looked for too early": {newStage().record(spec("a"), saved(now, session.Creating, "")).lost(7), writer,
+			session.StatePending, ReasonUnderWay, "being created by agentform apply (pid 7)", "being created by agentform apply (pid 7)"},
+		"the same, without a writer": {newStage().record(spec("a"), saved(now, session.Creating, "")).lost(7), session.Writer{},
+			session.StateUnknown, ReasonUnreachable, "its tmux session cannot be found, but its agent is running (process 7)", "its tmux session cannot be found, but its agent is running (process 7)"},
+		"a stop that has lost the place": {newStage().record(spec("a"), saved(now, session.Stopping, "")).lost(9), writer,
+			session.StateUnknown, ReasonUnreachable, "its tmux session cannot be found, but its agent is running (process 9)", "its tmux session cannot be found, but its agent is running (process 9)"},
 		"nothing": {newStage().live("a").record(spec("a"), saved(now, session.Settled, "")), writer,
 			session.StateRunning, ReasonInSync, "running", "running"},
 	} {
@@ -57,6 +63,12 @@ func TestUnderWay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// lost lets the agent of session a run as that process in a place that is not found.
+func (s *stage) lost(pid int) *stage {
+	s.in.World.Runs["run-a"] = session.RunFacts{Claimed: true, Alive: true, Agent: session.Process{PID: pid}}
+	return s
 }
 
 // TestHubLeavesWhatIsUnderWay: a start that a command is making is none that the hub
