@@ -58,6 +58,70 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
+// situations says what an agent does in each situation, whatever is read of it. The ends of
+// names, from the last hyphen before a number, are widths of terminals.
+var situations = map[session.Activity][]string{
+	session.Booting: {"booting"},
+	session.Idle: {"all-permitted", "answered", "asked-in-text", "draft", "idle", "interrupted", "no-repository", "pasted", "refused",
+		"rejected", "resumed", "turn-done", "warnings"},
+	session.Working: {"pasted-working", "queued", "retrying", "stalled", "warnings-working", "working"},
+	session.Blocked: {"api-key-dialog", "approval", "approval-always", "approval-edit", "approval-wrapped", "approval-wrapped-moved",
+		"hooks-dialog", "login-dialog", "login-field", "login-key", "model-dialog", "plan-dialog", "question", "question-several",
+		"question-text", "question-two", "trust-dialog"},
+	session.BlockedAPI: {"busy", "failed-429", "limit", "limit-dialog"},
+	session.Failed:     {"errors", "failed-400", "failed-401", "failed-500", "farewell"},
+	session.Exited:     {"all-refused-to-root", "exited", "not-onboarded", "printed"},
+}
+
+// misread are the captures that are read as something else, with the reason. The list only
+// shrinks.
+var misread = map[string]string{
+	"codex/booting":     "unknown: its first screen has no mark but its name",
+	"opencode/retrying": "blocked_api: it says that too many requests are why",
+	"qwen/retrying":     "blocked_api: it says that too many requests are why",
+}
+
+// TestSituations checks that each capture is read as what its agent was doing.
+func TestSituations(t *testing.T) {
+	does := map[string]session.Activity{}
+	for activity, names := range situations {
+		for _, name := range names {
+			does[name] = activity
+		}
+	}
+	screens, err := filepath.Glob("testdata/*/*/screen.txt")
+	if err != nil || len(screens) < 200 {
+		t.Fatalf("%d captures (%v)", len(screens), err)
+	}
+	width := regexp.MustCompile(`-\d{2,3}$`)
+	unseen := maps.Clone(misread)
+	for _, screen := range screens {
+		dir := filepath.Dir(screen)
+		c := load(t, dir)
+		situation := c.situation
+		if does[situation] == "" { // failed-400 is no width
+			situation = width.ReplaceAllString(situation, "")
+		}
+		name := c.agent + "/" + situation
+		got := string(c.detect().Activity)
+		want, known := does[situation]
+		if !known {
+			t.Errorf("%s: nobody says what an agent does in this situation: add it to situations", dir)
+			continue
+		}
+		if why, excepted := misread[name]; excepted {
+			delete(unseen, name)
+			want = session.Activity(strings.SplitN(why, ":", 2)[0])
+		}
+		if got != string(want) {
+			t.Errorf("%s is read as %s, and is %s", dir, got, want)
+		}
+	}
+	for name := range unseen {
+		t.Errorf("misread has %s, and no capture", name)
+	}
+}
+
 // TestVersionOfCaptures checks that all captures, and what Tested returns, are of the versions
 // that the tests with real agents run: those do not try each of them.
 func TestVersionOfCaptures(t *testing.T) {
@@ -124,6 +188,15 @@ func load(t *testing.T, dir string) capture {
 	return c
 }
 
+// detect returns what all signals together say.
+func (c capture) detect() session.Detection {
+	a, e := For(Builtins()[c.agent]), c.evidence
+	if len(c.lines) > 0 {
+		e.Transcript = new(session.ReadTranscript(a, c.lines))
+	}
+	return a.Detect(e)
+}
+
 // facts is what is read from a capture, a line for each signal.
 func (c capture) facts() string {
 	a := For(Builtins()[c.agent])
@@ -146,7 +219,6 @@ func (c capture) facts() string {
 	}
 	if len(c.lines) > 0 {
 		n := session.ReadTranscript(a, c.lines)
-		e.Transcript = &n
 		say("session file", session.Detection{Activity: n.Activity, Detail: n.Detail})
 		fmt.Fprintf(&b, "session: %d prompts, %d turns, %d tokens, last prompt %q, last message %q\n", n.Prompts, n.Turns, n.Tokens, n.LastPrompt, n.LastMessage)
 		var entries []string
@@ -157,7 +229,7 @@ func (c capture) facts() string {
 		}
 		fmt.Fprintf(&b, "log: %q\n", entries)
 	}
-	all := a.Detect(e)
+	all := c.detect()
 	say("all together", all)
 	if q := all.Question; q != nil {
 		fmt.Fprintf(&b, "question: %s\n", q)
