@@ -21,6 +21,15 @@ func TestRules(t *testing.T) {
 	if err != nil || len(rules) < 10 {
 		t.Fatalf("%d rules are recorded: %v", len(rules), err)
 	}
+	agents := map[string]bool{}
+	for _, path := range rules {
+		agents[filepath.Base(filepath.Dir(filepath.Dir(path)))] = true
+	}
+	for _, name := range agent.Names() {
+		if !agents[name] {
+			t.Errorf("no rules of %s are recorded", name)
+		}
+	}
 	for _, path := range rules {
 		dir := filepath.Dir(path)
 		name := filepath.Base(filepath.Dir(dir))
