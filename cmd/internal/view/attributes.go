@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -84,27 +84,62 @@ func outline(s session.Spec) []attribute {
 
 // reviewedPaths are the attributes of a new session, or the parents of some, that decide what
 // runs, what it can reach and for how long. Every plan shows them, also without --detail full.
-var reviewedPaths = []string{
+var reviewedPaths = setOf(
 	"args", "env", "secrets", "inherit_env", "telemetry", "timeout", "workspace.setup", "workspace.trust_git",
 	"agent.env", "agent.inherit_env",
 	"runtime.docker.image", "runtime.docker.host", "runtime.docker.network", "runtime.docker.user", "runtime.docker.env", "runtime.docker.mounts",
 	"runtime.kubernetes.context", "runtime.kubernetes.namespace", "runtime.kubernetes.image", "runtime.kubernetes.runtime_class",
 	"runtime.kubernetes.service_account", "runtime.kubernetes.env", "runtime.kubernetes.network", "runtime.kubernetes.volumes",
+)
+
+func setOf(all ...string) map[string]bool {
+	set := map[string]bool{}
+	for _, x := range all {
+		set[x] = true
+	}
+	return set
+}
+
+// isReviewed reports whether a path or a parent of it is one of reviewedPaths.
+func isReviewed(path string) bool {
+	for !reviewedPaths[path] {
+		i := strings.LastIndexByte(path, '.')
+		if i < 0 {
+			return false
+		}
+		path = path[:i]
+	}
+	return true
+}
+
+// settings returns the attributes of what reviewedPaths may have values of: to flatten all of
+// them takes most of the time of a plan of thousands.
+func settings(s session.Spec) []attribute {
+	some := session.Spec{
+		Args: s.Args, Env: s.Env, Secrets: s.Secrets, InheritEnv: s.InheritEnv, Telemetry: s.Telemetry, Timeout: s.Timeout,
+		Workspace: session.Workspace{Setup: s.Workspace.Setup, TrustGit: s.Workspace.TrustGit},
+		Agent:     session.AgentSpec{Env: s.Agent.Env, InheritEnv: s.Agent.InheritEnv},
+		Runtime:   session.RuntimeSpec{Docker: s.Runtime.Docker, Kubernetes: s.Runtime.Kubernetes},
+	}
+	if reflect.ValueOf(some).IsZero() {
+		return nil
+	}
+	return flatten(some)
 }
 
 // reviewed returns the attributes of reviewedPaths that have a value, of variables the names
 // alone, and the command of an agent that is not built in, or whose command was changed.
 func reviewed(s session.Spec) (all []attribute) {
-	if known, is := agent.Builtins()[s.Agent.Base]; !is || !slices.Equal(known.Command, s.Agent.Command) {
+	if base := s.Agent.Base; base == "" || !slices.Equal(s.Agent.Command, []string{base}) { // built-in agents are called by their names
 		all = append(all, attribute{path: "agent.command", value: shown(plainValue(s.Agent.Command))})
 	}
-	for _, a := range flatten(s) {
+	for _, a := range settings(s) {
 		parent, name := a.path, ""
 		if i := strings.LastIndexByte(a.path, '.'); i > 0 && strings.HasSuffix(a.path[:i], "env") {
 			parent, name = a.path[:i], a.path[i+1:]
 		}
 		switch last := len(all) - 1; {
-		case !slices.ContainsFunc(reviewedPaths, func(p string) bool { return parent == p || strings.HasPrefix(parent, p+".") }):
+		case !isReviewed(parent):
 		case name == "":
 			all = append(all, a)
 		case last >= 0 && all[last].path == parent:
