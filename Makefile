@@ -102,6 +102,8 @@ area-hub:
 area-page: build
 	@GO="$(GO)" SCREENSHOTS="$(SCREENSHOTS)" scripts/page/test.sh
 
+# Random conversations whose usage is compared to the token: 34 with each agent, 200 together.
+area-agents: export AGENTFORM_CONVERSATIONS ?= 34
 area-agents:
 	folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder $(DOCKERED) $(FLAGS),real,agents -ldflags=-s -vet off -count 1 -parallel 4 -timeout 90m -- ./internal/test/agenttest/...
 
