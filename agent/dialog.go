@@ -74,6 +74,9 @@ var (
 const dotted = "╌┄┈"
 
 const (
+	// chosen is what Claude Code 2.1.197 draws behind the answer that was given to its trust
+	// question, until that goes.
+	chosen      = " ✔"
 	dialogLines = 40  // a dialog has at most so many lines above its answers
 	hintLines   = 8   // and below them
 	textLength  = 300 // of what a question says in one line
@@ -149,7 +152,7 @@ func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []d
 			q.Marked = n + 1
 		}
 		q.Several = q.Several || checkbox().MatchString(o.Label)
-		o.Label = checkbox().ReplaceAllString(o.Label, "")
+		o.Label = strings.TrimSuffix(checkbox().ReplaceAllString(o.Label, ""), chosen)
 		o.Label, o.About, o.Key = withoutHint(o.Label, o.About, o.Key)
 		o.Text = typing().MatchString(o.Label)
 		q.Free = q.Free || o.Text

@@ -93,6 +93,10 @@ func TestQuestionID(t *testing.T) {
 	if moved := id(claude, "● more\n"+dialog("ls", "  ", " ❯")); moved != was {
 		t.Error("it has another ID when its cursor is elsewhere")
 	}
+	trust := load(t, "testdata/claude/trust-dialog").evidence.Screen
+	if given := strings.Replace(trust, "Yes, I trust this folder", "Yes, I trust this folder ✔", 1); given == trust || id(claude, trust) != id(claude, given) {
+		t.Error("it has another ID when it shows which answer was given")
+	}
 	wrapped := load(t, "testdata/claude/approval-wrapped").evidence.Screen
 	if moved := load(t, "testdata/claude/approval-wrapped-moved").evidence.Screen; id(claude, wrapped) != id(claude, moved) {
 		t.Error("it has another ID when its cursor is at an answer of two lines")
