@@ -38,4 +38,5 @@ echo "installing the agents (once; about 1.1 GB in $folder)" >&2
 )
 chmod 755 "$new"
 mv "$new" "$folder"
+rm -rf "$folder/${new##*/}" # it is in there if another installation was first
 echo "$folder"
