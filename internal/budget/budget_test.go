@@ -153,6 +153,11 @@ func TestHolds(t *testing.T) {
 			map[session.Address]session.OverBudget{"session.b": {Budget: "day", Desired: session.Paused, Since: now, Until: end, Detail: "219 of 100 tokens"}}},
 		"one that started over and used as much again": {[]budget.Budget{day}, []budget.Subject{again("a", 100), subject("b", 20)},
 			map[session.Address]session.OverBudget{"session.a": hold, "session.b": hold}},
+		"one that started over counts for the others": {[]budget.Budget{day}, []budget.Subject{func() budget.Subject {
+			x := again("a", 10)
+			x.Used.Slices[usage.Slice{Start: now.Truncate(usage.SliceLength), Run: "r"}] = usage.Sum{Answers: 1, Tokens: session.Tokens{Output: 90}}
+			return x
+		}(), subject("b", 20)}, map[session.Address]session.OverBudget{"session.b": hold}},
 		"one that started over the day before": {[]budget.Budget{day}, []budget.Subject{func() budget.Subject {
 			x := subject("a", 0)
 			x.From = now.Add(-24 * time.Hour)

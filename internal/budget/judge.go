@@ -33,14 +33,15 @@ type Standing struct {
 	Budget     Budget
 	Session    session.Address // of a budget for each session; empty: all together
 	Begin, End time.Time       // of the period; zero: it has none
-	Used       usage.Sum
-	Known      bool // false: more may have been used
+	// Used has what sessions used before they started over, unless all on record did.
+	Used  usage.Sum
+	Known bool // false: more may have been used
 	// Top is the session on record that used the most; empty: none is on record.
 	Top session.Address
 	// Sessions are those on record that it counts.
 	Sessions []session.Address
 	// Allowed are those of them that may use as much again, whatever the others used: they
-	// started over in the period.
+	// started over in the period. What they used before counts for the others.
 	Allowed []session.Address
 }
 
@@ -57,8 +58,8 @@ func Standings(budgets []Budget, sessions []Subject, now time.Time) []Standing {
 	for _, b := range budgets {
 		begin, end := b.Period(now)
 		together := Standing{Budget: b, Begin: begin, End: end, Known: true}
-		var most usage.Sum
-		found := false
+		var most, whole usage.Sum
+		found, others := false, false
 		for _, x := range sessions {
 			if !b.Means(x.Address, x.Agent) || !x.Recorded && (b.Each || b.Per == PerRun) {
 				continue
@@ -67,26 +68,32 @@ func Standings(budgets []Budget, sessions []Subject, now time.Time) []Standing {
 			if b.Per == PerRun {
 				run = x.Run
 			}
-			used := x.Used.Since(begin, x.From, run)
+			own, used := x.Used.Since(begin, x.From, run), x.Used.Within(begin, x.From, run)
 			if x.Recorded {
+				own.Worked += x.Open
 				used.Worked += x.Open
 			}
 			if b.Each {
-				all = append(all, Standing{b, x.Address, begin, end, used, x.Known, x.Address, []session.Address{x.Address}, nil})
+				all = append(all, Standing{b, x.Address, begin, end, own, x.Known, x.Address, []session.Address{x.Address}, nil})
 				continue
 			}
 			found = true
-			together.Used = together.Used.Plus(used)
+			together.Used, whole = together.Used.Plus(own), whole.Plus(used)
 			together.Known = together.Known && x.Known
 			if x.Recorded {
 				if together.Top == "" || b.Share(used) > b.Share(most) {
 					together.Top, most = x.Address, used
 				}
 				together.Sessions = append(together.Sessions, x.Address)
-				if !x.From.IsZero() && !x.From.Before(begin) && b.Share(used) < 1 && (x.Known || x.Held == nil) {
+				again := !x.From.IsZero() && !x.From.Before(begin)
+				others = others || !again
+				if again && b.Share(own) < 1 && (x.Known || x.Held == nil) {
 					together.Allowed = append(together.Allowed, x.Address)
 				}
 			}
+		}
+		if others {
+			together.Used = whole
 		}
 		if found {
 			all = append(all, together)

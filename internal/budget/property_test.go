@@ -48,10 +48,13 @@ func (w *world) used(x *worker) (sum int64) {
 		switch {
 		case alone && s.of != x, w.b.Per == budget.PerRun && s.run != s.of.Run:
 			continue
-		case !s.of.From.IsZero() && !s.of.From.Before(begin):
-			if !s.from.Equal(s.of.From) {
+		case s.of.From.IsZero() || s.of.From.Before(begin): // by its time
+			if s.at.Truncate(usage.SliceLength).Before(begin) {
 				continue
 			}
+		case s.from.Equal(s.of.From): // whatever the clock was set to
+		case alone:
+			continue
 		case s.at.Truncate(usage.SliceLength).Before(begin):
 			continue
 		}

@@ -228,7 +228,7 @@ func (b *budgets) tell(s *Snapshot, o *observer, x budget.Standing, e history.Ev
 		k, _ := s.Of(a)
 		return slices.ContainsFunc(o.memory[a].events, func(was history.Event) bool {
 			return (was.Kind == e.Kind || was.Kind == history.BudgetExceeded) && was.Reason == e.Reason && was.New == x.Budget.Name && !was.Time.Before(x.Begin) &&
-				!was.Time.Before(k.Record.BudgetsFrom) && (x.Budget.Per != budget.PerRun || was.Run == k.Record.Run.ID)
+				(!was.Time.Before(k.Record.BudgetsFrom) || slices.Contains(x.Allowed, a)) && (x.Budget.Per != budget.PerRun || was.Run == k.Record.Run.ID)
 		})
 	}
 	if slices.ContainsFunc(x.Sessions, reported) {

@@ -109,6 +109,45 @@ func TestBudgetThatStops(t *testing.T) {
 	})
 }
 
+// TestSharedBudgetThatIsIgnored checks that of the sessions of a budget only the one starts
+// over for which it is ignored, and that the budget is exceeded again only when that one has
+// used as much again.
+func TestSharedBudgetThatIsIgnored(t *testing.T) {
+	in(t, func(r *room) {
+		r.apply(r.spec("api"), r.spec("web"))
+		store := usage.New(r.dir, unpriced)
+		h, stop := r.hub(limited(store, func(b *budget.Budget) { b.Per = budget.Total }))
+		defer stop()
+		r.worked(store, "api", 40*time.Minute)
+		r.worked(store, "web", 20*time.Minute)
+		h.Wake()
+		time.Sleep(5 * time.Second)
+		ignore := engine.Override{Addresses: []session.Address{"session.api"}, Desired: session.Running, IgnoreBudget: true}
+		if _, _, err := h.Do(context.Background(), "ada", ignore); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if r.frozen("api") || !r.frozen("web") {
+			t.Errorf("api is held: %v, web: %v", r.frozen("api"), r.frozen("web"))
+		}
+		exceeded := func() int {
+			return len(r.events("api", history.BudgetExceeded)) + len(r.events("web", history.BudgetExceeded))
+		}
+		if n := exceeded(); n != 1 {
+			t.Errorf("it was told %d times", n)
+		}
+		r.worked(store, "api", time.Hour)
+		h.Wake()
+		time.Sleep(5 * time.Second)
+		if !r.frozen("api") || !r.frozen("web") {
+			t.Errorf("after as much again api is held: %v, web: %v", r.frozen("api"), r.frozen("web"))
+		}
+		if n := exceeded(); n != 2 {
+			t.Errorf("after as much again it was told %d times", n)
+		}
+	})
+}
+
 // Who ignores a budget lets it start over, and a clock that is set back changes nothing.
 func TestBudgetThatIsIgnored(t *testing.T) {
 	in(t, func(r *room) {

@@ -63,12 +63,21 @@ func (s Session) Total() Sum {
 // Since returns what the session used from a quarter of an hour on, and after its budgets
 // last started over. The zero times, and an empty run, leave nothing out.
 func (s Session) Since(quarter, startedOver time.Time, run string) Sum {
+	return s.since(quarter, startedOver, run, false)
+}
+
+// Within is Since with what the session used before its budgets started over.
+func (s Session) Within(quarter, startedOver time.Time, run string) Sum {
+	return s.since(quarter, startedOver, run, true)
+}
+
+func (s Session) since(quarter, startedOver time.Time, run string, before bool) Sum {
 	startedOver = startedOver.UTC().Round(0)
 	var all Sum
 	for k, x := range s.Slices {
 		after := !k.Start.Before(quarter)
 		if !startedOver.IsZero() && !startedOver.Before(quarter) {
-			after = k.From.Equal(startedOver)
+			after = k.From.Equal(startedOver) || before && after
 		}
 		if after && (run == "" || k.Run == run) {
 			all = all.Plus(x)
