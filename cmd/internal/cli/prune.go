@@ -22,7 +22,7 @@ func pruneCommand(a *app) *cobra.Command {
 		Use:   "prune",
 		Short: "Remove unused worktrees and files",
 		Long: `Shows the workspaces, runs, prompts, old shims and dead sockets that no session needs, and
-with --apply removes them.
+the empty socket directories of projects that are gone; with --apply removes them.
 
 A workspace is removed only if it has no uncommitted changes, untracked files or
 unreferenced commits, also in worktrees and repositories below it; otherwise it is kept and

@@ -239,6 +239,34 @@ func Keep(sockets string, here session.Owner, project string) error {
 	return nil
 }
 
+// Abandoned returns the directories of sockets beside one whose data directory is gone, with
+// that. One that is not empty may have servers, so it is left out.
+func Abandoned(sockets string) map[string]string {
+	all := map[string]string{}
+	found, _ := filepath.Glob(filepath.Join(filepath.Dir(sockets), "*"+projectFile)) // fails only for a bad pattern
+	for _, path := range found {
+		var u socketOwner
+		b, err := os.ReadFile(path)
+		if err != nil || json.Unmarshal(b, &u) != nil || !filepath.IsAbs(u.DataDir) {
+			continue
+		}
+		dir := strings.TrimSuffix(path, projectFile)
+		inside, _ := os.ReadDir(dir) // missing: it is empty
+		if _, err := os.Lstat(u.DataDir); errors.Is(err, os.ErrNotExist) && len(inside) == 0 {
+			all[dir] = u.DataDir
+		}
+	}
+	return all
+}
+
+// Forget removes an empty directory of sockets and its project file.
+func Forget(sockets string) error {
+	if err := os.Remove(sockets); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Remove(sockets + projectFile)
+}
+
 // A PreviousError reports that sessions run with a previous data directory.
 type PreviousError struct {
 	Previous string // data directory

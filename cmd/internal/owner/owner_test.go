@@ -163,6 +163,45 @@ func TestRelocate(t *testing.T) {
 	}
 }
 
+// TestAbandoned checks that only a directory of sockets is found that is empty and whose data
+// directory is gone.
+func TestAbandoned(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", short(t))
+	project := Resolve(t.TempDir())
+	dirs := map[string]string{}
+	for _, name := range []string{"here", "gone", "served", "cleaned"} {
+		here := Here(project, filepath.Join(project, name), "")
+		sockets, err := socketdir.Create(here.DataDir)
+		if err == nil {
+			err = Keep(sockets, here, "shop")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		dirs[name] = sockets
+	}
+	for _, err := range []error{os.Mkdir(filepath.Join(project, "here"), 0o700), os.WriteFile(filepath.Join(dirs["served"], "tmux-0"), nil, 0o600), os.Remove(dirs["cleaned"])} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := Abandoned(dirs["here"])
+	if len(found) != 2 || found[dirs["gone"]] != filepath.Join(project, "gone") || found[dirs["cleaned"]] == "" {
+		t.Errorf("found %v", found)
+	}
+	for dir := range found {
+		if err := Forget(dir); err != nil {
+			t.Error(err)
+		}
+	}
+	if Forget(dirs["served"]) == nil {
+		t.Error("a directory with a socket is removed")
+	}
+	if left := Abandoned(dirs["here"]); len(left) != 0 {
+		t.Errorf("left are %v", left)
+	}
+}
+
 func TestChangedDataDirIsRefusedWhileSessionsRun(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", short(t))
 	project := Resolve(t.TempDir())

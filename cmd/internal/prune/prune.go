@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/cmd/internal/owner"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/git"
@@ -38,6 +39,7 @@ type Leftover struct {
 	repo string // of a branch
 	ref  git.Ref
 	held *held // a volume
+	gone bool  // it is the directory of the sockets of a project that is gone
 }
 
 // Kind says what is left over.
@@ -159,6 +161,9 @@ func remove(ctx context.Context, l Leftover) error {
 		return rundir.Remove(l.Path)
 	case Branch:
 		return git.DeleteRef(ctx, l.repo, l.ref.Name, l.ref.Commit)
+	}
+	if l.gone {
+		return owner.Forget(l.Path)
 	}
 	return os.Remove(l.Path)
 }
@@ -400,7 +405,8 @@ func (x *search) shims() {
 	}
 }
 
-// sockets also finds the secrets of runs that never started.
+// sockets also finds the secrets of runs that never started, and the empty directories of
+// projects that are gone.
 func (x *search) sockets(ctx context.Context) {
 	needed := map[string]bool{}
 	for _, l := range x.lives {
@@ -422,6 +428,10 @@ func (x *search) sockets(ctx context.Context) {
 		case prefix == "s" && e.Type().IsRegular() && !x.runs[run]:
 			x.add(Socket, path, Remove, "secrets of a run that never started")
 		}
+	}
+	abandoned := owner.Abandoned(dir)
+	for _, path := range slices.Sorted(maps.Keys(abandoned)) {
+		x.found = append(x.found, Leftover{Kind: Socket, Path: path, Action: Remove, Reason: "its project is gone from " + abandoned[path], gone: true})
 	}
 }
 
