@@ -126,7 +126,7 @@ func (c *chat) Add(line []byte) {
 
 // againFor is how long after an interruption Gemini CLI 0.61.0 may write the message of the
 // turn again, with another id, if the model had not begun to answer. It took 92 ms. After a
-// refused permission it writes the answer of the turn before again.
+// refused permission it writes the answers and results of the turn before again.
 const againFor = 2 * time.Second
 
 // where finds the workspace in what Gemini tells the model.
@@ -150,6 +150,7 @@ func (c *chat) add(l chatLine) {
 	c.seen[l.ID] = true
 	text, result := l.text()
 	switch {
+	case c.stopped && (l.Type == "gemini" || l.Type == "user" && result): // of an earlier turn
 	case l.Type == "user" && result:
 		c.answered = time.Time{}
 		c.n.Activity = session.Working
@@ -161,7 +162,6 @@ func (c *chat) add(l chatLine) {
 		c.n.LastPrompt, c.n.PromptAt = text, l.At
 		c.n.Take(session.Message{At: l.At, Text: text})
 		c.n.Activity, c.n.Detail = session.Working, ""
-	case l.Type == "gemini" && c.stopped: // a message of an earlier turn
 	case l.Type == "gemini" && len(l.Calls) > 0: // its tools have run
 		c.answered = time.Time{}
 	case l.Type == "gemini" && !known:

@@ -174,8 +174,9 @@ const (
 	chatCancelled = `{"id":"m7","timestamp":"2026-11-21T05:50:36.000Z","type":"info","content":"Request cancelled."}`
 	// It writes the user's words again, with another id, if the model had not begun to answer.
 	chatOnceMore = `{"id":"m9","timestamp":"2026-11-21T05:50:36.092Z","type":"user","content":[{"text":"make it"}]}`
-	// After a question that was answered with no, it writes the model's words of the turn
-	// before again, with another id.
+	// After a question that was answered with no, it writes the results and the model's words of
+	// the turn before again, with other ids.
+	chatOldResult = `{"id":"m11","timestamp":"2026-11-21T05:50:36.039Z","type":"user","content":[{"functionResponse":{"id":"c0","name":"run_shell_command","response":{"output":"before"}}}]}`
 	chatOldAnswer = `{"id":"m10","timestamp":"2026-11-21T05:50:36.039Z","type":"gemini","content":[{"text":"made"}],"thoughts":[],"tokens":null}`
 	// After a question that was answered with no, it writes the user's words again.
 	chatAgain = `{"id":"m8","timestamp":"2026-11-21T05:50:36.000Z","type":"user","content":[{"text":"<session_context>\nThis is the Gemini CLI.\n</session_context>"},{"text":"make it"}]}`
@@ -222,7 +223,7 @@ func TestGeminiTranscript(t *testing.T) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Idle, at(36).Add(92*time.Millisecond), 1, "make it"
 			n.Turns, n.FirstTurnAt = 1, at(36)
 		})},
-		"a permission is refused": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatCancelled, chatOldAnswer}), with(func(n *session.Transcript) {
+		"a permission is refused": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatCancelled, chatOldResult, chatOldAnswer}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = session.Idle, at(36).Add(39*time.Millisecond), 1, "make it", 120, "I look."
 			n.Turns, n.FirstTurnAt = 1, at(36)
 		})},
