@@ -1,10 +1,9 @@
 # agentform: `make demo` shows it, `make test` checks it, `make` lists the rest.
 
 GO           ?= go
-BIN          := $(CURDIR)/bin
 VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LINT_VERSION := v2.15.0
-LINT         := $(BIN)/golangci-lint-$(LINT_VERSION)
+LINT         := bin/golangci-lint-$(LINT_VERSION)
 # Without the trace pages of gRPC, which keep the linker from removing unused methods.
 TAGS         := grpcnotrace
 # The flags of build, test, smoke and demo, so that they share one compilation.
@@ -67,6 +66,7 @@ check: ## everything else, area by area, and a table of them; make check-AREA ru
 
 # make check-cli: one area. Its receipt is dist/check/cli.json.
 check-%: engine
+	@case " $(AREAS) " in *" $* "*) ;; *) echo "there is no area $*, but: $(AREAS)" >&2; exit 1 ;; esac
 	@GO="$(GO)" scripts/tools.sh psql $(if $(filter Linux,$(shell uname)),ip nsenter /usr/sbin/sshd)
 	@GO="$(GO)" scripts/check.sh $* $(MAKE) --no-print-directory area-$*
 
@@ -137,9 +137,9 @@ picture: tools build ## writes docs/demo.svg: plan, drift and repair, as the pro
 
 .PHONY: build
 build: ## bin/agentform and bin/agentform-shim
-	@mkdir -p $(BIN)
-	$(GO) build $(FLAGS) -ldflags "-X main.version=$(VERSION)" -o $(BIN)/ ./cmd/agentform
-	$(GO) build $(FLAGS) -ldflags "-s -w" -o $(BIN)/ ./cmd/agentform-shim
+	@mkdir -p bin
+	$(GO) build $(FLAGS) -ldflags "-X main.version=$(VERSION)" -o bin/ ./cmd/agentform
+	$(GO) build $(FLAGS) -ldflags "-s -w" -o bin/ ./cmd/agentform-shim
 
 .PHONY: install
 install: ## both programs into GOBIN
@@ -161,7 +161,7 @@ image: ## a container image of the programs alone into dist/, for docker load: t
 .PHONY: sbom
 sbom: build ## what the programs are made of, as CycloneDX, into dist/sbom.cdx.json
 	@mkdir -p dist
-	$(GO) run ./cmd/internal/sbom $(BIN)/agentform $(BIN)/agentform-shim > dist/sbom.cdx.json
+	$(GO) run ./cmd/internal/sbom bin/agentform bin/agentform-shim > dist/sbom.cdx.json
 
 .PHONY: man
 man: ## man pages of all commands into dist/man
@@ -221,10 +221,10 @@ lint: $(LINT) ## golangci-lint and gofmt, the version pinned here and not in go.
 	$(LINT) run ./...
 
 $(LINT):
-	@mkdir -p $(BIN)
+	@mkdir -p bin
 	@echo "building golangci-lint $(LINT_VERSION) (once; about a minute on two cores)"
-	@GOBIN=$(BIN) GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
-	@mv $(BIN)/golangci-lint $@
+	@GOBIN="$(CURDIR)/bin" GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+	@mv bin/golangci-lint $@
 
 .PHONY: tools
 tools: ## installs git and tmux where apt can, else says what is missing
@@ -240,4 +240,4 @@ cluster: ## installs what a Kubernetes cluster on this machine needs where apt c
 
 .PHONY: clean
 clean: ## bin/ and what the tests left
-	rm -rf $(BIN)
+	rm -rf bin
