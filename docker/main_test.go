@@ -46,13 +46,13 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if farStarted != nil {
 		if err := farStarted.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+			fmt.Fprintln(os.Stderr, "LEFT BEHIND:", err)
 			code = 1
 		}
 	}
 	if name, err := image(); err == nil {
 		if err := dockertest.Remove(name); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+			fmt.Fprintln(os.Stderr, "LEFT BEHIND:", err)
 			code = 1
 		}
 	}

@@ -1,9 +1,11 @@
 // Command receipt says what came of an area of make check.
 //
-//	receipt AREA STATUS SECONDS   writes dist/check/AREA.json from the events in dist/check/AREA
-//	receipt summary AREA...       writes dist/check/summary.md from their receipts, and prints it
+//	receipt AREA STATUS SECONDS COMMIT   writes dist/check/AREA.json from the events in dist/check/AREA
+//	receipt summary AREA...              writes dist/check/summary.md from their receipts, and prints it
 //
-// An area's log of the first failure of each flaky test is in dist/check/AREA/flaky.
+// An area is ok if its commands ended with 0, no test failed in the end, and no package did
+// without one. An area's log of the first failure of each flaky test is in
+// dist/check/AREA/flaky.
 package main
 
 import (
@@ -14,8 +16,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -68,7 +70,9 @@ type event struct {
 
 // outcome is what came of a test in all of its runs.
 type outcome struct {
-	name  string
+	pkg   string
+	name  string   // with the package
+	open  bool     // its last run has not ended
 	runs  []string // pass, fail or skip
 	first []string // what it printed in its first run
 	took  float64  // seconds, of the first run
@@ -86,19 +90,20 @@ func run(args []string) error {
 	switch {
 	case len(args) > 1 && args[0] == "summary":
 		return summary(os.Stdout, args[1:])
-	case len(args) == 3:
-		return write(args[0], args[1], args[2])
+	case len(args) == 4:
+		return write(args[0], args[1], args[2], args[3])
 	}
-	return errors.New("usage: receipt AREA STATUS SECONDS or receipt summary AREAS")
+	return errors.New("usage: receipt AREA STATUS SECONDS COMMIT or receipt summary AREAS")
 }
 
-// write writes the receipt of an area whose commands ended with that exit status.
-func write(area, status, seconds string) error {
+// write writes the receipt of an area whose commands ended with that exit status. The error
+// says that it is not ok.
+func write(area, status, seconds, commit string) error {
 	took, err := strconv.Atoi(seconds)
 	if err != nil {
 		return err
 	}
-	all, err := outcomes(filepath.Join(dir, area))
+	all, broken, err := outcomes(filepath.Join(dir, area))
 	if err != nil {
 		return err
 	}
@@ -106,13 +111,10 @@ func write(area, status, seconds string) error {
 	if err != nil {
 		return err
 	}
-	commit, err := exec.Command("git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty").Output()
-	if err != nil {
-		return fmt.Errorf("git describe: %w", err)
-	}
 	r := judge(all, string(known))
-	r.Area, r.Commit, r.Ended = area, strings.TrimSpace(string(commit)), time.Now().UTC().Truncate(time.Second)
-	r.OK, r.Seconds, r.Load = status == "0", took, load()
+	r.Failed = append(r.Failed, broken...)
+	r.Area, r.Commit, r.Ended = area, commit, time.Now().UTC().Truncate(time.Second)
+	r.OK, r.Seconds, r.Load = status == "0" && len(r.Failed) == 0, took, load()
 	for _, o := range all {
 		for i, f := range r.Flaky {
 			if f.Test != o.name {
@@ -141,6 +143,9 @@ func write(area, status, seconds string) error {
 	}
 	for _, f := range r.Flaky {
 		fmt.Printf("  FLAKY %s: %s\n        %s\n", f.Test, f.Line, f.Log)
+	}
+	if !r.OK {
+		return fmt.Errorf("area %s is not ok", area)
 	}
 	return nil
 }
@@ -182,18 +187,25 @@ func complaint(lines []string) string {
 	return ""
 }
 
+// leftBehind begins what a TestMain prints of processes, containers and the like that its tests
+// left. It is red also if a test of the package was flaky.
+const leftBehind = "LEFT BEHIND: "
+
 // outcomes reads the events of all files in a directory. There are none if it does not exist.
-func outcomes(dir string) ([]*outcome, error) {
+// broken are failures that are no test's: of what does not compile, did not end or was left
+// behind. What did not end is no failure in a package that was to end early, by a file CUT.
+func outcomes(dir string) (all []*outcome, broken []string, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []*outcome
+	_, uncut := os.Stat(filepath.Join(dir, "CUT"))
+	failed := map[string]bool{} // packages
 	by := map[string]*outcome{}
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for in := bufio.NewReader(bytes.NewReader(text)); ; {
 			line, err := in.ReadBytes('\n')
@@ -202,18 +214,29 @@ func outcomes(dir string) ([]*outcome, error) {
 			}
 			var e event
 			if err := json.Unmarshal(line, &e); err != nil {
-				return nil, fmt.Errorf("%s: %w", name, err)
+				return nil, nil, fmt.Errorf("%s: %w", name, err)
 			}
-			if e.Test == "" {
+			pkg := strings.TrimPrefix(e.Package, module)
+			switch {
+			case e.Test != "":
+			case e.Action == "fail":
+				failed[pkg] = true
+				continue
+			case e.Action == "output" && strings.HasPrefix(e.Output, leftBehind):
+				broken = append(broken, pkg+": "+strings.TrimSpace(e.Output))
+				continue
+			default:
 				continue
 			}
-			key := strings.TrimPrefix(e.Package, module) + "." + e.Test
+			key := pkg + "." + e.Test
 			o := by[key]
 			if o == nil {
-				o = &outcome{name: key}
+				o = &outcome{pkg: pkg, name: key}
 				by[key], all = o, append(all, o)
 			}
 			switch e.Action {
+			case "run":
+				o.open = true
 			case "output":
 				if len(o.runs) == 0 {
 					o.first = append(o.first, e.Output)
@@ -222,11 +245,24 @@ func outcomes(dir string) ([]*outcome, error) {
 				if len(o.runs) == 0 {
 					o.took = e.Elapsed
 				}
-				o.runs = append(o.runs, e.Action)
+				o.runs, o.open = append(o.runs, e.Action), false
 			}
 		}
 	}
-	return all, nil
+	for _, o := range all {
+		if o.open || slices.Contains(o.runs, "fail") {
+			delete(failed, o.pkg)
+		}
+		if o.open && uncut != nil {
+			broken = append(broken, o.name+" (did not end)")
+		}
+	}
+	if uncut != nil {
+		for _, pkg := range slices.Sorted(maps.Keys(failed)) {
+			broken = append(broken, pkg+" (the package)")
+		}
+	}
+	return all, broken, nil
 }
 
 // load returns the load averages of the machine; empty: it does not tell.

@@ -31,15 +31,22 @@ func TestJudge(t *testing.T) {
 	}, "2.json": {
 		`{"Action":"run","Package":"q","Test":"TestKilled"}`,
 		`{"Action":"pass","Package":"q","Test":"TestFlaky","Elapsed":5}`,
+		`{"Action":"fail","Package":"q","Elapsed":9}`,
+		`{"Action":"output","Package":"r","Output":"LEFT BEHIND: process 7\n"}`,
+		`{"Action":"fail","Package":"r","Elapsed":9}`,
+		`{"Action":"pass","Package":"s","Elapsed":9}`,
 		`{"Action":"ou`,
 	}} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all, err := outcomes(folder)
+	all, broken, err := outcomes(folder)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"r: LEFT BEHIND: process 7", "q.TestKilled (did not end)", "r (the package)"}, broken); diff != "" {
+		t.Error(diff)
 	}
 	want := Receipt{
 		Tests: 5, Failed: []string{"p.TestTable/red"},
@@ -48,6 +55,12 @@ func TestJudge(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, judge(all, "")); diff != "" {
 		t.Error(diff)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "CUT"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, broken, err := outcomes(folder); err != nil || len(broken) != 1 {
+		t.Errorf("of what was cut short: %q, %v", broken, err)
 	}
 	if r := judge(all, "| `p.TestFlaky` | 2026-11-27 | too late | open |"); r.Flaky[0].New {
 		t.Error("a known flake is new")
