@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,9 +28,16 @@ var bounds = []string{
 
 // listeners are the calls that need a network, if only the loopback interface.
 var listeners = []string{
+	"http.Get", "http.Head", "http.ListenAndServe", "http.ListenAndServeTLS", "http.Post", "http.PostForm",
 	"httptest.NewServer", "httptest.NewTLSServer", "httptest.NewUnstartedServer",
-	"net.Listen", "net.ListenConfig", "net.ListenPacket", "net.ListenTCP", "net.ListenUDP", "net.ListenUnix", "tls.Listen",
+	"net.Dialer", "net.DialTCP", "net.DialUDP", "net.Listen", "net.ListenConfig", "net.ListenPacket", "net.ListenTCP", "net.ListenUDP", "net.ListenUnix", "tls.Listen",
 }
+
+// starters are the calls that start a program past package exec's functions.
+var starters = []string{"os.StartProcess", "syscall.Exec", "syscall.ForkExec", "syscall.StartProcess"}
+
+// programs are those that a script of sh must not start.
+var programs = regexp.MustCompile(`\b(tmux|docker|dockerd|kubectl|psql|curl|npm|node)\b`)
 
 // seeded are the names of math/rand that need a seed, or are types.
 var seeded = []string{"rand.New", "rand.NewChaCha8", "rand.NewPCG", "rand.NewSource", "rand.Rand", "rand.Source"}
@@ -154,10 +162,16 @@ func (f *testFiles) parse(t *testing.T, file, name string) (read func()) {
 						walk(arg, "")
 					}
 					return false
-				case name == "exec.Command" && !harmless(n.Args[0]), name == "exec.CommandContext" && !harmless(n.Args[1]):
+				case name == "exec.Command" && !harmless(n.Args), name == "exec.CommandContext" && !harmless(n.Args[1:]), slices.Contains(starters, name):
 					note("program")
+				case (name == "net.Dial" || name == "net.DialTimeout") && types.ExprString(n.Args[0]) != `"unix"`:
+					note("listener")
 				case name == "rapid.Check" || name == "rapid.MakeCheck" || name == "rapid.MakeFuzz":
 					note("rapid")
+				}
+			case *ast.CompositeLit:
+				if called(n.Type) == "exec.Cmd" {
+					note("program")
 				}
 			case *ast.ReturnStmt: // of a clock that is ahead or behind
 				if call, ok := first(n.Results).(*ast.CallExpr); ok && called(call.Fun) == "time.Now.Add" {
@@ -231,10 +245,15 @@ func first(all []ast.Expr) ast.Expr {
 	return all[0]
 }
 
-// harmless reports whether a program is Go, git, sh or the test itself.
-func harmless(program ast.Expr) bool {
-	said := types.ExprString(program)
-	return slices.Contains([]string{`"go"`, `"git"`, `"sh"`, `"/bin/sh"`, "os.Args[0]"}, said)
+// harmless reports whether the program of a command line is Go, git, sh or the test itself, and
+// starts no other one of programs.
+func harmless(argv []ast.Expr) bool {
+	for _, arg := range argv[1:] {
+		if text, ok := arg.(*ast.BasicLit); ok && programs.MatchString(text.Value) {
+			return false
+		}
+	}
+	return slices.Contains([]string{`"go"`, `"git"`, `"sh"`, `"/bin/sh"`, "os.Args[0]"}, types.ExprString(argv[0]))
 }
 
 // chances counts the uses by file and kind, without the times of functions that are called in
