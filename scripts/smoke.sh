@@ -7,7 +7,7 @@ set -u
 
 limit=900 # seconds; only the required tests must have run by then
 required="TestConformance $(printf 'TestScripts/%s ' quickstart killed branch_mismatch drift two_applies serve_killed destroy_keeps) \
-	$(printf 'TestContainerScripts/%s ' three stale finished)"
+	$(printf 'TestContainerScripts/%s ' three stale finished silent)"
 optional="$(printf 'TestScripts/%s ' conversation locked send answer land land_killed run) TestContainerScripts/workspace"
 
 start=$(date +%s) status=0
