@@ -214,7 +214,7 @@ func (f *findings) dataDir(ctx context.Context, in Input) {
 	}
 	if err := checkWritable(at); err != nil {
 		f.fault("data directory", "not writable: "+err.Error(), "fix its owner and mode (chown, chmod), or use another: agentform { data_dir = \"…\" }")
-	} else if f.room("data directory", at) {
+	} else if f.room("data directory", at, dataRoom) {
 		f.fine("data directory", dir)
 	}
 	if exists(dir) {
@@ -225,28 +225,31 @@ func (f *findings) dataDir(ctx context.Context, in Input) {
 	}
 	if sockets, err := socketdir.Create(dir); err != nil {
 		f.fault("socket directory", err.Error(), "set XDG_RUNTIME_DIR to a short directory of your own")
-	} else if f.room("socket directory", sockets) {
+	} else if f.room("socket directory", sockets, socketRoom) {
 		f.fine("socket directory", sockets)
 	}
 }
 
 // checkWritable writes a file: permissions say nothing about root or a read-only mount.
-// leastRoom is what a disk must have free, in bytes: a start writes the shim, of 3 MB, the
-// state and logs.
-const leastRoom = 10e6
+// What disks must have free, in bytes: a start writes the shim, of 3 MB, the state and logs,
+// and beside sockets, which may be on a small disk in memory, only secrets.
+const (
+	dataRoom   = 10e6
+	socketRoom = 100e3
+)
 
-// room reports whether there is room on the disk of a directory.
-func (f *findings) room(subject, dir string) bool {
+// room reports whether that much is free on the disk of a directory.
+func (f *findings) room(subject, dir string, least int64) bool {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {
 		return true // unknown
 	}
 	free := int64(disk.Bavail) * int64(disk.Bsize)
-	if free >= leastRoom && (disk.Files == 0 || disk.Ffree > 0) { // btrfs counts no files
+	if free >= least && (disk.Files == 0 || disk.Ffree > 0) { // btrfs counts no files
 		return true
 	}
 	problem := "its disk is full: " + plaintext.Bytes(free) + " are free"
-	if free >= leastRoom {
+	if free >= least {
 		problem = "its disk has no room for another file (no inodes are free)"
 	}
 	f.fault(subject, problem, "agents cannot be started, and changes not recorded; make room: agentform prune lists what no session needs")

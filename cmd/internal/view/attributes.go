@@ -84,32 +84,12 @@ func outline(s session.Spec) []attribute {
 
 // reviewedPaths are the attributes of a new session, or the parents of some, that decide what
 // runs, what it can reach and for how long. Every plan shows them, also without --detail full.
-var reviewedPaths = setOf(
+var reviewedPaths = []string{
 	"args", "env", "secrets", "inherit_env", "telemetry", "timeout", "workspace.setup", "workspace.trust_git",
 	"agent.env", "agent.inherit_env",
 	"runtime.docker.image", "runtime.docker.host", "runtime.docker.network", "runtime.docker.user", "runtime.docker.env", "runtime.docker.mounts",
 	"runtime.kubernetes.context", "runtime.kubernetes.namespace", "runtime.kubernetes.image", "runtime.kubernetes.runtime_class",
 	"runtime.kubernetes.service_account", "runtime.kubernetes.env", "runtime.kubernetes.network", "runtime.kubernetes.volumes",
-)
-
-func setOf(all ...string) map[string]bool {
-	set := map[string]bool{}
-	for _, x := range all {
-		set[x] = true
-	}
-	return set
-}
-
-// isReviewed reports whether a path or a parent of it is one of reviewedPaths.
-func isReviewed(path string) bool {
-	for !reviewedPaths[path] {
-		i := strings.LastIndexByte(path, '.')
-		if i < 0 {
-			return false
-		}
-		path = path[:i]
-	}
-	return true
 }
 
 // settings returns the attributes of what reviewedPaths may have values of: to flatten all of
@@ -139,7 +119,7 @@ func reviewed(s session.Spec) (all []attribute) {
 			parent, name = a.path[:i], a.path[i+1:]
 		}
 		switch last := len(all) - 1; {
-		case !isReviewed(parent):
+		case !slices.ContainsFunc(reviewedPaths, func(p string) bool { return parent == p || strings.HasPrefix(parent, p+".") }):
 		case name == "":
 			all = append(all, a)
 		case last >= 0 && all[last].path == parent:

@@ -193,7 +193,7 @@ const leftBehind = "LEFT BEHIND: "
 
 // outcomes reads the events of all files in a directory. There are none if it does not exist.
 // broken are failures that are no test's: of what does not compile, did not end or was left
-// behind. What did not end is no failure in a package that was to end early, by a file CUT.
+// behind. With a file CUT the tests were ended early, and what had not ended is no failure.
 func outcomes(dir string) (all []*outcome, broken []string, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
