@@ -221,6 +221,9 @@ func (c capture) facts() string {
 		n := session.ReadTranscript(a, c.lines)
 		say("session file", session.Detection{Activity: n.Activity, Detail: n.Detail})
 		fmt.Fprintf(&b, "session: %d prompts, %d turns, %d tokens, last prompt %q, last message %q\n", n.Prompts, n.Turns, n.Tokens, n.LastPrompt, n.LastMessage)
+		if n.Interrupted {
+			b.WriteString("interrupted: true\n")
+		}
 		var entries []string
 		for _, line := range c.lines {
 			for _, entry := range a.Entries(line) {

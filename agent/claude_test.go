@@ -213,6 +213,10 @@ func TestClaudeTranscript(t *testing.T) {
 		ended   = `{"type":"system","subtype":"turn_duration","timestamp":"2026-03-14T12:00:05Z","durationMs":5000}`
 		stopped = `{"type":"user","timestamp":"2026-03-14T12:00:05Z","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}}`
 		again   = `{"type":"user","timestamp":"2026-03-14T12:00:06Z","message":{"content":"once more"}}`
+		over    = `{"type":"system","subtype":"turn_duration","timestamp":"2026-03-14T12:00:07Z","durationMs":1000}`
+		denied  = `{"type":"user","timestamp":"2026-03-14T12:00:05Z","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}`
+		queued  = `{"type":"queue-operation","operation":"enqueue","timestamp":"2026-03-14T12:00:04Z","content":"once more"}`
+		taken   = `{"type":"queue-operation","operation":"dequeue","timestamp":"2026-03-14T12:00:06Z"}`
 		idle    = `{"pid":7,"sessionId":"c1","cwd":"/w","startedAt":1773489600000,"status":"idle","statusUpdatedAt":1773489610000}`
 		before  = `{"pid":7,"sessionId":"c1","status":"idle","statusUpdatedAt":1773489599000}`
 		busy    = `{"pid":7,"sessionId":"c1","status":"busy"}`
@@ -225,6 +229,7 @@ func TestClaudeTranscript(t *testing.T) {
 		printed = `{"type":"assistant","entrypoint":"sdk-cli","timestamp":"2026-03-14T12:00:04Z","message":{"id":"m3","content":[{"type":"text","text":"Done."}],"stop_reason":"end_turn"}}`
 		refused = `{"type":"assistant","entrypoint":"sdk-cli","timestamp":"2026-03-14T12:00:04Z","isApiErrorMessage":true,"error":"rate_limit","message":{"id":"m4","content":[{"type":"text","text":"You've hit your limit"}],"stop_reason":"stop_sequence"}}`
 	)
+	interrupted := map[string]bool{"an interruption": true, "interrupted, and it is idle": true, "an interruption alone": true, "a permission is refused": true, "interrupted while one waits": true}
 	for name, c := range map[string]struct {
 		lines    []string
 		activity session.Activity
@@ -246,6 +251,13 @@ func TestClaudeTranscript(t *testing.T) {
 		"a helper at work":               {[]string{prompt, helper}, session.Working, "", 1, 0, 0},
 		"the end of a turn":              {[]string{prompt, text, ended}, session.Idle, "", 1, 1, 17},
 		"an interruption":                {[]string{prompt, text, tool, stopped}, session.Idle, "", 1, 1, 17},
+		"interrupted, and it is idle":    {[]string{prompt, text, stopped, idle}, session.Idle, "", 1, 1, 17},
+		"an interruption alone":          {[]string{stopped}, session.Idle, "", 0, 1, 0},
+		"a permission is refused":        {[]string{prompt, text, tool, result, denied}, session.Idle, "", 1, 1, 17},
+		"interrupted, and a message":     {[]string{prompt, stopped, again}, session.Working, "", 2, 1, 0},
+		"interrupted, and a turn":        {[]string{prompt, stopped, again, over}, session.Idle, "", 2, 2, 0},
+		"interrupted while one waits":    {[]string{prompt, queued, stopped}, session.Idle, "", 1, 1, 0},
+		"one that waited is taken up":    {[]string{prompt, queued, stopped, taken}, session.Working, "", 1, 1, 0},
 		"a limit":                        {[]string{prompt, limit, ended}, session.BlockedAPI, "You've hit your limit", 1, 1, 0},
 		"a limit, and it is idle":        {[]string{prompt, limit, ended, idle}, session.BlockedAPI, "You've hit your limit", 1, 1, 0},
 		"a limit before its prompt":      {[]string{limit, prompt, idle}, session.BlockedAPI, "You've hit your limit", 1, 0, 0},
@@ -267,7 +279,7 @@ func TestClaudeTranscript(t *testing.T) {
 			lines = append(lines, []byte(l))
 		}
 		n := session.ReadTranscript(For(builtin("claude")), lines)
-		if n.Activity != c.activity || n.Detail != c.detail || n.Prompts != c.prompts || n.Turns != c.turns || n.Tokens != c.tokens {
+		if n.Activity != c.activity || n.Detail != c.detail || n.Prompts != c.prompts || n.Turns != c.turns || n.Tokens != c.tokens || n.Interrupted != interrupted[name] {
 			t.Errorf("%s: %+v", name, n)
 		}
 	}

@@ -226,7 +226,7 @@ func (t *claudeTranscript) add(l claudeLine) {
 	case l.Type == "assistant":
 		t.assistant(l)
 	case l.Type == "system" && l.Subtype == "turn_duration":
-		t.ended(l.At)
+		t.ended(l.At, false)
 	case l.Type == "queue-operation":
 		t.queue(l)
 	case l.Type == "attachment": // a message that waited, and was taken up within the turn
@@ -242,6 +242,7 @@ func (t *claudeTranscript) queue(l claudeLine) {
 	case "dequeue": // the next turn begins with it
 		t.Queued = t.Queued[min(1, len(t.Queued)):]
 		t.TakenAt = l.At
+		t.Interrupted = false
 		t.doing(session.Working, "")
 	case "remove": // it was taken up within the turn, or taken back
 		t.Queued = t.Queued[min(1, len(t.Queued)):]
@@ -254,7 +255,8 @@ func (t *claudeTranscript) queue(l claudeLine) {
 const claudePrint = "sdk-cli"
 
 // interruption is how a message begins that says that the person has stopped a
-// turn. No other line does.
+// turn, or refused a permission, which stops it too. No other line does. There is none if the
+// turn is stopped before the first word of an answer: the prompt is taken back.
 const interruption = "[Request interrupted by user"
 
 func (t *claudeTranscript) user(l claudeLine) {
@@ -267,7 +269,7 @@ func (t *claudeTranscript) user(l claudeLine) {
 	text := l.Message.text()
 	switch {
 	case strings.HasPrefix(text, interruption):
-		t.ended(l.At)
+		t.ended(l.At, true)
 	case text == "" || claudeMadeUp(text):
 	default:
 		t.Prompts++
@@ -306,7 +308,7 @@ func (t *claudeTranscript) assistant(l claudeLine) {
 			t.Turns--
 		}
 		t.last = m.ID
-		t.ended(l.At)
+		t.ended(l.At, false)
 	}
 	for _, b := range claudeBlocks(m.Content) {
 		if b.Type == "tool_use" {
@@ -326,8 +328,8 @@ func (t *claudeTranscript) doing(a session.Activity, detail string) {
 }
 
 // ended is the end of a turn, well or not.
-func (t *claudeTranscript) ended(at time.Time) {
-	endTurn(&t.Transcript, at)
+func (t *claudeTranscript) ended(at time.Time, interrupted bool) {
+	endTurn(&t.Transcript, at, interrupted)
 	clear(t.asked)
 	t.doing(session.Idle, "")
 	if t.failed != nil {

@@ -108,6 +108,10 @@ func (e rolloutError) limited() bool {
 	return false
 }
 
+// rolloutInterrupted is the reason of an aborted turn that a person interrupted. A Codex that
+// ends during a turn may give it, too. Other reasons are Codex's own.
+const rolloutInterrupted = "interrupted"
+
 // rollout reads a rollout. Retries and approvals are not in it: a tool call without output
 // runs or waits for a person.
 type rollout struct {
@@ -138,6 +142,7 @@ func (r *rollout) Add(line []byte) {
 	switch p.Type {
 	case "task_started":
 		r.n.Activity, r.n.Detail, r.n.Until = session.Working, "", time.Time{}
+		r.n.Interrupted = false
 		clear(r.open)
 	case "item_completed":
 		switch p.Item.Type {
@@ -156,11 +161,7 @@ func (r *rollout) Add(line []byte) {
 		r.n.Tokens = max(r.n.Tokens, p.Info.Total.All)
 		r.resets = limitReset(p.Limits)
 	case "task_complete", "turn_aborted":
-		r.n.Turns++
-		r.n.TurnAt = l.At
-		if r.n.FirstTurnAt.IsZero() {
-			r.n.FirstTurnAt = l.At
-		}
+		endTurn(&r.n, l.At, p.Type == "turn_aborted" && p.Reason == rolloutInterrupted)
 		r.n.Activity = session.Idle
 		clear(r.open)
 		if p.LastMessage != "" {

@@ -181,6 +181,22 @@ func TestCodexTranscript(t *testing.T) {
 			n.Turns, n.FirstTurnAt, n.Tokens, n.LastMessage = 1, ended, 240, "made"
 		})},
 		"interrupted": {[]string{rolloutMeta, rolloutStarted, rolloutCall, rolloutAborted}, with(func(n *session.Transcript) {
+			n.Activity, n.At, n.Turns, n.FirstTurnAt, n.Interrupted = session.Idle, ended, 1, ended, true
+		})},
+		"interrupted, the beginning is missing": {[]string{rolloutMeta, rolloutAborted}, with(func(n *session.Transcript) {
+			n.Activity, n.At, n.Turns, n.FirstTurnAt, n.Interrupted = session.Idle, ended, 1, ended, true
+		})},
+		"a turn begins after an interruption": {[]string{rolloutMeta, rolloutStarted, rolloutAborted, rolloutStarted}, with(func(n *session.Transcript) {
+			n.Activity, n.Turns, n.FirstTurnAt = session.Working, 1, ended
+		})},
+		"a message after an interruption": {[]string{rolloutMeta, rolloutStarted, rolloutAborted, rolloutUser}, with(func(n *session.Transcript) {
+			n.Activity, n.Turns, n.FirstTurnAt = session.Idle, 1, ended
+			n.Prompts, n.LastPrompt, n.At = 1, "make it", when(t, "2026-11-21T05:35:14.316Z")
+		})},
+		"a turn after an interruption": {[]string{rolloutMeta, rolloutStarted, rolloutAborted, rolloutStarted, rolloutDone}, with(func(n *session.Transcript) {
+			n.Activity, n.At, n.Turns, n.FirstTurnAt, n.LastMessage = session.Idle, ended, 2, ended, "made"
+		})},
+		"aborted by Codex itself": {[]string{rolloutMeta, rolloutStarted, strings.ReplaceAll(rolloutAborted, `"interrupted"`, `"replaced"`)}, with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Turns, n.FirstTurnAt = session.Idle, ended, 1, ended
 		})},
 		"too many requests": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`{"response_too_many_failed_attempts":{"http_status_code":429}}`)}, with(func(n *session.Transcript) {
@@ -207,7 +223,7 @@ func TestCodexTranscript(t *testing.T) {
 		"not known":      {[]string{`{"type":"world_state","payload":{"full":true}}`, `[]`, `{`, `"text"`}, session.Transcript{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.want.TurnAt = c.want.FirstTurnAt // there is one at most
+			c.want.TurnAt = c.want.FirstTurnAt // all end at the same time
 			if c.want.LastPrompt != "" {
 				c.want.PromptAt = when(t, "2026-11-21T05:35:14.316Z")
 				c.want.Messages = []session.Message{{At: c.want.PromptAt, Text: c.want.LastPrompt}}

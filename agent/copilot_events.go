@@ -63,6 +63,7 @@ type copilotEvent struct {
 		Result  struct {
 			Content string `json:"content"`
 		} `json:"result"`
+		Reason     string        `json:"reason"` // of abort
 		Usage      copilotTokens `json:"usage"`
 		Compaction copilotTokens `json:"compactionTokensUsed"`
 	} `json:"data"`
@@ -100,6 +101,10 @@ func (e copilotEvent) question() string {
 func (e copilotEvent) limited() bool {
 	return e.Data.Status == 429 || strings.Contains(e.Data.Kind, "rate_limit") || strings.Contains(e.Data.Kind, "quota")
 }
+
+// copilotSpent is the reason of an abort by autopilot, which has used up its credits. Aborts by
+// a person have others.
+const copilotSpent = "autopilot_credit_limit"
 
 // copilotSession reads a session file. Each request to the model begins and ends a turn of
 // the file's; the user's turn ends with an answer that calls no tools, an error or an
@@ -152,18 +157,19 @@ func (c *copilotSession) add(e copilotEvent) {
 		c.n.Activity, c.n.Detail = session.Working, ""
 	case e.Type == "assistant.turn_start":
 		c.open, c.said, c.calls = true, false, 0
+		c.n.Interrupted = false
 		c.n.Activity, c.n.Detail = session.Working, ""
 	case e.Type == "assistant.message":
 		c.said, c.calls = true, len(d.Calls)
 		c.n.LastMessage = cmp.Or(d.Content, c.n.LastMessage)
 	case e.Type == "assistant.turn_end" && c.said && c.calls == 0: // without an answer, why follows
-		c.ended(e.At, session.Idle, "")
+		c.ended(e.At, session.Idle, "", false)
 	case e.Type == "abort":
-		c.ended(e.At, session.Idle, "")
+		c.ended(e.At, session.Idle, "", d.Reason != copilotSpent)
 	case e.Type == "session.error" && e.limited():
-		c.ended(e.At, session.BlockedAPI, d.Message)
+		c.ended(e.At, session.BlockedAPI, d.Message, false)
 	case e.Type == "session.error":
-		c.ended(e.At, session.Failed, d.Message)
+		c.ended(e.At, session.Failed, d.Message, false)
 	}
 }
 
@@ -182,14 +188,14 @@ func (c *copilotSession) answered(id string) {
 	}
 }
 
-func (c *copilotSession) ended(at time.Time, does session.Activity, detail string) {
+func (c *copilotSession) ended(at time.Time, does session.Activity, detail string, interrupted bool) {
 	c.questions = nil
 	c.n.Activity, c.n.Detail = does, detail
 	if !c.open {
 		return
 	}
 	c.open = false
-	endTurn(&c.n, at)
+	endTurn(&c.n, at, interrupted)
 }
 
 // copilotEntries returns what a line of a session file says, for people.

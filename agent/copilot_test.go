@@ -84,6 +84,8 @@ func TestCopilotTranscript(t *testing.T) {
 	ask := func(id, command string) string {
 		return `{"type":"permission.requested","data":{"requestId":"` + id + `","permissionRequest":{"kind":"shell","fullCommandText":"` + command + `"}},` + at + `}`
 	}
+	const abort = `{"type":"abort","data":{"reason":"user_abort"},` + at + `}`
+	interrupted := map[string]bool{"an interruption": true, "interrupted at once": true}
 	begin := []string{`{"type":"user.message","data":{"content":"go"},` + at + `}`, `{"type":"assistant.turn_start","data":{},` + at + `}`}
 	for name, c := range map[string]struct {
 		lines  []string
@@ -98,7 +100,13 @@ func TestCopilotTranscript(t *testing.T) {
 		"an answer":                  {[]string{`{"type":"assistant.message","data":{"content":"ok"},` + at + `}`, `{"type":"assistant.turn_end","data":{},` + at + `}`}, session.Idle, "", 1},
 		"no answer, and not yet why": {[]string{`{"type":"assistant.turn_end","data":{},` + at + `}`}, session.Working, "", 0},
 		"tools are called":           {[]string{`{"type":"assistant.message","data":{"toolRequests":[{"name":"bash"}]},` + at + `}`, `{"type":"assistant.turn_end","data":{},` + at + `}`}, session.Working, "", 0},
-		"an interruption":            {[]string{ask("1", "a"), `{"type":"abort","data":{"reason":"user_abort"},` + at + `}`}, session.Idle, "", 1},
+		"an interruption":            {[]string{ask("1", "a"), abort}, session.Idle, "", 1},
+		"interrupted at once":        {[]string{abort}, session.Idle, "", 1},
+		"interrupted, and a message": {[]string{abort, begin[0]}, session.Working, "", 1},
+		"one that waited is taken":   {[]string{abort, `{"type":"user.message","data":{"content":"more","delivery":"queued"},` + at + `}`}, session.Working, "", 1},
+		"interrupted, it begins":     {[]string{abort, begin[1]}, session.Working, "", 1},
+		"interrupted, and a turn":    {[]string{abort, begin[0], begin[1], `{"type":"assistant.message","data":{"content":"ok"},` + at + `}`, `{"type":"assistant.turn_end","data":{},` + at + `}`}, session.Idle, "", 2},
+		"its credits are used up":    {[]string{`{"type":"abort","data":{"reason":"autopilot_credit_limit"},` + at + `}`}, session.Idle, "", 1},
 		"a sub-agent ends its turns": {[]string{`{"type":"assistant.turn_end","agentId":"x","data":{},` + at + `}`}, session.Working, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -107,8 +115,8 @@ func TestCopilotTranscript(t *testing.T) {
 				lines = append(lines, []byte(l))
 			}
 			n := session.ReadTranscript(For(builtin("copilot")), lines)
-			if n.Activity != c.want || n.Detail != c.detail || n.Turns != c.turns {
-				t.Errorf("%s (%s), %d turns", n.Activity, n.Detail, n.Turns)
+			if n.Activity != c.want || n.Detail != c.detail || n.Turns != c.turns || n.Interrupted != interrupted[name] {
+				t.Errorf("%s (%s), %d turns, interrupted %v", n.Activity, n.Detail, n.Turns, n.Interrupted)
 			}
 		})
 	}

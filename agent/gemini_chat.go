@@ -172,13 +172,13 @@ func (c *chat) add(l chatLine) {
 			c.answered = l.At
 		}
 	case l.Type == "error":
-		c.ended(l.At)
+		c.ended(l.At, false)
 		c.n.Activity, c.n.Detail = session.Failed, text
 		if chatLimit.MatchString(text) {
 			c.n.Activity = session.BlockedAPI
 		}
-	case l.Type == "info" && strings.HasPrefix(text, "Request cancelled"):
-		c.ended(l.At)
+	case l.Type == "info" && strings.HasPrefix(text, "Request cancelled"): // also after a permission was refused
+		c.ended(l.At, true)
 		c.canceled, c.stopped = l.At, true
 		c.n.Activity = session.Idle
 	}
@@ -187,13 +187,13 @@ func (c *chat) add(l chatLine) {
 // answer ends a turn whose answer is there.
 func (c *chat) answer() {
 	if !c.answered.IsZero() {
-		c.ended(c.answered)
+		c.ended(c.answered, false)
 	}
 }
 
-func (c *chat) ended(at time.Time) {
+func (c *chat) ended(at time.Time, interrupted bool) {
 	c.answered = time.Time{}
-	endTurn(&c.n, at)
+	endTurn(&c.n, at, interrupted)
 }
 
 // geminiEntries returns what a line of a chat says, for people.

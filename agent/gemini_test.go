@@ -178,6 +178,8 @@ const (
 	// the turn before again, with other ids.
 	chatOldResult = `{"id":"m11","timestamp":"2026-11-21T05:50:36.039Z","type":"user","content":[{"functionResponse":{"id":"c0","name":"run_shell_command","response":{"output":"before"}}}]}`
 	chatOldAnswer = `{"id":"m10","timestamp":"2026-11-21T05:50:36.039Z","type":"gemini","content":[{"text":"made"}],"thoughts":[],"tokens":null}`
+	chatNext      = `{"id":"m12","timestamp":"2026-11-21T05:50:40.000Z","type":"user","content":[{"text":"and test it"}]}`
+	chatNextDone  = `{"id":"m13","timestamp":"2026-11-21T05:50:41.000Z","type":"gemini","content":"tested","thoughts":[],"tokens":{"input":150,"output":30,"total":180},"model":"gemini-2.5-pro"}`
 	// After a question that was answered with no, it writes the user's words again.
 	chatAgain = `{"id":"m8","timestamp":"2026-11-21T05:50:36.000Z","type":"user","content":[{"text":"<session_context>\nThis is the Gemini CLI.\n</session_context>"},{"text":"make it"}]}`
 )
@@ -217,15 +219,26 @@ func TestGeminiTranscript(t *testing.T) {
 		})},
 		"cancelled": {slices.Concat(prompted, []string{chatCancelled, chatAgain}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Idle, at(36), 1, "make it"
-			n.Turns, n.FirstTurnAt = 1, at(36)
+			n.Turns, n.FirstTurnAt, n.Interrupted = 1, at(36), true
 		})},
 		"cancelled before its first word": {slices.Concat(prompted, []string{chatCancelled, chatOnceMore}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Idle, at(36).Add(92*time.Millisecond), 1, "make it"
-			n.Turns, n.FirstTurnAt = 1, at(36)
+			n.Turns, n.FirstTurnAt, n.Interrupted = 1, at(36), true
 		})},
 		"a permission is refused": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatCancelled, chatOldResult, chatOldAnswer}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = session.Idle, at(36).Add(39*time.Millisecond), 1, "make it", 120, "I look."
+			n.Turns, n.FirstTurnAt, n.Interrupted = 1, at(36), true
+		})},
+		"cancelled, the beginning is missing": {[]string{chatHead, chatBegin, chatCancelled}, with(func(n *session.Transcript) {
+			n.Activity, n.At, n.Turns, n.FirstTurnAt, n.Interrupted = session.Idle, at(36), 1, at(36), true
+		})},
+		"a message after one that was cancelled": {slices.Concat(prompted, []string{chatCancelled, chatNext}), with(func(n *session.Transcript) {
+			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Working, at(40), 2, "and test it"
 			n.Turns, n.FirstTurnAt = 1, at(36)
+		})},
+		"a turn after one that was cancelled": {slices.Concat(prompted, []string{chatCancelled, chatNext, chatNextDone}), with(func(n *session.Transcript) {
+			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(41), 2, "and test it", 180, "tested"
+			n.Turns, n.FirstTurnAt, n.TurnAt, n.Unsettled = 2, at(36), at(41), true
 		})},
 		"resumed: the messages are written again": {slices.Concat(prompted, []string{chatAnswer, chatHead, chatBegin, chatUser, chatAnswer}), with(func(n *session.Transcript) {
 			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(36), 1, "make it", 180, "made"
@@ -236,10 +249,16 @@ func TestGeminiTranscript(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.want.TurnAt = c.want.FirstTurnAt // there is one at most
+			if c.want.TurnAt.IsZero() {
+				c.want.TurnAt = c.want.FirstTurnAt
+			}
 			if c.want.LastPrompt != "" {
 				c.want.PromptAt = at(30)
-				c.want.Messages = []session.Message{{At: at(30), Text: c.want.LastPrompt}}
+				c.want.Messages = []session.Message{{At: at(30), Text: "make it"}}
+			}
+			if c.want.Prompts == 2 {
+				c.want.PromptAt = at(40)
+				c.want.Messages = append(c.want.Messages, session.Message{At: at(40), Text: c.want.LastPrompt})
 			}
 			if diff := cmp.Diff(c.want, session.ReadTranscript(For(builtin("gemini")), jsonLines(c.lines...))); diff != "" {
 				t.Error(diff)

@@ -40,6 +40,10 @@ type opencodeStatus struct {
 	Next    int64  `json:"next"` // of retry: when it tries again
 }
 
+// opencodeAborted is the name of the error of a turn that a person has interrupted. One that a
+// refused permission ends has no error.
+const opencodeAborted = "MessageAbortedError"
+
 type opencodeError struct {
 	Name string `json:"name"`
 	Data struct {
@@ -49,11 +53,12 @@ type opencodeError struct {
 }
 
 type opencodeMessage struct {
-	ID     string `json:"id"`
-	Parent string `json:"parentID"` // the user's message that this one answers
-	Role   string `json:"role"`
-	Model  string `json:"modelID"`
-	Finish string `json:"finish"`
+	ID     string         `json:"id"`
+	Parent string         `json:"parentID"` // the user's message that this one answers
+	Role   string         `json:"role"`
+	Model  string         `json:"modelID"`
+	Finish string         `json:"finish"`
+	Error  *opencodeError `json:"error"`
 	Time   struct {
 		Created   int64 `json:"created"`
 		Completed int64 `json:"completed"`
@@ -95,13 +100,16 @@ func (p opencodePart) prompt() bool {
 
 // opencodeConversation reads what the plugin has written.
 type opencodeConversation struct {
-	n       session.Transcript
-	open    bool              // a turn has begun that has not ended
-	failed  *opencodeError    // how the turn that is open failed
-	asked   map[string]string // what is asked, by the id of the request
-	order   []string          // the ids, the first asked first
-	queued  []string          // the ids of n.Queued
-	counted map[string]bool   // messages whose tokens are in n.Tokens
+	n        session.Transcript
+	open     bool              // a turn has begun that has not ended
+	failed   *opencodeError    // how the turn that is open failed
+	taken    string            // the id of the last message that was taken up
+	aborted  bool              // a person has interrupted the turn that is open
+	retrying bool              // its request failed and is tried again
+	asked    map[string]string // what is asked, by the id of the request
+	order    []string          // the ids, the first asked first
+	queued   []string          // the ids of n.Queued
+	counted  map[string]bool   // messages whose tokens are in n.Tokens
 }
 
 func newOpencodeConversation() session.TranscriptReader {
@@ -151,6 +159,10 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 			if own {
 				c.takeUpTo(m.Parent, at)
 			}
+			// The message of an earlier turn may be written again.
+			if own && m.Parent == c.taken && m.Error != nil && m.Error.Name == opencodeAborted {
+				c.aborted = true
+			}
 		}
 	case "message.part.updated":
 		switch {
@@ -166,7 +178,8 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 		}
 	case "session.error":
 		if own && p.Error != nil {
-			c.open, c.failed = true, p.Error
+			c.begin()
+			c.failed, c.aborted = p.Error, p.Error.Name == opencodeAborted
 		}
 	case "session.idle":
 		if own {
@@ -201,11 +214,19 @@ func (c *opencodeConversation) prompt(id string, m session.Message) {
 		c.queued, c.n.Queued = append(c.queued, id), append(c.n.Queued, m)
 		return
 	}
-	c.take(m, m.At)
+	c.take(id, m, m.At)
 }
 
-func (c *opencodeConversation) take(m session.Message, at time.Time) {
-	c.open, c.failed = true, nil
+// begin notes that a turn is open.
+func (c *opencodeConversation) begin() {
+	if !c.open {
+		c.open, c.aborted, c.retrying, c.n.Interrupted = true, false, false, false
+	}
+}
+
+func (c *opencodeConversation) take(id string, m session.Message, at time.Time) {
+	c.begin()
+	c.failed, c.aborted, c.taken = nil, false, id
 	c.n.Prompts++
 	c.n.LastPrompt, c.n.PromptAt = m.Text, at
 	c.n.Take(session.Message{At: at, Text: m.Text})
@@ -215,8 +236,8 @@ func (c *opencodeConversation) take(m session.Message, at time.Time) {
 // takeUpTo takes up the messages that have waited, up to that which the agent answers now.
 func (c *opencodeConversation) takeUpTo(id string, at time.Time) {
 	i := slices.Index(c.queued, id)
-	for _, m := range c.n.Queued[:i+1] {
-		c.take(m, at)
+	for j, m := range c.n.Queued[:i+1] {
+		c.take(c.queued[j], m, at)
 		c.n.TakenAt = at
 	}
 	c.queued, c.n.Queued = c.queued[i+1:], c.n.Queued[i+1:]
@@ -232,26 +253,28 @@ var opencodeLimited = lazily(opencodeLimit)
 const retryShown = time.Minute
 
 func (c *opencodeConversation) status(s opencodeStatus, at time.Time) {
-	switch {
-	case s.Type == "idle" || len(c.order) > 0:
+	if s.Type == "idle" || len(c.order) > 0 {
 		return
-	case s.Type == "retry":
-		c.n.Activity, c.n.Detail, c.n.Until = session.Working, s.Message, time.Time{}
-		next := moment(s.Next)
-		asked := next.Sub(at) > retryShown // by the provider: by itself opencode waits 30 seconds at most
-		if asked {
-			c.n.Until = next.Local()
-		}
-		if asked || opencodeLimited().MatchString(s.Message) {
-			c.n.Activity = session.BlockedAPI
-		}
-	default:
-		c.n.Activity, c.n.Detail, c.n.Until = session.Working, "", time.Time{}
 	}
-	c.open = true
+	c.begin()
+	c.retrying = s.Type == "retry"
+	c.n.Activity, c.n.Detail, c.n.Until = session.Working, "", time.Time{}
+	if !c.retrying {
+		return
+	}
+	c.n.Detail = s.Message
+	next := moment(s.Next)
+	asked := next.Sub(at) > retryShown // by the provider: by itself opencode waits 30 seconds at most
+	if asked {
+		c.n.Until = next.Local()
+	}
+	if asked || opencodeLimited().MatchString(s.Message) {
+		c.n.Activity = session.BlockedAPI
+	}
 }
 
-// end ends a turn. After a failure opencode says twice that it is idle.
+// end ends a turn. After a failure opencode says twice that it is idle. A turn that is being
+// tried again ends with an answer, an error or a person's interruption, which has no error.
 func (c *opencodeConversation) end(at time.Time) {
 	if !c.open {
 		return
@@ -259,9 +282,10 @@ func (c *opencodeConversation) end(at time.Time) {
 	c.open = false
 	c.order = nil
 	clear(c.asked)
-	endTurn(&c.n, at)
+	failed := c.failed != nil && c.failed.Name != opencodeAborted
+	endTurn(&c.n, at, !failed && (c.aborted || c.retrying))
 	c.n.Activity, c.n.Detail, c.n.Until = session.Idle, "", time.Time{}
-	if f := c.failed; f != nil && f.Name != "MessageAbortedError" {
+	if f := c.failed; failed {
 		c.n.Activity, c.n.Detail = session.Failed, f.Data.Message
 		if f.Data.Status == 429 {
 			c.n.Activity = session.BlockedAPI
@@ -290,7 +314,7 @@ func opencodeEntries(line []byte) []session.Entry {
 		}
 	}
 	switch p := e.Properties; {
-	case e.Type == "session.error" && p.Error != nil && p.Error.Name == "MessageAbortedError":
+	case e.Type == "session.error" && p.Error != nil && p.Error.Name == opencodeAborted:
 		add("info", "interrupted")
 	case e.Type == "session.error" && p.Error != nil:
 		add("error", p.Error.Data.Message)

@@ -80,6 +80,59 @@ func TestOpencodeRunThatWasCutOff(t *testing.T) {
 	}
 }
 
+// TestOpencodeInterrupted checks that an interruption is seen by either of its errors, and also
+// while a request is tried again, which has none.
+func TestOpencodeInterrupted(t *testing.T) {
+	const (
+		run       = `{"at":1000,"type":"run","properties":{SES,"directory":"/work"}}`
+		prompt    = `{"at":2000,"type":"message.part.updated","properties":{SES,"part":{"type":"text","messageID":"m1","text":"go"}}}`
+		busy      = `{"at":2100,"type":"session.status","properties":{SES,"status":{"type":"busy"}}}`
+		retry     = `{"at":2200,"type":"session.status","properties":{SES,"status":{"type":"retry","attempt":1,"message":"Bad Gateway","next":3000}}}`
+		aborted   = `{"at":3000,"type":"session.error","properties":{SES,"error":{"name":"MessageAbortedError","data":{"message":"Aborted"}}}}`
+		written   = `{"at":3000,"type":"message.updated","properties":{SES,"info":{"id":"a1","parentID":"m1","role":"assistant","error":{"name":"MessageAbortedError","data":{"message":"Aborted"}}}}}`
+		failed    = `{"at":3000,"type":"session.error","properties":{SES,"error":{"name":"APIError","data":{"message":"no","statusCode":401}}}}`
+		idle      = `{"at":3100,"type":"session.idle","properties":{SES}}`
+		again     = `{"at":4000,"type":"message.part.updated","properties":{SES,"part":{"type":"text","messageID":"m2","text":"again"}}}`
+		answers   = `{"at":4100,"type":"message.updated","properties":{SES,"info":{"id":"a2","parentID":"m2","role":"assistant"}}}`
+		helper    = `{"at":3000,"type":"session.error","properties":{"sessionID":"ses_2","error":{"name":"MessageAbortedError","data":{"message":"Aborted"}}}}`
+		compacted = `{"at":5000,"type":"session.status","properties":{SES,"status":{"type":"busy"}}}`
+	)
+	for name, c := range map[string]struct {
+		lines       []string
+		want        session.Activity
+		turns       int
+		interrupted bool
+	}{
+		"an error of the turn":               {[]string{run, prompt, busy, aborted, idle}, session.Idle, 1, true},
+		"an error of its message":            {[]string{run, prompt, busy, written, idle}, session.Idle, 1, true},
+		"both":                               {[]string{run, prompt, busy, aborted, idle, written, idle}, session.Idle, 1, true},
+		"before anything else":               {[]string{run, aborted, idle}, session.Idle, 1, true},
+		"while it tries again":               {[]string{run, prompt, busy, retry, idle}, session.Idle, 1, true},
+		"not over yet":                       {[]string{run, prompt, busy, aborted}, session.Working, 0, false},
+		"it tried again, and had an answer":  {[]string{run, prompt, busy, retry, busy, idle}, session.Idle, 1, false},
+		"it tried again, and has failed":     {[]string{run, prompt, busy, retry, failed, idle}, session.Failed, 1, false},
+		"by itself":                          {[]string{run, prompt, busy, idle}, session.Idle, 1, false},
+		"a sub-agent's":                      {[]string{run, prompt, busy, helper, idle}, session.Idle, 1, false},
+		"a message after it":                 {[]string{run, prompt, busy, aborted, idle, again}, session.Working, 1, false},
+		"a turn after it":                    {[]string{run, prompt, busy, aborted, idle, again, busy, idle}, session.Idle, 2, false},
+		"the message is written again late":  {[]string{run, prompt, busy, aborted, idle, again, written, busy, idle}, session.Idle, 2, false},
+		"a turn without a message after it":  {[]string{run, prompt, busy, aborted, idle, compacted, idle}, session.Idle, 2, false},
+		"one waits":                          {[]string{run, prompt, busy, again, aborted, idle}, session.Idle, 1, true},
+		"one that waited is taken up":        {[]string{run, prompt, busy, again, aborted, idle, answers}, session.Working, 1, false},
+		"one that waited is taken up within": {[]string{run, prompt, busy, again, written, answers, idle}, session.Idle, 1, false},
+		"the next run begins":                {[]string{run, prompt, busy, aborted, idle, run}, "", 1, true},
+	} {
+		var lines [][]byte
+		for _, l := range c.lines {
+			lines = append(lines, []byte(strings.ReplaceAll(l, "SES", `"sessionID":"ses_1"`)))
+		}
+		n := session.ReadTranscript(For(builtin("opencode")), lines)
+		if n.Activity != c.want || n.Turns != c.turns || n.Interrupted != c.interrupted {
+			t.Errorf("%s: %s, %d turns, interrupted %v", name, n.Activity, n.Turns, n.Interrupted)
+		}
+	}
+}
+
 // TestOpencodeRetry checks that a retry is a limit by its message, in the events and on the
 // screen: opencode tries again after any error of a server.
 func TestOpencodeRetry(t *testing.T) {

@@ -83,7 +83,8 @@ var qwenTurn = regexp.MustCompile(`########\d+$`)
 // the turn has failed.
 const qwenAttempts = 7
 
-// qwenAborted is the type of a request that a person has interrupted.
+// qwenAborted is the type of a request that a person has interrupted before the first word of
+// its answer. An answer that is cut off later ends the turn like a whole one.
 const qwenAborted = "APIUserAbortError"
 
 // text is what a message says, without what the model thought.
@@ -140,13 +141,13 @@ func (c *qwenChat) add(r qwenRecord) {
 			}
 		}
 		if c.calls == 0 {
-			c.ended(r.At, session.Idle, "")
+			c.ended(r.At, session.Idle, "", false)
 		}
 	case "tool_result":
 		c.n.At = r.At
 		c.refused = c.refused && r.Result.Status == "cancelled"
-		if c.calls--; c.calls <= 0 && c.refused {
-			c.ended(r.At, session.Idle, "")
+		if c.calls--; c.calls <= 0 && c.refused { // a tool that is interrupted looks like one that is refused
+			c.ended(r.At, session.Idle, "", true)
 		}
 	case "system":
 		if e := r.System.Event; qwenTurn.MatchString(e.Prompt) {
@@ -172,7 +173,7 @@ func (c *qwenChat) event(at time.Time, e qwenEvent) {
 		again := (e.Status == 429 || e.Status >= 500 && e.Status < 600) && c.failures < qwenAttempts
 		switch {
 		case e.Kind == qwenAborted:
-			c.ended(at, session.Idle, "")
+			c.ended(at, session.Idle, "", true)
 			return
 		case e.Status == 429:
 			does = session.BlockedAPI
@@ -183,17 +184,17 @@ func (c *qwenChat) event(at time.Time, e qwenEvent) {
 			c.n.Activity, c.n.Detail = does, e.Message
 			return
 		}
-		c.ended(at, does, e.Message)
+		c.ended(at, does, e.Message, false)
 	}
 }
 
-func (c *qwenChat) ended(at time.Time, does session.Activity, detail string) {
+func (c *qwenChat) ended(at time.Time, does session.Activity, detail string, interrupted bool) {
 	c.n.Activity, c.n.Detail = does, detail
 	if !c.open {
 		return
 	}
 	c.open = false
-	endTurn(&c.n, at)
+	endTurn(&c.n, at, interrupted)
 }
 
 // qwenEntries returns what a line of a session file says, for people.

@@ -98,6 +98,41 @@ func TestQwenFailures(t *testing.T) {
 	}
 }
 
+// TestQwenInterrupted checks that an interruption is known before an answer and in tools, and
+// not in the middle of an answer, which looks whole.
+func TestQwenInterrupted(t *testing.T) {
+	const (
+		begin   = `{"sessionId":"7f3e","cwd":"/work/shop","timestamp":"2026-11-24T12:00:00Z",`
+		prompt  = begin + `"type":"user","message":{"parts":[{"text":"go"}]}}`
+		aborted = begin + `"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"qwen-code.api_error","prompt_id":"7f3e########0","error_message":"Request was aborted.","error_type":"APIUserAbortError"}}}`
+		cut     = begin + `"type":"assistant","message":{"role":"model","parts":[{"text":"I begin"}]}}`
+		calls   = begin + `"type":"assistant","message":{"role":"model","parts":[{"functionCall":{"id":"c1","name":"run_shell_command","args":{}}},{"functionCall":{"id":"c2","name":"run_shell_command","args":{}}}]}}`
+		stopped = begin + `"type":"tool_result","toolCallResult":{"status":"cancelled"}}`
+		ran     = begin + `"type":"tool_result","toolCallResult":{"status":"success"}}`
+	)
+	helper := strings.ReplaceAll(aborted, "7f3e########0", "7f3e#helper-x#0")
+	for name, c := range map[string]struct {
+		lines       []string
+		want        session.Activity
+		turns       int
+		interrupted bool
+	}{
+		"before an answer":           {[]string{prompt, aborted}, session.Idle, 1, true},
+		"in the middle of an answer": {[]string{prompt, cut}, session.Idle, 1, false},
+		"its tools":                  {[]string{prompt, calls, stopped, stopped}, session.Idle, 1, true},
+		"one of its tools":           {[]string{prompt, calls, ran, stopped}, session.Working, 0, false},
+		"behind its tools":           {[]string{prompt, calls, ran, ran, aborted}, session.Idle, 1, true},
+		"a sub-agent":                {[]string{prompt, helper}, session.Working, 0, false},
+		"a message after it":         {[]string{prompt, aborted, prompt}, session.Working, 1, false},
+		"a turn after it":            {[]string{prompt, aborted, prompt, cut}, session.Idle, 2, false},
+		"another one after it":       {[]string{prompt, aborted, prompt, cut, prompt, aborted}, session.Idle, 3, true},
+	} {
+		if n := session.ReadTranscript(For(builtin("qwen")), jsonLines(c.lines...)); n.Activity != c.want || n.Turns != c.turns || n.Interrupted != c.interrupted {
+			t.Errorf("%s: %s, %d turns, interrupted %v", name, n.Activity, n.Turns, n.Interrupted)
+		}
+	}
+}
+
 func TestQwenIgnoresHooks(t *testing.T) {
 	const home, dir, repo = "/home/me/.qwen/settings.json", "/w/.qwen/settings.json", "/repo/.qwen/settings.json"
 	const hooks = `{"hooks": {"Stop": []}}`

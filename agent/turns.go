@@ -13,9 +13,10 @@ func copied(n session.Transcript) session.Transcript {
 	return n
 }
 
-// endTurn counts a turn that ended.
-func endTurn(n *session.Transcript, at time.Time) {
+// endTurn counts a turn that ended, by itself or because a person interrupted it.
+func endTurn(n *session.Transcript, at time.Time, interrupted bool) {
 	n.Turns++
+	n.Interrupted = interrupted
 	n.TurnAt = at
 	if n.FirstTurnAt.IsZero() {
 		n.FirstTurnAt = at

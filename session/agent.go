@@ -150,6 +150,7 @@ type Transcript struct {
 	PromptAt     time.Time // when the last of them was taken up; zero: none was
 	TakenAt      time.Time // when it last took up one that had waited; zero: never
 	Turns        int       // turns that have ended
+	Interrupted  bool      // a person interrupted the last turn, and no other has begun since
 	Unsettled    bool      // whether the last turn has ended is not known; it counts as ended
 	Tokens       int64     // in and out, as far as the file counts them; 0: it does not
 	LastPrompt   string    // the user's last message
@@ -168,8 +169,9 @@ type Message struct {
 // messagesKept is how many messages of the user a Transcript has.
 const messagesKept = 16
 
-// Take adds a message of the user, unless it is empty.
+// Take adds a message of the user that the agent has taken up, unless it is empty.
 func (n *Transcript) Take(m Message) {
+	n.Interrupted = false
 	if m.Text == "" {
 		return
 	}
