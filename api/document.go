@@ -63,8 +63,12 @@ type Session struct {
 	Origin         session.Origin    `json:"origin"`
 	Override       *session.Override `json:"override"`
 	// OverBudget is the budget that holds it; null: none does.
-	OverBudget  *session.OverBudget `json:"over_budget"`
-	Transcripts Transcripts         `json:"transcripts"`
+	OverBudget *session.OverBudget `json:"over_budget"`
+	// Finished is what it has reached, by which it is done; null: it is not done, or by its exit.
+	Finished *session.Finished `json:"finished"`
+	// Landed is where its work is; null: it was not landed, or its agent was started since.
+	Landed      *session.Landed `json:"landed"`
+	Transcripts Transcripts     `json:"transcripts"`
 }
 
 // Changes is how far a workspace is from its merge base with its base.

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -230,6 +232,14 @@ func (j *job) resume(ctx context.Context) error {
 
 func (j *job) stop(ctx context.Context) error {
 	e := j.entry
+	if f := j.change.Finishes; f != nil && e.rec.Finished == nil {
+		if rests, err := j.run.stopper.awaitTurn(ctx, e.rec, *j.change.Live, restTimeout); err != nil || !rests {
+			return cmp.Or(err, errWorksOn)
+		}
+		done := *f
+		done.Commit = j.run.workspaces.tip(ctx, e.rec)
+		e.rec.Finished = &done
+	}
 	j.run.conversations.observe(e)
 	if err := e.intend(session.Stopping); err != nil {
 		return err
@@ -247,8 +257,20 @@ func (j *job) stop(ctx context.Context) error {
 		}
 	}
 	j.idle()
-	return e.settleEnded()
+	if err := e.settleEnded(); err != nil {
+		return err
+	}
+	if f := e.rec.Finished; f != nil && j.change.Finishes != nil {
+		e.emit(history.Event{Kind: history.Finished, Reason: string(f.By), New: f.Commit, Detail: j.change.Detail})
+	}
+	return nil
 }
+
+// restTimeout is more than an agent must rest for its turn to have ended.
+const restTimeout = turn.Settle + time.Second
+
+// errWorksOn reports that a session that was done was given something else since.
+var errWorksOn = errors.New("it has begun another turn")
 
 // remove removes agent, place, workspace if that is wanted and safe, and then the record.
 func (j *job) remove(ctx context.Context) error {
@@ -263,6 +285,14 @@ func (j *job) remove(ctx context.Context) error {
 	}
 	if j.change.Action == plan.Delete {
 		j.idle()
+	}
+	return leave(j)
+}
+
+// leave removes a session's record, or leaves that its work was landed.
+func leave(j *job) error {
+	if j.run.plan.Options.KeepLanded && j.entry.rec.Landed != nil && j.change.Action != plan.Replace {
+		return j.entry.spend()
 	}
 	return j.entry.forget()
 }

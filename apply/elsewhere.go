@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/internal/git"
@@ -49,6 +50,27 @@ func (w *workspaces) checkoutOf(ctx context.Context, rec session.Record, t sessi
 	}
 	rec.Tree = t
 	return git.VolumeOf(h, rec).Look(ctx)
+}
+
+// tip returns the commit of a session's branch; empty: it is not known.
+func (w *workspaces) tip(ctx context.Context, rec session.Record) string {
+	t := rec.Tree
+	if t.Branch == "" || w.config.Git.Tip == nil {
+		return ""
+	}
+	var commit string
+	h, err := w.holder(rec.Spec)
+	if err == nil && h != nil {
+		ctx, cancel := context.WithTimeout(ctx, holderTimeout)
+		defer cancel()
+		commit, err = git.VolumeOf(h, rec).Git()(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+t.Branch)
+	} else if err == nil {
+		commit, err = w.config.Git.Tip(t.Path, t.Branch, t.Mode == session.Clone)
+	}
+	if err != nil {
+		return "" // that it is done does not depend on it
+	}
+	return strings.TrimSpace(commit)
 }
 
 // hasWorkspace reports whether a runtime has what holds the workspace with that path.

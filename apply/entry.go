@@ -122,6 +122,10 @@ func (e *entry) delivered(how string, at time.Time) error {
 func (e *entry) newRun(id string, d delivery) {
 	old := e.rec.Run
 	e.rec.Past, e.rec.Inherits = e.journal.config.pastRuns(e.rec), nil
+	if e.rec.Finished != nil {
+		e.rec.FinishFrom = e.at
+	}
+	e.rec.Finished, e.rec.Landed = nil, nil
 	e.rec.Run = session.Run{ID: id, Number: old.Number + 1, PromptSHA: e.rec.Spec.Prompt.Digest, Conversation: d.conversation, Resumed: d.conversation != ""}
 	if d.delivered {
 		e.rec.Run.DeliveredAt, e.rec.Run.PromptSHA = old.DeliveredAt, old.PromptSHA
@@ -166,6 +170,19 @@ func (e *entry) forget() error {
 		e.saved = false
 	}
 	return err
+}
+
+// spend leaves of a session that was ended only that its work was landed.
+func (e *entry) spend() error {
+	was := e.rec
+	e.rec.Run, e.rec.Past, e.rec.Inherits = session.Run{Number: was.Run.Number}, nil, nil
+	e.rec.Location, e.rec.Tree = session.Location{}, session.WorkspaceState{}
+	e.rec.Override, e.rec.OverBudget, e.lifts = nil, nil, nil
+	if err := e.settleEnded(); err != nil {
+		return err
+	}
+	e.journal.config.dropRuns(was)
+	return nil
 }
 
 // reportDeferred reports that the end of a session could not be recorded: as a warning

@@ -27,6 +27,9 @@ type Git struct {
 	// RemoveClone removes a clone if no work is lost, or returns a *git.RiskError; git
 	// runs git in it.
 	RemoveClone func(ctx context.Context, path, repo string, git git.Runner) error
+	// Tip returns the commit of a branch of the checkout at path, of a clone without running
+	// git in it. If it is nil, commits are not recorded.
+	Tip func(path, branch string, clone bool) (string, error)
 	// Identity returns the committer of a repository as environment variables.
 	Identity func(ctx context.Context, repo string) (map[string]string, error)
 }
@@ -36,6 +39,6 @@ func HostGit() Git {
 	return Git{
 		Look: git.Look, AddWorktree: git.AddWorktree, RemoveWorktree: git.RemoveWorktree, AtRisk: git.AtRisk,
 		LookClone: git.LookClone, AddClone: git.AddClone, RemoveClone: git.RemoveClone,
-		Identity: git.Identity,
+		Identity: git.Identity, Tip: git.BranchTip,
 	}
 }

@@ -57,6 +57,10 @@ func (j *job) perform(ctx context.Context) {
 	err := j.act(ctx)
 	finish()
 	j.elapsed = j.run.journal.now().Sub(began)
+	if errors.Is(err, errWorksOn) {
+		j.outcome, j.detail = Held, err.Error()
+		return
+	}
 	if err != nil {
 		j.fail(err)
 		return
@@ -100,7 +104,7 @@ var actions = map[plan.Action]func(*job, context.Context) error{
 	plan.Create: (*job).create, plan.Restart: (*job).restart, plan.Replace: (*job).replace,
 	plan.Update: (*job).update, plan.Pause: (*job).pause, plan.Resume: (*job).resume,
 	plan.Stop: (*job).stop, plan.Delete: (*job).remove, plan.Adopt: (*job).adopt,
-	plan.Forget: func(j *job, _ context.Context) error { return j.entry.forget() },
+	plan.Forget: func(j *job, _ context.Context) error { return leave(j) },
 }
 
 // adopt records a managed session that runs as it is wanted.

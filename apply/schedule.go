@@ -11,13 +11,18 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// link lets jobs wait for each other. Starts wait for what they depend on and for the end
-// of what is in their way, ends for the end of what depends on them.
+// link lets jobs wait for each other. Starts wait for what they depend on, for the end of what
+// is in their way, and of sessions that are done, whose places they may take; ends for the end
+// of what depends on them.
 func link(jobs []*job) {
 	at := make(map[session.Address]*job, len(jobs))
 	ending := map[string][]*job{} // by what they hold
+	var done []*job
 	for _, j := range jobs {
 		at[j.change.Address] = j
+		if j.change.Finishes != nil {
+			done = append(done, j)
+		}
 		if ends(j.change) {
 			for _, key := range holds(j.change.Before.Tree) {
 				ending[key] = append(ending[key], j)
@@ -39,6 +44,9 @@ func link(jobs []*job) {
 					j.waitFor(d)
 					d.awaited = d.awaited || starts(d.change)
 				}
+			}
+			for _, d := range done {
+				j.waitFor(d)
 			}
 			for _, key := range holds(session.WorkspaceState{Path: c.After.Workspace.Path, Repo: c.After.Workspace.Repo, Branch: c.After.Branch}) {
 				for _, d := range ending[key] {

@@ -318,15 +318,16 @@ func untilOf(l *loader, s *built, e edge, to *built) session.Await {
 		return session.AwaitReady
 	}
 	agent, wrong := to.spec.Agent, ""
+	ends := agent.OneShot || to.spec.Finish != session.FinishNever
 	switch {
-	case e.until == "" && agent.OneShot:
+	case e.until == "" && ends:
 		return session.AwaitDone
 	case e.until == "":
 		return session.AwaitReady
 	case e.until == session.AwaitTurn && agent.OneShot:
 		wrong = fmt.Sprintf("%s runs the one-shot agent %q, which has no turns: it is done when it exits with 0. Use until = \"done\".", e.to.address, agent.Name)
-	case e.until == session.AwaitDone && !agent.OneShot:
-		wrong = fmt.Sprintf("%s runs the interactive agent %q, which is never done: it waits for input after each turn. Use until = \"turn\" or \"ready\", or one_shot = true in its agent block.", e.to.address, agent.Name)
+	case e.until == session.AwaitDone && !ends:
+		wrong = fmt.Sprintf("%s runs the interactive agent %q, which is never done: it waits for input after each turn. Declare finish = \"turn\" there, or use until = \"turn\" or \"ready\".", e.to.address, agent.Name)
 	default:
 		return e.until
 	}

@@ -302,6 +302,7 @@ func (g *generator) settings(s session.Spec) (blockBody, bool) {
 	}
 	b.text("desired", string(s.Desired), string(session.Running))
 	b.duration("timeout", s.Timeout, 0)
+	b.text("finish", string(s.Finish), string(session.FinishNever))
 	b.table("labels", s.Labels, nil)
 	g.dependsOn(s, &b)
 
@@ -396,7 +397,7 @@ func (g *generator) dependsOn(s session.Spec, b *blockBody) {
 		switch until := s.UntilOf(on); {
 		case !declared:
 			g.note(s.Address, "it depends on %s, which is not declared: the dependency is left out", on)
-		case s.Until[on] != "", other.Agent.OneShot: // which would be waited for until it is done
+		case s.Until[on] != "", other.Agent.OneShot, other.Finish != session.FinishNever: // which would be waited for until it is done
 			all = append(all, fmt.Sprintf("{ session = %s, until = %q }", on, until))
 		default:
 			all = append(all, string(on))

@@ -200,7 +200,7 @@ func settingsAttrs() []attribute {
 		{Name: "outputs_dir", Kind: aPath, DefaultWords: "`DATA_DIR/agents`", Doc: "The parent of each session's directory."},
 		{Name: "history_keep", Kind: aDuration, Default: `"30d"`, Doc: "How long events are kept."},
 		{Name: "parallelism", Kind: aWhole, Default: "10", Doc: "Actions at once. From 2, ten that only ask tmux count as one, and so do five of sessions in a cluster."},
-		{Name: "max_running", Kind: aWhole, DefaultWords: "min(4 × cores, memory / 400 MB)", Doc: "Agents alive at once, also those that have ended their turn. The rest are pending (queued), by priority; `plan` warns if some would wait behind agents that do not end by themselves. `start`, `restart` and `resume` of a session that is named are not held."},
+		{Name: "max_running", Kind: aWhole, DefaultWords: "min(4 × cores, memory / 400 MB)", Doc: "Agents alive at once, also those that have ended their turn. The rest are pending (queued), by priority; `plan` warns if some would wait behind agents that never end: see [finish](#finish). `start`, `restart` and `resume` of a session that is named are not held."},
 		inheritAttr("", "Variables of your environment that all agents on this machine get: names, with `*` for any characters, or `true`. See [the environment](security.md#the-environment-of-an-agent)."),
 		{Name: "price_file", Kind: aPath, DefaultWords: "list prices", Doc: "A JSON file with [prices of models](usage.md#prices), in place of the list prices. `price` blocks come before it."},
 		{Name: "hub", Kind: aText, Default: `"manual"`, Values: []string{"manual", "auto"}, Meanings: []string{"you start it", "an apply starts it (`agentform serve --detach`) if none runs, and `destroy` leaves it running"}, Doc: "Who starts the hub."},

@@ -146,8 +146,9 @@ func sessionShape(named []string) shape {
 			inheritAttr(toRestart, "Variables of your environment that it gets in addition to those of the project and its agent: names, with `*` for any characters, or `true`. Not in docker and kubernetes."),
 			{Name: "desired", Kind: aText, Forces: toNothing, Default: `"running"`, Values: []string{"running", "paused", "stopped"}, Meanings: []string{"the agent runs", "it is [paused](#pause)", "it does not run, and its workspace stays"}, Doc: "The desired state."},
 			{Name: "timeout", Kind: aDuration, Forces: toNothing, DefaultWords: "none", Doc: "The longest run. Then the session is stopped, reason `timeout`."},
+			{Name: "finish", Kind: aText, Forces: toNothing, Default: `"never"`, Values: []string{"never", "turn", "landed"}, Meanings: []string{"it is only stopped by you", "the turn of its prompt, or of what it was last sent, has ended without a question, a limit or a failure", "`agentform land` has brought its work to its base"}, Doc: "When the session is [finished](#finish)."},
 			{Name: "labels", Kind: aTable, Forces: toNothing, Doc: "Labels for filters."},
-			{Name: "depends_on", Kind: someAddresses, Forces: toNothing, parts: []string{"until"}, Doc: "Sessions to wait for: a one-shot one must have exited with 0, an interactive one must be ready. `{ session = session.api, until = \"turn\" }` waits for something else; see [order](#order). The session is skipped if one fails."},
+			{Name: "depends_on", Kind: someAddresses, Forces: toNothing, parts: []string{"until"}, Doc: "Sessions to wait for: one that ends must be finished, another one must be ready. `{ session = session.api, until = \"turn\" }` waits for something else; see [order](#order). The session is skipped if one fails."},
 		},
 	}
 }

@@ -123,6 +123,14 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	readSecretNames(d, b, "secrets", s.Env, &s.Secrets)
 	d.OneOf(b, "desired", (*string)(&s.Desired))
 	readDuration(d, b, "timeout", 0, &s.Timeout)
+	d.OneOf(b, "finish", (*string)(&s.Finish))
+	switch {
+	case s.Finish == "never": // what records without the field mean
+		s.Finish = session.FinishNever
+	case s.Finish != session.FinishNever && s.Agent.OneShot:
+		l.Warn(b.At("finish"), "Finish without effect", "The agent %q is one-shot: it is done when it exits with 0.", s.Agent.Name)
+		s.Finish = session.FinishNever
+	}
 	d.Table(b, "labels", &s.Labels)
 	runtimeOf(d, b, of.runtimes, &s)
 	secretsOfCluster(d, of.manifest, b, &s)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -211,7 +212,7 @@ func decideRemoved(j *join, c Change) (Change, []session.Diagnostic) {
 		}
 	}
 	if c.Live == nil && !j.agentRuns(r) && !removable(j, r) {
-		c = act(c, Forget, ReasonForget, "already gone; will be removed from the state")
+		c = act(c, Forget, ReasonForget, cmp.Or(landing(r), "already gone")+"; will be removed from the state")
 		if r.Tree.Created && j.in.World.Checkouts[r.Tree.Path].Exists {
 			c.Detail += "; its workspace " + r.Tree.Path + " is kept"
 		}

@@ -92,7 +92,7 @@ func absent(r *session.Record, w session.World) Diagnosis {
 		return Diagnosis{State: session.StatePending, Alive: new(false), Reason: ReasonNew, Detail: "not in the state"}
 	}
 	facts := w.Runs[r.Run.ID]
-	over, ended := concluded(r.Spec.Agent, facts.Exit)
+	over, ended := concluded(r, r.Spec.Agent, facts.Exit)
 	switch {
 	case facts.Alive:
 		return Diagnosis{State: session.StateUnknown, Activity: session.NoActivity, Reason: ReasonUnreachable,
@@ -138,7 +138,7 @@ func ended(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	case l.Spec != nil:
 		agent = l.Spec.Agent
 	}
-	if d, ok := concluded(agent, l.Exit); ok {
+	if d, ok := concluded(r, agent, l.Exit); ok {
 		return d
 	}
 	if !l.PlaceUp {
@@ -165,15 +165,17 @@ func ended(r *session.Record, l *session.Live, w session.World) Diagnosis {
 }
 
 // concluded diagnoses a run that finished, or that reached its timeout and stays stopped
-// until someone restarts it, whatever became of its place.
-func concluded(a session.AgentSpec, e *session.Exit) (d Diagnosis, ok bool) {
+// until someone restarts it, whatever became of its place. r may be nil.
+func concluded(r *session.Record, a session.AgentSpec, e *session.Exit) (d Diagnosis, ok bool) {
 	d = Diagnosis{State: session.StateStopped, Alive: new(false)}
 	switch {
+	case r != nil && (r.Finished != nil || r.Spent()):
+		d.Activity, d.Reason, d.Detail = session.Done, ReasonFinished, cmp.Or(landing(r), "finished")
 	case e != nil && e.Cause == "timeout":
 		d.Activity, d.Reason, d.Remedy.Code = session.Exited, ReasonTimeout, session.RemedyRestart
 		d.Detail = fmt.Sprintf("stopped: its timeout passed after %s", e.Ran)
 	case a.Finished(e):
-		d.Activity, d.Reason, d.Detail = session.Done, ReasonFinished, "finished"
+		d.Activity, d.Reason, d.Detail = session.Done, ReasonFinished, cmp.Or(landing(r), "finished")
 	default:
 		return Diagnosis{}, false
 	}

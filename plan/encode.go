@@ -113,7 +113,7 @@ func (p Plan) Wanted() []session.Spec {
 // action on the same run for the same difference.
 func (c Change) Matches(approved Change) bool {
 	if c.Address != approved.Address || c.Action != approved.Action || c.Then != approved.Then ||
-		c.Fresh != approved.Fresh || c.Sends != approved.Sends || (c.Lifts == nil) != (approved.Lifts == nil) || (c.IgnoresBudget == nil) != (approved.IgnoresBudget == nil) || c.Moved != approved.Moved || c.Import != approved.Import || runOf(c) != runOf(approved) {
+		c.Fresh != approved.Fresh || c.Sends != approved.Sends || (c.Lifts == nil) != (approved.Lifts == nil) || (c.IgnoresBudget == nil) != (approved.IgnoresBudget == nil) || (c.Finishes == nil) != (approved.Finishes == nil) || c.Moved != approved.Moved || c.Import != approved.Import || runOf(c) != runOf(approved) {
 		return false
 	}
 	if reflect.DeepEqual(c.Fields, approved.Fields) {

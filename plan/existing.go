@@ -20,6 +20,9 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 		c.Lifts = r.Override
 	}
 	want = allowed(want, j.overBudget(r))
+	if r.Spent() && c.Live == nil {
+		return decideSpent(j, c, want, replace)
+	}
 	if neverStarted(j, c) {
 		return recreate(j, c, want)
 	}
@@ -39,7 +42,11 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 		noted = []string{"workspace.path"} // the session is there already
 	}
 	c.Fields, reach = compare(&r.Spec, c.After, noted...)
-	if over(d) {
+	var done *session.Finished
+	if want == session.Running {
+		done = j.reached(c, d)
+	}
+	if over(d) || done != nil {
 		reach = afterFinish(&c, reach, noted)
 	}
 	reach = putBack(&c, reach, over(d))
@@ -47,7 +54,7 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 	if replace || reach == ForcesReplace {
 		return decideReplace(j, c, want, replace)
 	}
-	c = converge(j, c, d, want, reach)
+	c = converge(j, c, d, want, reach, done)
 	if j.in.Hub != nil {
 		c = j.bound(c)
 	}
@@ -109,7 +116,7 @@ func over(d Diagnosis) bool { return d.Reason == ReasonFinished || d.Reason == R
 func alive(d Diagnosis) bool { return d.Alive != nil && *d.Alive }
 
 // converge decides what a session needs that is not replaced.
-func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces) Change {
+func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces, done *session.Finished) Change {
 	prompt, policy := changed(c.Fields, promptField), c.After.OnPromptChange
 	r := c.Before
 	absent := c.Live == nil && !j.agentRuns(r)
@@ -130,6 +137,8 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 		return act(c, Restart, ReasonRequested, "as requested")
 	case want == session.Stopped:
 		return decideStopped(j, c, d)
+	case done != nil && !renews(c, reach):
+		return end(c, done)
 	case d.Reason == ReasonTimeout && j.in.ByHand && within(c.Address, j.in.Options.Targets):
 		return wake(c, Restart)
 	case over(d) && prompt && policy == session.PromptIsSent:
@@ -235,7 +244,7 @@ func decideStopped(j *join, c Change, d Diagnosis) Change {
 	case !runs && c.Live == nil && len(c.Fields) == 0 && c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case finished && !runs && len(c.Fields) == 0:
-		return act(c, None, ReasonFinished, "finished")
+		return act(c, None, ReasonFinished, d.Detail)
 	case runs || c.Live != nil && !finished:
 		return act(c, Stop, ReasonStop, setBy(*c.Before, session.Stopped, "declared stopped"))
 	case len(c.Fields) > 0 || c.Before.Intent != session.Settled:
@@ -293,7 +302,7 @@ func afterFinish(c *Change, reach Forces, noted []string) Forces {
 	after.Runtime = c.Before.Spec.Runtime
 	after.Agent.OneShot = c.Before.Spec.Agent.OneShot
 	rest, restReach := compare(&c.Before.Spec, &after, noted...)
-	if restReach == ForcesReplace || changed(rest, promptField) && after.OnPromptChange != session.PromptIsKept {
+	if now := (Change{After: &after, Fields: rest}); renews(now, restReach) {
 		return reach
 	}
 	c.After, c.Fields = &after, rest

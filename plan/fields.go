@@ -25,6 +25,7 @@ var fields = []field{
 	{"depends_on.until", ForcesNothing, func(s *session.Spec) any { return &s.Until }},
 	{"desired", ForcesNothing, func(s *session.Spec) any { return &s.Desired }},
 	{"timeout", ForcesNothing, func(s *session.Spec) any { return &s.Timeout }},
+	{"finish", ForcesNothing, func(s *session.Spec) any { return &s.Finish }},
 
 	{"agent", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Name }},
 	{"agent.base", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Base }},

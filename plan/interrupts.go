@@ -7,12 +7,12 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Asks returns the sessions whose activity the plan depends on: those it ends, and
-// dependencies.
+// Asks returns the sessions whose activity the plan depends on: those it ends, those that may
+// be done, and dependencies.
 func (p Plan) Asks() map[session.Address]bool {
 	asked := map[session.Address]bool{}
 	for _, c := range p.Changes {
-		if c.ends() || c.Sends {
+		if c.ends() || c.Sends || c.finishable() {
 			asked[c.Address] = true
 		}
 		if c.After != nil && (starts(c) || c.Action == Hold) {

@@ -93,12 +93,12 @@ func (j *join) match() {
 }
 
 // belongs reports whether the only live object of an address is the session, though its run
-// is not the recorded one, as after a lost state. At a stopped session it is a leftover.
+// is not the recorded one, as after a lost state. At one that is stopped or done it is a leftover.
 func (j *join) belongs(l session.Live, r *session.Record, w *session.Spec) bool {
 	if r == nil {
 		return w != nil && !j.in.ByHand
 	}
-	return l.Mark.ID == r.ID && (Desired(*r) != session.Stopped || r.Intent != session.Settled)
+	return l.Mark.ID == r.ID && (Desired(*r) != session.Stopped && r.Finished == nil || r.Intent != session.Settled)
 }
 
 // sortLives puts the object at the recorded place first: a mark can be copied.

@@ -60,6 +60,8 @@ type Options struct {
 	// RemoveClean removes the workspaces of destroyed sessions in which nothing would be lost,
 	// also where on_destroy is keep.
 	RemoveClean bool
+	// KeepLanded leaves the records of destroyed sessions whose work was landed: they stay done.
+	KeepLanded bool
 	// IgnoreBudget lets the budgets of sessions that are held by one start over.
 	IgnoreBudget bool
 }
@@ -107,10 +109,12 @@ type Change struct {
 	Lifts    *session.Override // a person's override that this ends
 	// IgnoresBudget is the hold that this ends: the session's budgets start over.
 	IgnoresBudget *session.OverBudget `json:",omitempty"`
-	Interrupts    *session.Doing      `json:",omitempty"` // the work that this ends, if any is known
-	TurnLimit     session.Duration    `json:",omitempty"` // of the wait for the end of the turn; 0: none
-	Restarts      *health.Verdict     `json:",omitempty"` // on the restart budget, under the hub
-	Keeps         string              `json:"-"`          // the work for which a destroyed session's workspace is kept
+	// Finishes is what the session has reached, by which it is done: its agent is ended.
+	Finishes   *session.Finished `json:",omitempty"`
+	Interrupts *session.Doing    `json:",omitempty"` // the work that this ends, if any is known
+	TurnLimit  session.Duration  `json:",omitempty"` // of the wait for the end of the turn; 0: none
+	Restarts   *health.Verdict   `json:",omitempty"` // on the restart budget, under the hub
+	Keeps      string            `json:"-"`          // the work for which a destroyed session's workspace is kept
 }
 
 // Field is one attribute that changes. Sensitive values are left out.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -17,6 +18,7 @@ import (
 // or not, in every condition that the decision table knows.
 func anyStage(t *rapid.T) *stage {
 	s := newStage()
+	s.in.Doing = map[session.Address]session.Doing{}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"}[:rapid.IntRange(1, 6).Draw(t, "sessions")] {
 		sp := anySpec(t, name)
 		if rapid.Bool().Draw(t, name+" recorded") {
@@ -29,6 +31,19 @@ func anyStage(t *rapid.T) *stage {
 					r.Override = &session.Override{By: "ada", At: now,
 						Desired: rapid.SampledFrom([]session.Desired{session.Stopped, session.Paused}).Draw(t, name+" overridden")}
 				}
+				switch rapid.SampledFrom([]string{"", "", "", "done", "landed", "spent"}).Draw(t, name+" end") {
+				case "done":
+					r.Intent = rapid.SampledFrom([]session.Intent{session.Settled, session.Stopping}).Draw(t, name+" done")
+					r.Finished = &session.Finished{By: session.FinishTurn, At: now}
+				case "landed":
+					r.Landed = &session.Landed{Into: "main", Commit: "9fd6338", At: now}
+				case "spent":
+					r.Landed, r.Intent = &session.Landed{Into: "main", Commit: "9fd6338", At: now}, session.Settled
+					r.Run, r.Tree, r.Location = session.Run{}, session.WorkspaceState{}, session.Location{}
+				}
+				if ended := now.Add(-time.Minute); rapid.Bool().Draw(t, name+" turn ended") {
+					s.in.Doing[session.Single(name)] = session.Doing{Run: r.Run.ID, Activity: session.Idle, Since: ended, Ended: ended}
+				}
 			})
 			s.disturb(t, name, recorded.Workspace.Path)
 			sp.Prompt = rapid.SampledFrom([]session.Prompt{sp.Prompt, recorded.Prompt}).Draw(t, name+" prompt kept")
@@ -36,7 +51,11 @@ func anyStage(t *rapid.T) *stage {
 		if rapid.Bool().Draw(t, name+" wanted") {
 			s.want(sp)
 		}
-		for i := range rapid.SampledFrom([]int{0, 1, 1, 1, 2}).Draw(t, name+" lives") {
+		lives := rapid.SampledFrom([]int{0, 1, 1, 1, 2}).Draw(t, name+" lives")
+		if n := len(s.in.Records); n > 0 && s.in.Records[n-1].Spec.Address == sp.Address && s.in.Records[n-1].Spent() {
+			lives = 0 // it was seen gone before
+		}
+		for i := range lives {
 			s.live(name, anyLife(t, name), func(l *session.Live) {
 				l.Location.Socket = fmt.Sprintf("/run/tmux-%d", i)
 				if i > 0 {
@@ -52,6 +71,7 @@ func anySpec(t *rapid.T, name string) session.Spec {
 	return spec(name, func(s *session.Spec) {
 		s.Desired = rapid.SampledFrom([]session.Desired{session.Running, session.Running, session.Paused, session.Stopped}).Draw(t, name+" desired")
 		s.Agent.OneShot = rapid.Bool().Draw(t, name+" one shot")
+		s.Finish = rapid.SampledFrom([]session.Finish{session.FinishNever, session.FinishNever, session.FinishTurn, session.FinishLanded}).Draw(t, name+" finish")
 		s.Priority = rapid.IntRange(0, 1).Draw(t, name+" priority")
 		if rapid.Bool().Draw(t, name+" env") {
 			s.Env = map[string]string{"A": "1"}
@@ -118,6 +138,7 @@ func carryOut(in Input, p Plan) Input {
 	}
 	launch := func(r *session.Record, paused bool) {
 		r.Run.ID += "'"
+		r.Finished, r.Landed = nil, nil
 		r.Run.BootID = boot
 		lives = append(lives, session.Live{Mark: session.Mark{Project: lineage, Address: r.Address, ID: r.ID, Run: r.Run.ID},
 			Location: session.Location{Runtime: "tmux", Name: r.Address.OutsideName("shop")}, PlaceUp: true, Liveness: session.Alive, InputOff: paused})
@@ -165,6 +186,9 @@ func carryOut(in Input, p Plan) Input {
 			}
 		case Stop:
 			drop(c.Live)
+			if c.Finishes != nil {
+				r.Finished = c.Finishes
+			}
 		case Delete, Forget:
 			drop(c.Live)
 			delete(records, c.Address)
@@ -296,6 +320,9 @@ func TestBranchIsHeldAtEveryLook(t *testing.T) {
 		for _, c := range p.Changes {
 			if c.Before == nil || c.After == nil || c.State == session.StateUnknown || c.Before.Intent == session.Creating {
 				continue
+			}
+			if c.Before.Spent() {
+				continue // it has no workspace
 			}
 			co := in.World.Checkouts[c.Before.Tree.Path]
 			onItsWay := co.Branch == c.After.Branch || co.Branch == c.Before.Tree.Branch && c.After.Workspace.Path != c.Before.Tree.Path

@@ -47,6 +47,13 @@ type Record struct {
 	OverBudget *OverBudget `json:"over_budget,omitempty"`
 	// BudgetsFrom is when its budgets last started over; zero: never.
 	BudgetsFrom time.Time `json:"budgets_from,omitzero"`
+	// Finished says that the session is done by its Spec.Finish; nil: it is not.
+	Finished *Finished `json:"finished,omitempty"`
+	// FinishFrom is when a person last started it after it was done: what ended before does
+	// not finish it again. Zero: never.
+	FinishFrom time.Time `json:"finish_from,omitzero"`
+	// Landed is how its work came to its base; nil: it has not, or the agent was started since.
+	Landed *Landed `json:"landed,omitempty"`
 	// Inherits names the secrets that the agent of a queued start inherits. Their values
 	// are not recorded.
 	Inherits  []string  `json:"inherits,omitempty"`
@@ -60,6 +67,10 @@ type Record struct {
 // Unmade reports whether nothing of the session exists yet: its start was approved and
 // waits.
 func (r Record) Unmade() bool { return r.Intent == Queued && r.Run.ID == "" }
+
+// Spent reports whether nothing of the session exists any more but the record that its work
+// was landed.
+func (r Record) Spent() bool { return r.Landed != nil && r.Run.ID == "" && r.Tree.Path == "" }
 
 // Location is where a session lives: a tmux session on a server's socket, or a
 // container. Names are hints; the run id in the place's mark is the identity.
@@ -124,4 +135,25 @@ type OverBudget struct {
 // String returns it for people, without its end.
 func (o OverBudget) String() string {
 	return fmt.Sprintf("%s by the budget %s: %s", o.Desired, o.Budget, o.Detail)
+}
+
+// Finished says that a session is done. It is recorded before its agent is ended, and stays
+// until the agent is started again.
+type Finished struct {
+	By     Finish    `json:"by"` // what was reached
+	At     time.Time `json:"at"`
+	Commit string    `json:"commit,omitempty"` // of its branch then; empty: not known
+}
+
+// Landed says how the work of a session came to its base.
+type Landed struct {
+	Into   string    `json:"into"`   // the base, a branch
+	Commit string    `json:"commit"` // of the base that has the work
+	From   string    `json:"from"`   // the commit of the session's branch
+	At     time.Time `json:"at"`
+}
+
+// String returns it for people: landed in main at 9fd6338.
+func (l Landed) String() string {
+	return "landed in " + l.Into + " at " + l.Commit[:min(7, len(l.Commit))]
 }

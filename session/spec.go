@@ -51,6 +51,7 @@ type Spec struct {
 	Conversation Conversation `json:"conversation,omitzero"`
 
 	Timeout   Duration  `json:"timeout,omitempty"` // longest run; 0: none
+	Finish    Finish    `json:"finish,omitempty"`
 	Restart   Restart   `json:"restart"`
 	Health    Health    `json:"health"`
 	Pause     Pause     `json:"pause"`
@@ -84,7 +85,18 @@ type Await string
 const (
 	AwaitReady Await = "ready" // its agent can take a prompt
 	AwaitTurn  Await = "turn"  // the first turn of its agent has ended
-	AwaitDone  Await = "done"  // its one-shot command has exited with 0
+	AwaitDone  Await = "done"  // it is finished: its one-shot command has exited with 0, or its Finish is reached
+)
+
+// Finish is when a session is done: its agent is ended then, and no apply starts it again until
+// its prompt, its branch or its workspace changes.
+type Finish string
+
+// The values of finish. A manifest's "never" is the empty one.
+const (
+	FinishNever  Finish = ""
+	FinishTurn   Finish = "turn"   // its agent has ended the turn of what it was last given
+	FinishLanded Finish = "landed" // its work is in its base
 )
 
 // UntilOf returns what the session waits for in one that it depends on.

@@ -1,11 +1,13 @@
 package activity
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -152,10 +154,36 @@ func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) 
 // a turn.
 const restsFor = 5 * time.Second
 
-// DoingOf returns what an agent does, and whether a turn has ended since its prompt, in
-// this run or one whose conversation it resumed. moved is its last output.
-func DoingOf(rec session.Record, x Look, moved time.Time, past []history.Event, now time.Time) session.Doing {
+// TurnLook returns what one look shows of an agent's turn. moved is its last output.
+func TurnLook(rec session.Record, x Look, alive bool, moved time.Time, past []history.Event, now time.Time) turn.Look {
+	does := x.Activity
+	given, queued := Given(rec, past)
+	return turn.Look{
+		At: now, Run: rec.Run.ID, Is: fmt.Sprint(alive, does), Alive: alive,
+		Working: does == session.Working || does == session.Blocked || does == session.BlockedAPI,
+		Resting: !rec.Spec.Agent.OneShot && (does == session.Idle || does == session.Done),
+		Phrase:  x.Detection.Source == agent.FromScreen && does == session.Done,
+		Given:   given, Queued: queued, Moved: moved, TurnAt: x.TurnAt, Answer: x.Answer,
+	}
+}
+
+// EndedAt returns session.Doing.Ended by the looks so far, x being the last. An agent that
+// resumed a conversation has ended the turn of an earlier run only if it says so itself: the
+// run may have been cut off.
+func EndedAt(course *turn.Course, rec session.Record, x Look) time.Time {
+	at := course.EndedAt()
+	if x.Transcript != nil && x.Transcript.Interrupted || at.Before(rec.Run.StartedAt) && !at.Equal(x.TurnAt) {
+		return time.Time{}
+	}
+	return at
+}
+
+// DoingOf returns what an agent does by one look, and whether a turn has ended since its
+// prompt, in this run or one whose conversation it resumed. moved is its last output.
+func DoingOf(rec session.Record, x Look, alive bool, moved time.Time, past []history.Event, now time.Time) session.Doing {
 	given, _ := Given(rec, past)
+	var course turn.Course
+	course.See(TurnLook(rec, x, alive, moved, past, now))
 	prompted := rec.Run.DeliveredAt
 	ended := func(e history.Event) bool {
 		return e.Kind == history.FirstTurnDone && (e.Run == rec.Run.ID || !prompted.IsZero() && e.Time.After(prompted))
@@ -163,7 +191,8 @@ func DoingOf(rec session.Record, x Look, moved time.Time, past []history.Event, 
 	rests := x.Detection.Activity == session.Idle && !given.IsZero() && now.Sub(given) > restsFor &&
 		!moved.IsZero() && now.Sub(moved) > restsFor
 	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting,
-		Turn: !x.FirstTurnAt.IsZero() || rests || slices.ContainsFunc(past, ended)}
+		Ended: EndedAt(&course, rec, x),
+		Turn:  !x.FirstTurnAt.IsZero() || rests || slices.ContainsFunc(past, ended)}
 }
 
 // started reports whether the run's agent has been ready for a prompt.

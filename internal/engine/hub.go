@@ -67,7 +67,7 @@ func (in HubInput) judge(st state.State, w session.World) (judged state.State, c
 			rec.OverBudget = &o
 		} else if was == nil {
 			continue
-		} else if rec.OverBudget = nil; was.Desired == session.Stopped && rec.Intent == session.Settled && plan.Desired(rec) != session.Stopped && stopped(rec, w) {
+		} else if rec.OverBudget = nil; was.Desired == session.Stopped && rec.Intent == session.Settled && plan.Desired(rec) != session.Stopped && rec.Finished == nil && stopped(rec, w) {
 			rec.Intent = session.Queued
 		}
 		if len(changed) == 0 {

@@ -106,6 +106,9 @@ func (o Override) records(st *state.State, set session.Override) (overridden, er
 		}
 		x.before = append(x.before, *rec)
 		rec.Override = nil
+		if rec.Finished != nil && set.Desired == session.Running {
+			rec.Finished, rec.FinishFrom = nil, set.At
+		}
 		if set.Desired != rec.Spec.Desired {
 			rec.Override = new(set)
 		}

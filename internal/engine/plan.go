@@ -98,11 +98,11 @@ func (e *Engine) doing(ctx context.Context, st state.State, w session.World, ask
 		}
 		live := lives[rec.Run.ID]
 		past, _ := history.Read(e.Applier.Folder(rec), time.Time{}) // without it the session file and the screen tell
-		moved := time.Time{}
+		moved, alive := time.Time{}, false
 		if live != nil {
-			moved = live.MovedAt
+			moved, alive = live.MovedAt, live.Liveness == session.Alive
 		}
-		found[rec.Address] = activity.DoingOf(rec, e.Activity.Look(rec, live, past, w.At), moved, past, w.At)
+		found[rec.Address] = activity.DoingOf(rec, e.Activity.Look(rec, live, past, w.At), alive, moved, past, w.At)
 	}
 	return found
 }

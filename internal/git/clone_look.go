@@ -178,6 +178,23 @@ func cloneTip(path, branch string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return d.tip(branch)
+}
+
+// BranchTip returns the commit of a branch of the checkout at path. It reads git's files and
+// starts no process, so it finds none in a repository whose refs are not files (reftable).
+func BranchTip(path, branch string, clone bool) (string, error) {
+	if clone {
+		return cloneTip(path, branch)
+	}
+	d, err := findDirs(path)
+	if err != nil {
+		return "", err
+	}
+	return d.tip(branch)
+}
+
+func (d dirs) tip(branch string) (string, error) {
 	ref := headsPrefix + branch
 	text, err := readSmall(filepath.Join(d.common, filepath.FromSlash(ref)))
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

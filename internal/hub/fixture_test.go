@@ -23,6 +23,7 @@ import (
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/shim/program"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 	"github.com/agentform/agentform/state"
@@ -122,13 +123,16 @@ func (r *room) spec(name string, change ...func(*session.Spec)) session.Spec {
 func place(name string) string { return session.Single(name).OutsideName("shop") }
 
 // apply makes the sessions as a person's apply does.
-func (r *room) apply(specs ...session.Spec) {
+func (r *room) apply(specs ...session.Spec) { r.applyWith(plan.Options{}, specs...) }
+
+func (r *room) applyWith(o plan.Options, specs ...session.Spec) {
 	r.t.Helper()
 	rec := r.open("ada")
 	defer rec.Close()
-	p, err := rec.Plan(r.t.Context(), engine.Request{Wanted: specs})
+	q := engine.Request{Wanted: specs, Options: o}
+	p, err := rec.Plan(r.t.Context(), q)
 	if err == nil {
-		_, err = rec.Apply(r.t.Context(), engine.Request{Wanted: specs}, p, nil)
+		_, err = rec.Apply(r.t.Context(), q, p, nil)
 	}
 	if err != nil {
 		r.t.Fatalf("apply: %v", err)

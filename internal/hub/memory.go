@@ -132,19 +132,17 @@ func of(kinds ...history.Kind) func(history.Event) bool {
 	return func(e history.Event) bool { return slices.Contains(kinds, e.Kind) }
 }
 
+// follow adds the last look to what is known of the agent's turn.
+func (m *memory) follow(rec session.Record, at time.Time) {
+	m.course.See(activity.TurnLook(rec, m.activity, m.liveness == session.Alive, m.movedAt, m.events, at))
+}
+
 // turnEnded returns when the turn of the last input ended; zero if it has not, or that is not
 // certain yet. A turn that is over is returned once, or with the same time.
-func (m *memory) turnEnded(rec session.Record, now time.Time) (at time.Time) {
+func (m *memory) turnEnded(rec session.Record) (at time.Time) {
 	does := m.activity.Activity
-	busy := does == session.Working || does == session.Blocked || does == session.BlockedAPI
-	m.worked = m.worked || busy
-	given, queued := activity.Given(rec, m.events)
-	m.course.See(turn.Look{
-		At: now, Run: m.run, Is: string(m.liveness) + " " + string(does), Alive: m.liveness == session.Alive, Working: busy,
-		Resting: !rec.Spec.Agent.OneShot && (does == session.Idle || does == session.Done),
-		Phrase:  m.activity.Detection.Source == "screen" && does == session.Done,
-		Given:   given, Queued: queued, Moved: m.movedAt, TurnAt: m.activity.TurnAt, Answer: m.activity.Answer,
-	})
+	m.worked = m.worked || does == session.Working || does == session.Blocked || does == session.BlockedAPI
+	given, _ := activity.Given(rec, m.events)
 	switch {
 	case !m.course.Ended():
 		return time.Time{}

@@ -86,7 +86,8 @@ func TestTurnOfAnAgentThatShowsNothing(t *testing.T) {
 			sent(100)
 		}
 		m.activity = activity.Look{Activity: step.does}
-		if got := m.turnEnded(session.Record{}, at(step.seconds)); !got.Equal(step.want) {
+		m.follow(session.Record{}, at(step.seconds))
+		if got := m.turnEnded(session.Record{}); !got.Equal(step.want) {
 			t.Errorf("after %d s the turn ended at %v, want %v", step.seconds, got, step.want)
 		}
 		if got := m.course.Due(); got != step.again {
@@ -115,7 +116,8 @@ func TestTurnEndedWhileAMessageWaits(t *testing.T) {
 		{61, activity.Look{Activity: session.Idle, Answer: turn.Awaited, TurnAt: at(29)}, at(29)}, // taken back
 	} {
 		m.activity = step.look
-		if got := m.turnEnded(session.Record{}, at(step.seconds)); !got.Equal(step.want) {
+		m.follow(session.Record{}, at(step.seconds))
+		if got := m.turnEnded(session.Record{}); !got.Equal(step.want) {
 			t.Errorf("after %d s the turn ended at %v, want %v", step.seconds, got, step.want)
 		}
 	}

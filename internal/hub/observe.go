@@ -126,8 +126,10 @@ func (o *observer) input(st state.State) engine.HubInput {
 		if m.finding.Ends && r.Spec.Health.OnUnhealthy == "restart" {
 			c.Sick[r.Address] = plan.Sick{Run: m.run, Detail: m.finding.Detail}
 		}
-		if awaited[r.Address] && m.activityRead {
-			c.Doing[r.Address] = activity.DoingOf(r, m.activity, m.movedAt, m.events, o.engine.Observer.Now())
+		if (awaited[r.Address] || r.Spec.Finish != session.FinishNever) && m.activityRead {
+			d := activity.DoingOf(r, m.activity, m.liveness == session.Alive, m.movedAt, m.events, o.engine.Observer.Now())
+			d.Ended = activity.EndedAt(&m.course, r, m.activity)
+			c.Doing[r.Address] = d
 		}
 		if n := m.activity.Transcript; m.liveness != session.Alive && n != nil && n.Activity == session.BlockedAPI {
 			c.Limits[r.Address] = cmp.Or(n.Until, n.At.Add(r.Spec.Restart.Backoff.Max.D()))
@@ -191,6 +193,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 			o.reportActivity(k, m, s)
 		}
 	}
+	m.follow(*r, s.At)
 	m.finding = health.Check(r.Spec.Health, signs(m, x, s.At))
 	return k
 }

@@ -195,7 +195,7 @@ func (t *reporter) health(f health.Finding) {
 }
 
 func (t *reporter) turn() {
-	at := t.m.turnEnded(t.record, t.at)
+	at := t.m.turnEnded(t.record)
 	if at.IsZero() {
 		return
 	}

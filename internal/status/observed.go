@@ -57,7 +57,8 @@ func (k Input) Seen(at time.Time) activity.Seen {
 }
 
 func (k Input) Doing(now time.Time) session.Doing {
-	return activity.DoingOf(*k.Record, *k.Look, k.movedAt(), k.Events, now)
+	alive := k.Live != nil && k.Live.Liveness == session.Alive
+	return activity.DoingOf(*k.Record, *k.Look, alive, k.movedAt(), k.Events, now)
 }
 
 func (k Input) movedAt() time.Time {

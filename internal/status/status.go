@@ -145,6 +145,7 @@ func (k Input) spec() session.Spec {
 
 func recorded(s *api.Session, r session.Record) {
 	s.ID, s.Origin, s.Override, s.OverBudget = r.ID, r.Origin, r.Override, r.OverBudget
+	s.Finished, s.Landed = r.Finished, r.Landed
 	s.CreatedAt, s.StartedAt = wire.UTCOrNil(r.CreatedAt), wire.UTCOrNil(r.Run.StartedAt)
 	s.PaneID, s.Container, s.ConversationID = r.Location.Pane, r.Location.Container, r.Run.Conversation
 	s.Restarts = max(r.Run.Number-1, 0)

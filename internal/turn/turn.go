@@ -130,6 +130,21 @@ func (c *Course) Ended() bool {
 	return (c.work || !l.Given.IsZero()) && c.Settled()
 }
 
+// EndedAt returns when the agent has done with what it was last given, by its own word, by
+// when it was last seen at work, or else the time when it was given that; zero: it has not.
+func (c *Course) EndedAt() time.Time {
+	l := c.last
+	switch {
+	case !c.Ended():
+		return time.Time{}
+	case l.TurnAt.After(l.Given):
+		return l.TurnAt
+	case c.work:
+		return c.since
+	}
+	return l.Given
+}
+
 // Due returns for how long the agent must go on resting to have done with what it was last
 // given; 0: it has, or rest alone does not say so.
 func (c *Course) Due() time.Duration {
