@@ -514,7 +514,7 @@ func TestOptions(t *testing.T) {
 			s := newStage().all(spec("a")).want(spec("b"), spec("c", func(s *session.Spec) { s.Priority = 3 }))
 			s.in.Options.MaxRunning = 2
 			return s
-		}, "  a in_sync\n… b queued\n+ c not_recorded\n!  max_running = 2 leaves 1 session without a place\n"},
+		}, "  a in_sync\n… b queued\n+ c not_recorded\n!  1 session waits behind 2 that never end (max_running = 2)\n"},
 		{"the place of a session that cannot be seen is not given away", func() *stage {
 			s := newStage().record(spec("a")).live("a", func(l *session.Live) { l.Liveness, l.UnknownReason = session.Unknown, "made just now" }).want(spec("a"), spec("b"))
 			s.in.Options.MaxRunning = 1
@@ -522,23 +522,31 @@ func TestOptions(t *testing.T) {
 		}, "  a runtime_unreachable\n… b queued\n? a unreachable\n"},
 		{"a dependency goes before the urgent session that needs it", func() *stage {
 			s := three()
-			s.in.Wanted[1].Priority = 9
+			s.in.Wanted[0].Finish, s.in.Wanted[1].Priority = session.FinishTurn, 9
 			s.in.Options.MaxRunning = 1
 			return s
-		}, "+ a not_recorded\n… b queued\n… c queued\n!  max_running = 1 leaves 2 sessions without a place\n"},
+		}, "+ a not_recorded\n… b queued\n… c queued\n!  1 session waits behind 1 that never ends (max_running = 1)\n"},
 		{"what depends on the queued waits too", func() *stage {
 			s := three()
-			s.in.Wanted[2].Priority = 9
+			s.in.Wanted[0].Finish, s.in.Wanted[2].Priority = session.FinishTurn, 9
 			s.in.Options.MaxRunning = 1
 			return s
-		}, "… a queued\n… b dependency_not_ready\n+ c not_recorded\n!  max_running = 1 leaves 2 sessions without a place\n"},
+		}, "… a queued\n… b dependency_not_ready\n+ c not_recorded\n!  2 sessions wait behind 1 that never ends (max_running = 1)\n"},
 		{"a dependency keeps the only place", func() *stage {
 			s := newStage().want(spec("a"), spec("b", func(s *session.Spec) {
 				s.DependsOn, s.Until = []session.Address{"session.a"}, map[session.Address]session.Await{"session.a": session.AwaitTurn}
 			}))
 			s.in.Options.MaxRunning = 1
 			return s
-		}, "+ a not_recorded\n… b dependency_not_ready\n!  max_running = 1 leaves 1 session without a place\n"},
+		}, "+ a not_recorded\n  b dependency_not_ready\n! b it can never start\n"},
+		{"those that keep all places need not be direct dependencies", func() *stage {
+			on := func(a session.Address) func(*session.Spec) {
+				return func(s *session.Spec) { s.DependsOn = []session.Address{a} }
+			}
+			s := newStage().all(spec("a")).want(spec("b", on("session.a"), func(s *session.Spec) { s.Finish = session.FinishTurn }), spec("c", on("session.b")), spec("d", on("session.c")))
+			s.in.Options.MaxRunning = 2
+			return s
+		}, "  a in_sync\n+ b not_recorded\n… c queued\n  d dependency_not_ready\n! d it can never start\n"},
 		{"those that end leave their places", func() *stage {
 			ends := func(s *session.Spec) { s.Agent.OneShot = true }
 			s := newStage().want(spec("a", ends), spec("b", ends), spec("c", func(s *session.Spec) { s.Timeout = 1 }), spec("d"))

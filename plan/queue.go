@@ -3,10 +3,11 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/agentform/agentform/health"
-	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -63,6 +64,12 @@ func holdStarts(j *join, p *Plan) {
 	})
 	limit, waiting := j.in.Options.MaxRunning, 0
 	for _, c := range starters {
+		if x, never := q.deadlock(*c, limit); never {
+			*c, _ = stuck(*c, x)
+			p.Problems = append(p.Problems, x)
+			q.faulty[c.Address] = true
+			continue
+		}
 		waits, isHeld := q.dependencies(*c)
 		switch {
 		case isHeld:
@@ -78,28 +85,72 @@ func holdStarts(j *join, p *Plan) {
 			running, starting = running+1, starting+1
 		}
 	}
-	if j.in.Hub == nil && limit > 0 {
-		p.Problems = append(p.Problems, undrained(starters, limit, endless)...)
-	}
+	p.Problems = append(p.Problems, undrained(starters, limit, endless)...)
 }
 
 // undrained returns a warning if some of the starts wait for places that no agent leaves by
 // itself; endless is how many of those that have a place do not end.
 func undrained(starters []*Change, limit, endless int) []session.Diagnostic {
-	waits := false
+	if limit == 0 {
+		return nil
+	}
+	left := 0
 	for _, c := range starters {
-		waits = waits || c.Waits()
-		if endsNot(*c) && (c.Action != Hold || c.Waits()) {
+		switch {
+		case c.Action == None || c.Action == Hold && !c.Waits():
+		case endless >= limit && c.Waits():
+			left++
+		case endsNot(*c):
 			endless++
 		}
 	}
-	if !waits || endless <= limit {
+	if left == 0 {
 		return nil
 	}
+	waits, ends := "sessions wait", "end"
+	if left == 1 {
+		waits = "session waits"
+	}
+	if endless == 1 {
+		ends = "ends"
+	}
 	return []session.Diagnostic{{Severity: session.Warning,
-		Summary: fmt.Sprintf("max_running = %d leaves %s without a place", limit, plaintext.Count(endless-limit, "session")),
-		Detail: fmt.Sprintf("it counts agents that are alive, also those that have ended their turn, and %d of these do not end by themselves:\n"+
-			"stop some that are done, or raise max_running", endless)}}
+		Summary: fmt.Sprintf("%d %s behind %d that never %s (max_running = %d)", left, waits, endless, ends, limit),
+		Detail: "an interactive agent keeps its place when its turn has ended:\n" +
+			"declare finish = \"turn\" where a turn is the task, stop some that are done, or raise max_running"}}
+}
+
+// deadlock returns why a session can never start: those that it depends on keep all places.
+func (q *queue) deadlock(c Change, limit int) (_ session.Diagnostic, never bool) {
+	if limit == 0 {
+		return session.Diagnostic{}, false
+	}
+	holders := slices.Sorted(maps.Keys(q.keepers(c.Address, map[session.Address]bool{}, map[session.Address]bool{})))
+	if len(holders) < limit {
+		return session.Diagnostic{}, false
+	}
+	names := make([]string, len(holders))
+	for i, a := range holders {
+		names[i] = string(a)
+	}
+	return problem(c.Address, ReasonDependency, "it can never start", fmt.Sprintf(
+		"max_running = %d, and as many that it depends on keep their places when their turn has ended: %s\ndeclare finish = \"turn\" there, or raise max_running to %d",
+		limit, strings.Join(names, ", "), len(holders)+1)), true
+}
+
+// keepers adds the sessions that one needs, directly or not, and that never leave their place.
+func (q *queue) keepers(a session.Address, found, seen map[session.Address]bool) map[session.Address]bool {
+	for _, on := range q.join.needs(a) {
+		if seen[on] {
+			continue
+		}
+		seen[on] = true
+		if d := q.changes[on]; d != nil && endsNot(*d) && (starts(*d) || d.Waits() || d.Live != nil && d.Live.Liveness == session.Alive) {
+			found[on] = true
+		}
+		q.keepers(on, found, seen)
+	}
+	return found
 }
 
 // endsNot reports whether the agent of a session stays until someone ends it.
@@ -108,7 +159,7 @@ func endsNot(c Change) bool {
 	if s == nil && c.Before != nil {
 		s = &c.Before.Spec
 	}
-	return s != nil && !s.Agent.OneShot && s.Timeout == 0
+	return s != nil && !s.Agent.OneShot && s.Timeout == 0 && s.Finish == session.FinishNever
 }
 
 // rank is a start's place in the queue. A dependency has at least the priority of
