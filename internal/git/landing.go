@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"syscall"
 )
 
@@ -87,6 +88,15 @@ type Commit struct {
 
 // Tip returns the commit of a ref with a full name; empty: it does not exist.
 func Tip(ctx context.Context, repo, ref string) (string, error) { return tip(ctx, repo, ref) }
+
+// CommittedAt returns when a commit was made.
+func CommittedAt(ctx context.Context, repo, commit string) (time.Time, error) {
+	text, err := run(ctx, repo, "show", "--no-patch", "--no-show-signature", "--format=%cI", commit)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339, strings.TrimSpace(text))
+}
 
 // Commits returns the commits of work that a base lacks, oldest first, without merges.
 func Commits(ctx context.Context, repo, base, work string) ([]Commit, error) {

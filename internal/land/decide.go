@@ -45,6 +45,7 @@ type Facts struct {
 	Base     string       // a branch; empty: none is known
 	BaseTip  string       // empty: it is not a branch of the repository
 	Merged   bool         // the base has all the work
+	In       string       // the commit of the base that has it, if Merged
 	Commits  []git.Commit // that the base lacks
 	Conflict []string     // files that conflict, as far as that is known beforehand
 	Holders  []Holder     // checkouts of the base

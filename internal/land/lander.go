@@ -59,6 +59,8 @@ type Landed struct {
 	URL     string          `json:"url"`      // of the pull request, or where to open it
 	Open    bool            `json:"opened"`   // the pull request is open
 	Note    string          `json:"note"`     // why a tool did not open it
+	In      string          `json:"-"`        // the commit of the base that has the work
+	Worked  bool            `json:"-"`        // the work is of the session, not of before it
 	Steps   []Step          `json:"steps"`
 }
 
@@ -160,7 +162,10 @@ func (l *Lander) lookAtBase(ctx context.Context, q Request, f *Facts) (err error
 		}
 	}
 	for _, tip := range compare {
-		if f.Merged, err = git.Merged(ctx, repo, f.Commit, tip); err != nil || f.done() {
+		if f.Merged, err = git.Merged(ctx, repo, f.Commit, tip); f.Merged {
+			f.In = tip
+		}
+		if err != nil || f.done() {
 			return err
 		}
 	}
@@ -217,8 +222,10 @@ func (l *Lander) Land(ctx context.Context, q Request, report func(Step)) (done L
 		done = Landed{Address: f.Address, Branch: f.Branch, Commit: f.Commit, Base: f.Base, Method: q.Method,
 			Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Steps: append(before, steps...)}
 		if len(steps) == 0 {
-			done.Done, done.Already = true, true
-			return done, nil
+			done.Done, done.Already, done.In = true, true, f.In
+			at, err := git.CommittedAt(ctx, l.Record.Tree.Repo, f.Commit)
+			done.Worked = !at.Before(l.Record.CreatedAt.Truncate(time.Second))
+			return done, err
 		}
 		if steps[0].Kind == "commit" {
 			report(steps[0])
@@ -246,6 +253,7 @@ func (l *Lander) Land(ctx context.Context, q Request, report func(Step)) (done L
 		}
 		err = l.advance(ctx, u, f, &done)
 		if !errors.Is(err, git.ErrMoved) || n >= attempts {
+			done.In, done.Worked = done.To, true
 			return done, err
 		}
 	}

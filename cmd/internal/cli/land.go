@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/plan"
@@ -99,8 +100,15 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 		return err
 	}
 	address, err := resolveOne(addresses(p.Manifest.Sessions, s.Sessions), typed)
-	if err == nil && project.Find(s.Sessions, address) == nil {
+	var rec *session.Record
+	if err == nil {
+		rec = project.Find(s.Sessions, address)
+	}
+	switch {
+	case err == nil && rec == nil:
 		err = errNotApplied(address)
+	case rec != nil && rec.Spent():
+		err = fmt.Errorf("%s %s and was removed: there is nothing to land", address, rec.Landed)
 	}
 	if err != nil {
 		if o.dryRun || o.keep {
@@ -126,9 +134,7 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 	})
 	interrupted := working.Err() != nil && ctx.Err() == nil
 	stop()
-	if done.Done && !done.Already || done.Remote != "" {
-		recordLanding(a, p, l.Record, done)
-	}
+	recordLanding(ctx, a, p, l.Record, done, o.remove)
 	if err != nil && interrupted {
 		fmt.Fprintln(a.env.Stderr, "Interrupted: nothing was landed. Run the same command to continue.")
 		return outcome(exitInterrupted)
@@ -239,7 +245,19 @@ func wouldBe(f land.Facts, steps []land.Step, m land.Method) land.Landed {
 		Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Steps: steps}
 }
 
-func recordLanding(a *app, p *project.Project, r session.Record, d land.Landed) {
+// recordLanding records a landing in the state and in the session's history. asked says that
+// what the base has already counts as well.
+func recordLanding(ctx context.Context, a *app, p *project.Project, r session.Record, d land.Landed, asked bool) {
+	if d.Done && (d.Worked || asked) && (r.Landed == nil || r.Landed.Into != d.Base || r.Landed.From != d.Commit) {
+		l := session.Landed{Into: d.Base, Commit: d.In, From: d.Commit, At: time.Now().UTC()}
+		if err := engine.RecordLanding(ctx, p.Reconciler(project.ToAct), r, l); err != nil {
+			a.warn([]session.Diagnostic{{Severity: session.Warning, Address: r.Address, Summary: "it has landed, and that is not recorded",
+				Detail: err.Error() + "\nagentform land " + quoted(r.Address) + " records it"}})
+		}
+	}
+	if (!d.Done || d.Already) && d.Remote == "" {
+		return
+	}
 	e := history.Event{Time: time.Now(), Address: r.Address, ID: r.ID, Run: r.Run.ID, Kind: history.Landed, By: p.Who().User, Old: d.Commit, New: d.To, Reason: string(d.Method),
 		Detail: fmt.Sprintf("%s on %s (%s)", d.Branch, d.Base, d.Method)}
 	if d.Remote != "" {
@@ -337,7 +355,8 @@ func removeLanded(ctx context.Context, a *app, p *project.Project, l *land.Lande
 		if err != nil {
 			return err
 		}
-		q := p.Request(plan.Options{Destroy: true, RemoveClean: true})
+		_, declared := p.Manifest.Ranges[r.Address]
+		q := p.Request(plan.Options{Destroy: true, RemoveClean: true, KeepLanded: declared})
 		return applySingle(ctx, quiet, p, t, q, r.Address, r.Origin)
 	})
 	if err != nil {

@@ -37,9 +37,7 @@ func lander(a *app) server.Lander {
 			done, err = wouldBe(f, steps, q.Method), decided
 		} else {
 			done, err = l.Land(ctx, q, func(land.Step) {})
-			if done.Done && !done.Already || done.Remote != "" {
-				recordLanding(a, p, l.Record, done)
-			}
+			recordLanding(ctx, a, p, l.Record, done, false)
 		}
 		if err != nil {
 			return d, fmt.Errorf("land %s: %w", address, err)

@@ -17,8 +17,8 @@ import (
 // An instance of a block is not removed with the block.
 func TestCleanedInstance(t *testing.T) {
 	for address, want := range map[session.Address]string{
-		"session.api":              "remove it there,",
-		session.Keyed("w", "docs"): "take it out of the block's for_each or count there,",
+		"session.api":              "delete its block there",
+		session.Keyed("w", "docs"): "take it out of the block's for_each or count",
 	} {
 		var b strings.Builder
 		if err := Cleaned(&b, Style{}, land.Landed{Address: address}, Cleanup{Removed: true, File: "/agentform.hcl", Line: 6}); err != nil {

@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -76,7 +75,7 @@ type Cleanup struct {
 	Source  string `json:"declaration"` // the block to delete; empty: it has other sessions too, or none
 }
 
-// Cleaned writes what was removed after landing, and what is left to delete by hand.
+// Cleaned writes what was removed after landing, and what becomes of its declaration.
 func Cleaned(w io.Writer, s Style, d land.Landed, c Cleanup) error {
 	p := &page{Style: s}
 	head := p.paint(bold, string(d.Address)+":") + " "
@@ -89,21 +88,12 @@ func Cleaned(w io.Writer, s Style, d land.Landed, c Cleanup) error {
 	if !c.Removed || c.File == "" {
 		return p.flush(w)
 	}
-	p.line()
 	where := p.paint(noInk, fmt.Sprintf("%s:%d", c.File, c.Line))
-	if c.Source == "" {
-		how := "remove it there"
-		if _, instance := d.Address.Key(); instance {
-			how = "take it out of the block's for_each or count there"
-		}
-		p.prose(0, p.paint(noInk, string(d.Address)), " is still declared at ", where, ": ", how, ", or the next apply creates it again.")
-		return p.flush(w)
+	how := "delete its block there (" + where + ")"
+	if _, instance := d.Address.Key(); instance {
+		how = "take it out of the block's for_each or count (" + where + ")"
 	}
-	p.prose(0, "The manifest still declares it. Delete this block (", where, "), or the next apply creates it again:")
-	p.line()
-	for line := range strings.Lines(c.Source) {
-		p.line(p.paint(noInk, "  "+strings.TrimRight(line, "\r\n")))
-	}
+	p.prose(2, head, "stays in the state as landed, and no apply creates it again; ", how, " when you like")
 	return p.flush(w)
 }
 

@@ -74,6 +74,11 @@ func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []sessio
 			p.prose(6, "      ", unbrokenCommand(p.paint(noInk, l)))
 		}
 		writeAttributes(p, c, full)
+	case landed(c):
+		p.prose(6, "  "+p.paint(green, "✓")+" "+p.paint(bold, string(c.Address)), previousAddress(p, c), " ", p.paint(noInk, plaintext.OneLine(c.Detail)))
+		if full {
+			writeAttributes(p, c, true)
+		}
 	case full && len(errs) == 0 && c.Reason != plan.ReasonNotTargeted:
 		state := previousAddress(p, c) + " is unchanged"
 		if c.Before == nil && c.Live == nil {
@@ -83,6 +88,11 @@ func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []sessio
 		writeAttributes(p, c, true)
 	}
 	writeErrors(p, errs)
+}
+
+// landed reports whether nothing is done with a session because its work was landed.
+func landed(c plan.Change) bool {
+	return c.Action == plan.None && c.Reason == plan.ReasonFinished && c.Before != nil && c.Before.Landed != nil
 }
 
 func previousAddress(p *page, c plan.Change) string {
@@ -196,6 +206,9 @@ func writeLegend(p *page, pl plan.Plan, errs bool) {
 		if slices.ContainsFunc(pl.Changes, func(c plan.Change) bool { return c.Action != plan.None && c.Action.Symbol() == a.Symbol() }) {
 			parts = append(parts, p.paint(actionInks[a], a.Symbol())+unbroken(" "+cmp.Or(does[a], verbs(a).plain)))
 		}
+	}
+	if slices.ContainsFunc(pl.Changes, landed) {
+		parts = append(parts, p.paint(green, "✓")+" landed")
 	}
 	if errs {
 		parts = append(parts, p.paint(red, "!")+" error")
