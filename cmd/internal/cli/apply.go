@@ -56,7 +56,7 @@ stops immediately. The state is consistent in both cases.`,
 	o.register(a, c)
 	o.registerMore(a, c)
 	o.registerApply(c)
-	c.Flags().BoolVar(&o.wait, "wait", false, "wait until the started sessions are ready and those that wait for a dependency have started")
+	c.Flags().BoolVar(&o.wait, "wait", false, "wait until the started sessions are ready, held ones have started, and those that end have finished")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only plan (the same as agentform plan)")
 	return c
 }
@@ -144,7 +144,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	if err := t.plan(made, o.detail); err != nil {
 		return err
 	}
-	if !made.Acts() && !hasNewHolds(made) && !(o.wait && hasHolds(made)) {
+	if !made.Acts() && !hasNewHolds(made) && !(o.wait && (hasHolds(made) || len(unfinished(made)) > 0)) {
 		if !o.destroy {
 			autoHub(ctx, a, p)
 			defer reportHub(a, p, heldByHub(made))
@@ -154,7 +154,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	if err := checkReady(ctx, a, t, made); err != nil {
 		return err
 	}
-	if o.file == "" && !o.autoApprove {
+	if o.file == "" && !o.autoApprove && (made.Acts() || hasHolds(made)) {
 		question := "Apply this plan to %q?"
 		if o.destroy {
 			question = "Destroy these sessions of %q?"
@@ -181,14 +181,18 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 		autoHub(ctx, a, p)
 	}
 	if o.wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
-		held := heldStarts{observer: newObserver(a, p), r: r, q: request, emit: t.event, tally: tally}
+		begun := applied{app: a, observer: newObserver(a, p), r: r, q: request, emit: t.event, tally: tally}
 		var followed error
-		tally, followed = held.follow(ctx, drain)
+		tally, followed = begun.follow(ctx, made, drain)
 		err = errors.Join(err, followed)
 	}
 	interrupted := ctx.Err() != nil || errors.Is(err, apply.ErrInterrupted)
 	err = t.end(tally, made.Problems, err)
-	if !o.destroy {
+	switch {
+	case o.destroy:
+	case o.wait: // which has seen their ends itself
+		reportHub(a, p, tally.Held > 0, "finish")
+	default:
 		reportHub(a, p, tally.Held > 0)
 	}
 	if !o.wait && !interrupted {

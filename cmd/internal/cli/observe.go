@@ -184,10 +184,12 @@ func (e *observer) workspace(s *snapshot, k status.Input) changes.Workspace {
 	})
 }
 
-// forecast adds what a hub does with the recorded sessions, if an agent is gone.
+// forecast adds what a hub does with the recorded sessions, if an agent is gone or may be done.
 func (e *observer) forecast(s *snapshot) {
-	gone := func(k status.Input) bool { return k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive }
-	if !slices.ContainsFunc(s.sessions, gone) {
+	acts := func(k status.Input) bool {
+		return k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive || k.Record.Spec.Finish != session.FinishNever && k.Record.Finished == nil
+	}
+	if !slices.ContainsFunc(s.sessions, acts) {
 		return
 	}
 	care := engine.HubInput{MaxRunning: e.project.MaxRunning, Doing: map[session.Address]session.Doing{}}

@@ -34,7 +34,7 @@ var overrides = []struct {
 	verb, short, long string
 	override          engine.Override
 }{
-	{"start", "Start stopped or exited sessions", "Starts stopped or exited sessions. The conversation is resumed if the agent supports it.", engine.Override{Desired: session.Running}},
+	{"start", "Start stopped or exited sessions", "Starts stopped, exited and finished sessions. The conversation is resumed if the agent supports it.\nThose that are done by their finish are left out with --all, --role and --label.", engine.Override{Desired: session.Running}},
 	{"stop", "Stop sessions and all their processes", `Sends the stop signal, then SIGKILL after the grace period, and returns when all processes
 are gone. Workspaces and branches are kept.
 
@@ -102,7 +102,14 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	if err != nil {
 		return err
 	}
-	if len(named) == 0 {
+	if o.byFlag() && o.verb == "start" { // what is done is started by name
+		named = slices.DeleteFunc(named, func(address session.Address) bool { return project.Find(s.Sessions, address).Finished != nil })
+	}
+	switch {
+	case len(named) == 0 && len(s.Sessions) > 0 && o.byFlag():
+		fmt.Fprintf(a.env.Stderr, "No session to %s.\n", o.verb)
+		return nil
+	case len(named) == 0:
 		fmt.Fprintln(a.env.Stderr, "No sessions in the state.")
 		return nil
 	}

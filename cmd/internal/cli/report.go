@@ -192,9 +192,10 @@ func newAddress(typed string) (session.Address, error) {
 }
 
 // reportHub says what keeps the hub from doing what the manifest declares, or what waits
-// needs: it does not run, it is suspended, or it was started with other settings.
-func reportHub(a *app, p *project.Project, waits bool) {
-	needs := slices.Clone(p.Manifest.NeedsHub)
+// needs: it does not run, it is suspended, or it was started with other settings. done are
+// parts of the manifest for which none is needed any more.
+func reportHub(a *app, p *project.Project, waits bool, done ...string) {
+	needs := slices.DeleteFunc(slices.Clone(p.Manifest.NeedsHub), func(word string) bool { return slices.Contains(done, word) })
 	if waits {
 		needs = append(needs, "held sessions")
 	}

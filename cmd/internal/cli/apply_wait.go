@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+const applyPoll = 500 * time.Millisecond
+
+// applied is an apply that waits for what it cannot do at once: starts that are held, and the
+// ends of sessions that have one. Where no hub runs it carries them out.
+type applied struct {
+	app      *app
+	observer *observer
+	r        *engine.Engine
+	q        engine.Request
+	emit     func(history.Event)
+	tally    apply.Tally
+	held     []session.Address // that are still to start
+	ending   []session.Address // that are still to finish
+	said     map[session.Address]string
+	errs     []error
+}
+
+// follow returns when nothing is left to wait for. Sessions that wait for a place that none
+// leaves are left to others.
+func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
+	f.said = map[session.Address]string{}
+	for _, res := range f.tally.Results {
+		if res.Outcome == apply.Held {
+			f.held = append(f.held, res.Address)
+		}
+	}
+	for _, c := range unfinished(made) {
+		begun := c.Live != nil || slices.ContainsFunc(f.tally.Results, func(r apply.Result) bool { return r.Address == c.Address && r.Started })
+		if begun || slices.Contains(f.held, c.Address) {
+			f.ending = append(f.ending, c.Address)
+		}
+	}
+	if len(f.held)+len(f.ending) == 0 {
+		return f.tally, nil
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-drain:
+			cancel()
+		case <-waiting.Done():
+		}
+	}()
+	for s, err := range follow.Looks(waiting, applyPoll, nil, f.observer.observe) {
+		if err != nil {
+			return f.tally, errors.Join(append(f.errs, err)...)
+		}
+		due := append(f.starts(s), f.ends(s)...)
+		if len(due) > 0 {
+			if err := f.carryOut(ctx, due, drain); err != nil {
+				return f.tally, errors.Join(append(f.errs, err)...)
+			}
+		}
+		if len(f.held)+len(f.ending) == 0 {
+			return f.tally, errors.Join(f.errs...)
+		}
+	}
+	return f.tally, errors.Join(append(f.errs, apply.ErrInterrupted)...)
+}
+
+// unfinished returns the changes of sessions that run, or are to, until they are done.
+func unfinished(p plan.Plan) (all []plan.Change) {
+	for _, c := range p.Changes {
+		runs := c.Live != nil && c.Live.Liveness == session.Alive
+		if c.After != nil && c.After.Finish != session.FinishNever && c.Finishes == nil && (runs || c.Starts() || c.Waits()) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// starts returns the held sessions that can start now and that no hub starts.
+func (f *applied) starts(s *snapshot) (due []session.Address) {
+	drains := slices.ContainsFunc(f.ending, func(a session.Address) bool {
+		d := s.of(a).Diagnosis
+		return d.Alive != nil && *d.Alive
+	})
+	for _, a := range slices.Clone(f.held) {
+		k, c := s.of(a), s.forecasts[a]
+		switch {
+		case k.Record == nil:
+			f.drop(a)
+		case k.Record.Intent != session.Queued: // the hub or another apply started it
+			f.held = without(f.held, a)
+			f.tally.Held--
+			f.tally.Done++
+			f.emit(history.Event{Time: s.World.At, Kind: history.ApplyComplete, Address: a, ID: k.Record.ID, Run: k.Record.Run.ID, Action: string(plan.Create)})
+		case c.Skips:
+			f.skip(s, a, c.Detail)
+		case c.Action == plan.Hold && c.Reason == plan.ReasonQueued && !drains && len(due) == 0:
+			f.drop(a)
+		case c.Action.Acts() && !s.supervised:
+			due = append(due, a)
+		case !s.supervised:
+			if on, ended := s.abandoned(k.Record.Spec); ended {
+				f.skip(s, a, fmt.Sprintf("depends on %s, which is not running, and no hub restarts it", on))
+			}
+		}
+	}
+	return due
+}
+
+// ends returns the sessions that are done and that no hub ends. It says which of the others need
+// a person.
+func (f *applied) ends(s *snapshot) (due []session.Address) {
+	for _, a := range slices.Clone(f.ending) {
+		k, c := s.of(a), s.forecasts[a]
+		switch d := k.Diagnosis; {
+		case slices.Contains(f.held, a):
+		case k.Record == nil, d.Reason == plan.ReasonFinished:
+			f.ending = without(f.ending, a)
+		case c.Finishes != nil && !s.supervised:
+			due = append(due, a)
+		case d.State == session.StateStopped, d.Alive != nil && !*d.Alive && !s.supervised:
+			f.ending = without(f.ending, a)
+			f.errs = append(f.errs, fmt.Errorf("%s is not finished: %s", a, d.Detail))
+		default:
+			f.sayNeed(k, s.World.At)
+		}
+	}
+	return due
+}
+
+// sayNeed says once that a session needs a person.
+func (f *applied) sayNeed(k status.Input, now time.Time) {
+	x := status.Of(k)
+	if x.Needs == nil || x.Needs.Reason == string(follow.NeedsWork) {
+		delete(f.said, x.Address)
+		return
+	}
+	if what := x.Needs.Reason + x.Detail; what != f.said[x.Address] && !f.app.globals.json {
+		f.said[x.Address] = what
+		_ = view.NeedRow(f.app.env.Stderr, f.app.err(), view.Needy{Session: x, Reason: x.Needs.Reason, Since: x.Needs.Since}, now) // as fmt.Fprint: nothing else could tell
+	}
+}
+
+func (s *snapshot) abandoned(spec session.Spec) (session.Address, bool) {
+	for _, on := range spec.DependsOn {
+		d := s.of(on).Diagnosis
+		if gone := d.State == session.StateStale || d.State == session.StateError; gone && (s.forecasts[on].Action == plan.Restart || s.forecasts[on].Reason == plan.ReasonBackingOff) {
+			return on, true
+		}
+	}
+	return "", false
+}
+
+// drop no longer waits for a session.
+func (f *applied) drop(a session.Address) {
+	f.held, f.ending = without(f.held, a), without(f.ending, a)
+}
+
+func without(all []session.Address, a session.Address) []session.Address {
+	return slices.DeleteFunc(all, func(b session.Address) bool { return a == b })
+}
+
+func (f *applied) skip(s *snapshot, a session.Address, why string) {
+	f.drop(a)
+	f.tally.Held--
+	f.tally.Skipped++
+	f.errs = append(f.errs, fmt.Errorf("%s was not started: it %s", a, why))
+	f.emit(history.Event{Time: s.World.At, Kind: history.ApplySkipped, Address: a, Action: string(plan.Create), Detail: why})
+}
+
+func (f *applied) carryOut(ctx context.Context, due []session.Address, drain <-chan struct{}) error {
+	p, err := f.r.Plan(ctx, f.q)
+	if err != nil {
+		return err
+	}
+	acts := false
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if !slices.Contains(due, c.Address) || c.Action == plan.Hold || !slices.Contains(f.held, c.Address) && c.Finishes == nil {
+			c.Action, c.Then = plan.None, ""
+		}
+		acts = acts || c.Action.Acts()
+	}
+	if !acts {
+		return nil
+	}
+	tally, err := f.r.Apply(ctx, f.q, p, drain)
+	var changed *engine.ChangedError
+	if errors.As(err, &changed) {
+		return nil // the next look shows what it is now
+	}
+	for _, res := range tally.Results {
+		if !slices.Contains(f.held, res.Address) {
+			if res.Outcome == apply.Failed {
+				f.ending = without(f.ending, res.Address)
+			}
+			continue
+		}
+		f.held = without(f.held, res.Address)
+		f.tally.Held--
+		switch res.Outcome {
+		case apply.Done:
+			f.tally.Done++
+		case apply.Failed:
+			f.tally.Failed++
+			f.ending = without(f.ending, res.Address)
+		case apply.Skipped:
+			f.tally.Skipped++
+			f.ending = without(f.ending, res.Address)
+		}
+	}
+	return err
+}
