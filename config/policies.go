@@ -19,10 +19,9 @@ func needsHub(l *loader, m *Manifest) []string {
 		declared["depends_on"] = declared["depends_on"] || len(s.Until) > 0
 		declared["restart"] = declared["restart"] || restart(s) && s.Restart.Policy != "never"
 		declared["health"] = declared["health"] || health(s)
-		declared["finish"] = declared["finish"] || s.Finish != session.FinishNever
 	}
 	var needs []string
-	for _, word := range []string{"notify", "budget", "health", "restart", "depends_on", "finish"} {
+	for _, word := range []string{"notify", "budget", "health", "restart", "depends_on"} {
 		if declared[word] {
 			needs = append(needs, word)
 		}

@@ -114,7 +114,7 @@ func undrained(starters []*Change, limit, endless int) []session.Diagnostic {
 	if endless == 1 {
 		ends = "ends"
 	}
-	return []session.Diagnostic{{Severity: session.Warning,
+	return []session.Diagnostic{{Code: string(ReasonQueued), Severity: session.Warning,
 		Summary: fmt.Sprintf("%d %s behind %d that never %s (max_running = %d)", left, waits, endless, ends, limit),
 		Detail: "an interactive agent keeps its place when its turn has ended:\n" +
 			"declare finish = \"turn\" where a turn is the task, stop some that are done, or raise max_running"}}

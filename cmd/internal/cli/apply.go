@@ -147,7 +147,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	if !made.Acts() && !hasNewHolds(made) && !(o.wait && (hasHolds(made) || len(unfinished(made)) > 0)) {
 		if !o.destroy {
 			autoHub(ctx, a, p)
-			defer reportHub(a, p, heldByHub(made))
+			defer reportHub(a, p, hubNeeds(heldByHub(made), len(unfinished(made)) > 0))
 		}
 		return finishUnchanged(a, t, made)
 	}
@@ -191,9 +191,9 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	switch {
 	case o.destroy:
 	case o.wait: // which has seen their ends itself
-		reportHub(a, p, tally.Held > 0, "finish")
+		reportHub(a, p, hubNeeds(tally.Held > 0, false))
 	default:
-		reportHub(a, p, tally.Held > 0)
+		reportHub(a, p, hubNeeds(tally.Held > 0, len(unfinished(made)) > 0))
 	}
 	if !o.wait && !interrupted {
 		done() // from here on Ctrl-C only ends the wait

@@ -95,7 +95,7 @@ func printFindings(a *app, found []doctor.Finding) (err error) {
 	} else {
 		err = view.Doctor(a.env.Stdout, a.out(), found)
 		st, _ := state.Read(a.open().State) // a finding says what is wrong with it
-		reportHub(a, a.open(), recordedHolds(st.Sessions))
+		reportHub(a, a.open(), hubNeedsOf(st.Sessions))
 	}
 	if err == nil && slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {
 		return outcome(exitError)

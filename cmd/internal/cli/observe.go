@@ -34,6 +34,7 @@ type snapshot struct {
 	holder     state.Holder   // the hub, if supervised
 	supervised bool
 	forecasts  map[session.Address]plan.Change // what a hub does; nil: all agents live
+	undrained  []session.Diagnostic            // warnings of starts that wait for places that none leaves
 }
 
 func observe(ctx context.Context, a *app) (*snapshot, error) {
@@ -196,7 +197,9 @@ func (e *observer) forecast(s *snapshot) {
 	for _, k := range s.sessions {
 		care.Doing[k.Record.Address] = k.Doing(s.World.At)
 	}
-	s.forecasts = status.Changes(e.reconciler.Replan(s.Observation, care).Plan)
+	next := e.reconciler.Replan(s.Observation, care).Plan
+	s.forecasts = status.Changes(next)
+	s.undrained = slices.DeleteFunc(next.Problems, func(d session.Diagnostic) bool { return d.Code != string(plan.ReasonQueued) })
 	status.Forecast(s.sessions, s.forecasts, s.supervised)
 }
 

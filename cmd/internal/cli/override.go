@@ -164,7 +164,7 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 		a.say(fmt.Sprintf("%s run: more than max_running, which is %d and does not hold a session that is started by name.", plaintext.Count(n, "session"), p.MaxRunning))
 	}
 	if tally.Held > 0 {
-		reportHub(a, p, true)
+		reportHub(a, p, hubNeeds(true, false))
 	}
 	recorded, unchanged := reportUnchanged(a, made, tally, o.Addresses, s.Sessions)
 	m := view.Many{Verb: pastVerbs[o.verb], All: len(named), Done: tally.Done + recorded, Skipped: tally.Skipped, Held: tally.Held, Unchanged: unchanged}

@@ -106,7 +106,7 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 		return err
 	}
 	if !o.destroy && !p.Manifest.HubAuto {
-		reportHub(a, p, heldByHub(made))
+		reportHub(a, p, hubNeeds(heldByHub(made), len(unfinished(made)) > 0))
 	}
 	if o.out != "" {
 		if err := savePlan(a, made, o.out); err != nil {

@@ -191,14 +191,33 @@ func newAddress(typed string) (session.Address, error) {
 	return address, err
 }
 
-// reportHub says what keeps the hub from doing what the manifest declares, or what waits
-// needs: it does not run, it is suspended, or it was started with other settings. done are
-// parts of the manifest for which none is needed any more.
-func reportHub(a *app, p *project.Project, waits bool, done ...string) {
-	needs := slices.DeleteFunc(slices.Clone(p.Manifest.NeedsHub), func(word string) bool { return slices.Contains(done, word) })
-	if waits {
-		needs = append(needs, "held sessions")
+const heldSessions = "held sessions"
+
+// hubNeeds are what needs a hub besides what the manifest declares: sessions that are held, and
+// those that are to end when they are done.
+func hubNeeds(held, ending bool) (needs []string) {
+	if ending {
+		needs = append(needs, "finish")
 	}
+	if held {
+		needs = append(needs, heldSessions)
+	}
+	return needs
+}
+
+// hubNeedsOf returns them for recorded sessions.
+func hubNeedsOf(all []session.Record) []string {
+	return hubNeeds(
+		slices.ContainsFunc(all, func(r session.Record) bool { return r.Intent == session.Queued || r.OverBudget != nil }),
+		slices.ContainsFunc(all, func(r session.Record) bool {
+			return r.Spec.Finish != session.FinishNever && r.Finished == nil && !r.Spent() && plan.Desired(r) == session.Running
+		}))
+}
+
+// reportHub says what keeps the hub from doing what the manifest declares, or what else needs
+// it: it does not run, it is suspended, or it was started with other settings.
+func reportHub(a *app, p *project.Project, also []string) {
+	needs := slices.Concat(p.Manifest.NeedsHub, also)
 	if a.globals.json {
 		return
 	}
@@ -213,7 +232,7 @@ func reportHub(a *app, p *project.Project, waits bool, done ...string) {
 		return
 	}
 	list, verb := plaintext.List(needs, "and"), "needs"
-	if len(needs) > 1 || needs[0] == "held sessions" {
+	if len(needs) > 1 || needs[0] == heldSessions {
 		verb = "need"
 	}
 	how := "which is not running: agentform serve --detach"
@@ -232,10 +251,6 @@ func heldByHub(p plan.Plan) bool {
 
 func hasNewHolds(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Changes, func(c plan.Change) bool { return c.Queues() && !c.Queued() })
-}
-
-func recordedHolds(all []session.Record) bool {
-	return slices.ContainsFunc(all, func(r session.Record) bool { return r.Intent == session.Queued || r.OverBudget != nil })
 }
 
 // autoHub starts the hub of a manifest with hub = "auto".

@@ -136,7 +136,8 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	if err := view.Status(a.env.Stdout, a.out(), sessions, o.wide, time.Now()); err != nil {
 		return err
 	}
-	reportHub(a, s.project, recordedHolds(s.State.Sessions))
+	a.warn(s.undrained)
+	reportHub(a, s.project, hubNeedsOf(s.State.Sessions))
 	return nil
 }
 
