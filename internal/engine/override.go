@@ -101,7 +101,7 @@ func (o Override) records(st *state.State, set session.Override) (overridden, er
 	}
 	for i := range st.Sessions {
 		rec := &st.Sessions[i]
-		if !slices.ContainsFunc(o.Addresses, rec.Address.Within) {
+		if rec.Spent() || !slices.ContainsFunc(o.Addresses, rec.Address.Within) {
 			continue
 		}
 		x.before = append(x.before, *rec)

@@ -91,7 +91,9 @@ func Of(k Input) api.Session {
 		s.Detail = join(Interrupted, s.Detail)
 	}
 	unwell(&s, k)
-	branch(&s, spec, k.Checkout, k.Record != nil && k.Record.Unmade())
+	if r := k.Record; r == nil || !r.Spent() {
+		branch(&s, spec, k.Checkout, r != nil && r.Unmade())
+	}
 	if all := activity.Requests(k.Events); s.PR == "" && len(all) > 0 {
 		s.PR = all[len(all)-1]
 	}

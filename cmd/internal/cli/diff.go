@@ -82,7 +82,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 	var errs []error
 	for _, address := range named {
 		r := *project.Find(s.Sessions, address)
-		if o.byFlag() && (r.Tree.Mode == session.Plain || r.Unmade()) {
+		if o.byFlag() && (r.Tree.Mode == session.Plain || r.Unmade() || r.Spent()) {
 			continue
 		}
 		x, err := compare(ctx, a, r)

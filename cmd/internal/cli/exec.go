@@ -94,7 +94,7 @@ func runExec(ctx context.Context, a *app, o execOptions) error {
 	}
 	var records []session.Record
 	for _, address := range named {
-		if r := project.Find(s.Sessions, address); !o.byFlag() || !r.Unmade() {
+		if r := project.Find(s.Sessions, address); !o.byFlag() || !r.Unmade() && !r.Spent() {
 			records = append(records, *r)
 		}
 	}

@@ -59,6 +59,9 @@ func runFetch(ctx context.Context, a *app, typed []string) error {
 func fetchBranch(ctx context.Context, a *app, lineage string, r session.Record) (view.Fetched, error) {
 	t := r.Tree
 	f := view.Fetched{Address: r.Address, Branch: t.Branch}
+	if r.Spent() {
+		return f, errSpent(r)
+	}
 	switch t.Mode {
 	case session.Plain, "":
 		return f, errors.New("it works in a directory without git, so it has no branch")

@@ -108,7 +108,7 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 	case err == nil && rec == nil:
 		err = errNotApplied(address)
 	case rec != nil && rec.Spent():
-		err = fmt.Errorf("%s %s and was removed: there is nothing to land", address, rec.Landed)
+		err = errSpent(*rec)
 	}
 	if err != nil {
 		if o.dryRun || o.keep {

@@ -61,6 +61,8 @@ func checkWorkspace(r session.Record) error {
 		_, err = os.Stat(r.Tree.Path)
 	}
 	switch {
+	case r.Spent():
+		return errSpent(r)
 	case r.Tree.Path == "" || r.Unmade():
 		return fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", r.Address, quoted(r.Address))
 	case errors.Is(err, os.ErrNotExist):

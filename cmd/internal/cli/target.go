@@ -126,6 +126,8 @@ func targetsOf(ctx context.Context, p *project.Project, records []session.Record
 		case t.Record.ID == "":
 			t.Record.Address = address
 			t.fault = fmt.Errorf("%s is not in the state any more", address)
+		case t.Record.Spent():
+			t.fault = errSpent(t.Record)
 		case t.Diagnosis.State == session.StateUnknown:
 			t.fault = errUnknown(p, t.Record, t.Diagnosis)
 		default:
@@ -141,6 +143,11 @@ func errUnknown(p *project.Project, r session.Record, d plan.Diagnosis) error {
 		detail = remedy.With(detail, plan.Elsewhere(r, p.Owner()))
 	}
 	return fmt.Errorf("%s: its state is unknown: %s", r.Address, detail)
+}
+
+// errSpent reports that nothing is left of a session but that its work was landed.
+func errSpent(r session.Record) error {
+	return fmt.Errorf("%s %s and was removed\nagentform apply --replace %s creates it again", r.Address, r.Landed, quoted(r.Address))
 }
 
 func errNotApplied(address session.Address) error {

@@ -42,7 +42,10 @@ func Session(in SessionInput) []Finding {
 	default:
 		f.fine(string(shown.Address), detail)
 	}
-	if in.Live == nil && in.Record.Location == (session.Location{}) {
+	switch {
+	case in.Record.Spent():
+		return f
+	case in.Live == nil && in.Record.Run.ID == "":
 		f.fine("run", "never started: it has no tmux session or container and no session file")
 		return f
 	}
