@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/history"
@@ -118,11 +119,15 @@ func (e *entry) delivered(how string, at time.Time) error {
 	return nil
 }
 
+// askedFor are the reasons of starts that a person asked for, after which the turns of before
+// do not finish a session.
+var askedFor = []plan.Reason{plan.ReasonRequested, plan.ReasonResume, plan.ReasonOverride}
+
 // newRun records the session's next run, before it exists.
 func (e *entry) newRun(id string, d delivery) {
 	old := e.rec.Run
 	e.rec.Past, e.rec.Inherits = e.journal.config.pastRuns(e.rec), nil
-	if e.rec.Finished != nil {
+	if e.rec.Finished != nil || slices.Contains(askedFor, e.change.Reason) {
 		e.rec.FinishFrom = e.at
 	}
 	e.rec.Finished, e.rec.Landed = nil, nil

@@ -54,6 +54,22 @@ func TestFinishedSession(t *testing.T) {
 	})
 }
 
+// TestAskedForAgain checks that the turns before a start that a person asked for do not finish a
+// session, and those before a repair do.
+func TestAskedForAgain(t *testing.T) {
+	for reason, forgets := range map[plan.Reason]bool{plan.ReasonRequested: true, plan.ReasonResume: true, plan.ReasonOverride: true, plan.ReasonGone: false, plan.ReasonFailed: false} {
+		r := newFixture(t)
+		s := r.spec("api")
+		r.must(r.create(s))
+		p := r.one(plan.Restart, s)
+		p.At, p.Changes[0].Reason = time.Now(), reason
+		r.must(p)
+		if got := r.record("api").FinishFrom; got.IsZero() == forgets {
+			t.Errorf("%s: what finishes it counts from %s", reason, got)
+		}
+	}
+}
+
 // TestFinishedSessionThatWorksOn checks that an agent that was given something else since the
 // plan was made is not ended.
 func TestFinishedSessionThatWorksOn(t *testing.T) {

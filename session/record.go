@@ -49,8 +49,8 @@ type Record struct {
 	BudgetsFrom time.Time `json:"budgets_from,omitzero"`
 	// Finished says that the session is done by its Spec.Finish; nil: it is not.
 	Finished *Finished `json:"finished,omitempty"`
-	// FinishFrom is when a person last started it after it was done: what ended before does
-	// not finish it again. Zero: never.
+	// FinishFrom is when a person last started its agent again: what ended before does not
+	// finish it. Zero: never.
 	FinishFrom time.Time `json:"finish_from,omitzero"`
 	// Landed is how its work came to its base; nil: it has not, or the agent was started since.
 	Landed *Landed `json:"landed,omitempty"`

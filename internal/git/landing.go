@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"syscall"
+	"time"
 )
 
 // User runs git as a person does in their own repository: with their environment, hooks,

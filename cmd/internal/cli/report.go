@@ -191,13 +191,16 @@ func newAddress(typed string) (session.Address, error) {
 	return address, err
 }
 
-const heldSessions = "held sessions"
+const (
+	heldSessions = "held sessions"
+	finishWord   = "finish"
+)
 
 // hubNeeds are what needs a hub besides what the manifest declares: sessions that are held, and
 // those that are to end when they are done.
 func hubNeeds(held, ending bool) (needs []string) {
 	if ending {
-		needs = append(needs, "finish")
+		needs = append(needs, finishWord)
 	}
 	if held {
 		needs = append(needs, heldSessions)
@@ -238,6 +241,9 @@ func reportHub(a *app, p *project.Project, also []string) {
 	how := "which is not running: agentform serve --detach"
 	if runs {
 		how = "and " + hub.Continue(h)
+	}
+	if slices.Contains(needs, finishWord) {
+		how += ", or agentform apply --wait"
 	}
 	a.say(fmt.Sprintf("\n%s %s the hub, %s", list, verb, how))
 }

@@ -34,7 +34,7 @@ func waitCommand(a *app) *cobra.Command {
 		Long: `Waits until all sessions (with --any: one) reach a state:
 
   turn     the agent has finished its turn and is idle
-  done     the work is done: a one-shot agent exited with 0, or the screen says so
+  done     the work is done: the session is finished, or the screen says so
   blocked  the agent waits for an answer
   ready    the agent accepts a prompt
 
