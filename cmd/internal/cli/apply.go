@@ -144,7 +144,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	if err := t.plan(made, o.detail); err != nil {
 		return err
 	}
-	if !made.Acts() && !hasNewHolds(made) && !(o.wait && (hasHolds(made) || len(unfinished(made)) > 0)) {
+	if !made.Acts() && !hasNewHolds(made) && !(o.wait && (hasHolds(made) || len(awaited(made)) > 0)) {
 		if !o.destroy {
 			autoHub(ctx, a, p)
 			defer reportHub(a, p, hubNeeds(heldByHub(made), len(unfinished(made)) > 0))

@@ -43,7 +43,7 @@ func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struc
 			f.held = append(f.held, res.Address)
 		}
 	}
-	for _, c := range unfinished(made) {
+	for _, c := range awaited(made) {
 		begun := c.Live != nil || slices.ContainsFunc(f.tally.Results, func(r apply.Result) bool { return r.Address == c.Address && r.Started })
 		if begun || slices.Contains(f.held, c.Address) {
 			f.ending = append(f.ending, c.Address)
@@ -87,6 +87,11 @@ func unfinished(p plan.Plan) (all []plan.Change) {
 		}
 	}
 	return all
+}
+
+// awaited returns those that end by themselves: when one lands is for people to say.
+func awaited(p plan.Plan) []plan.Change {
+	return slices.DeleteFunc(unfinished(p), func(c plan.Change) bool { return c.After.Finish == session.FinishLanded })
 }
 
 // starts returns the held sessions that can start now and that no hub starts.
