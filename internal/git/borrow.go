@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -104,14 +105,14 @@ func tip(ctx context.Context, repo, ref string) (string, error) {
 	return "", err
 }
 
-// hidden returns the number of changed files that git status omits because they are marked
+// hidden returns the changed files that git status omits because they are marked
 // (update-index --assume-unchanged, --skip-worktree).
-func (g examiner) hidden(ctx context.Context, path string, d dirs) (int, error) {
+func (g examiner) hidden(ctx context.Context, path string, d dirs) (changed []string, err error) {
 	at, list, hash := path, []string{"ls-files", "-v", "--stage", "-z"}, []string{"hash-object", "--stdin-paths"}
 	if g.apart {
 		view, err := borrowIndex(ctx, d)
 		if view == "" || err != nil {
-			return 0, err
+			return nil, err
 		}
 		defer os.RemoveAll(view)
 		at = view
@@ -120,10 +121,10 @@ func (g examiner) hidden(ctx context.Context, path string, d dirs) (int, error) 
 	}
 	out, err := run(ctx, at, list...)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	var files, blobs []string
-	changed := 0
+	var names, files, blobs []string
+	var modes []bool // differ
 	for line := range strings.SplitSeq(out, "\x00") {
 		// S 100644 e69de29bb2d1d6434b8b29ae775ad8c2e48c5391 0<tab>name
 		about, name, ok := strings.Cut(line, "\t")
@@ -136,12 +137,13 @@ func (g examiner) hidden(ctx context.Context, path string, d dirs) (int, error) 
 		switch {
 		case errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR): // a sparse checkout, or deleted
 		case err != nil || len(fields) != 4:
-			return 0, fmt.Errorf("inspect marked file %s: %w", name, err)
+			return nil, fmt.Errorf("inspect marked file %s: %w", name, err)
 		case fi.IsDir() && fields[1] == "160000": // a submodule, which is examined itself
 		case !fi.Mode().IsRegular() || strings.ContainsAny(file, "\n\""):
-			changed++ // cannot be compared
+			changed = append(changed, name) // cannot be compared
 		default:
-			files, blobs = append(files, file), append(blobs, fields[2])
+			names, files, blobs = append(names, name), append(files, file), append(blobs, fields[2])
+			modes = append(modes, !g.apart && (fields[1] == "100755") != (fi.Mode()&0o100 != 0))
 		}
 	}
 	if len(files) == 0 {
@@ -149,11 +151,18 @@ func (g examiner) hidden(ctx context.Context, path string, d dirs) (int, error) 
 	}
 	out, err = feed(ctx, at, strings.Join(files, "\n")+"\n", hash...)
 	if err != nil {
-		return 0, err
+		return nil, err
+	}
+	if slices.Contains(modes, true) {
+		if counts, err := setting(ctx, path, "core.fileMode"); err != nil {
+			return nil, err
+		} else if counts == "false" {
+			clear(modes)
+		}
 	}
 	for i, blob := range strings.Fields(out) {
-		if i < len(blobs) && blob != blobs[i] {
-			changed++
+		if i < len(blobs) && (blob != blobs[i] || modes[i]) {
+			changed = append(changed, names[i])
 		}
 	}
 	return changed, nil

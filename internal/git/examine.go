@@ -66,7 +66,7 @@ func (g examiner) work(ctx context.Context, path string, d dirs) (r Risk, err er
 	}
 	r.Uncommitted, r.Untracked = counted(out)
 	hidden, err := g.hidden(ctx, path, d)
-	r.Uncommitted += hidden
+	r.Uncommitted += len(hidden)
 	return r, err
 }
 

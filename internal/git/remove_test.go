@@ -84,14 +84,18 @@ func TestRisk(t *testing.T) {
 			commit(t, p, "work")
 			git(t, p, "switch", "-q", "x")
 		}, Risk{Dropped: 1}, "1 commit only in the reflog"},
-		"changed":       {func(t *testing.T, p string) { write(t, p+"/b.txt", "more\n") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
-		"staged":        {func(t *testing.T, p string) { write(t, p+"/c", ""); git(t, p, "add", "c") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
-		"deleted":       {func(t *testing.T, p string) { os.Remove(p + "/b.txt") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
-		"moved":         {func(t *testing.T, p string) { git(t, p, "mv", "b.txt", "c") }, Risk{Uncommitted: 2}, "2 uncommitted changes"},
-		"untracked":     {func(t *testing.T, p string) { write(t, p+"/new/a", ""); write(t, p+"/ne\nw", "") }, Risk{Untracked: 2}, "2 untracked files"},
-		"a repository":  {func(t *testing.T, p string) { git(t, p, "init", "-q", "inner") }, Risk{Untracked: 1}, "1 untracked file"},
-		"assumed":       {hide("--assume-unchanged"), Risk{Uncommitted: 1}, "1 uncommitted change"},
-		"skipped":       {hide("--skip-worktree"), Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"changed":      {func(t *testing.T, p string) { write(t, p+"/b.txt", "more\n") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"staged":       {func(t *testing.T, p string) { write(t, p+"/c", ""); git(t, p, "add", "c") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"deleted":      {func(t *testing.T, p string) { os.Remove(p + "/b.txt") }, Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"moved":        {func(t *testing.T, p string) { git(t, p, "mv", "b.txt", "c") }, Risk{Uncommitted: 2}, "2 uncommitted changes"},
+		"untracked":    {func(t *testing.T, p string) { write(t, p+"/new/a", ""); write(t, p+"/ne\nw", "") }, Risk{Untracked: 2}, "2 untracked files"},
+		"a repository": {func(t *testing.T, p string) { git(t, p, "init", "-q", "inner") }, Risk{Untracked: 1}, "1 untracked file"},
+		"assumed":      {hide("--assume-unchanged"), Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"skipped":      {hide("--skip-worktree"), Risk{Uncommitted: 1}, "1 uncommitted change"},
+		"skipped, mode": {func(t *testing.T, p string) {
+			git(t, p, "update-index", "--skip-worktree", "b.txt")
+			os.Chmod(p+"/b.txt", 0o755)
+		}, Risk{Uncommitted: 1}, "1 uncommitted change"},
 		"branch killed": {func(t *testing.T, p string) { git(t, p, "update-ref", "-d", "refs/heads/x") }, Risk{Uncommitted: 3, Dropped: 1}, "3 uncommitted changes, 1 commit only in the reflog"},
 		"detached": {func(t *testing.T, p string) {
 			git(t, p, "checkout", "-q", "--detach")
