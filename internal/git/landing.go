@@ -319,8 +319,9 @@ func Checkouts(ctx context.Context, repo, branch string) (paths []string, err er
 	return paths, err
 }
 
-// Advance moves a branch from one commit to a later one, and the clean checkout that has it
-// checked out along with it; empty: none has. ErrMoved reports that it is elsewhere by now.
+// Advance moves a branch from one commit to a later one, and the checkout that has it checked
+// out along with it; empty: none has. git merge refuses to overwrite what is not committed
+// there, and then nothing has changed. ErrMoved reports that the branch is elsewhere by now.
 func (u User) Advance(ctx context.Context, repo, branch, from, to, checkout string) error {
 	// What has begun is finished: in a group of its own, git does not get the terminal's Ctrl-C.
 	ctx = context.WithoutCancel(ctx)

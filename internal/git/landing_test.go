@@ -106,8 +106,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// A branch moves only from where it was expected, with its clean checkout, and over nothing
-// that is not committed.
+// A branch moves only from where it was expected, with its checkout, and over nothing that is
+// not committed.
 func TestAdvance(t *testing.T) {
 	repo := newRepo(t)
 	base := git(t, repo, "rev-parse", "main")
@@ -231,7 +231,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-func content(t *testing.T, path string) string {
+func content(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -69,8 +69,8 @@ func (f Facts) done() bool { return f.Merged && !f.unsaved() }
 
 // Holder is a checkout of the base.
 type Holder struct {
-	Path    string
-	Unsaved git.Risk        // without untracked files, which git itself does not overwrite
+	Path string
+	git.Obstacles
 	Session session.Address // that works there; empty: none
 	Doing   session.Activity
 }
@@ -81,7 +81,7 @@ type Remote struct{ Name, URL string }
 // Refusal is why work is not landed. Nothing was changed.
 type Refusal struct {
 	Why   string
-	Files []string // that conflict
+	Files []string // that conflict, or would be overwritten
 	Next  string   // what to do, a command line; empty: nothing is known
 }
 
@@ -184,7 +184,7 @@ func checkWork(f Facts, q Request) *Refusal {
 		return &Refusal{Why: fmt.Sprintf("%s: its branch %s does not exist", f.Address, f.Branch)}
 	case u.Busy != "":
 		return &Refusal{Why: fmt.Sprintf("%s: a %s is in progress in %s", f.Address, u.Busy, f.At.Path),
-			Next: fmt.Sprintf("let the agent finish it, or: git -C %s %s --abort", plaintext.ShellWord(f.At.Path), u.Busy)}
+			Next: "let the agent finish it, or: " + abort(f.At.Path, u.Busy)}
 	case f.unsaved() && q.Commit == "":
 		return &Refusal{Why: fmt.Sprintf("%s has %s in %s", f.Address, u, f.At.Path),
 			Next: fmt.Sprintf("agentform land %s --commit MESSAGE commits them first", name)}
@@ -210,10 +210,21 @@ func checkBase(f Facts, q Request) *Refusal {
 		return &Refusal{Why: fmt.Sprintf("%s is checked out twice: %s, %s", f.Base, f.Holders[0].Path, f.Holders[1].Path)}
 	}
 	for _, h := range f.Holders {
+		otherwise := fmt.Sprintf(", or: agentform land %s --pr", name)
 		switch {
-		case h.Unsaved.Any():
-			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s with %s, which is not changed", f.Base, h.Path, h.Unsaved),
-				Next: fmt.Sprintf("commit or stash there first (git -C %s stash), or: agentform land %s --pr", plaintext.ShellWord(h.Path), name)}
+		case h.Busy != "":
+			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s, where a %s is in progress", f.Base, h.Path, h.Busy),
+				Next: "finish it first, or: " + abort(h.Path, h.Busy)}
+		case len(h.Unmerged) > 0:
+			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s with unresolved conflicts; nothing was changed:", f.Base, h.Path), Files: h.Unmerged,
+				Next: "resolve and commit them first" + otherwise}
+		case len(h.Overwritten) > 0:
+			next := "commit, stash or move them first"
+			if h.Hidden {
+				next += fmt.Sprintf(" (git status hides what git -C %s ls-files -v marks with S or a small letter)", plaintext.ShellWord(h.Path))
+			}
+			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s, where landing would overwrite uncommitted work in %s; nothing was changed:",
+				f.Base, h.Path, plaintext.Count(len(h.Overwritten), "file")), Files: h.Overwritten, Next: next + otherwise}
 		case h.Session != "" && (h.Doing == session.Working || h.Doing == session.Booting):
 			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s, where %s is %s", f.Base, h.Path, h.Session, h.Doing),
 				Next: fmt.Sprintf("agentform wait %s waits for it", word(h.Session))}
@@ -233,6 +244,15 @@ func checkMethod(f Facts, q Request) *Refusal {
 		return conflict(f, f.Conflict)
 	}
 	return nil
+}
+
+// abort returns the command line that gives up an operation under way in a checkout.
+func abort(path, busy string) string {
+	how := "--abort"
+	if busy == "bisect" {
+		how = "reset"
+	}
+	return fmt.Sprintf("git -C %s %s %s", plaintext.ShellWord(path), busy, how)
 }
 
 // conflict is the refusal of work that conflicts with its base.

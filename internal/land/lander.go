@@ -92,6 +92,7 @@ func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
 	if f.At = look(t.Path); f.At.Err != nil {
 		return f, f.At.Err
 	}
+	var coming []string
 	if f.At.Exists && f.At.Git {
 		runner := l.Elsewhere
 		if runner == nil {
@@ -104,6 +105,11 @@ func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
 		}
 		if err != nil {
 			return f, fmt.Errorf("look for uncommitted changes: %w", err)
+		}
+		if f.unsaved() && q.Commit != "" {
+			if coming, err = git.Uncommitted(ctx, runner); err != nil {
+				return f, fmt.Errorf("look for uncommitted changes: %w", err)
+			}
 		}
 		if l.clone() && f.At.Branch == t.Branch {
 			if l.Volume != nil {
@@ -119,10 +125,11 @@ func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
 	if f.Commit, err = git.Tip(ctx, t.Repo, ref); err != nil || f.Commit == "" {
 		return f, err
 	}
-	return f, l.lookAtBase(ctx, q, &f)
+	return f, l.lookAtBase(ctx, q, &f, coming)
 }
 
-func (l *Lander) lookAtBase(ctx context.Context, q Request, f *Facts) (err error) {
+// lookAtBase finds the facts of the base. coming are files that are committed before landing.
+func (l *Lander) lookAtBase(ctx context.Context, q Request, f *Facts, coming []string) (err error) {
 	repo := l.Record.Tree.Repo
 	if f.Remote.Name, f.Remote.URL, err = git.Remote(ctx, repo, f.Branch); err != nil {
 		return err
@@ -172,23 +179,32 @@ func (l *Lander) lookAtBase(ctx context.Context, q Request, f *Facts) (err error
 	if f.Commits, err = git.Commits(ctx, repo, compare[0], f.Commit); err != nil {
 		return err
 	}
-	if _, f.Conflict, _, err = git.MergeTree(ctx, repo, compare[0], f.Commit); err != nil {
+	tree, conflict, _, err := git.MergeTree(ctx, repo, compare[0], f.Commit)
+	if err != nil {
 		return err
 	}
-	return l.lookAtHolders(ctx, f)
+	if f.Conflict = conflict; len(conflict) > 0 {
+		tree = "" // it has the marks of conflicts
+	}
+	if q.Method == PR {
+		return nil // the base is not moved
+	}
+	return l.lookAtHolders(ctx, f, tree, coming)
 }
 
-func (l *Lander) lookAtHolders(ctx context.Context, f *Facts) error {
+// lookAtHolders finds what keeps the checkouts of the base from moving to a commit or tree;
+// empty: it is not known yet.
+func (l *Lander) lookAtHolders(ctx context.Context, f *Facts, to string, coming []string) error {
 	paths, err := git.Checkouts(ctx, l.Record.Tree.Repo, f.Base)
 	if err != nil {
 		return err
 	}
+	f.Holders = nil
 	for _, path := range paths {
 		h := Holder{Path: path}
-		if h.Unsaved, err = git.Unsaved(ctx, path, git.Here(path)); err != nil {
+		if h.Obstacles, err = git.FindObstacles(ctx, path, f.BaseTip, to, coming); err != nil {
 			return fmt.Errorf("inspect the checkout of %s: %w", f.Base, err)
 		}
-		h.Unsaved.Untracked = 0
 		h.Session, h.Doing = l.Sessions(path)
 		f.Holders = append(f.Holders, h)
 	}
@@ -251,7 +267,7 @@ func (l *Lander) Land(ctx context.Context, q Request, report func(Step)) (done L
 		} else if err != nil {
 			return done, err
 		}
-		err = l.advance(ctx, u, f, &done)
+		err = l.advance(ctx, u, f, q, &done)
 		if !errors.Is(err, git.ErrMoved) || n >= attempts {
 			done.In, done.Worked = done.To, true
 			return done, err
@@ -330,7 +346,11 @@ func (l *Lander) merge(ctx context.Context, u git.User, f Facts, q Request) (_ s
 }
 
 // advance moves the base to what was merged.
-func (l *Lander) advance(ctx context.Context, u git.User, f Facts, done *Landed) error {
+func (l *Lander) advance(ctx context.Context, u git.User, f Facts, q Request, done *Landed) error {
+	// A hook, a rebase or an older git may have made another tree than the one foreseen.
+	if err := l.refused(ctx, &f, q, done.To); err != nil {
+		return err
+	}
 	if len(f.Holders) > 0 {
 		done.Moved = f.Holders[0].Path
 	}
@@ -338,9 +358,24 @@ func (l *Lander) advance(ctx context.Context, u git.User, f Facts, done *Landed)
 		return err
 	}
 	if err := u.Advance(ctx, l.Record.Tree.Repo, f.Base, f.BaseTip, done.To, done.Moved); err != nil {
+		if refusal := (*Refusal)(nil); !errors.Is(err, git.ErrMoved) && errors.As(l.refused(ctx, &f, q, done.To), &refusal) {
+			return refusal // somebody changed a file meanwhile, and git itself refused
+		}
 		return fmt.Errorf("move %s: %w", f.Base, err)
 	}
 	done.Done = true
+	return nil
+}
+
+// refused looks at the checkouts of the base again, and returns a *Refusal if they cannot move to
+// a commit.
+func (l *Lander) refused(ctx context.Context, f *Facts, q Request, to string) error {
+	if err := l.lookAtHolders(ctx, f, to, nil); err != nil {
+		return err
+	}
+	if r := checkBase(*f, q); r != nil {
+		return r
+	}
 	return nil
 }
 

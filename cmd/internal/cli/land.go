@@ -43,8 +43,10 @@ them that is another branch than the session's. --into names another.
 
 The session must be at rest, and its work committed; --commit commits the rest first. The
 work is merged in a temporary checkout, with your hooks and signing, and then the base is
-moved, together with a checkout that has it checked out. If that has uncommitted changes, or
-if files conflict, nothing is changed. The branch of a container's clone is fetched first.
+moved, together with a checkout that has it checked out. As with git merge, uncommitted
+changes there stay, and ignored files may be overwritten. If the work would overwrite an
+uncommitted change or an untracked file, or if files conflict, the files are named and nothing
+is changed. The branch of a container's clone is fetched first.
 
 With --pr the branch is pushed, and gh or glab opens the pull request; if it is not
 installed, the address to open is printed.
