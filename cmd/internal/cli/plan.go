@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -260,13 +261,22 @@ func savePlan(a *app, p plan.Plan, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(a.absolute(file), b, 0o600, renameio.IgnoreUmask()); err != nil {
+	if err := writeOwn(a.absolute(file), b); err != nil {
 		return fmt.Errorf("save the plan to %s: %w", file, err)
 	}
 	if !a.globals.json {
 		a.say(fmt.Sprintf("\nSaved the plan to %s. To apply exactly this plan: agentform apply %s", file, file))
 	}
 	return nil
+}
+
+// writeOwn writes a file that only its owner can read, at once. What is there and is no file,
+// as /dev/null or a pipe, is written to: root could replace it for the whole machine.
+func writeOwn(path string, b []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return os.WriteFile(path, b, 0o600)
+	}
+	return renameio.WriteFile(path, b, 0o600, renameio.IgnoreUmask())
 }
 
 // lostState warns before sessions that someone had stopped start as new ones.
