@@ -46,6 +46,10 @@ type kind struct {
 	// a command of the agent's own, and that shield before them makes text. An empty
 	// shield is a blank.
 	commands, shield string
+	// composed is Composer where the composer has rows and a frame; nil: marks.composer is it.
+	composed func(screen string) (text string, shown bool)
+	// late is what Late returns.
+	late bool
 	// resumedVia is how a prompt that comes with an earlier conversation is delivered,
 	// whatever the spec says; empty: as the spec says. An agent may lose what is typed while
 	// it loads one, or not submit its argument then.
@@ -230,6 +234,9 @@ func (p *program) HookConversation(signal []byte) string {
 // Composer returns what was typed into the composer that a screen shows: the last
 // line that looks like one. False: none shows, or its form is not known.
 func (p *program) Composer(screen string) (text string, shown bool) {
+	if p.composed != nil {
+		return p.composed(screen)
+	}
 	c := p.composer()
 	if c.line == nil {
 		return "", false
@@ -242,6 +249,10 @@ func (p *program) Composer(screen string) (text string, shown bool) {
 	}
 	return "", false
 }
+
+// Late reports whether the agent may submit a text seconds after Enter, and show it nowhere
+// for seconds more.
+func (p *program) Late() bool { return p.late }
 
 // Typed returns a text as it has to be typed: a blank, or what the agent needs instead,
 // goes before what would make it a command of the agent.

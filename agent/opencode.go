@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -43,6 +44,10 @@ func opencode() kind {
 		},
 		// Typed or pasted text with these begins a command, or a shell command that needs no permission.
 		commands: "/!",
+		composed: opencodeComposer,
+		// On a busy machine its server took ten seconds to create the conversation that Enter begins,
+		// and twelve more to take up the text.
+		late: true,
 		// It puts the prompt of its command line into the composer then, and waits.
 		resumedVia: ViaPaste,
 		files:      opencodeFiles,
@@ -98,6 +103,46 @@ func opencodeStart(in session.StartInput) session.Start {
 		start.Argv = append(start.Argv, "--prompt="+in.Prompt)
 	}
 	return start
+}
+
+// opencodeHints are what its empty composer begins with, in normal and shell mode.
+var opencodeHints = []string{"Ask anything… \"", "Run a command… \""}
+
+// opencodeComposer returns the first row of the text in the composer: the rows with a bar at
+// their left above the last edge. The first one is blank, and so is the one above the agent's
+// and the model's names, which the last one has once they are loaded. A dialog has no edge.
+func opencodeComposer(screen string) (text string, shown bool) {
+	const bar, edge = "┃", "╹▀"
+	rows := strings.Split(screen, "\n")
+	begins := func(i int, with string) bool { return strings.HasPrefix(strings.TrimLeft(rows[i], " "), with) }
+	end := len(rows) - 1
+	for end >= 0 && !begins(end, edge) {
+		if begins(end, bar) {
+			return "", false
+		}
+		end--
+	}
+	begin := end
+	for begin > 0 && begins(begin-1, bar) {
+		begin--
+	}
+	if end-begin < 4 {
+		return "", false
+	}
+	width := len([]rune(rows[end][:strings.LastIndex(rows[end], "▀")])) + 1 // a wide terminal has more at the right
+	for _, row := range rows[begin+1 : end-2] {
+		cut := []rune(row)
+		text = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(string(cut[:min(len(cut), width)])), bar))
+		if text != "" {
+			break
+		}
+	}
+	for _, hint := range opencodeHints {
+		if strings.HasPrefix(text, hint) {
+			text = ""
+		}
+	}
+	return text, true
 }
 
 // opencodeFiles returns the file that the plugin writes.

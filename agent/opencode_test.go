@@ -38,6 +38,44 @@ func TestOpencodeStart(t *testing.T) {
 	}
 }
 
+// TestOpencodeComposer reads what stands in the composer of opencode 1.18.33.
+func TestOpencodeComposer(t *testing.T) {
+	home := func(rows ...string) string {
+		for i, row := range rows {
+			rows[i] = "        ┃" + row
+		}
+		return "\n" + strings.Join(rows, "\n") + "\n        ╹▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀▀\n                tab agents  ctrl+p commands\n\n  /work/shop:main         1.18.33\n"
+	}
+	const agent = "  Build · Scripted Anthropic"
+	screen := func(situation string) string { return string(read(t, "testdata/opencode/"+situation+"/screen.txt")) }
+	for name, c := range map[string]struct {
+		screen, want string
+		hidden       bool
+	}{
+		"empty":                         {screen: screen("idle")},
+		"empty, narrow":                 {screen: screen("idle-60")},
+		"empty in a conversation":       {screen: screen("turn-done-80")},
+		"empty beside a side bar":       {screen: screen("turn-done-200")},
+		"empty while it works":          {screen: screen("queued")},
+		"empty while it retries":        {screen: screen("retrying")},
+		"a permission":                  {screen: screen("approval"), hidden: true},
+		"a question":                    {screen: screen("question"), hidden: true},
+		"it has exited":                 {screen: screen("exited"), hidden: true},
+		"nothing":                       {hidden: true},
+		"a draft":                       {screen: home("", "  begin 3 [[text Begun.]]", "", agent), want: "begin 3 [[text Begun.]]"},
+		"a draft of rows":               {screen: home("", "", "  one", "  two", "", agent), want: "one"},
+		"a draft before it has a model": {screen: home("", "  do it", "", ""), want: "do it"},
+		"a draft beside a side bar": {screen: strings.Replace(screen("turn-done-200"), "  ┃\n  ┃\n  ┃\n  ┃  Build",
+			"  ┃\n  ┃  do it"+strings.Repeat(" ", 155)+"LSP\n  ┃\n  ┃  Build", 1), want: "do it"},
+		"an edge that someone has pasted": {screen: home("", "  do it", "", agent) + screen("approval"), hidden: true},
+	} {
+		got, shown := For(builtin("opencode")).(interface{ Composer(string) (string, bool) }).Composer(c.screen)
+		if got != c.want || shown == c.hidden {
+			t.Errorf("%s: %q, %v, want %q", name, got, shown, c.want)
+		}
+	}
+}
+
 func TestOpencodeFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		of   session.Lookup

@@ -71,10 +71,10 @@ func ending(text string) string {
 }
 
 // dense returns a text without white space: agents break lines anywhere. Qwen Code 0.15.10
-// draws its cursor as a blank without a width.
+// draws its cursor as a blank without a width, and opencode a bar at the left of each row.
 func dense(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || r == '\u200b' {
+		if unicode.IsSpace(r) || r == '\u200b' || r == '┃' {
 			return -1
 		}
 		return r
@@ -86,6 +86,18 @@ func (d delivery) composed(s Snapshot) (text string, shown bool) {
 		return "", false
 	}
 	return d.composer.Composer(s.Screen)
+}
+
+// late reports whether the agent may submit a text, and tell of it, seconds after Enter.
+func (d delivery) late() bool { return d.composer != nil && d.composer.Late() }
+
+// patience returns how long the agent has to show a text before Enter is pressed again. A late
+// one submits what its composer has by then, a mark included.
+func (d delivery) patience() time.Duration {
+	if d.late() {
+		return readTimeout
+	}
+	return confirmTimeout
 }
 
 func (d delivery) draft(s Snapshot) bool {

@@ -64,6 +64,10 @@ type Composer interface {
 	Composer(screen string) (text string, shown bool)
 	// Typed returns what has to be typed so that text is no command of the agent's own.
 	Typed(text string) string
+	// Late reports whether the agent may submit a text seconds after Enter, with what was typed
+	// meanwhile, and show it nowhere for seconds more: an empty composer does not mean that it
+	// was lost.
+	Late() bool
 }
 
 // Outcome is what became of an input.
@@ -157,7 +161,7 @@ func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, 
 	if err := s.Runtime.Send(ctx, s.Location, session.Input{Text: d.typed}); err != nil {
 		return "", err
 	}
-	now, received, err := s.confirm(ctx, d, confirmTimeout)
+	now, received, err := s.confirm(ctx, d, d.patience())
 	if err == nil && !received && d.verifiable(before) {
 		now, received, err = s.retry(ctx, d, now)
 	}
@@ -184,9 +188,13 @@ func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, 
 	var drawn time.Time // when the screen was first seen to change
 	drafted, marked, enters := false, false, 0
 	began := time.Now()
-	for end := began.Add(readTimeout); ; {
+	again, end := retryTimeout, began.Add(readTimeout)
+	if d.late() { // it had its time to read the text
+		again, end = readTimeout, began
+	}
+	for {
 		var err error
-		patience := confirmTimeout
+		patience := d.patience()
 		text, shown := d.composed(now)
 		if drawn.IsZero() && now.Screen != d.before.Screen {
 			drawn = time.Now()
@@ -195,7 +203,7 @@ func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, 
 		case now.asks():
 		case text != "":
 			if !drafted {
-				drafted, end = true, time.Now().Add(retryTimeout)
+				drafted, end = true, time.Now().Add(again)
 			}
 			var read bool
 			asked := time.Now()
@@ -205,17 +213,17 @@ func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, 
 			}
 			// The draft was a line of a conversation that was being loaded: the text may be lost.
 			if !d.draft(now) && time.Since(began) < slowTimeout {
-				end = time.Now().Add(retryTimeout)
+				end = time.Now().Add(again)
 			}
 			if read && d.draft(now) && !now.asks() {
 				err = s.key(ctx, "Enter")
 				patience = min(max(patience<<enters, 2*time.Since(asked)), readTimeout)
 				enters++
 				if end = time.Now().Add(patience); enters < retries && time.Since(began) < slowTimeout {
-					end = end.Add(retryTimeout)
+					end = end.Add(again)
 				}
 			}
-		case shown && !marked && !drawn.IsZero() && time.Since(drawn) >= drawnFor:
+		case shown && !d.late() && !marked && !drawn.IsZero() && time.Since(drawn) >= drawnFor:
 			var read bool
 			now, read, err = s.catchUp(ctx, d, now)
 			empty := read && !d.draft(now)
@@ -225,7 +233,7 @@ func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, 
 			if err != nil || d.received(now) || empty && d.traced(now) {
 				return now, err == nil, err
 			}
-			if marked, end = true, time.Now().Add(retryTimeout); d.draft(now) {
+			if marked, end = true, time.Now().Add(again); d.draft(now) {
 				continue
 			}
 			if empty && d.lost(now) {

@@ -28,6 +28,7 @@ type desk struct {
 	loses         string    // what it loses when it is typed next: one of keys
 	footer        string    // what stands below its composer
 	drawn         string    // what its composer showed when it was last observed
+	late          bool      // what Late returns
 	// onLook runs before each observation.
 	onLook func(d *desk)
 }
@@ -47,6 +48,8 @@ func (d *desk) Typed(text string) string {
 	}
 	return text
 }
+
+func (d *desk) Late() bool { return d.late }
 
 func (d *desk) Ready(string) bool { return true }
 
@@ -340,6 +343,49 @@ func stopsEach(d time.Duration) func(*desk, int) {
 	}
 }
 
+// TestSendToOneThatTellsLate checks that Enter is pressed again for a text that is in the
+// composer, and that one which has left that is not typed again: opencode's server may take it
+// up seconds later.
+func TestSendToOneThatTellsLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		ignores int           // how many Enter
+		takes   time.Duration // how long it takes to submit what its composer has
+		after   time.Duration // when it is told, after that
+		want    string
+	}{
+		"Enter is ignored":           {ignores: 1, want: "submitted: C-u text do it . BSpace Enter"},
+		"it is told late":            {after: 9 * time.Second, want: "submitted: C-u text do it"},
+		"it is told late, once more": {ignores: 1, after: 9 * time.Second, want: "submitted: C-u text do it . BSpace Enter"},
+		"it is submitted late":       {takes: 20 * time.Second, want: "submitted: C-u text do it"},
+		"it is never told":           {after: time.Hour, want: ": C-u text do it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &desk{now: Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Idle}, Tells: true, Transcript: &session.Transcript{Prompts: 1}}, late: true}
+				d.enter = func(d *desk, n int) {
+					d.now.Screen = "hello, and a tip\n"
+					if n <= c.ignores {
+						return
+					}
+					text, at := "", time.Now().Add(c.takes)
+					d.onLook = func(d *desk) {
+						if text == "" && !time.Now().Before(at) {
+							text, d.composed = d.composed, ""
+						}
+						if text != "" && time.Since(at) >= c.after {
+							d.now.Messages = []session.Message{{At: at, Text: text}}
+						}
+					}
+				}
+				outcome, err := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: time.Minute}.Send(t.Context(), "do it", false)
+				if got := fmt.Sprintf("%s: %s", outcome, strings.Join(d.keys, " ")); got != c.want || (err == nil) != (outcome != "") {
+					t.Errorf("%q, %v, want %q", got, err, c.want)
+				}
+			})
+		})
+	}
+}
+
 // TestSendWithAStatusBar checks that a status bar is not taken for marks: a text that is also in
 // the bar arrives as it is, and so does one beside a bar that changes.
 func TestSendWithAStatusBar(t *testing.T) {
@@ -586,6 +632,7 @@ func TestMarks(t *testing.T) {
 		"on the next row":              {"> do it", "> do it\n  .", "."},
 		"with a text that comes late":  {"> ", "> do it\n  .", "."},
 		"the text comes, without it":   {"> ", "> do it\n", ""},
+		"on the next row of a frame":   {"┃ > do\n┃ it", "┃ > do\n┃ it.\n┃", "."},
 		"several alone":                {"> ", "> .,_", ".,_"},
 		"several behind the text":      {"> do it", "> do it.,", ".,"},
 		"several on the next row":      {"> do it", "> do it\n  .,_", ".,_"},

@@ -13,7 +13,8 @@ import (
 )
 
 // TestPromptOfAKilledApplyByAgentform kills an apply at several moments of a start. The next
-// one gives the agent its prompt once, and says so only if the model was told.
+// one gives the agent its prompt once, and says so only if the model was told. The dot that
+// is typed to see whether an agent reads is no part of the prompt.
 func TestPromptOfAKilledApplyByAgentform(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claude", "codex", "copilot", "gemini", "opencode", "qwen"} {
@@ -28,7 +29,9 @@ func TestPromptOfAKilledApplyByAgentform(t *testing.T) {
 				p.Do("wait", "api", "--timeout", "4m")
 				told := 0
 				for _, turn := range lab.Model.Turns() {
-					if slices.ContainsFunc(turn.Prompts, func(said string) bool { return strings.Contains(said, prompt(i)) }) {
+					if slices.ContainsFunc(turn.Prompts, func(said string) bool {
+						return strings.Contains(said, prompt(i)) && !strings.Contains(said, prompt(i)+".")
+					}) {
 						told++
 					}
 				}
