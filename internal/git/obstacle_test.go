@@ -61,7 +61,6 @@ func TestFindObstacles(t *testing.T) {
 		"skip-worktree":                  {"echo 2 >a", "git update-index --skip-worktree a; echo 3 >a", "a", false},
 		"assume-unchanged":               {"git rm -q a", "git update-index --assume-unchanged a; echo 3 >a", "a", false},
 		"skip-worktree, mode":            {"echo 2 >a", "git update-index --skip-worktree a; chmod +x a", "a", false},
-		"skip-worktree, no modes":        {"echo 2 >a", "git config core.fileMode false; git update-index --skip-worktree a; chmod +x a", "", true},
 		"skip-worktree, unchanged":       {"echo 2 >a; chmod +x b", "git update-index --skip-worktree a b", "", true},
 		"skip-worktree, another":         {"echo 2 >b", "git update-index --skip-worktree a; echo 3 >a", "", true},
 		"sparse":                         {"echo 2 >d/x", "git sparse-checkout set --no-cone /a; mkdir -p d; echo 3 >d/x", "d/x", false},
