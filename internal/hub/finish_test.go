@@ -2,6 +2,7 @@ package hub_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
+	"github.com/agentform/agentform/state"
 )
 
 // finishes is a session that is done when its turn has ended.
@@ -93,6 +95,32 @@ func TestNotFinished(t *testing.T) {
 			if !r.alive(n) || r.record(n).Finished != nil {
 				t.Errorf("%s is ended: %+v", n, r.record(n).Finished)
 			}
+		}
+	})
+}
+
+// TestAKilledCreation checks that the hub completes a creation whose command was killed: its
+// backoff counts from when the hub found it.
+func TestAKilledCreation(t *testing.T) {
+	in(t, func(r *room) {
+		r.apply(r.spec("api"))
+		r.rt.Vanish(place("api"))
+		e := r.open("ada")
+		defer e.Close()
+		store, err := state.Open(t.Context(), e.StatePath, e.Project, e.Version, e.Who, e.LockWait, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec := r.record("api")
+		rec.Intent, rec.Run.ID = session.Creating, "0123456789abcdef"
+		if err := errors.Join(store.Put(rec), store.Close()); err != nil {
+			t.Fatal(err)
+		}
+		_, stop := r.hub()
+		defer stop()
+		time.Sleep(time.Minute)
+		if !r.alive("api") {
+			t.Errorf("it is not created: %q", r.events("api"))
 		}
 	})
 }

@@ -46,10 +46,11 @@ func (o *observer) report(s *Snapshot, changes map[session.Address]plan.Change) 
 			}
 			t.say(history.Event{Kind: history.Discovered, New: string(k.Diagnosis.State), Detail: detail})
 		}
-		if (r.Intent == session.Settled || r.Intent == session.Queued || r.LastError != "") && !m.operationSince(s.At, o.engine.Observer.Now()) { // else an operation in progress reports
-			if c, ok := changes[r.Address]; ok {
-				t.change(c, faults[r.Address])
-			}
+		c, ok := changes[r.Address]
+		// What is held until later was begun by a command that was killed: a backoff counts from its event.
+		killed := c.Action == plan.Hold && !c.Until.IsZero()
+		if ok && (r.Intent == session.Settled || r.Intent == session.Queued || r.LastError != "" || killed) && !m.operationSince(s.At, o.engine.Observer.Now()) { // else an operation in progress reports
+			t.change(c, faults[r.Address])
 		}
 		t.branch(faults[r.Address], k.Checkout)
 		t.health(m.finding)
