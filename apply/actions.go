@@ -232,13 +232,14 @@ func (j *job) resume(ctx context.Context) error {
 
 func (j *job) stop(ctx context.Context) error {
 	e := j.entry
-	if f := j.change.Finishes; f != nil && e.rec.Finished == nil {
+	if f := j.change.Finishes; f != nil {
 		if rests, err := j.run.stopper.awaitTurn(ctx, e.rec, *j.change.Live, restTimeout); err != nil || !rests {
 			return cmp.Or(err, errWorksOn)
 		}
-		done := *f
-		done.Commit = j.run.workspaces.tip(ctx, e.rec)
-		e.rec.Finished = &done
+		if done := *f; e.rec.Finished == nil || !e.rec.Finished.At.Equal(f.At) {
+			done.Commit = j.run.workspaces.tip(ctx, e.rec)
+			e.rec.Finished = &done
+		}
 	}
 	j.run.conversations.observe(e)
 	if err := e.intend(session.Stopping); err != nil {
@@ -291,7 +292,7 @@ func (j *job) remove(ctx context.Context) error {
 
 // leave removes a session's record, or leaves that its work was landed.
 func leave(j *job) error {
-	if j.run.plan.Options.KeepLanded && j.entry.rec.Landed != nil && j.change.Action != plan.Replace {
+	if j.run.plan.Options.KeepLanded && j.entry.rec.Landed != nil {
 		return j.entry.spend()
 	}
 	return j.entry.forget()

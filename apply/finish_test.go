@@ -1,6 +1,8 @@
 package apply_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,14 +99,22 @@ func TestLandedSession(t *testing.T) {
 	r.must(r.create(s))
 	rec := r.record("api")
 	rec.Landed = &session.Landed{Into: "main", Commit: "9fd6338", From: "f1ff7ee"}
+	rec.Override = &session.Override{Desired: session.Stopped, By: "ada"}
+	run := filepath.Join(r.applier.DataDir, "runs", rec.Run.ID)
+	if err := os.MkdirAll(run, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := r.applier.Store.Put(rec); err != nil {
 		t.Fatal(err)
 	}
 	p := r.removal("api")
 	p.Options.KeepLanded = true
 	r.must(p)
-	if left := r.record("api"); !left.Spent() || left.ID != rec.ID || left.Intent != session.Settled || left.Location != (session.Location{}) || len(r.rt.Places()) > 0 {
+	if left := r.record("api"); !left.Spent() || left.ID != rec.ID || left.Intent != session.Settled || left.Override != nil || left.Location != (session.Location{}) || len(r.rt.Places()) > 0 {
 		t.Errorf("left is %+v in %v", left, r.rt.Places())
+	}
+	if _, err := os.Stat(run); err == nil {
+		t.Errorf("%s is left", run)
 	}
 	r.must(r.one(plan.Create, s))
 	if again := r.record("api"); again.ID != rec.ID || again.Landed != nil || again.Run.Number != 2 {

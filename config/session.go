@@ -147,6 +147,9 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	readReplaceTriggeredBy(d, lifecycle, &s.Lifecycle)
 	readConversation(d, b.Block("conversation"), &s)
 	workspace(d, of.manifest, b, &s)
+	if s.Finish == session.FinishLanded && s.Workspace.Mode == session.Plain {
+		l.Warn(b.At("finish"), "Finish without effect", "%s works in a directory without git, so it has no branch to land.", s.Address)
+	}
 	edges := dependencies(d, of)
 	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !spoiled && !b.Broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)}
 }

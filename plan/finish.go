@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/agentform/agentform/session"
 )
@@ -12,7 +13,7 @@ func (j *join) reached(c Change, d Diagnosis) *session.Finished {
 	switch {
 	case !alive(d) || c.Live == nil:
 		return nil
-	case r.Finished != nil:
+	case r.Finished != nil && !j.givenSince(c.Address, r.Finished.At):
 		return r.Finished // a command was killed before it had ended the agent
 	case r.Run.ID != c.Live.Mark.Run:
 		return nil
@@ -22,15 +23,21 @@ func (j *join) reached(c Change, d Diagnosis) *session.Finished {
 	switch f := c.After.Finish; {
 	case f == session.FinishTurn && rests:
 		return &session.Finished{By: f, At: does.Ended.UTC()}
-	case f == session.FinishLanded && rests && r.Landed != nil && !does.Since.After(r.Landed.At): // else it works on
+	case f == session.FinishLanded && rests && r.Landed != nil && !j.givenSince(c.Address, r.Landed.At) && !does.Ended.After(r.Landed.At): // else it works on
 		return &session.Finished{By: f, At: r.Landed.At}
 	}
 	return nil
 }
 
+// givenSince reports whether an agent was given something after a moment.
+func (j *join) givenSince(a session.Address, at time.Time) bool {
+	does, known := j.doing(a)
+	return known && does.Since.After(at)
+}
+
 // finishable reports whether the plan depends on whether the session is done.
 func (c Change) finishable() bool {
-	return c.After != nil && c.After.Finish != session.FinishNever && c.Before != nil && c.Before.Finished == nil &&
+	return c.After != nil && c.After.Finish != session.FinishNever && c.Before != nil &&
 		c.Live != nil && c.Live.Liveness == session.Alive
 }
 
@@ -60,6 +67,9 @@ func renews(c Change, reach Forces) bool {
 func decideSpent(j *join, c Change, want session.Desired, replace bool) (Change, []session.Diagnostic) {
 	elsewhere := *c.After
 	elsewhere.Runtime = c.Before.Spec.Runtime // it is done wherever it ran
+	if was := c.Before.Spec; !was.Workspace.Explicit && !c.After.Workspace.Explicit && was.Branch == c.After.Branch {
+		elsewhere.Workspace.Path = was.Workspace.Path // it is named after the address, which may have moved
+	}
 	_, reach := compare(&c.Before.Spec, &elsewhere)
 	c.Fields, _ = compare(&c.Before.Spec, c.After)
 	switch {

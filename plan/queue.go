@@ -159,7 +159,8 @@ func endsNot(c Change) bool {
 	if s == nil && c.Before != nil {
 		s = &c.Before.Spec
 	}
-	return s != nil && !s.Agent.OneShot && s.Timeout == 0 && s.Finish == session.FinishNever
+	unprompted := s != nil && s.Finish == session.FinishTurn && s.Prompt.Digest == ""
+	return s != nil && !s.Agent.OneShot && s.Timeout == 0 && (s.Finish == session.FinishNever || unprompted)
 }
 
 // rank is a start's place in the queue. A dependency has at least the priority of

@@ -38,6 +38,7 @@ type applied struct {
 // leaves are left to others.
 func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
 	f.said = map[session.Address]string{}
+	f.q.Options.Replace = nil // that is done
 	for _, res := range f.tally.Results {
 		if res.Outcome == apply.Held {
 			f.held = append(f.held, res.Address)
@@ -82,16 +83,19 @@ func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struc
 func unfinished(p plan.Plan) (all []plan.Change) {
 	for _, c := range p.Changes {
 		runs := c.Live != nil && c.Live.Liveness == session.Alive
-		if c.After != nil && c.After.Finish != session.FinishNever && c.Finishes == nil && (runs || c.Starts() || c.Waits()) {
+		if c.After != nil && c.After.Finish != session.FinishNever && c.Finishes == nil && (runs || c.Starts() || c.Action == plan.Replace || c.Waits()) {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// awaited returns those that end by themselves: when one lands is for people to say.
+// awaited returns those that end by themselves: when one lands, and what one without a prompt
+// is given, is for people to say.
 func awaited(p plan.Plan) []plan.Change {
-	return slices.DeleteFunc(unfinished(p), func(c plan.Change) bool { return c.After.Finish == session.FinishLanded })
+	return slices.DeleteFunc(unfinished(p), func(c plan.Change) bool {
+		return c.After.Finish == session.FinishLanded || c.After.Prompt.Digest == ""
+	})
 }
 
 // starts returns the held sessions that can start now and that no hub starts.
@@ -131,7 +135,7 @@ func (f *applied) ends(s *snapshot) (due []session.Address) {
 	for _, a := range slices.Clone(f.ending) {
 		k, c := s.of(a), s.forecasts[a]
 		switch d := k.Diagnosis; {
-		case slices.Contains(f.held, a):
+		case slices.Contains(f.held, a), d.Reason == plan.ReasonUnderWay:
 		case k.Record == nil, d.Reason == plan.ReasonFinished:
 			f.ending = without(f.ending, a)
 		case c.Finishes != nil && !s.supervised:

@@ -357,8 +357,8 @@ func removeLanded(ctx context.Context, a *app, p *project.Project, l *land.Lande
 		if err != nil {
 			return err
 		}
-		_, declared := p.Manifest.Ranges[r.Address]
-		q := p.Request(plan.Options{Destroy: true, RemoveClean: true, KeepLanded: declared})
+		// Whether it is declared depends on the values of variables, which the next apply has.
+		q := p.Request(plan.Options{Destroy: true, RemoveClean: true, KeepLanded: r.Origin == session.FromManifest})
 		return applySingle(ctx, quiet, p, t, q, r.Address, r.Origin)
 	})
 	if err != nil {
