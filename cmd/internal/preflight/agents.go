@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"slices"
@@ -79,7 +80,7 @@ func (h Host) MissingLogin(s session.Spec) (lack, remedy string) {
 	if s.Runtime.Traits().OwnHome {
 		return "", ""
 	}
-	return agent.MissingLogin(s, h.loginFacts(s))
+	return agent.MissingLogin(s, h.machine().login(s))
 }
 
 // IgnoresHooks returns why an agent would not run agentform's hooks. It says nothing of a
@@ -88,15 +89,47 @@ func (h Host) IgnoresHooks(s session.Spec) (why, remedy string) {
 	if s.Runtime.Traits().OwnHome {
 		return "", ""
 	}
-	return agent.IgnoresHooks(s, h.loginFacts(s))
+	return agent.IgnoresHooks(s, h.machine().login(s))
 }
 
-func (h Host) loginFacts(s session.Spec) agent.LoginFacts {
-	return agent.LoginFacts{OS: runtime.GOOS, At: h.lookup(s), Read: readSmall}
+// machine is what the agents of some sessions find on this machine, each fact read once.
+type machine struct {
+	host  Host
+	last  map[string]surrounded // by the agent's name: most of its sessions have the same environment
+	files map[string][]byte
+}
+
+// surrounded is a session and its environment.
+type surrounded struct {
+	spec session.Spec
+	env  map[string]string
+}
+
+func (h Host) machine() *machine {
+	return &machine{host: h, last: map[string]surrounded{}, files: map[string][]byte{}}
+}
+
+func (m *machine) login(s session.Spec) agent.LoginFacts {
+	return agent.LoginFacts{OS: runtime.GOOS, At: m.lookup(s), Read: m.read}
 }
 
 // lookup has only those secrets that are variables here.
-func (h Host) lookup(s session.Spec) session.Lookup {
+func (m *machine) lookup(s session.Spec) session.Lookup {
+	last, known := m.last[s.Agent.Name]
+	if !known || !sameEnvironment(last.spec, s) {
+		last = surrounded{s, m.host.environment(s)}
+		m.last[s.Agent.Name] = last
+	}
+	return session.Lookup{Dir: s.Workspace.Path, Home: last.env["HOME"], Env: last.env}
+}
+
+// sameEnvironment compares all that environment and session.Inherit read.
+func sameEnvironment(a, b session.Spec) bool {
+	return reflect.DeepEqual(a.Agent, b.Agent) && maps.Equal(a.Env, b.Env) && a.Runtime.Traits() == b.Runtime.Traits() &&
+		slices.Equal(a.Secrets, b.Secrets) && slices.Equal(a.InheritEnv, b.InheritEnv)
+}
+
+func (h Host) environment(s session.Spec) map[string]string {
 	declared := map[string]string{}
 	for _, name := range s.Secrets {
 		if value, set := h.Environ.Lookup(h.Secrets.Variable(name)); set {
@@ -109,7 +142,16 @@ func (h Host) lookup(s session.Spec) session.Lookup {
 		name, value, _ := strings.Cut(kv, "=")
 		env[name] = value
 	}
-	return session.Lookup{Dir: s.Workspace.Path, Home: env["HOME"], Env: env}
+	return env
+}
+
+func (m *machine) read(path string) []byte {
+	text, known := m.files[path]
+	if !known {
+		text = readSmall(path)
+		m.files[path] = text
+	}
+	return text
 }
 
 const maxConfig = 16 << 20
@@ -137,14 +179,16 @@ type Dotfile struct {
 }
 
 // Dotfiles returns the files that lack a setting of the agents of some sessions.
-func (h Host) Dotfiles(specs []session.Spec) []*Dotfile {
+func (h Host) Dotfiles(specs []session.Spec) []*Dotfile { return h.machine().dotfiles(specs) }
+
+func (m *machine) dotfiles(specs []session.Spec) []*Dotfile {
 	var all []*Dotfile
 	known := map[string]*Dotfile{}
 	for _, s := range specs {
 		if s.Runtime.Traits().OwnHome {
 			continue // a container has its own home
 		}
-		for _, fix := range agent.DotfileFixes(s, h.lookup(s)) {
+		for _, fix := range agent.DotfileFixes(s, m.lookup(s)) {
 			if d := known[fix.Path]; d != nil {
 				d.needed = append(d.needed, s.Address)
 				continue

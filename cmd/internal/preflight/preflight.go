@@ -74,7 +74,7 @@ func (h Host) Sessions(specs []session.Spec, how session.Severity) []session.Dia
 	}
 	needed := map[problem][]session.Address{}
 	var order []problem
-	search := apply.Search{}
+	search, here := apply.Search{}, h.machine()
 	report := func(by session.Address, how session.Severity, detail, format string, args ...any) {
 		p := problem{how, fmt.Sprintf(format, args...), detail}
 		if needed[p] == nil {
@@ -97,7 +97,7 @@ func (h Host) Sessions(specs []session.Spec, how session.Severity) []session.Dia
 		}
 		switch command, err := h.command(s, search); {
 		case err == nil:
-			if why, remedy := h.MissingLogin(s); why != "" {
+			if why, remedy := agent.MissingLogin(s, here.login(s)); why != "" {
 				report(s.Address, session.Warning, why+"\n"+remedy, "agent %q is not logged in", s.Agent.Name)
 			}
 		case strings.Contains(command, "/"), command == "":
@@ -115,7 +115,7 @@ func (h Host) Sessions(specs []session.Spec, how session.Severity) []session.Dia
 		}
 		found = append(found, d)
 	}
-	return append(found, h.obstacles(specs)...)
+	return append(found, here.obstacles(specs)...)
 }
 
 // command also returns why apply cannot start the program.
@@ -154,7 +154,7 @@ func (h Host) declared(a session.Address) *session.Range {
 	return nil
 }
 
-func (h Host) obstacles(specs []session.Spec) []session.Diagnostic {
+func (m *machine) obstacles(specs []session.Spec) []session.Diagnostic {
 	var found []session.Diagnostic
 	reported := map[string]bool{}
 	for _, s := range specs {
@@ -164,7 +164,7 @@ func (h Host) obstacles(specs []session.Spec) []session.Diagnostic {
 			found = append(found, session.Diagnostic{Severity: session.Warning, Summary: fmt.Sprintf("agent %q will not start", s.Agent.Name), Detail: why, Address: s.Address})
 		}
 	}
-	for _, d := range h.Dotfiles(specs) {
+	for _, d := range m.dotfiles(specs) {
 		remedy := "agentform doctor --fix adds the missing settings to " + d.Path
 		if d.Err != nil {
 			remedy = fmt.Sprintf("the missing settings cannot be added: %v", d.Err)
