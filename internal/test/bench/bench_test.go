@@ -76,16 +76,37 @@ func TestTables(t *testing.T) {
 		{Work: "plan", Took: Time(time.Second), Floor: Beside{"a look", Time(time.Millisecond)}, Goals: []Goal{{Says: "≤ 2 × floor", Got: 1000, Bound: 2}}},
 		{Work: "start", Took: Time(time.Millisecond)},
 	}
-	var text, markdown strings.Builder
-	if err := errors.Join(WriteText(&text, rows), WriteMarkdown(&markdown, rows)); err != nil {
+	rows[0].Shown, rows[0].Today = true, Beside{"a process each", Time(3 * time.Second)}
+	var text, markdown, summary strings.Builder
+	if err := errors.Join(WriteText(&text, rows), WriteMarkdown(&markdown, rows), WriteSummary(&summary, rows)); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Split(strings.TrimSpace(markdown.String()), "\n"); len(lines) != 4 ||
-		lines[2] != "| plan | 1.00 s | 1.00 ms: a look | – | ≤ 2 × floor | **no**: 1000, 500 × too much |" {
+		lines[2] != "| plan | 1.00 s | 1.00 ms: a look | 3.00 s: a process each | ≤ 2 × floor | **no**: 1000, 500 × too much |" {
 		t.Errorf("Markdown:\n%s", markdown.String())
+	}
+	if lines := strings.Split(strings.TrimSpace(summary.String()), "\n"); len(lines) != 3 ||
+		lines[2] != "| plan | 1.00 s | 1.00 ms: a look | 3.00 s: a process each | 3.00 × faster |" {
+		t.Errorf("summary:\n%s", summary.String())
 	}
 	if lines := strings.Split(text.String(), "\n"); len(lines) != 4 || strings.Contains(text.String(), "*") {
 		t.Errorf("text:\n%s", text.String())
+	}
+}
+
+func TestRatio(t *testing.T) {
+	for _, c := range []struct {
+		row  Row
+		want string
+	}{
+		{Row{Took: Time(time.Second), Floor: Beside{"a look", Time(time.Millisecond)}, Today: Beside{"a script", Time(4 * time.Second)}}, "4.00 × faster"},
+		{Row{Took: Time(time.Second), Floor: Beside{"a look", Time(400 * time.Millisecond)}}, "2.50 × the floor"},
+		{Row{Took: Memory(50), Today: Beside{"terraform", Memory(100)}}, "0.50 × today's"},
+		{Row{Took: Time(time.Second)}, "–"},
+	} {
+		if got := c.row.Ratio(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.row, got, c.want)
+		}
 	}
 }
 

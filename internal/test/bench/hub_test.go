@@ -66,12 +66,12 @@ session "s" {
 	noticed := time.Since(began)
 
 	beside := fmt.Sprintf("the hub, %d idle tmux sessions: ", n)
-	m.add(Row{Work: beside + "processor", Took: Quantity{share, Share},
+	m.add(Row{Work: beside + "processor", Took: Quantity{share, Share}, Shown: true,
 		Goals:  []Goal{{Says: "≤ 1 % of a core", Got: 100 * share, Bound: 100 * idleCPU}},
 		Missed: "Every ten seconds it asks tmux for all panes, reads the HEAD of each workspace and what the hooks and the agents told, and computes the plan."})
-	m.add(Row{Work: beside + "memory", Took: Memory(memory),
+	m.add(Row{Work: beside + "memory", Took: Memory(memory), Shown: true,
 		Goals: []Goal{{Says: "≤ 80 MiB", Got: memory / (1 << 20), Bound: idleMemory >> 20}}})
-	m.add(Row{Work: beside + "a killed agent is noticed", Took: Time(noticed),
+	m.add(Row{Work: beside + "a killed agent is noticed", Took: Time(noticed), Shown: true,
 		Goals: []Goal{{Says: "≤ 1 s", Got: noticed.Seconds(), Bound: noticedSoon.Seconds()}}})
 }
 

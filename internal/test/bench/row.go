@@ -108,6 +108,7 @@ type Row struct {
 	Floor Beside // the least that the work can take
 	Today Beside // what people use now
 	Goals []Goal
+	Shown bool // in the table for readers
 	// Missed says what stands in the way, where a goal is not reached: the top of a
 	// profile, or a sentence.
 	Missed string
@@ -122,4 +123,19 @@ func (r Row) Short() []Goal {
 		}
 	}
 	return short
+}
+
+// Ratio compares what agentform took with what people use today, or else with the floor.
+// It is "–" if there is neither.
+func (r Row) Ratio() string {
+	switch {
+	case r.Took.Amount <= 0:
+	case r.Today.Took.Unit == r.Took.Unit && r.Took.Unit == Bytes:
+		return digits(r.Took.Amount/r.Today.Took.Amount) + " × today's"
+	case r.Today.Took.Unit == r.Took.Unit:
+		return digits(r.Today.Took.Amount/r.Took.Amount) + " × faster"
+	case r.Floor.Took.Unit == r.Took.Unit:
+		return digits(r.Took.Amount/r.Floor.Took.Amount) + " × the floor"
+	}
+	return "–"
 }

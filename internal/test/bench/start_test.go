@@ -31,5 +31,6 @@ func start(t *testing.T, m *measurement) {
 		Took:  Time(took[0]),
 		Floor: Beside{"hello, world in Go", Time(took[1])},
 		Goals: []Goal{{Says: "≤ 8 × floor", Got: ratio(took[0], took[1]), Bound: 8}},
+		Shown: true,
 	})
 }

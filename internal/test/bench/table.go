@@ -18,6 +18,19 @@ func WriteText(w io.Writer, rows []Row) error {
 	return out.Flush()
 }
 
+// WriteSummary writes the rows for readers as a Markdown table, without their goals.
+func WriteSummary(w io.Writer, rows []Row) error {
+	var b strings.Builder
+	b.WriteString("| | agentform | floor | today's way | ratio |\n|---|---|---|---|---|\n")
+	for _, r := range rows {
+		if r.Shown {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.Work, r.Took, r.Floor, r.Today, r.Ratio())
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
 // WriteMarkdown writes the rows as a table.
 func WriteMarkdown(w io.Writer, rows []Row) error {
 	var b strings.Builder

@@ -77,6 +77,7 @@ session "s" {
 					{Says: "≤ 1.5 × floor", Got: ratio(apply, create), Bound: 1.5},
 					{Says: "≤ 0.9 × a process each", Got: ratio(apply, made), Bound: 0.9},
 				},
+				Shown: where == "" && n != 300,
 			}
 			stopped := Row{
 				Work:  fmt.Sprintf("stop, %d tmux sessions, seen to be gone%s", n, where),
@@ -87,6 +88,7 @@ session "s" {
 					{Says: "≤ 2 × floor", Got: ratio(stop, kill), Bound: 2},
 					{Says: "≤ 0.9 × a process each", Got: ratio(stop, gone), Bound: 0.9},
 				},
+				Shown: where == "" && n != 300,
 			}
 			if m.full && len(applied.Short())+len(stopped.Short()) > 0 {
 				applied.Missed = "What the floor lacks is a shim for each session, a program that is started beside the agent, and ten files and folders, which a disk takes its time for. " + p.profile(t, 1, "apply", "--auto-approve")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,21 +58,22 @@ func spending(t *testing.T, m *measurement) {
 			t.Fatal(err)
 		}
 	}
+	before := heap()
 	store := usage.New(filepath.Join(dir, "data"), func(string, session.Tokens, int64) (float64, bool) { return 1, true })
 	claude := agent.For(agent.Builtins()[agent.Claude])
 	look := func() time.Duration {
-		before := ownTime(t)
+		began := ownTime(t)
 		for n := range sessions {
 			id := fmt.Sprint(n)
 			if err := store.Update(claude, usage.Subject{ID: id}, filepath.Join(dir, id+".jsonl"), id, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		return ownTime(t) - before
+		return ownTime(t) - began
 	}
 	gib := float64(sessions*each) / (1 << 30)
 	first := look().Seconds() / gib
-	m.add(Row{Work: fmt.Sprintf("usage: the first look at a GiB of transcripts, of %d sessions", sessions), Took: Quantity{first, Seconds},
+	m.add(Row{Work: fmt.Sprintf("usage: the first look at a GiB of transcripts, of %d sessions", sessions), Took: Quantity{first, Seconds}, Shown: true,
 		Goals: []Goal{{Says: "≤ 1 s of the processor", Got: first, Bound: 1}}})
 	const looks, every = 20, 2 // seconds between looks, while agents work
 	var again time.Duration
@@ -84,8 +86,10 @@ func spending(t *testing.T, m *measurement) {
 			t.Fatalf("session %d has %d answers, and %d were written", n, sum.Answers, answers)
 		}
 	}
+	m.add(Row{Work: fmt.Sprintf("usage: memory for each session with a transcript of %s", Memory(float64(each))), Took: Memory(float64(heap()-before) / sessions), Shown: true,
+		Goals: []Goal{{Says: "≤ 16 KiB", Got: float64(heap()-before) / sessions / (1 << 10), Bound: 16}}})
 	share := again.Seconds() / looks / every
-	m.add(Row{Work: fmt.Sprintf("usage: looks at %d sessions every %d s, each with another answer", sessions, every), Took: Quantity{share, Share},
+	m.add(Row{Work: fmt.Sprintf("usage: looks at %d sessions every %d s, each with another answer", sessions, every), Took: Quantity{share, Share}, Shown: true,
 		Goals: []Goal{{Says: "≤ 1 % of a core", Got: 100 * share, Bound: 1}}})
 }
 
@@ -97,4 +101,12 @@ func ownTime(t *testing.T) time.Duration {
 		t.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// heap is the memory that is in use, in bytes.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
