@@ -108,6 +108,7 @@ area-agents:
 	folder=$$(scripts/agents.sh) && AGENTFORM_AGENTS=$$folder $(DOCKERED) $(FLAGS),real,agents -ldflags=-s -vet off -count 1 -parallel 4 -timeout 90m -- ./internal/test/agenttest/...
 
 area-kubernetes: cluster
+	@GO="$(GO)" scripts/tools.sh $${CHROMIUM:-chromium}
 	GO="$(GO)" scripts/dockerd.sh $(GO) run ./internal/test/kubetest/cluster scripts/test-kubernetes.sh $(KUBERNETES)
 
 area-torture:

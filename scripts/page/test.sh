@@ -3,11 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 scripts/page/vendor.sh --check
-if ! command -v "${CHROMIUM:-chromium}" >/dev/null; then
-	[ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || { echo "install chromium (apt-get install chromium), or set CHROMIUM" >&2; exit 1; }
-	apt-get -o DPkg::Lock::Timeout=120 update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 install -y -qq --no-install-recommends chromium
-fi
+scripts/tools.sh "${CHROMIUM:-chromium}"
 CHROMIUM=$(command -v "${CHROMIUM:-chromium}")
 export CHROMIUM
 BIN=$(mktemp -d)
