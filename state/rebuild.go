@@ -18,8 +18,7 @@ import (
 // Mirror is the copy of a record in its session's directory.
 type Mirror struct {
 	session.Record
-	Path        string        `json:"-"`
-	State       session.State `json:"state"` // as recorded
+	Path        string `json:"-"`
 	Transcripts struct {
 		Events string `json:"events"`
 		Screen string `json:"screen"`
@@ -27,30 +26,10 @@ type Mirror struct {
 }
 
 func mirrorOf(r session.Record, folder string) Mirror {
-	m := Mirror{Record: r, State: lastState(r)}
+	m := Mirror{Record: r}
 	m.Transcripts.Events = filepath.Join(folder, "events.jsonl")
 	m.Transcripts.Screen = filepath.Join(folder, "transcript.log")
 	return m
-}
-
-func lastState(r session.Record) session.State {
-	desired := r.Spec.Desired
-	if r.Override != nil {
-		desired = r.Override.Desired
-	}
-	switch {
-	case r.LastError != "":
-		return session.StateError
-	case r.Run.StartedAt.IsZero():
-		return session.StatePending
-	case desired == session.Stopped, !r.Run.EndedAt.IsZero():
-		return session.StateStopped
-	case desired == session.Paused:
-		return session.StatePaused
-	case r.Run.ReadyAt.IsZero():
-		return session.StateStarting
-	}
-	return session.StateRunning
 }
 
 // Mirrors reads the copies of records below a directory, and the paths of damaged ones.

@@ -287,7 +287,13 @@ func (x *Found) restore(in Input, l session.Live, spec session.Spec) session.Rec
 
 func describe(m state.Mirror, l session.Live, runs bool) string {
 	r := m.Record
-	text := cmp.Or(string(m.State), "recorded")
+	text := "recorded"
+	switch {
+	case r.Spent():
+		text = "landed"
+	case r.Finished != nil:
+		text = "finished"
+	}
 	if o := r.Override; o != nil {
 		text += fmt.Sprintf(", set to %s by %s", o.Desired, o.By)
 	}

@@ -31,7 +31,7 @@ compares with today's way, and with the floor where there is none.
 	goals, reached := m.goals()
 	fmt.Fprintf(&b, `
 %d of %d goals are reached. [All rows](benchmarks/README.md) has them, with what stands in the way of
-the others and how each cost grows. [0055](decisions/0055-performance-goals-that-are-missed.md) says
+the others and how each cost grows. [0056](decisions/0056-performance-goals-that-are-missed.md) says
 which of them are not pursued and why.
 `, reached, goals)
 	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
