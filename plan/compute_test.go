@@ -553,6 +553,18 @@ func TestOptions(t *testing.T) {
 			s.in.Options.MaxRunning = 1
 			return s
 		}, "+ a not_recorded\n… b queued\n… c queued\n… d queued\n"},
+		{"who is to be landed keeps its place until then", func() *stage {
+			s := newStage().all(spec("a", func(s *session.Spec) { s.Finish = session.FinishLanded })).want(spec("b"), spec("c"))
+			s.in.Options.MaxRunning = 1
+			return s
+		}, "  a in_sync\n… b queued\n… c queued\n!  2 sessions wait behind 1 that ends only when landed (max_running = 1)\n"},
+		{"each of a chain that can never start names the number for all", func() *stage {
+			s := three()
+			s.in.Wanted[1].Until = map[session.Address]session.Await{"session.a": session.AwaitTurn}
+			s.in.Wanted[2].DependsOn, s.in.Wanted[2].Until = []session.Address{"session.b"}, map[session.Address]session.Await{"session.b": session.AwaitTurn}
+			s.in.Options.MaxRunning = 1
+			return s
+		}, "+ a not_recorded\n  b dependency_not_ready\n  c dependency_not_ready\n! b it can never start\n! c it can never start\n"},
 		{"what depends on an error waits", func() *stage {
 			return three().checkout("/elsewhere", "agents/a")
 		}, "  a branch_held\n… b dependency_not_ready\n+ c not_recorded\n! a branch is checked out elsewhere\n"},

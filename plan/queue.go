@@ -22,7 +22,8 @@ type queue struct {
 // holdStarts holds the starts that wait for a dependency or for max_running.
 func holdStarts(j *join, p *Plan) {
 	q := queue{join: j, changes: make(map[session.Address]*Change, len(p.Changes)), faulty: map[session.Address]bool{}, ranks: map[session.Address]rank{}}
-	running, starting, endless := 0, 0, 0
+	running, starting := 0, 0
+	var kept places
 	var starters []*Change
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -32,9 +33,7 @@ func holdStarts(j *join, p *Plan) {
 		switch stays := c.Action != Delete && c.Action != Stop; {
 		case lives && stays:
 			running++
-			if endsNot(*c) {
-				endless++
-			}
+			kept.count(*c)
 			if c.Before != nil && j.in.Now.Sub(c.Before.Run.StartedAt) < startSpacing && !j.in.Now.Before(c.Before.Run.StartedAt) {
 				starting++
 			}
@@ -63,8 +62,10 @@ func holdStarts(j *join, p *Plan) {
 		return cmp.Or(cmp.Compare(rb.priority, ra.priority), cmp.Compare(ra.depth, rb.depth), cmp.Compare(tries(a), tries(b)))
 	})
 	limit, waiting := j.in.Options.MaxRunning, 0
+	deadlocked, enough := q.deadlocked(starters, limit)
 	for _, c := range starters {
-		if x, never := q.deadlock(*c, limit); never {
+		if kept := deadlocked[c.Address]; len(kept) > 0 {
+			x := deadlock(c.Address, kept, limit, enough)
 			*c, _ = stuck(*c, x)
 			p.Problems = append(p.Problems, x)
 			q.faulty[c.Address] = true
@@ -85,12 +86,27 @@ func holdStarts(j *join, p *Plan) {
 			running, starting = running+1, starting+1
 		}
 	}
-	p.Problems = append(p.Problems, undrained(starters, limit, endless)...)
+	p.Problems = append(p.Problems, undrained(starters, limit, kept)...)
+}
+
+// places counts the agents that keep their place until a person does something.
+type places struct {
+	endless int // stops them
+	landing int // lands their work
+}
+
+func (p *places) count(c Change) {
+	switch {
+	case endsNot(c):
+		p.endless++
+	case c.EndsLanded():
+		p.landing++
+	}
 }
 
 // undrained returns a warning if some of the starts wait for places that no agent leaves by
-// itself; endless is how many of those that have a place do not end.
-func undrained(starters []*Change, limit, endless int) []session.Diagnostic {
+// itself; kept are those of the agents that run.
+func undrained(starters []*Change, limit int, kept places) []session.Diagnostic {
 	if limit == 0 {
 		return nil
 	}
@@ -98,44 +114,63 @@ func undrained(starters []*Change, limit, endless int) []session.Diagnostic {
 	for _, c := range starters {
 		switch {
 		case c.Action == None || c.Action == Hold && !c.Waits():
-		case endless >= limit && c.Waits():
+		case kept.endless+kept.landing >= limit && c.Waits():
 			left++
-		case endsNot(*c):
-			endless++
+		default:
+			kept.count(*c)
 		}
 	}
 	if left == 0 {
 		return nil
 	}
-	waits, ends := "sessions wait", "end"
+	wait, never, ends := "sessions wait", "never end", "end"
 	if left == 1 {
-		waits = "session waits"
+		wait = "session waits"
 	}
-	if endless == 1 {
-		ends = "ends"
+	if kept.endless+kept.landing == 1 {
+		never, ends = "never ends", "ends"
+	}
+	switch {
+	case kept.endless == 0:
+		ends += " only when landed"
+	case kept.landing == 0:
+		ends = never
+	default:
+		ends += " only when landed, or never"
+	}
+	detail := "land some that are done, or raise max_running"
+	if kept.endless > 0 {
+		detail = "an interactive agent keeps its place when its turn has ended:\n" +
+			"declare finish = \"turn\" where a turn is the task, stop some that are done, or raise max_running"
 	}
 	return []session.Diagnostic{{Code: string(ReasonQueued), Severity: session.Warning,
-		Summary: fmt.Sprintf("%d %s behind %d that never %s (max_running = %d)", left, waits, endless, ends, limit),
-		Detail: "an interactive agent keeps its place when its turn has ended:\n" +
-			"declare finish = \"turn\" where a turn is the task, stop some that are done, or raise max_running"}}
+		Summary: fmt.Sprintf("%d %s behind %d that %s (max_running = %d)", left, wait, kept.endless+kept.landing, ends, limit), Detail: detail}}
 }
 
-// deadlock returns why a session can never start: those that it depends on keep all places.
-func (q *queue) deadlock(c Change, limit int) (_ session.Diagnostic, never bool) {
+// deadlocked returns the starts that can never happen, each with the sessions that it depends on
+// and that keep all places, and the max_running with which all of them can.
+func (q *queue) deadlocked(starters []*Change, limit int) (all map[session.Address][]session.Address, enough int) {
 	if limit == 0 {
-		return session.Diagnostic{}, false
+		return nil, 0
 	}
-	holders := slices.Sorted(maps.Keys(q.keepers(c.Address, map[session.Address]bool{}, map[session.Address]bool{})))
-	if len(holders) < limit {
-		return session.Diagnostic{}, false
+	all = map[session.Address][]session.Address{}
+	for _, c := range starters {
+		kept := slices.Sorted(maps.Keys(q.keepers(c.Address, map[session.Address]bool{}, map[session.Address]bool{})))
+		if len(kept) >= limit {
+			all[c.Address], enough = kept, max(enough, len(kept)+1)
+		}
 	}
-	names := make([]string, len(holders))
-	for i, a := range holders {
-		names[i] = string(a)
+	return all, enough
+}
+
+func deadlock(a session.Address, kept []session.Address, limit, enough int) session.Diagnostic {
+	names := make([]string, len(kept))
+	for i, k := range kept {
+		names[i] = string(k)
 	}
-	return problem(c.Address, ReasonDependency, "it can never start", fmt.Sprintf(
+	return problem(a, ReasonDependency, "it can never start", fmt.Sprintf(
 		"max_running = %d, and as many that it depends on keep their places when their turn has ended: %s\ndeclare finish = \"turn\" there, or raise max_running to %d",
-		limit, strings.Join(names, ", "), len(holders)+1)), true
+		limit, strings.Join(names, ", "), enough))
 }
 
 // keepers adds the sessions that one needs, directly or not, and that never leave their place.
@@ -155,12 +190,28 @@ func (q *queue) keepers(a session.Address, found, seen map[session.Address]bool)
 
 // endsNot reports whether the agent of a session stays until someone ends it.
 func endsNot(c Change) bool {
-	s := c.After
-	if s == nil && c.Before != nil {
-		s = &c.Before.Spec
-	}
+	s := c.spec()
 	unprompted := s != nil && s.Finish == session.FinishTurn && s.Prompt.Digest == ""
 	return s != nil && !s.Agent.OneShot && s.Timeout == 0 && (s.Finish == session.FinishNever || unprompted)
+}
+
+// EndsLanded reports whether the agent of the session stays until someone lands its work.
+func (c Change) EndsLanded() bool {
+	s := c.spec()
+	return s != nil && !s.Agent.OneShot && s.Timeout == 0 && s.Finish == session.FinishLanded
+}
+
+// spec returns what the session is to be, or else what it was.
+func (c Change) spec() *session.Spec {
+	if c.After == nil && c.Before != nil {
+		return &c.Before.Spec
+	}
+	return c.After
+}
+
+// Drains reports whether the agent of the session runs and ends without a person.
+func (c Change) Drains() bool {
+	return c.spec() != nil && c.Live != nil && c.Live.Liveness == session.Alive && !endsNot(c) && !c.EndsLanded()
 }
 
 // rank is a start's place in the queue. A dependency has at least the priority of

@@ -260,7 +260,10 @@ func conflict(f Facts, files []string) *Refusal {
 	slices.Sort(files)
 	files = slices.Compact(files)
 	next := fmt.Sprintf("agentform send %s 'Merge %s into your branch and resolve the conflicts.' asks the agent to; then land it again", word(f.Address), f.Base)
-	if f.Ref != "" {
+	switch {
+	case f.Ref == "" && f.Doing == "" && f.At.Exists:
+		next = fmt.Sprintf("its agent does not run; to merge manually: git -C %s merge %s\nthen land it again, or start its agent first: agentform start %s", plaintext.ShellWord(f.At.Path), f.Base, word(f.Address))
+	case f.Ref != "":
 		next = fmt.Sprintf("its clone does not have %s; to merge manually: git switch %[1]s && git merge %s", f.Base, f.Ref)
 	}
 	return &Refusal{

@@ -35,7 +35,7 @@ type applied struct {
 }
 
 // follow returns when nothing is left to wait for. Sessions that wait for a place that none
-// leaves are left to others.
+// leaves, or for someone to land, are left to others.
 func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
 	f.said = map[session.Address]string{}
 	f.q.Options.Replace = nil // that is done
@@ -100,10 +100,10 @@ func awaited(p plan.Plan) []plan.Change {
 
 // starts returns the held sessions that can start now and that no hub starts.
 func (f *applied) starts(s *snapshot) (due []session.Address) {
-	drains := slices.ContainsFunc(f.ending, func(a session.Address) bool {
-		d := s.of(a).Diagnosis
-		return d.Alive != nil && *d.Alive
-	})
+	drains := false
+	for _, c := range s.forecasts {
+		drains = drains || c.Drains()
+	}
 	for _, a := range slices.Clone(f.held) {
 		k, c := s.of(a), s.forecasts[a]
 		switch {
@@ -116,7 +116,7 @@ func (f *applied) starts(s *snapshot) (due []session.Address) {
 			f.emit(history.Event{Time: s.World.At, Kind: history.ApplyComplete, Address: a, ID: k.Record.ID, Run: k.Record.Run.ID, Action: string(plan.Create)})
 		case c.Skips:
 			f.skip(s, a, c.Detail)
-		case c.Action == plan.Hold && c.Reason == plan.ReasonQueued && !drains && len(due) == 0:
+		case c.Action == plan.Hold && c.Reason == plan.ReasonQueued && !drains && len(due) == 0, s.awaitsLanding(c):
 			f.drop(a)
 		case c.Action.Acts() && !s.supervised:
 			due = append(due, a)
@@ -161,6 +161,16 @@ func (f *applied) sayNeed(k status.Input, now time.Time) {
 		f.said[x.Address] = what
 		_ = view.NeedRow(f.app.env.Stderr, f.app.err(), view.Needy{Session: x, Reason: x.Needs.Reason, Since: x.Needs.Since}, now) // as fmt.Fprint: nothing else could tell
 	}
+}
+
+// awaitsLanding reports whether a start waits for someone to land the work of another session.
+func (s *snapshot) awaitsLanding(c plan.Change) bool {
+	if c.After == nil || c.Action != plan.Hold || c.Reason != plan.ReasonDependency {
+		return false
+	}
+	return slices.ContainsFunc(c.After.DependsOn, func(on session.Address) bool {
+		return c.After.UntilOf(on) == session.AwaitDone && s.forecasts[on].EndsLanded()
+	})
 }
 
 func (s *snapshot) abandoned(spec session.Spec) (session.Address, bool) {

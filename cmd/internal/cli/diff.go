@@ -87,7 +87,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 		}
 		x, err := compare(ctx, a, r)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", address, err))
+			errs = append(errs, ofSession(address, err))
 			continue
 		}
 		defer x.close()

@@ -105,7 +105,7 @@ func runExec(ctx context.Context, a *app, o execOptions) error {
 	case 1:
 		c, err := commandIn(ctx, a, records[0], o, true)
 		if err != nil {
-			return fmt.Errorf("%s: %w", records[0].Address, err)
+			return ofSession(records[0].Address, err)
 		}
 		code, err := runForeground(c)
 		if err == nil && code != 0 {

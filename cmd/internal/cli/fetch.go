@@ -43,7 +43,7 @@ func runFetch(ctx context.Context, a *app, typed []string) error {
 	for _, address := range named {
 		f, err := fetchBranch(ctx, a, s.Lineage, *project.Find(s.Sessions, address))
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", address, err))
+			errs = append(errs, ofSession(address, err))
 			continue
 		}
 		all = append(all, f)

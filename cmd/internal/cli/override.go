@@ -105,7 +105,11 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	if o.byFlag() && o.verb == "start" { // what is done is started by name
 		named = slices.DeleteFunc(named, func(address session.Address) bool { return project.Find(s.Sessions, address).Finished != nil })
 	}
+	named, gone := withoutSpent(s.Sessions, named, o.byFlag())
+	spent := len(gone)
 	switch {
+	case spent > 0 && len(named) == 0:
+		return errors.Join(gone...)
 	case len(named) == 0 && len(s.Sessions) > 0 && o.byFlag():
 		fmt.Fprintf(a.env.Stderr, "No session to %s.\n", o.verb)
 		return nil
@@ -125,14 +129,16 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 		return err
 	}
 	r := p.Reconciler(project.ToAct)
-	var gone []error
 	o.Addresses = named
 	if o.Desired == session.Paused || o.verb == resumeVerb {
-		if o.Addresses, gone, err = o.onlyLiving(ctx, r, named); err != nil {
+		living, dead, err := o.onlyLiving(ctx, r, named)
+		if err != nil {
 			return err
 		}
-		if o.byFlag() {
-			named, gone = o.Addresses, nil
+		if o.Addresses = living; o.byFlag() {
+			named = living
+		} else {
+			gone = append(gone, dead...)
 		}
 	}
 	if o.byFlag() { // who names a session wants it to run
@@ -167,11 +173,26 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 		reportHub(a, p, hubNeeds(true, false))
 	}
 	recorded, unchanged := reportUnchanged(a, made, tally, o.Addresses, s.Sessions)
-	m := view.Many{Verb: pastVerbs[o.verb], All: len(named), Done: tally.Done + recorded, Skipped: tally.Skipped, Held: tally.Held, Unchanged: unchanged}
+	m := view.Many{Verb: pastVerbs[o.verb], All: len(named) + spent, Done: tally.Done + recorded, Skipped: tally.Skipped, Held: tally.Held, Unchanged: unchanged}
 	if m.Failed = m.All - m.Done - m.Skipped - m.Held - m.Unchanged; errors.Is(err, apply.ErrInterrupted) {
 		m.Failed, m.Left = tally.Failed, m.Failed-tally.Failed
 	}
 	return endMany(a, m, a.env.Stdout, errs)
+}
+
+// withoutSpent returns the sessions of which more is left than that they have landed, and errors
+// for the others; without them if they were not named.
+func withoutSpent(records []session.Record, named []session.Address, unnamed bool) (left []session.Address, spent []error) {
+	for _, address := range named {
+		r := project.Find(records, address)
+		switch {
+		case !r.Spent():
+			left = append(left, address)
+		case !unnamed:
+			spent = append(spent, errSpent(*r))
+		}
+	}
+	return left, spent
 }
 
 // alive returns how many agents run after a plan was carried out.

@@ -145,6 +145,14 @@ func errUnknown(p *project.Project, r session.Record, d plan.Diagnosis) error {
 	return fmt.Errorf("%s: its state is unknown: %s", r.Address, detail)
 }
 
+// ofSession adds the address to an error that does not name it.
+func ofSession(address session.Address, err error) error {
+	if strings.Contains(err.Error(), string(address)) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", address, err)
+}
+
 // errSpent reports that nothing is left of a session but that its work was landed.
 func errSpent(r session.Record) error {
 	return fmt.Errorf("%s %s and was removed\nagentform apply --replace %s creates it again", r.Address, r.Landed, quoted(r.Address))
