@@ -558,6 +558,11 @@ func TestOptions(t *testing.T) {
 			s.in.Options.MaxRunning = 1
 			return s
 		}, "  a in_sync\n… b queued\n… c queued\n!  2 sessions wait behind 1 that ends only when landed (max_running = 1)\n"},
+		{"who was given no turn never ends it", func() *stage {
+			s := newStage().all(spec("a", func(s *session.Spec) { s.Finish, s.Prompt = session.FinishTurn, session.Prompt{} })).want(spec("b"))
+			s.in.Options.MaxRunning = 1
+			return s
+		}, "  a in_sync\n… b queued\n!  1 session waits behind 1 that never ends (max_running = 1)\n"},
 		{"each of a chain that can never start names the number for all", func() *stage {
 			s := three()
 			s.in.Wanted[1].Until = map[session.Address]session.Await{"session.a": session.AwaitTurn}
