@@ -67,23 +67,30 @@ func TestSendTwice(t *testing.T) {
 			p := lab.Project("")
 			p.Do("apply", "--auto-approve", "--wait")
 			for n := range 4 {
-				first, second := fmt.Sprintf("first %d [[delay 6s]] [[text One.]]", n), fmt.Sprintf("second %d [[text Two.]]", n)
-				p.Do("send", "api", first)
-				// opencode loses what is typed while it opens the view of a new conversation.
-				if out, code := p.Run("send", "api", second); name == "opencode" && strings.Contains(out, "nothing shows that the agent received it") {
-					p.Do("send", "api", second)
-				} else if code != 0 {
-					t.Fatalf("exit %d: %s", code, out)
-				}
-				p.Do("wait", "api", "--timeout", "4m")
-				turns := lab.Model.Turns()
-				told := strings.Join(turns[len(turns)-1].Prompts, "\n")
-				if strings.Count(told, first) != 1 || strings.Count(told, second) != 1 {
-					t.Fatalf("the model was told %q\n%s\n%s", told, p.Do("events"), p.Do("capture", "api"))
-				}
+				sendTwice(t, p, n)
 			}
 			p.Do("destroy", "--auto-approve")
 			lab.UntilNone()
 		})
+	}
+}
+
+// sendTwice sends a message, and another one before the agent shows that it works on the first.
+// n makes them differ from those of other calls.
+func sendTwice(t *testing.T, p *agenttest.Project, n int) {
+	t.Helper()
+	first, second := fmt.Sprintf("first %d [[delay 6s]] [[text One.]]", n), fmt.Sprintf("second %d [[text Two.]]", n)
+	p.Do("send", "api", first)
+	// opencode loses what is typed while it opens the view of a new conversation.
+	if out, code := p.Run("send", "api", second); p.Lab.Agent == "opencode" && strings.Contains(out, "nothing shows that the agent received it") {
+		p.Do("send", "api", second)
+	} else if code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	p.Do("wait", "api", "--timeout", "4m")
+	turns := p.Lab.Model.Turns()
+	last := strings.Join(turns[len(turns)-1].Prompts, "\n")
+	if strings.Count(last, first) != 1 || strings.Count(last, second) != 1 {
+		t.Fatalf("the model got %q\n%s\n%s", last, p.Do("events"), p.Do("capture", "api"))
 	}
 }

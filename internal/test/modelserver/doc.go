@@ -17,6 +17,7 @@
 //	[[delay 2s]]           wait
 //	[[await /tmp/go]]      wait until that file exists
 //	[[text hello]]         say "hello"
+//	[[lines 90]]           say a list of that many lines
 //	[[tool bash: echo hi]] call the program's own shell tool; what follows is
 //	                       done once the tool's result has come back
 //	[[tool ask: echo hi]]  the same, in a way that a person has to approve (of

@@ -66,7 +66,7 @@ func (s *Server) play(ctx context.Context, r Request, to speaker) {
 					panic(http.ErrAbortHandler)
 				}
 			}
-		case "text":
+		case "text", "lines":
 			if !said {
 				to.begin()
 			}

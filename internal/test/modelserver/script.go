@@ -60,6 +60,14 @@ func parseStep(verb, rest string) (step, error) {
 		s.delay = d
 	case "text", "await":
 		s.text = rest
+	case "lines":
+		n, err := strconv.Atoi(rest)
+		if err != nil {
+			return s, fmt.Errorf("script: [[lines %s]]: %w", rest, err)
+		}
+		for i := range n {
+			s.text += fmt.Sprintf("- line %d of %d\n", i+1, n)
+		}
 	case "usage":
 		u, err := parseUsage(rest)
 		if err != nil {
