@@ -37,9 +37,21 @@ func TestInterruptedBeforeItsFirstWord(t *testing.T) {
 func interruptFirst(t *testing.T, p *agenttest.Project, n int) {
 	t.Helper()
 	model := p.Lab.Model
-	p.Do("send", "api", "first [[delay 5m]] [[text One.]]")
+	interruptTurn(p, "first [[delay 5m]] [[text One.]]", n)
+	p.Do("send", "api", "second [[text Two.]]")
+	p.Do("wait", "api", "--timeout", "4m")
+	turns := model.Turns()
+	if last := turns[len(turns)-1]; len(turns) != n+1 || !strings.Contains(last.Prompt(), "second") {
+		t.Errorf("%d turns, want %d; the last is %q\n%s", len(turns), n+1, last.Prompts, p.Do("capture", "api"))
+	}
+}
+
+// interruptTurn sends a message and interrupts the agent while it waits for the model's first word.
+// n is how many requests the model has with that.
+func interruptTurn(p *agenttest.Project, message string, n int) {
+	p.Do("send", "api", message)
 	p.Until("it works", activity("working"))
-	p.Until("the model is asked", func(agenttest.Status) bool { return len(model.Turns()) >= n })
+	p.Until("the model is asked", func(agenttest.Status) bool { return len(p.Lab.Model.Turns()) >= n })
 	var pressed time.Time
 	p.Until("it rests", func(s agenttest.Status) bool {
 		if s.Activity == "working" && time.Since(pressed) > 5*time.Second {
@@ -49,10 +61,4 @@ func interruptFirst(t *testing.T, p *agenttest.Project, n int) {
 		return s.Activity == "idle" || s.Activity == "done"
 	})
 	p.Do("wait", "api", "--timeout", "1m")
-	p.Do("send", "api", "second [[text Two.]]")
-	p.Do("wait", "api", "--timeout", "4m")
-	turns := model.Turns()
-	if last := turns[len(turns)-1]; len(turns) != n+1 || !strings.Contains(last.Prompt(), "second") {
-		t.Errorf("%d turns, want %d; the last is %q\n%s", len(turns), n+1, last.Prompts, p.Do("capture", "api"))
-	}
 }
