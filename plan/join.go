@@ -20,6 +20,7 @@ type join struct {
 	// ambiguous addresses have several live objects and no recorded run among them.
 	ambiguous map[session.Address][]session.Live
 	orphans   []session.Live
+	lost      []session.Live
 	foreign   map[string]session.Live // by outside name
 	problems  []session.Diagnostic
 }
@@ -31,6 +32,7 @@ func newJoin(in Input) *join {
 		lives:     make(map[session.Address]*session.Live, len(in.World.Lives)),
 		ambiguous: map[session.Address][]session.Live{},
 		foreign:   map[string]session.Live{},
+		lost:      lostAgents(in),
 	}
 	for i := range in.Wanted {
 		w := &in.Wanted[i]

@@ -31,15 +31,13 @@ func otherAgent(j *join, c Change) (session.Diagnostic, bool) {
 	if c.Live != nil {
 		adopted = c.Live.Mark.Run
 	}
-	for _, l := range j.in.World.Lives {
-		hasRun := l.Spec != nil // in this data directory, also if that was moved
-		lost := (l.Ours || hasRun) && l.Mark.Project != j.in.Lineage
-		if !lost || !l.PlaceUp || l.Liveness == session.Dead || l.Mark.Run == adopted {
+	for _, l := range j.lost {
+		if l.Mark.Run == adopted {
 			continue
 		}
 		if l.Mark.Address == c.Address || works(l.Dir) {
 			fix := session.Remedy{Code: session.RemedyEndAgent, Address: c.Address, End: l.Location.CommandLine(l.Location.Traits().End, plaintext.ShellWord)}
-			if len(j.records) == 0 && (hasRun || l.Location.Traits().HostProcesses) {
+			if len(j.records) == 0 && (l.Spec != nil || l.Location.Traits().HostProcesses) {
 				fix.Code = session.RemedyRebuildOrEnd
 			}
 			return agentRuns(c, l.Mark.Address, true, "in "+where(l.Location), fix), true
@@ -52,6 +50,18 @@ func otherAgent(j *join, c Change) (session.Diagnostic, bool) {
 		}
 	}
 	return session.Diagnostic{}, false
+}
+
+// lostAgents returns what lives of this project whose state is lost.
+func lostAgents(in Input) (lost []session.Live) {
+	for i := range in.World.Lives {
+		l := &in.World.Lives[i]
+		hasRun := l.Spec != nil // in this data directory, also if that was moved
+		if (l.Ours || hasRun) && l.Mark.Project != in.Lineage && l.PlaceUp && l.Liveness != session.Dead {
+			lost = append(lost, *l)
+		}
+	}
+	return lost
 }
 
 // agentRuns returns the problem of an agent of a session, of this project or another one.

@@ -24,10 +24,11 @@ func Neighbor(w session.Spec, records []session.Record) session.Address {
 // sharedDirectories returns a warning for each new session in a directory where
 // another one works or is created.
 func sharedDirectories(changes []Change) []session.Diagnostic {
-	var stay []session.Record
+	in := map[string][]session.Record{} // by directory
+	stays := func(r session.Record) { in[r.Tree.Path] = append(in[r.Tree.Path], r) }
 	for _, c := range changes {
 		if c.Before != nil && !slices.Contains([]Action{Delete, Stop, Forget}, c.Action) {
-			stay = append(stay, *c.Before)
+			stays(*c.Before)
 		}
 	}
 	var told []session.Diagnostic
@@ -35,12 +36,12 @@ func sharedDirectories(changes []Change) []session.Diagnostic {
 		if c.Action != Create && c.Action != Replace || c.After == nil {
 			continue
 		}
-		if other := Neighbor(*c.After, stay); other != "" {
+		if other := Neighbor(*c.After, in[c.After.Workspace.Path]); other != "" {
 			told = append(told, session.Diagnostic{Code: string(ReasonShared), Severity: session.Warning, Address: c.Address,
 				Summary: fmt.Sprintf("%s works in the same directory as %s", c.Address, other),
 				Detail:  fmt.Sprintf("both agents edit %s\nto give a session its own worktree, omit its workspace mode", c.After.Workspace.Path)})
 		}
-		stay = append(stay, session.Record{Address: c.Address, Location: session.Location{Runtime: c.After.Runtime.Kind}, Tree: session.WorkspaceState{Path: c.After.Workspace.Path}})
+		stays(session.Record{Address: c.Address, Location: session.Location{Runtime: c.After.Runtime.Kind}, Tree: session.WorkspaceState{Path: c.After.Workspace.Path}})
 	}
 	return told
 }
