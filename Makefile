@@ -192,7 +192,7 @@ captures: tools ## records the screens and the usage of the real agents, and wha
 	$(GO) test ./agent -run TestCaptures -update
 
 .PHONY: bench
-bench: tools cluster engine ## all of it beside its floor and what people use today: one table, written to docs/BENCHMARKS.md; MOST=300: of a busy machine
+bench: tools cluster engine ## all of it beside its floor and what people use today: written to docs/BENCHMARKS.md and docs/benchmarks; MOST=300: of a busy machine
 	@GO="$(GO)" scripts/process-compose.sh || echo "process-compose does not build: it is left out"
 	scripts/dockerd.sh $(GO) test -tags real,kubernetes -count 1 -timeout 40m -v -run TestRatios ./internal/test/bench -args -document $(CURDIR)/docs/BENCHMARKS.md -most $(MOST)
 

@@ -101,6 +101,7 @@ func TestRatio(t *testing.T) {
 	}{
 		{Row{Took: Time(time.Second), Floor: Beside{"a look", Time(time.Millisecond)}, Today: Beside{"a script", Time(4 * time.Second)}}, "4.00 × faster"},
 		{Row{Took: Time(time.Second), Floor: Beside{"a look", Time(400 * time.Millisecond)}}, "2.50 × the floor"},
+		{Row{Took: Time(3 * time.Second), Today: Beside{"a script", Time(2 * time.Second)}}, "1.50 × slower"},
 		{Row{Took: Memory(50), Today: Beside{"terraform", Memory(100)}}, "0.50 × today's"},
 		{Row{Took: Time(time.Second)}, "–"},
 	} {

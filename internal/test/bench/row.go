@@ -132,6 +132,8 @@ func (r Row) Ratio() string {
 	case r.Took.Amount <= 0:
 	case r.Today.Took.Unit == r.Took.Unit && r.Took.Unit == Bytes:
 		return digits(r.Took.Amount/r.Today.Took.Amount) + " × today's"
+	case r.Today.Took.Unit == r.Took.Unit && r.Took.Amount > r.Today.Took.Amount:
+		return digits(r.Took.Amount/r.Today.Took.Amount) + " × slower"
 	case r.Today.Took.Unit == r.Took.Unit:
 		return digits(r.Today.Took.Amount/r.Took.Amount) + " × faster"
 	case r.Floor.Took.Unit == r.Took.Unit:
