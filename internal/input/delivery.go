@@ -219,6 +219,8 @@ func (d delivery) received(now Snapshot) bool {
 		return d.composer == nil && now.Screen != d.before.Screen
 	case now.Screen == d.before.Screen:
 		return false
+	case d.verbatim && d.late() && time.Since(d.at) >= confirmTimeout: // opencode 1.18.33 shows nothing of /new
+		return true
 	}
 	return len(d.probes) == 0 || d.shows(now) > d.shows(d.before)
 }

@@ -386,6 +386,40 @@ func TestSendToOneThatTellsLate(t *testing.T) {
 	}
 }
 
+// TestCommandToOneThatTellsLate checks that a command of the agent's own has been received when
+// it has left the composer, and that Enter is pressed again until then.
+func TestCommandToOneThatTellsLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		ignores int    // how many Enter
+		screen  string // after it
+		want    string
+		limit   time.Duration
+	}{
+		"it clears the screen": {screen: "home\n", want: "submitted: C-u text /new", limit: 2 * time.Second},
+		"Enter is ignored":     {ignores: 1, screen: "home\n", want: "submitted: C-u text /new . BSpace Enter", limit: time.Minute},
+		"it shows nothing":     {screen: "hello\n", want: ": C-u text /new", limit: 5 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := &desk{now: idle("hello\n"), late: true}
+				d.enter = func(d *desk, n int) {
+					if n > c.ignores {
+						d.composed, d.now.Screen = "", c.screen
+					}
+				}
+				began := time.Now()
+				outcome, err := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: time.Minute}.Send(t.Context(), "/new", true)
+				if got := fmt.Sprintf("%s: %s", outcome, strings.Join(d.keys, " ")); got != c.want || (err == nil) != (outcome != "") {
+					t.Errorf("%q, %v, want %q", got, err, c.want)
+				}
+				if took := time.Since(began); took > c.limit {
+					t.Errorf("it took %s", took)
+				}
+			})
+		})
+	}
+}
+
 // TestSendWithAStatusBar checks that a status bar is not taken for marks: a text that is also in
 // the bar arrives as it is, and so does one beside a bar that changes.
 func TestSendWithAStatusBar(t *testing.T) {
