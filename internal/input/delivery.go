@@ -88,6 +88,17 @@ func (d delivery) composed(s Snapshot) (text string, shown bool) {
 	return d.composer.Composer(s.Screen)
 }
 
+// Drafted reports whether the composer on a screen has the beginning of a text that was typed,
+// as a command leaves it that is killed before it has submitted the text.
+func Drafted(agent session.Agent, screen, text string) bool {
+	c, known := agent.(Composer)
+	if !known || text == "" {
+		return false
+	}
+	draft, shown := c.Composer(screen)
+	return shown && dense(draft) != "" && strings.HasPrefix(dense(c.Typed(text)), dense(draft))
+}
+
 // late reports whether the agent may submit a text, and tell of it, seconds after Enter.
 func (d delivery) late() bool { return d.composer != nil && d.composer.Late() }
 

@@ -201,7 +201,8 @@ func (r *Run) check(ctx context.Context) (screen string, ready bool, err error) 
 	case err != nil || !facts.Alive:
 		return screen, false, err
 	}
-	return screen, anyScreen || activity.SeenReady(r.Agent, *r.Record, r.Activity(l), screen), nil
+	// A draft hides what the composer shows of an agent that is ready.
+	return screen, anyScreen || input.Drafted(r.Agent, screen, r.Paste) || activity.SeenReady(r.Agent, *r.Record, r.Activity(l), screen), nil
 }
 
 // Deliver types the prompt that is to be typed, if any, and records when that was.
