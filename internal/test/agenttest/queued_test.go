@@ -28,7 +28,7 @@ func TestWaitForAQueuedMessage(t *testing.T) {
 				p.Do("send", "api", "first [[await "+sent+"]] [[text One.]]")
 				// The screen may show the message a little before anything tells that the agent works.
 				p.Until("it works", activity("working"))
-				if out := p.Do("send", "api", "second [[delay 3s]] [[text Two.]]"); !strings.Contains(out, "is working") {
+				if out := sendNext(t, p, "second [[delay 3s]] [[text Two.]]"); !strings.Contains(out, "is working") {
 					t.Errorf("the second message was not queued: %s", out)
 				}
 				if err := os.WriteFile(sent, nil, 0o600); err != nil {
@@ -81,16 +81,25 @@ func sendTwice(t *testing.T, p *agenttest.Project, n int) {
 	t.Helper()
 	first, second := fmt.Sprintf("first %d [[delay 6s]] [[text One.]]", n), fmt.Sprintf("second %d [[text Two.]]", n)
 	p.Do("send", "api", first)
-	// opencode loses what is typed while it opens the view of a new conversation.
-	if out, code := p.Run("send", "api", second); p.Lab.Agent == "opencode" && strings.Contains(out, "nothing shows that the agent received it") {
-		p.Do("send", "api", second)
-	} else if code != 0 {
-		t.Fatalf("exit %d: %s", code, out)
-	}
+	sendNext(t, p, second)
 	p.Do("wait", "api", "--timeout", "4m")
 	turns := p.Lab.Model.Turns()
 	last := strings.Join(turns[len(turns)-1].Prompts, "\n")
 	if strings.Count(last, first) != 1 || strings.Count(last, second) != 1 {
 		t.Fatalf("the model got %q\n%s\n%s", last, p.Do("events"), p.Do("capture", "api"))
 	}
+}
+
+// sendNext sends a message soon after another one, and returns what send prints. opencode loses
+// what is typed while it opens the view of a new conversation; send says so.
+func sendNext(t *testing.T, p *agenttest.Project, message string) string {
+	t.Helper()
+	out, code := p.Run("send", "api", message)
+	if p.Lab.Agent == "opencode" && strings.Contains(out, "nothing shows that the agent received it") {
+		return p.Do("send", "api", message)
+	}
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	return out
 }
