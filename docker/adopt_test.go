@@ -20,6 +20,7 @@ var (
 	_ session.Adopter       = (*docker.Runtime)(nil)
 	_ session.TimeoutSetter = (*docker.Runtime)(nil)
 	_ session.Prober        = (*docker.Runtime)(nil)
+	_ session.Verifier      = (*docker.Runtime)(nil)
 	_ session.EventSource   = (*docker.Runtime)(nil)
 )
 

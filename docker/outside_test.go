@@ -118,6 +118,10 @@ func TestBeside(t *testing.T) {
 	if failed, err := b.runtime.Probe(ctx, p, run, []string{"sh", "-c", "echo why >&2; exit 3"}, 10*time.Second); err != nil || failed != "exit status 3: why" {
 		t.Errorf("a probe that fails: %q, %v", failed, err)
 	}
+	v, err := b.runtime.Verify(ctx, p, run, []string{"sh", "-c", `echo "$IMAGE"; exit 3`}, time.Minute)
+	if err != nil || v.Failed != "exit status 3: yes" || v.Output != "yes" || v.Log == "" {
+		t.Errorf("a verification: %+v, %v", v, err)
+	}
 	wait.For(t, "all is read", func() (any, bool) {
 		n, err := b.runtime.Unread(ctx, p, run)
 		if err != nil {

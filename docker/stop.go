@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -163,7 +164,7 @@ func holding(ctx context.Context, r *Runtime, p session.Location, run string) (t
 // returns why the command failed, or nothing. The error is session.ErrUnprobeable if no
 // shim answers.
 func (r *Runtime) Probe(ctx context.Context, p session.Location, run string, argv []string, timeout time.Duration) (failed string, err error) {
-	err = r.probe(ctx, p, run, func(c *shim.Client, ctx context.Context) error {
+	err = askRun(ctx, r, p, run, func(c *shim.Client, ctx context.Context) error {
 		done, err := c.Probe(ctx, shim.Probe{Argv: argv, Timeout: timeout})
 		failed = done.Failure(timeout)
 		return err
@@ -171,17 +172,30 @@ func (r *Runtime) Probe(ctx context.Context, p session.Location, run string, arg
 	return failed, err
 }
 
+// Verify runs a command next to the agent, in its container, for as long as it takes. The
+// error is session.ErrUnprobeable if no shim answers, or one refuses.
+func (r *Runtime) Verify(ctx context.Context, p session.Location, run string, argv []string, timeout time.Duration) (v session.Verification, err error) {
+	err = askRun(ctx, r, p, run, func(c *shim.Client, ctx context.Context) error {
+		done, err := c.Verify(ctx, shim.Probe{Argv: argv, Timeout: timeout})
+		v = reported.Verification(done, timeout)
+		return err
+	})
+	return v, err
+}
+
 // Unread returns how many bytes of its input the agent has not read. The error is
 // session.ErrUnprobeable if no shim answers.
 func (r *Runtime) Unread(ctx context.Context, p session.Location, run string) (n int, err error) {
-	err = r.probe(ctx, p, run, func(c *shim.Client, ctx context.Context) (err error) {
+	err = askRun(ctx, r, p, run, func(c *shim.Client, ctx context.Context) (err error) {
 		n, err = c.Unread(ctx)
 		return err
 	})
 	return n, err
 }
 
-func (r *Runtime) probe(ctx context.Context, p session.Location, run string, do func(*shim.Client, context.Context) error) error {
+// askRun asks the shim of a run. The error is session.ErrUnprobeable if it does not answer, or
+// refuses.
+func askRun(ctx context.Context, r *Runtime, p session.Location, run string, do func(*shim.Client, context.Context) error) error {
 	t, err := r.running(ctx, p)
 	if err == nil {
 		err = t.askShim(ctx, run, do)

@@ -51,6 +51,7 @@ var (
 	_ session.Runtime       = (*Runtime)(nil)
 	_ session.Executor      = (*Runtime)(nil)
 	_ session.Prober        = (*Runtime)(nil)
+	_ session.Verifier      = (*Runtime)(nil)
 	_ session.TimeoutSetter = (*Runtime)(nil)
 	_ session.EventSource   = (*Runtime)(nil)
 	_ session.Container     = (*Runtime)(nil)

@@ -56,7 +56,7 @@ func Shortages(ctx context.Context, r *Runtime, specs []session.Spec, created fu
 	wg.Go(func() { found[0] = c.missingNamespace(ctx, specs) })
 	wg.Go(func() { found[1] = c.missingRights(ctx, specs) })
 	wg.Go(func() { found[2] = c.missingClasses(ctx, fresh) })
-	wg.Go(func() { found[3] = r.exceededQuotas(ctx, c, fresh) })
+	wg.Go(func() { found[3] = exceededQuotas(ctx, r, c, fresh) })
 	wg.Wait()
 	if len(found[0]) > 0 { // nothing else is known of it then
 		return found[0]
@@ -161,7 +161,7 @@ func (c *cluster) missingClasses(ctx context.Context, specs []session.Spec) (fou
 }
 
 // exceededQuotas compares what quotas leave with what new sessions need.
-func (r *Runtime) exceededQuotas(ctx context.Context, c *cluster, specs []session.Spec) (found []Shortage) {
+func exceededQuotas(ctx context.Context, r *Runtime, c *cluster, specs []session.Spec) (found []Shortage) {
 	if len(specs) == 0 {
 		return nil
 	}

@@ -178,6 +178,23 @@ func (r *Runtime) Probe(ctx context.Context, p session.Location, run string, arg
 	return a.Probed.Failure(timeout), nil
 }
 
+// Verify runs a command next to the agent, in its pod, for as long as it takes. The error is
+// session.ErrUnprobeable if no shim answers, or one refuses.
+func (r *Runtime) Verify(ctx context.Context, p session.Location, run string, argv []string, timeout time.Duration) (session.Verification, error) {
+	t, err := r.live(ctx, p)
+	if err != nil {
+		return session.Verification{}, fmt.Errorf("%w: %w", session.ErrUnprobeable, err)
+	}
+	a, err := t.toShim(ctx, run, shim.Request{Op: shim.OpVerify, Probe: shim.Probe{Argv: argv, Timeout: timeout}}, timeout+2*execTimeout)
+	if err == nil && a.Probed == nil {
+		err = errors.New("kubernetes: the shim's answer is incomplete")
+	}
+	if err != nil {
+		return session.Verification{}, err
+	}
+	return reported.Verification(*a.Probed, timeout), nil
+}
+
 // Unread returns how many bytes of its input the agent has not read. The error is
 // session.ErrUnprobeable if no shim answers.
 func (r *Runtime) Unread(ctx context.Context, p session.Location, run string) (int, error) {

@@ -169,6 +169,22 @@ type Prober interface {
 	Unread(ctx context.Context, p Location, run string) (int, error)
 }
 
+// Verifier is a Runtime that runs a command for as long as it takes where an agent works.
+type Verifier interface {
+	// Verify runs a command in the agent's directory and environment, and ends it, with all
+	// that it started, at the timeout. If ctx ends before it does, it runs on. The error is
+	// ErrUnprobeable if there is nobody to ask, an earlier one still runs, or the agent is suspended
+	// or ended meanwhile.
+	Verify(ctx context.Context, p Location, run string, argv []string, timeout time.Duration) (Verification, error)
+}
+
+// Verification is how a command of Verify ended.
+type Verification struct {
+	Failed string // why, for people; empty: it exited with 0
+	Output string // the last lines that it printed, at most 10 KiB
+	Log    string // the file that has all of it, as the agent sees it
+}
+
 // Reverter is a Runtime whose places can be edited outside of agentform.
 type Reverter interface {
 	// Revert puts back what was edited of a session's place (Live.Edited), except what would

@@ -4,6 +4,7 @@ package tmux_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -61,6 +62,18 @@ func TestProbes(t *testing.T) {
 	if got, err := b.runtime.Probe(t.Context(), place, run, []string{"sleep", "50"}, 50*time.Millisecond); got != "it took longer than 50ms" || err != nil {
 		t.Errorf("one that hangs: %q, %v", got, err)
 	}
+	for script, want := range map[string]session.Verification{
+		"echo fine":                {Output: "fine"},
+		"echo one; echo two; exit 3": {Failed: "exit status 3: two", Output: "one\ntwo"},
+	} {
+		got, err := b.runtime.Verify(t.Context(), place, run, []string{"sh", "-c", script}, time.Minute)
+		if log, unread := os.ReadFile(got.Log); unread != nil || string(log) != want.Output+"\n" {
+			t.Errorf("%s: the log is %q, %v", script, log, unread)
+		}
+		if got.Log = ""; got != want || err != nil {
+			t.Errorf("%s: %+v, %v, want %+v", script, got, err, want)
+		}
+	}
 	wait.For(t, "the agent does not read", func() (any, bool) {
 		screen, err := b.runtime.Capture(t.Context(), place, 0)
 		return []any{screen, err}, err == nil && strings.Contains(screen, "up")
@@ -77,5 +90,8 @@ func TestProbes(t *testing.T) {
 	})
 	if _, err := b.runtime.Probe(t.Context(), place, "0123456789abcdef", []string{"true"}, time.Second); !errors.Is(err, session.ErrUnprobeable) {
 		t.Errorf("of a run that is none: %v", err)
+	}
+	if _, err := b.runtime.Verify(t.Context(), place, "0123456789abcdef", []string{"true"}, time.Second); !errors.Is(err, session.ErrUnprobeable) {
+		t.Errorf("the verification of a run that is none: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/session"
 )
 
@@ -170,6 +171,17 @@ func (r *Runtime) Probe(ctx context.Context, _ session.Location, run string, arg
 		return err
 	})
 	return failed, unprobeable(err)
+}
+
+// Verify lets the run's shim run a command next to the agent, for as long as it takes. The
+// error is session.ErrUnprobeable if no shim answers, or one refuses.
+func (r *Runtime) Verify(ctx context.Context, _ session.Location, run string, argv []string, timeout time.Duration) (v session.Verification, err error) {
+	err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
+		p, err := c.Verify(ctx, shim.Probe{Argv: argv, Timeout: timeout})
+		v = reported.Verification(p, timeout)
+		return err
+	})
+	return v, unprobeable(err)
 }
 
 // Unread returns how many bytes of the session's input its agent has not read. The error

@@ -89,8 +89,26 @@ func (c *Client) Set(ctx context.Context, s Settings) error {
 
 // Probe runs a command beside the agent, and tells how that went.
 func (c *Client) Probe(ctx context.Context, p Probe) (Probed, error) {
-	r, err := c.ask(ctx, min(max(p.Timeout, ProbeDefault), ProbeLimit)+AnswerTimeout, Request{Op: OpProbe, Probe: p})
+	r, err := c.ask(ctx, limitOf(OpProbe, p)+AnswerTimeout, Request{Op: OpProbe, Probe: p})
 	return part(OpProbe, r.Probed, err)
+}
+
+// Verify runs a command next to the agent, for as long as p says, and returns how that went.
+// The error is of CodeBusy while an earlier one runs, also one whose client has gone.
+func (c *Client) Verify(ctx context.Context, p Probe) (Probed, error) {
+	r, err := c.ask(ctx, limitOf(OpVerify, p)+proc.KillTimeout+AnswerTimeout, Request{Op: OpVerify, Probe: p})
+	return part(OpVerify, r.Probed, err)
+}
+
+// limitOf returns how long a probe or a verification may take.
+func limitOf(op string, p Probe) time.Duration {
+	if op == OpVerify {
+		if p.Timeout <= 0 {
+			return VerifyDefault
+		}
+		return min(p.Timeout, VerifyLimit)
+	}
+	return min(max(p.Timeout, ProbeDefault), ProbeLimit)
 }
 
 // Unread asks how many bytes of what was typed the agent has not read yet.
@@ -101,7 +119,7 @@ func (c *Client) Unread(ctx context.Context) (int, error) {
 
 // Pass sends a request of someone else and returns the reply, also a refusal.
 func (c *Client) Pass(ctx context.Context, q Request) (Reply, error) {
-	limit := min(max(q.Probe.Timeout, ProbeDefault), ProbeLimit) + proc.KillTimeout + AnswerTimeout
+	limit := limitOf(q.Op, q.Probe) + proc.KillTimeout + AnswerTimeout
 	if q.Grace != nil {
 		limit += *q.Grace
 	}

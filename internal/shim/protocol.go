@@ -23,15 +23,23 @@ type Probe struct {
 	Timeout time.Duration `json:"probe_timeout_ns,omitempty"` // 0: five seconds
 }
 
-// Probed is how a probe went.
+// VerifyLimit is the longest that a verification may take, and VerifyDefault how long one may
+// that sets no limit.
+const (
+	VerifyLimit   = 24 * time.Hour
+	VerifyDefault = 20 * time.Minute
+)
+
+// Probed is how a probe or a verification went.
 type Probed struct {
 	Code     int    `json:"code"`             // its exit status; 127 and 126 as of a shell
 	Signal   string `json:"signal,omitempty"` // it was ended by
 	TimedOut bool   `json:"timed_out,omitempty"`
-	Output   string `json:"output,omitempty"` // the end of what it printed, at most 4 KiB
+	Output   string `json:"output,omitempty"` // the end of what it printed: of a probe at most 4 KiB, of a verification 10
+	Log      string `json:"log,omitempty"`    // the file with all that a verification printed, as the shim sees it
 }
 
-// Failure returns why a probe with that timeout failed; nothing if it did not.
+// Failure returns why a probe or a verification with that timeout failed; nothing if it did not.
 func (p Probed) Failure(timeout time.Duration) string {
 	how := ""
 	switch {
@@ -72,6 +80,7 @@ const (
 	OpStop    = "stop"
 	OpSet     = "set"
 	OpProbe   = "probe"
+	OpVerify  = "verify" // as a probe, but for long, and with a log
 	OpUnread  = "unread"
 	OpRestart = "restart"
 )

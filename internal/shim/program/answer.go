@@ -45,6 +45,8 @@ func (r *run) do(q shim.Request) shim.Reply {
 		return r.stop(q.Settings)
 	case shim.OpProbe:
 		return r.probe(q.Probe)
+	case shim.OpVerify:
+		return verify(r, q.Probe)
 	case shim.OpUnread:
 		n, err := unread()
 		if err != nil {

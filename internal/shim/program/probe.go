@@ -31,15 +31,10 @@ func (r *run) probe(p shim.Probe) shim.Reply {
 	if limit <= 0 {
 		limit = shim.ProbeDefault
 	}
-	r.mu.Lock()
-	standing, ending := r.frozen, r.cause != ""
-	r.mu.Unlock()
-	switch {
-	case ending:
-		return shim.Refuse(shim.CodeEnding, "the run is being stopped")
-	case standing:
-		return shim.Refuse(shim.CodeBusy, "the agent is suspended, and its probes with it")
-	case !r.probing.TryLock():
+	if refused := occupied(r); refused != nil {
+		return *refused
+	}
+	if !r.probing.TryLock() {
 		return shim.Refuse(shim.CodeBusy, "a probe is running")
 	}
 	defer r.probing.Unlock()
@@ -57,6 +52,22 @@ func (r *run) probe(p shim.Probe) shim.Reply {
 	return shim.Reply{OK: true, Probed: done}
 }
 
+// occupied returns why nothing can be started next to the agent; nil: it can.
+func occupied(r *run) *shim.Reply {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var refused shim.Reply
+	switch {
+	case r.cause != "":
+		refused = shim.Refuse(shim.CodeEnding, "the run is being stopped")
+	case r.frozen:
+		refused = shim.Refuse(shim.CodeBusy, "the agent is suspended, and all that runs next to it")
+	default:
+		return nil
+	}
+	return &refused
+}
+
 func (r *run) runProbe(path string, argv []string, limit time.Duration) (*shim.Probed, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
@@ -70,7 +81,7 @@ func (r *run) runProbe(path string, argv []string, limit time.Duration) (*shim.P
 	defer out.Close()
 	printed := make(chan string, 1)
 	go func() { printed <- end4K(out) }()
-	pid, ended, err := r.startProbe(path, argv, []uintptr{null.Fd(), in.Fd(), in.Fd()})
+	pid, ended, err := r.startNext(path, argv, r.env, []uintptr{null.Fd(), in.Fd(), in.Fd()})
 	in.Close()
 	if err != nil {
 		return nil, err
@@ -84,39 +95,44 @@ func (r *run) runProbe(path string, argv []string, limit time.Duration) (*shim.P
 		syscall.Kill(-pid, syscall.SIGKILL)
 		status = <-ended
 	}
-	if status.Signaled() {
-		p.Signal = proc.SignalName(status.Signal())
-	} else {
-		p.Code = status.ExitStatus()
-	}
+	tell(p, status)
 	_ = out.SetReadDeadline(time.Now().Add(probeDrain))
 	p.Output = <-printed
 	return p, nil
 }
 
-// startProbe starts a probe's process. Its end is told by the reaper, which collects
-// every child: so it must not look before the process is known to it.
-func (r *run) startProbe(path string, argv []string, files []uintptr) (int, <-chan syscall.WaitStatus, error) {
+// tell adds how the process of a command ended.
+func tell(p *shim.Probed, status syscall.WaitStatus) {
+	if status.Signaled() {
+		p.Signal = proc.SignalName(status.Signal())
+	} else {
+		p.Code = status.ExitStatus()
+	}
+}
+
+// startNext starts a process next to the agent. The reaper, which collects every child,
+// reports its end: so it must not look before the process is known to it.
+func (r *run) startNext(path string, argv, env []string, files []uintptr) (int, <-chan syscall.WaitStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pid, _, err := syscall.StartProcess(path, argv, &syscall.ProcAttr{
-		Dir: r.config.Dir, Env: r.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: r.config.Dir, Env: env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		return 0, nil, err
 	}
 	ended := make(chan syscall.WaitStatus, 1)
-	r.probed, r.ended = pid, ended
+	r.awaited[pid] = ended
 	return pid, ended, nil
 }
 
-// reaped hands the end of a probe to whoever waits for it.
+// reaped hands the end of a process to whoever waits for it.
 func (r *run) reaped(pid int, status syscall.WaitStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if pid == r.probed {
-		r.ended <- status
-		r.probed = 0
+	if ended := r.awaited[pid]; ended != nil {
+		ended <- status
+		delete(r.awaited, pid)
 	}
 }
 

@@ -73,7 +73,7 @@ func Main(args []string) int {
 	if err != nil {
 		return failStart(dir, "run", err)
 	}
-	r := &run{dir: dir, moved: lasting(dir), self: self.Process, config: c, empty: make(chan struct{}), done: make(chan struct{}),
+	r := &run{dir: dir, moved: lasting(dir), self: self.Process, config: c, empty: make(chan struct{}), done: make(chan struct{}), awaited: map[int]chan<- syscall.WaitStatus{},
 		changed: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 	return r.run()
 }
@@ -123,9 +123,10 @@ type run struct {
 	exit     rundir.Exit   // written down; complete once done is closed
 	empty    chan struct{} // closed when there is no child left
 	done     chan struct{} // closed when the exit is written
-	env      []string      // of the agent, and of probes
+	env      []string      // of the agent, and of what runs next to it
 	tree     sync.Mutex    // held by a pause and a resume
 	probing  sync.Mutex    // held while a probe runs
+	verifies sync.Mutex    // held while a verification runs
 	mu       sync.Mutex    // guards what follows
 	config   rundir.Config
 	// The run's clock, for the timeout: it stands still while frozen.
@@ -141,9 +142,8 @@ type run struct {
 	gone     bool          // the agent is
 	status   syscall.WaitStatus
 	left     map[proc.Process]bool // what was signalled after the agent had gone
-	// The probe under way.
-	probed int // its process; 0: none
-	ended  chan<- syscall.WaitStatus
+	// The probe and the verification under way: where the end of their process is awaited.
+	awaited map[int]chan<- syscall.WaitStatus
 }
 
 func (r *run) run() int {

@@ -3,6 +3,8 @@
 package reported
 
 import (
+	"time"
+
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
@@ -39,4 +41,9 @@ func Exit(e *rundir.Exit) *session.Exit {
 	}
 	detail := shim.OneLine(e.Detail, detailLimit)
 	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: detail}
+}
+
+// Verification returns how a command of a verification with that timeout ended.
+func Verification(p shim.Probed, timeout time.Duration) session.Verification {
+	return session.Verification{Failed: p.Failure(timeout), Output: p.Output, Log: p.Log}
 }

@@ -23,6 +23,7 @@ const (
 	ClaimFile  = "claim"
 	RunFile    = "run"
 	ExitFile   = "exit"
+	VerifyLog  = "verify.log" // what the command of the last verification printed
 )
 
 // configLimit bounds launch.json and the secrets file: Linux takes 2 MiB of

@@ -1,0 +1,203 @@
+package program
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
+)
+
+const (
+	// verifyLog is the size at which the first half of a log is dropped.
+	verifyLog = 16 << 20
+	// verifyLines and verifyOutput bound the end of it that is replied: JSON makes at most six
+	// bytes of one, and a reply has shim.LineLimit.
+	verifyLines  = 100
+	verifyOutput = 10 << 10
+)
+
+// verifyVariable is the environment variable that marks the processes of one verification.
+const verifyVariable = "AGENTFORM_VERIFY"
+
+// verify runs a command next to the agent, as a probe does, but keeps all that it prints in a
+// file of the run, and at the limit ends everything that it started. It runs to its end also
+// if the client goes away. One runs at a time.
+func verify(r *run, p shim.Probe) shim.Reply {
+	if len(p.Argv) == 0 || p.Argv[0] == "" {
+		return shim.Refuse(shim.CodeInvalid, "a verification needs a command")
+	}
+	limit := p.Timeout
+	if limit <= 0 {
+		limit = shim.VerifyDefault
+	}
+	if refused := occupied(r); refused != nil {
+		return *refused
+	}
+	if !r.verifies.TryLock() {
+		return shim.Refuse(shim.CodeBusy, "a verification is running")
+	}
+	defer r.verifies.Unlock()
+	log, err := newLog(r.dir)
+	if errors.Is(err, os.ErrNotExist) && r.moved != "" {
+		log, err = newLog(r.moved)
+	}
+	if err != nil {
+		return shim.Refuse(shim.CodeFailed, fmt.Sprintf("create the log: %v", err))
+	}
+	defer log.file.Close()
+	done, err := runVerify(r, p.Argv, min(limit, shim.VerifyLimit), log)
+	if err != nil {
+		return shim.Refuse(shim.CodeFailed, fmt.Sprintf("run the command: %v", err))
+	}
+	if refused := occupied(r); refused != nil && (done.TimedOut || done.Signal != "") {
+		return *refused // it was ended, or stood still, with the agent
+	}
+	return shim.Reply{OK: true, Probed: done}
+}
+
+func runVerify(r *run, argv []string, limit time.Duration, log *log) (*shim.Probed, error) {
+	p := &shim.Probed{Log: log.file.Name()}
+	path, err := lookup(argv[0], r.config.Dir, r.env)
+	if s, ok := errors.AsType[*startError](err); ok {
+		p.Code, p.Output = s.code, err.Error()
+		_, _ = io.WriteString(log, p.Output+"\n") // the reply has it, too
+		return p, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	out, in, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	printed := make(chan struct{})
+	go func() {
+		defer close(printed)
+		_, _ = io.Copy(log, out) // until it ends, or may take no longer
+	}()
+	mark := strconv.FormatInt(time.Now().UnixNano(), 10)
+	env := append(r.env[:len(r.env):len(r.env)], verifyVariable+"="+mark)
+	pid, ended, err := r.startNext(path, argv, env, []uintptr{null.Fd(), in.Fd(), in.Fd()})
+	in.Close()
+	if err != nil {
+		return nil, err
+	}
+	var status syscall.WaitStatus
+	select {
+	case status = <-ended:
+	case <-time.After(limit):
+		p.TimedOut = true
+		killMarked(pid, mark)
+		status = <-ended
+	}
+	tell(p, status)
+	_ = out.SetReadDeadline(time.Now().Add(probeDrain))
+	<-printed
+	p.Output = log.end()
+	return p, log.err
+}
+
+// killMarked kills a process, all below it, and what has the mark of its verification, wherever
+// that went, until a look finds nothing more.
+func killMarked(pid int, mark string) {
+	syscall.Kill(pid, syscall.SIGSTOP) // it starts nothing more, and what is below it stays there
+	for until := time.Now().Add(proc.KillTimeout); ; time.Sleep(time.Millisecond) {
+		living := false
+		kill := func(p proc.Process) {
+			if p.PID != pid {
+				living = true
+				syscall.Kill(p.PID, syscall.SIGKILL)
+			}
+		}
+		for _, s := range proc.Descendants(pid) {
+			if s.Alive() {
+				kill(s.Process)
+			}
+		}
+		for p := range proc.Find(func(environ []byte) bool { return proc.Getenv(environ, verifyVariable) == mark }) {
+			kill(p)
+		}
+		if !living || time.Now().After(until) {
+			syscall.Kill(pid, syscall.SIGKILL)
+			return
+		}
+	}
+}
+
+// log is the file to which a verification prints. It keeps the end of what is longer than
+// verifyLog.
+type log struct {
+	file *os.File
+	size int64
+	err  error // the first
+}
+
+// newLog begins the log of a run anew.
+func newLog(dir string) (*log, error) {
+	path := filepath.Join(dir, rundir.VerifyLog)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &log{file: f}, nil
+}
+
+// Write adds to the log. It returns no error: the command goes on printing, and log.err says
+// what is missing.
+func (l *log) Write(p []byte) (int, error) {
+	if l.err == nil && l.size+int64(len(p)) > verifyLog {
+		l.err = l.halve()
+	}
+	if l.err == nil {
+		var n int
+		n, l.err = l.file.WriteAt(p, l.size)
+		l.size += int64(n)
+	}
+	return len(p), nil
+}
+
+// halve drops the first half of the log.
+func (l *log) halve() error {
+	buf := make([]byte, 256<<10)
+	from, to := l.size/2, int64(0)
+	for from < l.size {
+		n, err := l.file.ReadAt(buf, from)
+		if n == 0 {
+			return err
+		}
+		if _, err := l.file.WriteAt(buf[:n], to); err != nil {
+			return err
+		}
+		from, to = from+int64(n), to+int64(n)
+	}
+	l.size = to
+	return l.file.Truncate(to)
+}
+
+// end returns the last lines of the log.
+func (l *log) end() string {
+	buf := make([]byte, min(l.size, verifyOutput))
+	n, _ := l.file.ReadAt(buf, l.size-int64(len(buf))) // what cannot be read is not shown
+	lines := bytes.SplitAfter(bytes.TrimRight(buf[:n], "\n"), []byte("\n"))
+	lines = lines[max(0, len(lines)-verifyLines):]
+	return strings.ToValidUTF8(string(bytes.Join(lines, nil)), "")
+}
