@@ -67,8 +67,22 @@ type Session struct {
 	// Finished is what it has reached, by which it is done; null: it is not done, or by its exit.
 	Finished *session.Finished `json:"finished"`
 	// Landed is where its work is; null: it was not landed, or its agent was started since.
-	Landed      *session.Landed `json:"landed"`
-	Transcripts Transcripts     `json:"transcripts"`
+	Landed *session.Landed `json:"landed"`
+	// Verified is the outcome of its last verification; null: there was none.
+	Verified    *Verified   `json:"verified"`
+	Transcripts Transcripts `json:"transcripts"`
+}
+
+// Verified is the outcome of a verification of a session's work: a fact about a commit.
+type Verified struct {
+	Commit string    `json:"commit"`
+	OK     bool      `json:"ok"`
+	At     time.Time `json:"at"`
+	Round  int       `json:"round"`  // which failure in a row, counted from 1; 0: none, or they are not counted
+	Rounds int       `json:"rounds"` // after how many a person is needed
+	Detail string    `json:"detail"` // why it failed, for people; empty: it did not
+	Log    string    `json:"log"`    // the file with the command's output, as the agent sees it; empty: it was not run
+	Held   bool      `json:"held"`   // a person is needed: its agent is sent nothing more
 }
 
 // Changes is how far a workspace is from its merge base with its base.

@@ -169,7 +169,7 @@ func evaluateUntil(d reader, a *expr.Attr) (session.Await, bool) {
 	if v.Type() == cty.String && !v.IsNull() {
 		word = v.AsString()
 	}
-	all := []string{string(session.AwaitReady), string(session.AwaitTurn), string(session.AwaitDone)}
+	all := []string{string(session.AwaitReady), string(session.AwaitTurn), string(session.AwaitVerified), string(session.AwaitDone)}
 	if !slices.Contains(all, word) {
 		d.Fail(a, "Invalid dependency", "until must be %s.%s", expr.Quoted(all, "or"), expr.DidYouMean(word, all))
 		return "", false
@@ -326,6 +326,8 @@ func untilOf(l *loader, s *built, e edge, to *built) session.Await {
 		return session.AwaitReady
 	case e.until == session.AwaitTurn && agent.OneShot:
 		wrong = fmt.Sprintf("%s runs the one-shot agent %q, which has no turns: it is done when it exits with 0. Use until = \"done\".", e.to.address, agent.Name)
+	case e.until == session.AwaitVerified && !to.spec.Verify.Declared():
+		wrong = fmt.Sprintf("%s has no verify block, so nothing verifies its work.", e.to.address)
 	case e.until == session.AwaitDone && !ends:
 		wrong = fmt.Sprintf("%s runs the interactive agent %q, which is never done: it waits for input after each turn. Declare finish = \"turn\" there, or use until = \"turn\" or \"ready\".", e.to.address, agent.Name)
 	default:

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -82,6 +83,10 @@ func (g *generator) session(of []Draft) {
 	}
 	if slices.ContainsFunc(of, func(d Draft) bool { return (d.Spec.Health.Heartbeat == nil) != (of[0].Spec.Health.Heartbeat == nil) }) {
 		g.note(session.Single(of[0].Spec.Address.Block()), "left out: only some of its instances have a heartbeat, and one block declares it for all")
+		return
+	}
+	if slices.ContainsFunc(of, func(d Draft) bool { return d.Spec.Verify.Declared() != of[0].Spec.Verify.Declared() }) {
+		g.note(session.Single(of[0].Spec.Address.Block()), "left out: only some of its instances are verified, and one block declares it for all")
 		return
 	}
 	var instances []blockBody
@@ -353,6 +358,13 @@ func policies(b *blockBody, s session.Spec, usual Agent) {
 	}
 
 	b.text("pause.mode", s.Pause.Mode, session.Detach)
+	if v := s.Verify; v.Declared() {
+		b.list("verify.command", v.Command, nil)
+		b.duration("verify.timeout", v.Timeout, session.Duration(20*time.Minute))
+		b.text("verify.on_failure", string(v.OnFailure), string(session.FailureSends))
+		b.number("verify.rounds", float64(v.Rounds), 3)
+		b.list("verify.protect", v.Protect, nil)
+	}
 	b.text("stop.signal", s.Stop.Signal, usual.Stop.Signal)
 	b.duration("stop.grace", s.Stop.Grace, usual.Stop.Grace)
 	b.duration("stop.after_turn", s.Stop.AfterTurn, usual.Stop.AfterTurn)

@@ -117,6 +117,16 @@ func sessionShape(named []string) shape {
 			{Name: "mode", Kind: aText, Forces: toNothing, Default: `"detach"`, Values: []string{"detach", "freeze"}, Meanings: []string{"detaches clients and refuses input, while the agent continues", "suspends its processes"}, Doc: "How a session is paused."},
 		},
 	}
+	blocks["verify"] = shape{
+		doc: "The command that has to succeed before its work counts.",
+		attrs: []attribute{
+			{Name: "command", Kind: aCommand, Forces: toNothing, Required: true, Doc: "Runs in the workspace with the agent's environment when a turn has ended with commits that the base lacks. It must change no file that git does not ignore."},
+			{Name: "timeout", Kind: aDuration, Forces: toNothing, Default: `"20m"`, Doc: "Ends the command with everything that it started, which counts as a failure."},
+			{Name: "on_failure", Kind: aText, Forces: toNothing, Default: `"send"`, Values: []string{"send", "hold", "ignore"}, Meanings: []string{"sends the agent the end of the output, and verifies its next commit", "needs you at once", "only records it"}, Doc: "What a failure leads to."},
+			{Name: "rounds", Kind: aWhole, Forces: toNothing, Default: "3", Doc: "After this many failures in a row, or a turn that committed nothing, the session needs you and the agent is sent nothing more."},
+			{Name: "protect", Kind: someTexts, Forces: toNothing, Doc: "Patterns of files, like `tests/**`: work that changes one fails, whatever the command says."},
+		},
+	}
 	blocks["lifecycle"] = shape{
 		doc: "What a plan may do to the session.",
 		attrs: []attribute{
@@ -146,7 +156,7 @@ func sessionShape(named []string) shape {
 			inheritAttr(toRestart, "Variables of your environment that it gets in addition to those of the project and its agent: names, with `*` for any characters, or `true`. Not in docker and kubernetes."),
 			{Name: "desired", Kind: aText, Forces: toNothing, Default: `"running"`, Values: []string{"running", "paused", "stopped"}, Meanings: []string{"the agent runs", "it is [paused](#pause)", "it does not run, and its workspace stays"}, Doc: "The desired state."},
 			{Name: "timeout", Kind: aDuration, Forces: toNothing, DefaultWords: "none", Doc: "The longest run. Then the session is stopped, reason `timeout`."},
-			{Name: "finish", Kind: aText, Forces: toNothing, Default: `"never"`, Values: []string{"never", "turn", "landed"}, Meanings: []string{"it is only stopped by you", "the turn of its prompt, or of what it was last sent, has ended without a question, a limit or a failure", "`agentform land` has brought its work to its base"}, Doc: "When the session is [finished](#finish)."},
+			{Name: "finish", Kind: aText, Forces: toNothing, Default: `"never"`, Values: []string{"never", "turn", "verified", "landed"}, Meanings: []string{"it is only stopped by you", "the turn of its prompt, or of what it was last sent, has ended without a question, a limit or a failure", "the same, and its work is [verified](#verify)", "`agentform land` has brought its work to its base"}, Doc: "When the session is [finished](#finish)."},
 			{Name: "labels", Kind: aTable, Forces: toNothing, Doc: "Labels for filters."},
 			{Name: "depends_on", Kind: someAddresses, Forces: toNothing, parts: []string{"until"}, Doc: "Sessions to wait for: one that ends must be finished, another one must be ready. `{ session = session.api, until = \"turn\" }` waits for something else; see [order](#order). The session is skipped if one fails."},
 		},

@@ -68,6 +68,7 @@ var besides = map[string]map[string]string{
 	"runtimekubernetes":   {"image": `"agents:1"`},
 	"runtimetmux":         {"socket": `"own"`},
 
+	"session.verify":       {"command": `["make"]`},
 	"price":                {"input": "1", "output": "1"},
 	"price.long":           {"input": "1", "output": "1", "above": "1"},
 	"budget":               {"time": `"1h"`, "tokens": "1"},

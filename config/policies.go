@@ -19,9 +19,10 @@ func needsHub(l *loader, m *Manifest) []string {
 		declared["depends_on"] = declared["depends_on"] || len(s.Until) > 0
 		declared["restart"] = declared["restart"] || restart(s) && s.Restart.Policy != "never"
 		declared["health"] = declared["health"] || health(s)
+		declared["verify"] = declared["verify"] || s.Verify.Declared() && s.Finish != session.FinishVerified // which apply --wait follows, too
 	}
 	var needs []string
-	for _, word := range []string{"notify", "budget", "health", "restart", "depends_on"} {
+	for _, word := range []string{"notify", "budget", "health", "restart", "depends_on", "verify"} {
 		if declared[word] {
 			needs = append(needs, word)
 		}

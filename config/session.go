@@ -140,6 +140,7 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	readRestart(d, b.Block("restart"), &s.Restart)
 	readHealth(d, b.Block("health"), &s.Health)
 	d.OneOf(b.Block("pause"), "mode", &s.Pause.Mode)
+	readVerify(d, b.Block("verify"), &s)
 	readStop(d, b.Block("stop"), &s.Stop)
 	lifecycle := b.Block("lifecycle")
 	d.Flag(lifecycle, "prevent_destroy", &s.Lifecycle.PreventDestroy)
@@ -150,6 +151,7 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	if s.Finish == session.FinishLanded && s.Workspace.Mode == session.Plain {
 		l.Warn(b.At("finish"), "Finish without effect", "%s works in a directory without git, so it has no branch to land.", s.Address)
 	}
+	checkVerify(d, b, s)
 	edges := dependencies(d, of)
 	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !spoiled && !b.Broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)}
 }

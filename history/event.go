@@ -39,6 +39,10 @@ const (
 	Landed          Kind = "landed"    // Old is the commit of its branch, New that of the base, if that moved
 	Finished        Kind = "finished"  // it is done: Reason is what it has reached, New the commit of its branch
 	WorkKept        Kind = "work_kept" // a workspace was not removed, and why
+	Verified        Kind = "verified"  // its command succeeded for the commit New
+
+	// VerificationFailed: for the commit New; Reason has the round, Detail is why.
+	VerificationFailed Kind = "verification_failed"
 
 	// Events of the hub, each once an episode.
 	Discovered     Kind = "discovered"      // at its start: New is the state

@@ -35,6 +35,11 @@ func TestDependencies(t *testing.T) {
 	}
 	unreached := func(s *stage) *stage { s.in.World.Runtimes["docker"] = errors.New("it hangs"); return s }
 	talks := func() *stage { return newStage().record(restartable("a")).want(restartable("a")).live("a") }
+	verified := func(ok bool, at time.Time) *stage {
+		return newStage().record(restartable("a"), func(r *session.Record) {
+			r.Run.DeliveredAt, r.Verified = now.Add(-time.Hour), &session.Verified{OK: ok, At: at}
+		}).want(restartable("a")).live("a")
+	}
 	for name, c := range map[string]struct {
 		stage *stage
 		until session.Await
@@ -53,6 +58,10 @@ func TestDependencies(t *testing.T) {
 		"a turn that is still to begin":     {newStage().want(restartable("a")), session.AwaitTurn, nil, "waiting for session.a (to end its first turn)"},
 		"a turn under way":                  {talks(), session.AwaitTurn, does(session.Working, false), "waiting for session.a (working 3m)"},
 		"a turn that has ended":             {talks(), session.AwaitTurn, does(session.Idle, true), "create"},
+		"work that is not verified":         {talks(), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle)"},
+		"work that is red":                  {verified(false, now), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle)"},
+		"work that is verified":             {verified(true, now), session.AwaitVerified, does(session.Working, true), "create"},
+		"verified before its prompt":        {verified(true, now.Add(-2*time.Hour)), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle)"},
 		"a later turn under way":            {talks(), session.AwaitTurn, does(session.Working, true), "create"},
 		"a turn that ended at a limit":      {talks(), session.AwaitTurn, does(session.BlockedAPI, true), "waiting for session.a (blocked api 3m)"},
 		"a turn of an earlier run":          {talks(), session.AwaitTurn, map[session.Address]session.Doing{a: {Run: "run-0", Turn: true}}, "waiting for session.a (running)"},

@@ -27,6 +27,12 @@ var fields = []field{
 	{"timeout", ForcesNothing, func(s *session.Spec) any { return &s.Timeout }},
 	{"finish", ForcesNothing, func(s *session.Spec) any { return &s.Finish }},
 
+	{"verify.command", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Command }},
+	{"verify.timeout", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Timeout }},
+	{"verify.on_failure", ForcesNothing, func(s *session.Spec) any { return &s.Verify.OnFailure }},
+	{"verify.rounds", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Rounds }},
+	{"verify.protect", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Protect }},
+
 	{"agent", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Name }},
 	{"agent.base", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Base }},
 	{"agent.command", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Command }},

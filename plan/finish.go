@@ -23,6 +23,8 @@ func (j *join) reached(c Change, d Diagnosis) *session.Finished {
 	switch f := c.After.Finish; {
 	case f == session.FinishTurn && rests:
 		return &session.Finished{By: f, At: does.Ended.UTC()}
+	case f == session.FinishVerified && rests && r.Verified != nil && r.Verified.OK && !does.Ended.After(r.Verified.At): // what it did since is not
+		return &session.Finished{By: f, At: r.Verified.At}
 	case f == session.FinishLanded && rests && r.Landed != nil && !j.givenSince(c.Address, r.Landed.At) && !does.Ended.After(r.Landed.At): // else it works on
 		return &session.Finished{By: f, At: r.Landed.At}
 	}
@@ -48,7 +50,7 @@ func end(c Change, f *session.Finished) Change {
 }
 
 // finishWords are why a session is finished.
-var finishWords = map[session.Finish]string{session.FinishTurn: "done: its turn has ended", session.FinishLanded: "done: its work is in its base"}
+var finishWords = map[session.Finish]string{session.FinishTurn: "done: its turn has ended", session.FinishVerified: "done: its work is verified", session.FinishLanded: "done: its work is in its base"}
 
 // landing says where the work of a session is, or "".
 func landing(r *session.Record) string {

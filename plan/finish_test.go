@@ -12,6 +12,10 @@ func TestFinish(t *testing.T) {
 	a := session.Single("a")
 	turn := func(s *session.Spec) { s.Finish = session.FinishTurn }
 	lands := func(s *session.Spec) { s.Finish = session.FinishLanded }
+	verified := func(s *session.Spec) { s.Finish = session.FinishVerified }
+	outcome := func(ok bool, at time.Time) func(*session.Record) {
+		return func(r *session.Record) { r.Verified = &session.Verified{Commit: "c0ffee", OK: ok, At: at} }
+	}
 	ended := now.Add(-time.Minute)
 	landed := &session.Landed{Into: "main", Commit: "9fd63381234", From: "1234", At: now.Add(-time.Second)}
 	rests := session.Doing{Run: "run-a", Activity: session.Idle, Since: now.Add(-time.Hour), Ended: ended}
@@ -43,6 +47,11 @@ func TestFinish(t *testing.T) {
 		"not landed":                                  {newStage().all(spec("a", lands)), rests, "  a in_sync\n"},
 		"landed":                                      {newStage().record(spec("a", lands), func(r *session.Record) { r.Landed = landed }).live("a").want(spec("a", lands)), rests, "‖ a finished\n"},
 		"landed, and it works on":                     {newStage().record(spec("a", lands), func(r *session.Record) { r.Landed = landed }).live("a").want(spec("a", lands)), session.Doing{Run: "run-a", Activity: session.Idle, Since: now, Ended: now}, "  a in_sync\n"},
+		"not verified":                                {newStage().all(spec("a", verified)), rests, "  a in_sync\n"},
+		"red":                                         {newStage().record(spec("a", verified), outcome(false, now)).live("a").want(spec("a", verified)), rests, "  a in_sync\n"},
+		"verified":                                    {newStage().record(spec("a", verified), outcome(true, now)).live("a").want(spec("a", verified)), rests, "‖ a finished\n"},
+		"verified before its last turn":               {newStage().record(spec("a", verified), outcome(true, ended.Add(-1))).live("a").want(spec("a", verified)), rests, "  a in_sync\n"},
+		"verified, and it works on":                   {newStage().record(spec("a", verified), outcome(true, now)).live("a").want(spec("a", verified)), session.Doing{Run: "run-a", Activity: session.Working, Since: now}, "  a in_sync\n"},
 		"done":                                        {newStage().record(spec("a", turn), done).want(spec("a", turn)), session.Doing{}, "  a finished\n"},
 		"done, with another prompt":                   {newStage().record(spec("a", turn, prompt("one")), done).want(spec("a", turn, prompt("two"))), session.Doing{}, "↻ a prompt_changed prompt\n"},
 		"done, with another branch":                   {newStage().record(spec("a", turn), done).want(spec("a", turn, func(s *session.Spec) { s.Branch, s.Workspace.Path = "other", "/ws/a2" })), session.Doing{}, "± a branch_changed branch workspace.path\n"},

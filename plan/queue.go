@@ -191,7 +191,7 @@ func (q *queue) keepers(a session.Address, found, seen map[session.Address]bool)
 // endsNot reports whether the agent of a session stays until someone ends it.
 func endsNot(c Change) bool {
 	s := c.spec()
-	unprompted := s != nil && s.Finish == session.FinishTurn && s.Prompt.Digest == ""
+	unprompted := s != nil && (s.Finish == session.FinishTurn || s.Finish == session.FinishVerified) && s.Prompt.Digest == ""
 	return s != nil && !s.Agent.OneShot && s.Timeout == 0 && (s.Finish == session.FinishNever || unprompted)
 }
 

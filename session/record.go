@@ -54,6 +54,8 @@ type Record struct {
 	FinishFrom time.Time `json:"finish_from,omitzero"`
 	// Landed is how its work came to its base; nil: it has not, or the agent was started since.
 	Landed *Landed `json:"landed,omitempty"`
+	// Verified is the outcome of its last verification; nil: there was none.
+	Verified *Verified `json:"verified,omitempty"`
 	// Inherits names the secrets that the agent of a queued start inherits. Their values
 	// are not recorded.
 	Inherits  []string  `json:"inherits,omitempty"`

@@ -52,6 +52,7 @@ type Spec struct {
 
 	Timeout   Duration  `json:"timeout,omitempty"` // longest run; 0: none
 	Finish    Finish    `json:"finish,omitempty"`
+	Verify    Verify    `json:"verify,omitzero"`
 	Restart   Restart   `json:"restart"`
 	Health    Health    `json:"health"`
 	Pause     Pause     `json:"pause"`
@@ -85,7 +86,9 @@ type Await string
 const (
 	AwaitReady Await = "ready" // its agent can take a prompt
 	AwaitTurn  Await = "turn"  // the first turn of its agent has ended
-	AwaitDone  Await = "done"  // it is finished: its one-shot command has exited with 0, or its Finish is reached
+	// AwaitVerified: the command of its verify block has succeeded since it was given its prompt.
+	AwaitVerified Await = "verified"
+	AwaitDone     Await = "done" // it is finished: its one-shot command has exited with 0, or its Finish is reached
 )
 
 // Finish is when a session is done: its agent is ended then, and no apply starts it again until
@@ -94,9 +97,10 @@ type Finish string
 
 // The values of finish. A manifest's "never" is the empty one.
 const (
-	FinishNever  Finish = ""
-	FinishTurn   Finish = "turn"   // its agent has ended the turn of what it was last given
-	FinishLanded Finish = "landed" // its work is in its base
+	FinishNever    Finish = ""
+	FinishTurn     Finish = "turn"     // its agent has ended the turn of what it was last given
+	FinishVerified Finish = "verified" // and its work is verified
+	FinishLanded   Finish = "landed"   // its work is in its base
 )
 
 // UntilOf returns what the session waits for in one that it depends on.

@@ -227,14 +227,8 @@ func (c *Counter) one(ctx context.Context, w Workspace, base git.Base, s stamps,
 	var ahead *int
 	if old != nil && old.Refs == s.refs && !old.Racy && old.Base == base.Name && !w.Elsewhere {
 		ahead, e.Commit = &old.Ahead, old.Commit
-	} else if w.Elsewhere {
-		start, err := git.StartOf(ctx, w.Git, w.Branch)
-		if err != nil {
-			return e, err
-		}
-		e.Commit = base.From(ctx, w.Repo, start).Commit
-	} else if w.Clone {
-		in, err := base.InClone(ctx, w.Repo, w.Checkout.Path, w.Branch)
+	} else {
+		in, err := w.within(ctx, base)
 		if err != nil {
 			return e, err
 		}

@@ -65,3 +65,32 @@ func HostGit(r session.Record) bool {
 	}
 	return r.Spec.Runtime.Traits().HostGit
 }
+
+// Base returns what the work in the workspace is compared with. If this machine has no
+// repository that it was made from, that is where it began.
+func (w Workspace) Base(ctx context.Context) (git.Base, error) {
+	from, err := git.BasesOf(w.Repo)
+	if err != nil && w.Elsewhere {
+		start, err := git.StartOf(ctx, w.Git, w.Branch)
+		return git.Base{Name: start, Commit: start}, err
+	}
+	if err != nil {
+		return git.Base{}, err
+	}
+	return w.within(ctx, from.Base(w.Branch, w.Declared))
+}
+
+// within returns a base with a commit that the workspace has.
+func (w Workspace) within(ctx context.Context, base git.Base) (git.Base, error) {
+	switch {
+	case w.Elsewhere:
+		start, err := git.StartOf(ctx, w.Git, w.Branch)
+		if err != nil {
+			return base, err
+		}
+		return base.From(ctx, w.Repo, start), nil
+	case w.Clone:
+		return base.InClone(ctx, w.Repo, w.Checkout.Path, w.Branch)
+	}
+	return base, nil
+}

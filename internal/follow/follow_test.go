@@ -159,6 +159,8 @@ func TestNeeds(t *testing.T) {
 			named("mending", 9, with(left(session.StateStale, session.Exited), func(s *follow.Sight) { s.UnderWay = true })),
 			named("paused", 9, with(does(session.Idle, 0), func(s *follow.Sight) { s.State = session.StatePaused })),
 			named("ready", 5, turn),
+			named("red", 0, with(turn, func(s *follow.Sight) { s.RedSince = after(-10) })),
+			named("red, at work", 9, with(does(session.Working, 0), func(s *follow.Sight) { s.RedSince = after(-10) })),
 			named("shot", 9, left(session.StateStopped, session.Done)),
 			named("sick", 0, with(does(session.Working, 0), func(s *follow.Sight) { s.UnwellAt = after(-45) })),
 			named("stale", 0, with(left(session.StateStale, session.Exited), ended(-30))),
@@ -178,7 +180,7 @@ func TestNeeds(t *testing.T) {
 	for _, n := range f.Needs() {
 		got = append(got, n.Address.Block()+" "+string(n.Reason))
 	}
-	want := []string{"asks blocked", "stuck error", "prevented stuck", "unsent error", "late timeout", "lost error", "sick unhealthy", "stale stale", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended"}
+	want := []string{"asks blocked", "stuck error", "prevented stuck", "unsent error", "late timeout", "lost error", "sick unhealthy", "stale stale", "red verification_failed", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended"}
 	if !slices.Equal(got, want) {
 		t.Errorf("needs:\ngot  %q\nwant %q", got, want)
 	}

@@ -28,6 +28,7 @@ type Sight struct {
 	UnwellAt     time.Time       // since when it is unhealthy and needs a person; zero: it is not
 	UnderWay     bool            // a start or a stop of it has begun and is not complete
 	ActionFailed bool            // the last action on it failed
+	RedSince     time.Time       // since when its work fails verification and its agent is sent nothing more; zero: it does not
 	Stuck        bool            // its start was approved, and a problem prevents it
 	StuckAt      time.Time       // of Stuck; zero: not known
 	Run          string          // the id of its run

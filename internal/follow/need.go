@@ -13,14 +13,15 @@ type Reason string
 
 // The reasons.
 const (
-	NeedsAnswer  Reason = "blocked"     // its agent asks something
-	NeedsQuota   Reason = "blocked_api" // its agent has reached a rate or usage limit
-	NeedsWork    Reason = "turn_ended"  // its agent has done what it was given
-	NeedsHelp    Reason = "failed"      // its agent says that it failed, or exited with a failure
-	NeedsRestart Reason = "exited"      // its agent exited, and a shell has the terminal
-	NeedsAgent   Reason = "stale"       // its tmux session or container is left, its agent is gone
-	NeedsTime    Reason = "timeout"     // its run reached its timeout
-	NeedsPlace   Reason = "error"       // its tmux session or container is gone, or the last action failed
+	NeedsAnswer  Reason = "blocked"             // its agent asks something
+	NeedsQuota   Reason = "blocked_api"         // its agent has reached a rate or usage limit
+	NeedsWork    Reason = "turn_ended"          // its agent has done what it was given
+	NeedsHelp    Reason = "failed"              // its agent says that it failed, or exited with a failure
+	NeedsRestart Reason = "exited"              // its agent exited, and a shell has the terminal
+	NeedsAgent   Reason = "stale"               // its tmux session or container is left, its agent is gone
+	NeedsTime    Reason = "timeout"             // its run reached its timeout
+	NeedsPlace   Reason = "error"               // its tmux session or container is gone, or the last action failed
+	NeedsFix     Reason = "verification_failed" // its work fails verification, and its agent is sent nothing more
 	NeedsBranch  Reason = "branch_mismatch"
 	NeedsStart   Reason = "stuck"     // its start was approved, and a problem prevents it
 	NeedsCare    Reason = "unhealthy" // the hub found it unhealthy, and does not restart it
@@ -97,6 +98,8 @@ func (c *course) needSince(why Reason) time.Time {
 		return c.StuckAt
 	case why == NeedsCare:
 		return c.UnwellAt
+	case why == NeedsFix:
+		return c.RedSince
 	}
 	return c.turn.Since()
 }
@@ -145,6 +148,8 @@ func (c *course) liveNeed(once bool) Reason {
 	switch {
 	case c.blocked(), once && c.Activity == session.Blocked:
 		return NeedsAnswer
+	case c.turn.Ended() && !c.RedSince.IsZero():
+		return NeedsFix
 	case c.turn.Ended():
 		return NeedsWork
 	case !once && !c.turn.Settled():

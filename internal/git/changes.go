@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -114,6 +115,16 @@ func (b Base) Args() []string {
 		return []string{"HEAD", "--"}
 	}
 	return []string{"--merge-base", b.Commit, "--"}
+}
+
+// FilesChanged returns the files that a commit of a checkout has otherwise than its merge base
+// with the base.
+func (b Base) FilesChanged(ctx context.Context, git Runner, commit string) ([]string, error) {
+	out, err := git(ctx, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--merge-base", b.Commit, commit, "--")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(strings.Split(out, "\x00"), func(name string) bool { return name == "" }), nil
 }
 
 // Changes is how far a checkout is from its merge base with a base.

@@ -163,13 +163,31 @@ func Unsaved(ctx context.Context, path string, git Runner) (r Risk, err error) {
 	if err != nil {
 		return r, err
 	}
+	out, err := status(ctx, git)
+	r.Uncommitted, r.Untracked = counted(out)
+	r.Busy = d.busy()
+	return r, err
+}
+
+// UnsavedFiles returns the files of a checkout that are not as its HEAD has them, with those that
+// are neither tracked nor ignored, of a directory of these the name of that.
+func UnsavedFiles(ctx context.Context, git Runner) (names []string, err error) {
+	out, err := status(ctx, git)
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if len(entry) > len("XY ") && !strings.HasPrefix(entry, "## ") {
+			names = append(names, entry[len("XY "):])
+		}
+	}
+	return names, err
+}
+
+// status returns what git status prints of a checkout, with its branch.
+func status(ctx context.Context, git Runner) (string, error) {
 	out, err := git(ctx, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty")
 	if err == nil && out == "" {
 		err = errors.New("run git in it: its output was lost")
 	}
-	r.Uncommitted, r.Untracked = counted(out)
-	r.Busy = d.busy()
-	return r, err
+	return out, err
 }
 
 // CommitAll commits everything that is not ignored in a checkout.

@@ -21,6 +21,7 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/usage"
+	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/session"
 )
 
@@ -77,6 +78,7 @@ type Hub struct {
 	spending      spending
 	budgets       budgets
 	repairs       repairs
+	verifications *verify.Scheduler
 	subscriptions subscriptions
 }
 
@@ -102,6 +104,7 @@ func New(c Config) *Hub {
 	h.observer.spending, h.observer.budgets = &h.spending, &h.budgets
 	h.repairs = repairs{engine: e, log: c.Log, work: &h.work, done: make(chan repaired, 1)}
 	h.subscriptions = subscriptions{engine: e, log: c.Log, work: &h.work, wake: h.Wake, subscribed: map[string]bool{}}
+	h.verifications = newVerifications(h)
 	h.snapshot.Store(&Snapshot{})
 	return h
 }
@@ -226,6 +229,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.spending.known(s.Sessions)
 	h.counting.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)
+	h.verifications.See(ctx, s.verifiable())
 	for _, m := range h.observer.memory {
 		if in := m.course.Due(); in > 0 {
 			s.lookAgain(in)

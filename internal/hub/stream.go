@@ -230,7 +230,8 @@ func (f *feed) notifyOf(e history.Event, m *memory) {
 // notable returns the name that notify blocks have for an event, or "", and a second one.
 func notable(e history.Event) (on, also string) {
 	switch e.Kind {
-	case history.Escalated, history.BranchMismatch, history.PRDetected, history.Unhealthy, history.TurnEnded, history.BudgetWarned, history.BudgetExceeded:
+	case history.Escalated, history.BranchMismatch, history.PRDetected, history.Unhealthy, history.TurnEnded, history.BudgetWarned, history.BudgetExceeded,
+		history.Verified, history.VerificationFailed:
 		return string(e.Kind), ""
 	case history.StatusChanged:
 		switch s := session.Status(e.New); s {

@@ -45,7 +45,10 @@ var happened = map[string]string{
 	"budget_warned":   "has used most of a budget",
 	"budget_exceeded": "has used up a budget",
 	"pr_detected":     "opened a pull request",
-	Test:              "can notify you",
+	"verified":        "is verified",
+
+	"verification_failed": "fails verification",
+	Test:                  "can notify you",
 }
 
 func describe(e Event) message {

@@ -27,7 +27,7 @@ import (
 
 // Event is the JSON that a target gets.
 type Event struct {
-	Event     string    `json:"event"` // escalated, blocked, failed, blocked_api, done, exited, stale, turn_ended, unhealthy, branch_mismatch, budget_warned, budget_exceeded, pr_detected
+	Event     string    `json:"event"` // escalated, blocked, failed, blocked_api, done, exited, stale, turn_ended, unhealthy, branch_mismatch, budget_warned, budget_exceeded, pr_detected, verified, verification_failed
 	Also      string    `json:"-"`     // another name of the same event
 	Given     time.Time `json:"-"`     // of turn_ended and blocked: when the agent was last given something, so that the next turn is not the same
 	Time      time.Time `json:"time"`

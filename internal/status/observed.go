@@ -105,6 +105,9 @@ func (k Input) sight(x api.Session) follow.Sight {
 		if o := r.OverBudget; o != nil && o.Desired == session.Stopped {
 			s.Desired = o.Desired
 		}
+		if v := r.Verified; v != nil && v.Held {
+			s.RedSince = v.At
+		}
 		s.UnderWay = r.Intent != session.Settled && r.Intent != session.Queued && !s.ActionFailed
 		s.Given, s.Queued = activity.Given(*r, k.Events)
 		if x, escalated := activity.Illness(*r, k.Events); x != nil && escalated {

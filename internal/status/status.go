@@ -105,6 +105,9 @@ func Of(k Input) api.Session {
 		s.Queue = &k.Queue
 	}
 	s.Since = wire.UTCOrNil(k.since(s))
+	if v := verified(s); v != nil && !v.OK {
+		s.Detail = join(s.Detail, v.Detail)
+	}
 	n, needs := follow.Once(k.At, k.sight(s))
 	return Needed(s, n, needs)
 }
@@ -148,6 +151,7 @@ func (k Input) spec() session.Spec {
 func recorded(s *api.Session, r session.Record) {
 	s.ID, s.Origin, s.Override, s.OverBudget = r.ID, r.Origin, r.Override, r.OverBudget
 	s.Finished, s.Landed = r.Finished, r.Landed
+	s.Verified = VerifiedOf(r)
 	s.CreatedAt, s.StartedAt = wire.UTCOrNil(r.CreatedAt), wire.UTCOrNil(r.Run.StartedAt)
 	s.PaneID, s.Container, s.ConversationID = r.Location.Pane, r.Location.Container, r.Run.Conversation
 	s.Restarts = max(r.Run.Number-1, 0)
@@ -172,6 +176,15 @@ func recorded(s *api.Session, r session.Record) {
 	if r.Run.Agent.PID > 0 && s.Alive != nil && *s.Alive && r.Location.Traits().HostProcesses {
 		s.PID = &r.Run.Agent.PID
 	}
+}
+
+// VerifiedOf returns the outcome of a session's last verification; nil: there was none.
+func VerifiedOf(r session.Record) *api.Verified {
+	v := r.Verified
+	if v == nil {
+		return nil
+	}
+	return &api.Verified{Commit: v.Commit, OK: v.OK, At: wire.UTC(v.At), Round: v.Round, Rounds: r.Spec.Verify.Rounds, Detail: v.Detail, Log: v.Log, Held: v.Held}
 }
 
 func looked(s *api.Session, x activity.Look) {

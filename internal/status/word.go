@@ -15,8 +15,8 @@ import (
 const WrongBranchWord = "wrong branch"
 
 // Word returns what a session is and does in one word for people: asks, limit, working,
-// idle, done, failed, exited, timed out, stopped, paused, starting, queued, pending, stuck,
-// unhealthy, error, unknown, running or wrong branch.
+// idle, verified, red, done, failed, exited, timed out, stopped, paused, starting, queued,
+// pending, stuck, unhealthy, error, unknown, running or wrong branch.
 func Word(x api.Session) string {
 	needs := func(r follow.Reason) bool { return x.Needs != nil && x.Needs.Reason == string(r) }
 	switch {
@@ -53,7 +53,24 @@ func liveWord(x api.Session) string {
 	case x.Activity == session.Unobserved, x.Activity == session.NoActivity, x.Activity == "":
 		return string(x.State)
 	}
+	if v := verified(x); v != nil && v.OK {
+		return "verified"
+	} else if v != nil {
+		return red
+	}
 	return string(x.Activity)
+}
+
+// red is the word of a session whose work did not pass verification.
+const red = "red"
+
+// verified returns the outcome of the last verification if it is of what the session rests
+// from; nil: its agent works, or has worked since.
+func verified(x api.Session) *api.Verified {
+	if x.Activity != session.Idle || x.Verified == nil || x.Since != nil && x.Since.After(x.Verified.At) {
+		return nil
+	}
+	return x.Verified
 }
 
 // Text returns the word of a session with what belongs to it: working 3m, idle 16m,
@@ -61,7 +78,11 @@ func liveWord(x api.Session) string {
 func Text(x api.Session, now time.Time) string {
 	word := Word(x)
 	switch word {
-	case "working", "idle", "starting", "paused":
+	case red:
+		if v := x.Verified; v.Round > 0 {
+			return fmt.Sprintf("%s %d/%d", word, v.Round, v.Rounds)
+		}
+	case "working", "idle", "verified", "starting", "paused":
 		if x.Since != nil {
 			return word + " " + plaintext.Age(now.Sub(*x.Since))
 		}

@@ -22,6 +22,7 @@ func TestText(t *testing.T) {
 		return x
 	}
 	with := func(x api.Session, change func(*api.Session)) api.Session { change(&x); return x }
+	verified := func(x api.Session, v api.Verified) api.Session { x.Verified = &v; return x }
 	is := func(s session.State, a session.Activity) api.Session { return api.Session{State: s, Activity: a} }
 	exit := func(code int, signal string) func(*api.Session) {
 		return func(x *api.Session) { x.Exit = &session.Exit{Cause: "self", Code: code, Signal: signal} }
@@ -37,6 +38,11 @@ func TestText(t *testing.T) {
 		"working":                  running(session.Working, 0),
 		"idle 16m":                 running(session.Idle, 16*time.Minute),
 		"idle":                     running(session.Idle, 0),
+		"verified 16m":             verified(running(session.Idle, 16*time.Minute), api.Verified{OK: true, At: ago(10 * time.Minute)}),
+		"idle 1m":                  verified(running(session.Idle, time.Minute), api.Verified{OK: true, At: ago(10 * time.Minute)}),
+		"working 1m":               verified(running(session.Working, time.Minute), api.Verified{At: ago(time.Second)}),
+		"red 2/3":                  verified(running(session.Idle, time.Hour), api.Verified{At: ago(time.Minute), Round: 2, Rounds: 3}),
+		"red":                      verified(running(session.Idle, time.Hour), api.Verified{At: ago(time.Minute)}),
 		"running":                  running(session.NoActivity, time.Minute),
 		"done":                     is(session.StateStopped, session.Done),
 		"failed (3)":               with(is(session.StateStale, session.Failed), exit(3, "")),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/agentform/agentform/apply"
@@ -13,6 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -54,6 +56,8 @@ func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struc
 		return f.tally, nil
 	}
 	waiting, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup // of verifications
+	defer work.Wait()
 	defer cancel()
 	go func() {
 		select {
@@ -62,9 +66,16 @@ func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struc
 		case <-waiting.Done():
 		}
 	}()
+	var verifications *verify.Scheduler
 	for s, err := range follow.Looks(waiting, applyPoll, nil, f.observer.observe) {
 		if err != nil {
 			return f.tally, errors.Join(append(f.errs, err)...)
+		}
+		if verifications == nil {
+			verifications = verify.NewScheduler(accessOf(f.app, s, f.r, func(history.Event) {}), &work, func() {})
+		}
+		if !s.supervised {
+			verifications.See(waiting, f.verifiable(s))
 		}
 		due := append(f.starts(s), f.ends(s)...)
 		if len(due) > 0 {
@@ -77,6 +88,16 @@ func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struc
 		}
 	}
 	return f.tally, errors.Join(append(f.errs, apply.ErrInterrupted)...)
+}
+
+// verifiable returns what a look shows of the sessions whose work is verified.
+func (f *applied) verifiable(s *snapshot) (all []verify.Seen) {
+	for _, k := range s.sessions {
+		if k.Record != nil && k.Record.Spec.Verify.Declared() && k.Diagnosis.State != session.StateUnknown {
+			all = append(all, verifiable(k, s.World.At))
+		}
+	}
+	return all
 }
 
 // unfinished returns the changes of sessions that run, or are to, until they are done.

@@ -32,7 +32,8 @@ func logsCommand(a *app) *cobra.Command {
 		Short:   "Show the conversation logs of agents",
 		Long: `Prints prompts, tool calls, answers, errors and token use from the agent's session file. If
 there is none, or with --screen, it prints the recorded screens: one for each change of
-state, with time and reason. See capture for the current screen.
+state, with time and reason. See capture for the current screen. With --verify it prints what
+the command of the last verification printed.
 
 Of several sessions each line starts with the name of its session, unless --no-prefix is
 given. They are printed one after the other; --follow then prints what any of them adds.`,
@@ -40,10 +41,14 @@ given. They are printed one after the other; --follow then prints what any of th
   agentform logs api -f
   agentform logs --all -f -n 0
   agentform logs --role builder -n 20
-  agentform logs api --screen`,
+  agentform logs api --screen
+  agentform logs api --verify -n 100`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.follow && a.globals.json {
 				return usageError{c.CommandPath(), errors.New("--json prints existing entries: omit --follow")}
+			}
+			if o.verify && (o.follow || o.screen) {
+				return usageError{c.CommandPath(), errors.New("--verify cannot be combined with --follow or --screen")}
 			}
 			if err := o.tail.check(); err != nil {
 				return usageError{c.CommandPath(), err}
@@ -60,6 +65,7 @@ given. They are printed one after the other; --follow then prints what any of th
 	}
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow new output")
 	c.Flags().BoolVar(&o.screen, "screen", false, "print the recorded screens instead of the session file")
+	c.Flags().BoolVar(&o.verify, "verify", false, "print the output of the last verification")
 	noPrefixFlag(c, &o.noPrefix)
 	o.tail.register(c, "entries, or lines of the screens, of each session")
 	o.register(a, c, "sessions")
@@ -70,6 +76,7 @@ given. They are printed one after the other; --follow then prints what any of th
 type logsOptions struct {
 	sessionArgs
 	follow, screen, noPrefix bool
+	verify                   bool
 	tail                     tailFlag
 }
 
@@ -109,6 +116,13 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	if len(named) == 0 && !a.globals.json {
 		noneRunning(a)
 		return nil
+	}
+	if o.verify {
+		records := make([]session.Record, len(named))
+		for i, address := range named {
+			records[i] = *project.Find(s.Sessions, address)
+		}
+		return runVerifyLogs(ctx, a, o, records)
 	}
 	out := func(int) io.WriteCloser { return unclosed{a.env.Stdout} }
 	if len(named) > 1 && !o.noPrefix {

@@ -35,6 +35,8 @@ standard error. It waits until there is one. The reasons are
   branch_mismatch  its workspace is on another branch
   stuck            its start was approved, and a problem prevents it
   unhealthy        the hub found it unhealthy and left it as it is
+  verification_failed
+                   its work fails verification, and its agent is sent nothing more
 
 A blocked session comes first, then problems, then limits, then finished turns; of these the
 highest priority, then the longest wait. The same session is printed until it no longer

@@ -143,6 +143,7 @@ func useful() map[string][]string {
 	return map[string][]string{
 		"session":                  {"prompt"},
 		"session.workspace":        {"base", "setup"},
+		"session.verify":           {"command", "protect"},
 		"session.health.heartbeat": {"command"},
 		"agent":                    {"permissions", "trust"},
 		"agent.health.heartbeat":   {"command"},
@@ -199,7 +200,8 @@ func samples() map[string]string {
 		"session.lifecycle.ignore_changes": "[prompt]", "session.lifecycle.replace_triggered_by": "[var.release]",
 		"session.health.heartbeat.command": `["curl", "-fsS", "http://localhost:8080/health"]`,
 		"session.health.heartbeat.key":     `"F12"`,
-		"agent.base":                       `"claude"`, "agent.command": `["my-agent", "--chat"]`, "agent.ready": `"^> "`, "agent.ready_timeout": `"1m"`,
+		"session.verify.command":           `["make", "test"]`, "session.verify.protect": `["tests/**", "Makefile"]`,
+		"agent.base": `"claude"`, "agent.command": `["my-agent", "--chat"]`, "agent.ready": `"^> "`, "agent.ready_timeout": `"1m"`,
 		"agent.status_bar_lines": "2", "agent.unobserved_for": `"24h"`, "agent.permissions": `"edits"`, "agent.trust": "true",
 		"agent.patterns.done": `["all tests pass"]`, "agent.patterns.blocked": `["\\[y/n\\]"]`,
 		"agent.patterns.blocked_api": `["rate limit"]`, "agent.patterns.failed": `["fatal error"]`,

@@ -116,11 +116,11 @@ func shortHash(s string) string {
 
 func kindInk(k history.Kind) ink {
 	switch k {
-	case history.ApplyErrored, history.BranchMismatch, history.Escalated, history.Unhealthy, history.BudgetExceeded:
+	case history.ApplyErrored, history.BranchMismatch, history.Escalated, history.Unhealthy, history.BudgetExceeded, history.VerificationFailed:
 		return red
 	case history.ApplySkipped, history.RunEnded, history.WorkKept, history.Held, history.BudgetWarned, history.BudgetHeld:
 		return yellow
-	case history.ApplyComplete, history.Ready, history.Healthy, history.BranchRestored, history.Landed, history.BudgetLifted:
+	case history.ApplyComplete, history.Ready, history.Healthy, history.BranchRestored, history.Landed, history.Verified, history.BudgetLifted:
 		return green
 	}
 	return noInk

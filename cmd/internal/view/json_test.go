@@ -36,6 +36,12 @@ func TestDocuments(t *testing.T) {
 			return SentJSON(w, []Sent{{Address: "session.api", Outcome: "sent"}, {Address: "session.web", Outcome: "queued"},
 				{Address: "session.docs", Outcome: "failed", Err: errors.New("session.docs is stopped")}})
 		},
+		"verify.json": func(w io.Writer) error {
+			return VerifiedJSON(w, []Verification{
+				{Address: "session.api", Verified: &api.Verified{Commit: "9fd63385b1e0c7a2", At: at, Round: 2, Rounds: 3, Detail: "exit status 2: FAIL", Log: "/home/ada/shop/.agentform/runs/00112233445566aa/verify.log"}, Output: "--- FAIL: TestTotal\nFAIL"},
+				{Address: "session.docs", Err: errors.New("session.docs: it has no verify block")},
+			})
+		},
 		"logs.json": func(w io.Writer) error {
 			return TailJSON(w, Tail{Address: "session.api", Path: "/home/ada/.claude/projects/-work/6d1f0a52.jsonl", Entries: sampleEntries()})
 		},

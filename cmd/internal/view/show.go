@@ -100,6 +100,10 @@ func facts(x status.Detail, now time.Time) []attribute {
 	if x.Exit != nil {
 		add("last exit", exitWords(*x.Exit, now))
 	}
+	if v := x.Verified; v != nil {
+		add("verified", verification(*v, now))
+		add("verify log", v.Log)
+	}
 	add("pull request", x.PR)
 	add("origin", string(x.Origin))
 	r := cmp.Or(x.Record, &session.Record{})
@@ -114,6 +118,18 @@ func facts(x status.Detail, now time.Time) []attribute {
 	add("transcript", x.Transcripts.Screen)
 	add("session file", x.Transcripts.Native)
 	return all
+}
+
+// verification returns the outcome of a verification: yes, 9fd6338 at 09:24.
+func verification(v api.Verified, now time.Time) string {
+	word, why := "yes", ""
+	if !v.OK {
+		word, why = "no", ": "+v.Detail
+	}
+	if v.Round > 0 {
+		word += fmt.Sprintf(" (%d/%d)", v.Round, v.Rounds)
+	}
+	return word + ", " + v.Commit[:min(7, len(v.Commit))] + " at " + clock(v.At, now) + why
 }
 
 // tokensOf returns how many tokens a session used, and which.

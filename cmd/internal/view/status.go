@@ -221,8 +221,8 @@ func why(x api.Session, now time.Time) string {
 }
 
 // tallied are the words of the totals: what needs a person comes first.
-var tallied = []string{"asks", status.WrongBranchWord, "stuck", "failed", "error", "exited", "timed out", "unhealthy", "limit", "unknown",
-	"working", "idle", "running", "starting", "queued", "pending", "paused", "stopped", "done"}
+var tallied = []string{"asks", status.WrongBranchWord, "stuck", "failed", "error", "exited", "timed out", "unhealthy", "red", "limit", "unknown",
+	"working", "idle", "verified", "running", "starting", "queued", "pending", "paused", "stopped", "done"}
 
 // Tallied returns how many sessions have each status word: 1 asks, 2 idle.
 func Tallied(sessions []api.Session) string { return tally(&page{}, sessions, ", ") }
@@ -288,8 +288,8 @@ func stateInk(s session.State) ink {
 
 var wordInks = map[string]ink{
 	"asks": yellow, "limit": yellow, "exited": yellow, "unknown": yellow, "timed out": yellow,
-	"failed": red, "error": red, "stuck": red, "unhealthy": red, status.WrongBranchWord: red,
-	"working": green, "running": green, "starting": cyan, "paused": blue, "idle": noInk, "done": noInk,
+	"failed": red, "error": red, "stuck": red, "unhealthy": red, "red": red, status.WrongBranchWord: red,
+	"working": green, "running": green, "verified": green, "starting": cyan, "paused": blue, "idle": noInk, "done": noInk,
 }
 
 func wordInk(x api.Session) ink {

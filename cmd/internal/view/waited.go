@@ -98,7 +98,7 @@ func needReason(n Needy, now time.Time) string {
 
 func needInk(n Needy) ink {
 	switch n.Reason {
-	case "error", "failed", "branch_mismatch", "unhealthy", "stuck":
+	case "error", "failed", "branch_mismatch", "unhealthy", "stuck", "verification_failed":
 		return red
 	case "turn_ended":
 		return green
@@ -107,7 +107,7 @@ func needInk(n Needy) ink {
 }
 
 var needWords = map[string]string{
-	"blocked": "asks", "stale": "exited", "turn_ended": "finished its turn", "blocked_api": "at a limit", "branch_mismatch": "on another branch", "timeout": "timed out",
+	"blocked": "asks", "stale": "exited", "turn_ended": "finished its turn", "blocked_api": "at a limit", "branch_mismatch": "on another branch", "timeout": "timed out", "verification_failed": "red",
 }
 
 // NeedJSON writes a session that needs attention as one document.

@@ -67,6 +67,7 @@ var floors = map[string]int{
 	"cmd/internal/projectdir": 3,
 	"cmd/internal/discover":   3,
 	"internal/changes":        2,
+	"internal/verify":         3,
 	"internal/sharedstate":    2,
 	"cmd/internal/backends":   3,
 	"internal/activity":       2,

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"path"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/session"
+)
+
+// readVerify reads a verify block.
+func readVerify(d reader, b *expr.Block, s *session.Spec) {
+	if b == nil {
+		return
+	}
+	v := session.Verify{Timeout: session.Duration(20 * time.Minute), OnFailure: session.FailureSends, Rounds: 3}
+	d.Require(b, "command", "command = [\"make\", \"test\"]")
+	d.Command(b, "command", &v.Command)
+	readDuration(d, b, "timeout", 1, &v.Timeout)
+	d.OneOf(b, "on_failure", (*string)(&v.OnFailure))
+	d.Whole(b, "rounds", 1, &v.Rounds)
+	d.Words(b, "protect", &v.Protect)
+	for _, pattern := range v.Protect {
+		_, err := path.Match(pattern, "")
+		if err != nil || path.Clean(pattern) != pattern || path.IsAbs(pattern) || strings.HasPrefix(pattern, "../") {
+			d.Fail(b.Attr("protect"), "Invalid pattern", "%q is not a pattern of files below the workspace, such as \"tests/**\".", expr.Cut(pattern))
+		}
+	}
+	s.Verify = v
+}
+
+// checkVerify refuses to verify sessions that have no commit, or no agent at the end of a turn.
+func checkVerify(d reader, b *expr.Block, s session.Spec) {
+	finish := b.Attr("finish")
+	b = b.Block("verify")
+	switch {
+	case b == nil && s.Finish == session.FinishVerified:
+		d.Fail(finish, "Nothing to verify", "finish = \"verified\" needs a verify block with the command that has to succeed.")
+	case b != nil && s.Finish == session.FinishTurn:
+		d.Fail(finish, "Verification that never runs", "finish = \"turn\" ends the agent before its work is verified: use finish = \"verified\".")
+	case b == nil:
+	case s.Workspace.Mode == session.Plain:
+		d.FailAt(b.Def, "Nothing to verify", "%s works in a directory without git: only commits are verified.", s.Address)
+	case s.Agent.OneShot:
+		d.FailAt(b.Def, "Nothing to verify", "The agent %q is one-shot, and its work is verified while its agent runs: remove one_shot, and set finish = \"verified\".", s.Agent.Name)
+	}
+}

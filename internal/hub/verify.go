@@ -1,0 +1,48 @@
+package hub
+
+import (
+	"context"
+	"errors"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/verify"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// newVerifications returns what verifies the work of the hub's sessions, besides its looks.
+func newVerifications(h *Hub) *verify.Scheduler {
+	return verify.NewScheduler(verify.Access{
+		Activity: h.cfg.Activity, Folder: h.engine.Applier.Folder, By: history.ByHub, Emit: h.changed, Now: h.engine.Observer.Now, Log: h.log,
+		Open: func(spec session.RuntimeSpec) (session.Runtime, error) {
+			return h.engine.Opened(h.Snapshot().Lineage, spec)
+		},
+		Record: func(ctx context.Context, r session.Record, v session.Verified) error {
+			return recordVerified(ctx, h.engine, r, v)
+		},
+	}, &h.work, h.Wake)
+}
+
+// recordVerified records an outcome as soon as no other process has the state's lock.
+func recordVerified(ctx context.Context, e *engine.Engine, r session.Record, v session.Verified) error {
+	for {
+		err := engine.RecordVerified(ctx, e, r, v)
+		if _, locked := errors.AsType[*state.LockedError](err); !locked {
+			return err
+		}
+		if !sleep(ctx, lockRetry) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// verifiable returns what a snapshot shows of the sessions whose work is verified.
+func (s *Snapshot) verifiable() (all []verify.Seen) {
+	for _, k := range s.Sessions {
+		if r := k.Record; r.Spec.Verify.Declared() && s.Fault == nil {
+			all = append(all, verify.Seen{Record: *r, Live: k.Live, Checkout: *k.Checkout, Doing: s.input.Doing[r.Address]})
+		}
+	}
+	return all
+}

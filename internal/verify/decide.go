@@ -1,0 +1,176 @@
+package verify
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
+)
+
+// Action is what is to be done about the work of a session.
+type Action string
+
+// The actions.
+const (
+	Nothing Action = ""
+	Run     Action = "run"   // verify it
+	Send    Action = "send"  // give its agent the failure that is recorded
+	Hold    Action = "hold"  // record that it needs a person
+	Renew   Action = "renew" // record that it still holds: another turn has ended at the same commit
+)
+
+// Facts are what Decide judges.
+type Facts struct {
+	Spec   session.Verify
+	Was    *session.Verified // nil: nothing is recorded
+	Commit string            // of its branch, with work that the base lacks; empty: there is none
+	Given  time.Time         // when its agent was last given something
+	Ended  time.Time         // when its agent ended the turn of that; zero: it has not
+}
+
+// Decide returns what is to be done about the work of a session.
+func Decide(f Facts) Action {
+	was := f.Was
+	switch {
+	case !f.Spec.Declared(), f.Ended.IsZero(), f.Commit == "":
+		return Nothing
+	case was == nil, was.Commit != f.Commit, !slices.Equal(was.Command, f.Spec.Command):
+		return Run
+	case was.OK && f.Ended.After(was.At):
+		return Renew
+	case was.OK, was.Held, f.Spec.OnFailure == session.FailureIgnored:
+		return Nothing
+	case f.Spec.OnFailure == session.FailureHolds, was.Round >= f.Spec.Rounds:
+		return Hold
+	case was.SentAt.IsZero():
+		return Send
+	case f.Given.Before(was.SentAt): // whoever was about to send it was killed: it may have been typed
+		return Hold
+	case was.Unsaved && f.Ended.After(was.SentAt):
+		return Run
+	case f.Ended.Before(was.SentAt):
+		return Nothing
+	}
+	return Hold // its agent was given the failure, and committed nothing
+}
+
+// Outcome is what a verification found.
+type Outcome struct {
+	Unsaved   []string             // files that were not committed: the command was not run
+	Protected []string             // files that the work changes and must not
+	Ran       session.Verification // of the command
+	Moved     string               // the commit that the command left; empty: the same
+	Changed   []string             // files that the command changed
+}
+
+// failure returns why the work does not hold, or "".
+func (o Outcome) failure() string {
+	switch {
+	case len(o.Unsaved) > 0:
+		return "not committed: " + list(o.Unsaved)
+	case len(o.Protected) > 0:
+		return "it changes protected files: " + list(o.Protected)
+	case o.Ran.Failed != "":
+		return o.Ran.Failed
+	case o.Moved != "":
+		return "the command moved the branch to " + short(o.Moved)
+	case len(o.Changed) > 0:
+		return "the command changed the workspace: " + list(o.Changed)
+	}
+	return ""
+}
+
+// Judge returns what an outcome records of a commit.
+func Judge(f Facts, o Outcome, at time.Time) session.Verified {
+	v := session.Verified{Commit: f.Commit, Command: f.Spec.Command, At: at.UTC(), Detail: o.failure(), Log: o.Ran.Log, Unsaved: len(o.Unsaved) > 0}
+	if v.OK = v.Detail == ""; v.OK {
+		return v
+	}
+	if f.Spec.OnFailure != session.FailureSends {
+		v.Held = f.Spec.OnFailure == session.FailureHolds
+		return v
+	}
+	v.Round = 1
+	switch was := f.Was; {
+	case was == nil || was.OK:
+	case !was.Unsaved && was.Commit == f.Commit && slices.Equal(was.Command, v.Command): // it was verified once more
+		v.Round, v.SentAt, v.Held = max(was.Round, 1), was.SentAt, was.Held
+	case was.Round < f.Spec.Rounds: // else somebody has helped since
+		v.Round = was.Round + 1
+	}
+	v.Held = v.Held || v.Round >= f.Spec.Rounds
+	return v
+}
+
+// Message returns what an agent is sent of a failure. output is the end of what the command
+// printed.
+func Message(v session.Verified, output string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Your commit %s does not pass verification: %s.\n", short(v.Commit), v.Detail)
+	if output != "" {
+		fmt.Fprintf(&b, "\n$ %s\n%s\n", commandLine(v.Command), strings.TrimRight(output, "\n"))
+	}
+	if v.Log != "" {
+		fmt.Fprintf(&b, "\nThe whole output is in %s.\n", v.Log)
+	}
+	b.WriteString("\nFix it and commit the result.")
+	return b.String()
+}
+
+func commandLine(argv []string) string {
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = plaintext.ShellWord(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// listed bounds the files that a failure names.
+const listed = 10
+
+func list(files []string) string {
+	text := strings.Join(files[:min(len(files), listed)], ", ")
+	if more := len(files) - listed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// short returns the beginning of a commit, as people read it.
+func short(commit string) string { return commit[:min(7, len(commit))] }
+
+// Protected returns the files that match a pattern, sorted.
+func Protected(patterns, files []string) []string {
+	var found []string
+	for _, file := range files {
+		if slices.ContainsFunc(patterns, func(p string) bool { return matches(strings.Split(p, "/"), strings.Split(file, "/")) }) {
+			found = append(found, file)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// matches reports whether a pattern, in which ** is any number of directories, matches a file or
+// a directory that it is in.
+func matches(pattern, file []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return true
+	case pattern[0] == "**":
+		for i := range file {
+			if matches(pattern[1:], file[i:]) {
+				return true
+			}
+		}
+		return false
+	case len(file) == 0:
+		return false
+	}
+	ok, _ := path.Match(pattern[0], file[0]) // config has checked the pattern
+	return ok && matches(pattern[1:], file[1:])
+}

@@ -1,0 +1,132 @@
+package verify
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/session"
+)
+
+var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func minute(n int) time.Time { return noon.Add(time.Duration(n) * time.Minute) }
+
+func spec(on session.OnFailure) session.Verify {
+	return session.Verify{Command: []string{"make", "test"}, OnFailure: on, Rounds: 3}
+}
+
+// failed is the recorded failure of a commit, at noon.
+func failed(commit string, round int, change ...func(*session.Verified)) *session.Verified {
+	v := session.Verified{Commit: commit, Command: []string{"make", "test"}, At: noon, Round: round, Detail: "exit status 2"}
+	for _, c := range change {
+		c(&v)
+	}
+	return &v
+}
+
+func sent(v *session.Verified)    { v.SentAt = minute(1) }
+func held(v *session.Verified)    { v.Held = true }
+func unsaved(v *session.Verified) { v.Unsaved = true }
+
+func TestDecide(t *testing.T) {
+	ok := &session.Verified{Commit: "b", Command: []string{"make", "test"}, OK: true, At: noon}
+	send := spec(session.FailureSends)
+	for name, c := range map[string]struct {
+		Facts
+		want Action
+	}{
+		"no block":                         {Facts{Commit: "b", Ended: noon}, Nothing},
+		"its turn goes on":                 {Facts{Spec: send, Commit: "b"}, Nothing},
+		"it has committed nothing":         {Facts{Spec: send, Ended: noon}, Nothing},
+		"never verified":                   {Facts{Spec: send, Commit: "b", Ended: noon}, Run},
+		"another commit":                   {Facts{Spec: send, Commit: "c", Ended: noon, Was: ok}, Run},
+		"another command":                  {Facts{Spec: session.Verify{Command: []string{"make"}}, Commit: "b", Ended: noon, Was: ok}, Run},
+		"verified":                         {Facts{Spec: send, Commit: "b", Ended: noon, Was: ok}, Nothing},
+		"verified, and another turn":       {Facts{Spec: send, Commit: "b", Ended: minute(1), Was: &session.Verified{Commit: "b", Command: send.Command, OK: true, At: noon}}, Renew},
+		"it fails":                         {Facts{Spec: send, Commit: "b", Ended: noon, Was: failed("b", 1)}, Send},
+		"it is being sent":                 {Facts{Spec: send, Commit: "b", Given: minute(2), Was: failed("b", 1, sent)}, Nothing},
+		"killed while it sent":             {Facts{Spec: send, Commit: "b", Ended: noon, Was: failed("b", 1, sent)}, Hold},
+		"the next turn committed nothing":  {Facts{Spec: send, Commit: "b", Given: minute(2), Ended: minute(3), Was: failed("b", 1, sent)}, Hold},
+		"the next turn committed":          {Facts{Spec: send, Commit: "c", Given: minute(2), Ended: minute(3), Was: failed("b", 1, sent)}, Run},
+		"the next turn removed a file":     {Facts{Spec: send, Commit: "b", Given: minute(2), Ended: minute(3), Was: failed("b", 1, sent, unsaved)}, Run},
+		"what was not committed fails":     {Facts{Spec: send, Commit: "b", Ended: noon, Was: failed("b", 1, unsaved)}, Send},
+		"all rounds are used":              {Facts{Spec: send, Commit: "b", Ended: noon, Was: failed("b", 3)}, Hold},
+		"somebody is needed":               {Facts{Spec: send, Commit: "b", Given: minute(2), Ended: minute(3), Was: failed("b", 3, held)}, Nothing},
+		"somebody has helped":              {Facts{Spec: send, Commit: "c", Given: minute(2), Ended: minute(3), Was: failed("b", 3, held)}, Run},
+		"a failure that holds":             {Facts{Spec: spec(session.FailureHolds), Commit: "b", Ended: noon, Was: failed("b", 0)}, Hold},
+		"a failure that is ignored":        {Facts{Spec: spec(session.FailureIgnored), Commit: "b", Ended: noon, Was: failed("b", 0)}, Nothing},
+		"ignored, and another commit":      {Facts{Spec: spec(session.FailureIgnored), Commit: "c", Ended: noon, Was: failed("b", 0)}, Run},
+		"the turn before what it was sent": {Facts{Spec: send, Commit: "b", Given: minute(1), Ended: noon, Was: failed("b", 1, sent)}, Nothing},
+	} {
+		if got := Decide(c.Facts); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	send, ran := spec(session.FailureSends), Outcome{Ran: session.Verification{Failed: "exit status 2", Log: "/log"}}
+	for name, c := range map[string]struct {
+		Facts
+		Outcome
+		want session.Verified // without what is the same in all
+	}{
+		"it holds":          {Facts{Spec: send}, Outcome{}, session.Verified{OK: true}},
+		"it holds again":    {Facts{Spec: send, Was: failed("a", 2, sent)}, Outcome{}, session.Verified{OK: true}},
+		"it fails":          {Facts{Spec: send}, ran, session.Verified{Round: 1, Detail: "exit status 2", Log: "/log"}},
+		"after a success":   {Facts{Spec: send, Was: &session.Verified{Commit: "a", OK: true}}, ran, session.Verified{Round: 1, Detail: "exit status 2", Log: "/log"}},
+		"once more":         {Facts{Spec: send, Was: failed("a", 1, sent)}, ran, session.Verified{Round: 2, Detail: "exit status 2", Log: "/log"}},
+		"the last time":     {Facts{Spec: send, Was: failed("a", 2, sent)}, ran, session.Verified{Round: 3, Detail: "exit status 2", Log: "/log", Held: true}},
+		"after somebody":    {Facts{Spec: send, Was: failed("a", 3, held)}, ran, session.Verified{Round: 1, Detail: "exit status 2", Log: "/log"}},
+		"the same by hand":  {Facts{Spec: send, Was: failed("b", 2, sent)}, ran, session.Verified{Round: 2, Detail: "exit status 2", Log: "/log", SentAt: minute(1)}},
+		"the last by hand":  {Facts{Spec: send, Was: failed("b", 3, held)}, ran, session.Verified{Round: 3, Detail: "exit status 2", Log: "/log", Held: true}},
+		"another command":   {Facts{Spec: send, Was: failed("b", 1, sent, func(v *session.Verified) { v.Command = nil })}, ran, session.Verified{Round: 2, Detail: "exit status 2", Log: "/log"}},
+		"a failure holds":   {Facts{Spec: spec(session.FailureHolds)}, ran, session.Verified{Detail: "exit status 2", Log: "/log", Held: true}},
+		"it is ignored":     {Facts{Spec: spec(session.FailureIgnored)}, ran, session.Verified{Detail: "exit status 2", Log: "/log"}},
+		"not committed":     {Facts{Spec: send}, Outcome{Unsaved: []string{"a", "b"}}, session.Verified{Round: 1, Detail: "not committed: a, b", Unsaved: true}},
+		"still not":         {Facts{Spec: send, Was: failed("b", 1, sent, unsaved)}, Outcome{Unsaved: []string{"a"}}, session.Verified{Round: 2, Detail: "not committed: a", Unsaved: true}},
+		"protected":         {Facts{Spec: send}, Outcome{Protected: []string{"Makefile"}}, session.Verified{Round: 1, Detail: "it changes protected files: Makefile"}},
+		"it moves the work": {Facts{Spec: send}, Outcome{Moved: "0123456789"}, session.Verified{Round: 1, Detail: "the command moved the branch to 0123456"}},
+		"it changes files":  {Facts{Spec: send}, Outcome{Changed: []string{"go.sum"}}, session.Verified{Round: 1, Detail: "the command changed the workspace: go.sum"}},
+	} {
+		c.Facts.Commit = "b"
+		c.want.Commit, c.want.Command, c.want.At = "b", send.Command, minute(9)
+		if d := cmp.Diff(c.want, Judge(c.Facts, c.Outcome, minute(9))); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+func TestProtected(t *testing.T) {
+	for _, c := range []struct {
+		pattern   string
+		yes, nope []string
+	}{
+		{"Makefile", []string{"Makefile"}, []string{"a/Makefile", "Makefile2"}},
+		{"tests", []string{"tests/a", "tests/b/c"}, []string{"a/tests/x"}},
+		{"tests/**", []string{"tests/a", "tests/b/c"}, []string{"tests", "test/a", "a/tests/b"}},
+		{"**/*_test.go", []string{"a_test.go", "a/b_test.go", "a/b/c_test.go"}, []string{"a.go", "a/test.go"}},
+		{"a/**/z", []string{"a/z", "a/b/z", "a/b/c/z", "a/b/z/x"}, []string{"z", "a/b", "b/a/z"}},
+		{"*.md", []string{"a.md"}, []string{"a/b.md"}},
+		{"**", []string{"a", "a/b"}, nil},
+	} {
+		if got := Protected([]string{"other", c.pattern}, append(slices.Clone(c.nope), c.yes...)); !slices.Equal(got, slices.Sorted(slices.Values(c.yes))) {
+			t.Errorf("%s matches %q, want %q", c.pattern, got, c.yes)
+		}
+	}
+}
+
+func TestMessage(t *testing.T) {
+	v := session.Verified{Commit: "0123456789", Command: []string{"sh", "-c", "make test"}, Detail: "exit status 2: FAIL", Log: "/runs/1/verify.log"}
+	const want = "Your commit 0123456 does not pass verification: exit status 2: FAIL.\n\n$ sh -c 'make test'\none\ntwo\n\nThe whole output is in /runs/1/verify.log.\n\nFix it and commit the result."
+	if d := cmp.Diff(want, Message(v, "one\ntwo\n")); d != "" {
+		t.Error(d)
+	}
+	v.Log = ""
+	if d := cmp.Diff("Your commit 0123456 does not pass verification: exit status 2: FAIL.\n\nFix it and commit the result.", Message(v, "")); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,182 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/session"
+)
+
+// Seen is what one look shows of a recorded session.
+type Seen struct {
+	Record   session.Record
+	Live     *session.Live // nil: it does not run
+	Checkout session.Checkout
+	Doing    session.Doing
+}
+
+// idle reports whether the work of the session can be verified: its agent has ended a turn, and
+// nobody has paused it.
+func (s Seen) idle() bool {
+	r, l := s.Record, s.Live
+	return r.Spec.Verify.Declared() && !s.Doing.Ended.IsZero() && s.Doing.Run == r.Run.ID && r.Intent == session.Settled && r.Finished == nil &&
+		l != nil && l.Liveness == session.Alive && !l.Frozen && !l.InputOff && l.Mark.Run == r.Run.ID
+}
+
+// Access is how verifications reach the sessions of a project.
+type Access struct {
+	Activity *activity.Reader
+	Open     func(session.RuntimeSpec) (session.Runtime, error)
+	Folder   func(session.Record) string // that has the session's history
+	// Record records an outcome. It may wait for the state's lock.
+	Record func(context.Context, session.Record, session.Verified) error
+	By     string              // who verifies, for histories
+	Emit   func(history.Event) // is called with every event
+	Now    func() time.Time
+	Log    *slog.Logger
+}
+
+// Verifier returns what verifies a session that was seen. doing returns what its agent does now.
+func (x Access) Verifier(s Seen, doing func(context.Context) (session.Doing, error)) (*Verifier, error) {
+	r := s.Record
+	if s.Live == nil || s.Live.Liveness != session.Alive {
+		return nil, errors.New("its agent does not run")
+	}
+	rt, err := x.Open(r.Spec.Runtime)
+	if err != nil {
+		return nil, err
+	}
+	add := func(e history.Event) error {
+		e.By = x.By
+		if err := history.Append(x.Folder(r), e); err != nil {
+			return fmt.Errorf("record an event: %w", err)
+		}
+		x.Emit(e)
+		return nil
+	}
+	return &Verifier{
+		Session: r, Place: s.Live.Location, Runtime: rt, Workspace: changes.Of(r, s.Checkout, s.Live, x.Open), Doing: doing, Now: x.Now,
+		Record: func(ctx context.Context, v session.Verified) error { return x.Record(ctx, r, v) },
+		Send: func(ctx context.Context, text string) error {
+			_, sent, err := x.Activity.Send(ctx, rt, r, *s.Live, session.Input{Text: text}, false, x.Log)
+			if err != nil {
+				return err
+			}
+			return add(sent)
+		},
+		Tell: func(e history.Event) {
+			e.Time, e.Address, e.ID, e.Run = x.Now(), r.Address, r.ID, r.Run.ID
+			if err := add(e); err != nil {
+				x.Log.Warn("a verification is missing in the history", "session", r.Address, "error", err)
+			}
+		},
+	}, nil
+}
+
+// retryAfter is the time after a verification that could not be made until the next try.
+const retryAfter = 10 * time.Second
+
+// Scheduler verifies the work of sessions as their turns end, a few at a time: a command may use
+// several processors.
+type Scheduler struct {
+	Access
+	Work *sync.WaitGroup // of what is under way
+	Wake func()          // is called when something was verified
+
+	slots chan struct{}
+	mu    sync.Mutex
+	jobs  map[session.Address]*job
+}
+
+// job is the last verification of a session.
+type job struct {
+	doing    session.Doing // by the last look
+	of       string        // what was verified: a turn, and the block
+	running  bool
+	notUntil time.Time // after one that could not be made
+}
+
+// NewScheduler returns a scheduler that has seen nothing.
+func NewScheduler(a Access, work *sync.WaitGroup, wake func()) *Scheduler {
+	return &Scheduler{Access: a, Work: work, Wake: wake, slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), jobs: map[session.Address]*job{}}
+}
+
+// See adds a look, and begins what is due, once for each turn. What has begun ends with ctx.
+func (x *Scheduler) See(ctx context.Context, all []Seen) {
+	for _, s := range all {
+		if !x.begin(s) {
+			continue
+		}
+		x.Work.Go(func() {
+			err := x.verify(ctx, s)
+			if err != nil && ctx.Err() == nil {
+				x.Log.Warn("its work cannot be verified now", "session", s.Record.Address, "error", err)
+			}
+			x.end(s.Record.Address, err)
+			x.Wake()
+		})
+	}
+}
+
+// begin notes a look, and reports whether the work of a session is to be verified now.
+func (x *Scheduler) begin(s Seen) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	j := x.jobs[s.Record.Address]
+	if j == nil {
+		j = &job{}
+		x.jobs[s.Record.Address] = j
+	}
+	j.doing = s.Doing
+	of := turnOf(s)
+	if j.running || !s.idle() || j.of == of && (j.notUntil.IsZero() || x.Now().Before(j.notUntil)) {
+		return false
+	}
+	j.of, j.running, j.notUntil = of, true, time.Time{}
+	return true
+}
+
+// turnOf identifies a turn, and how its work is verified.
+func turnOf(s Seen) string {
+	block, _ := json.Marshal(s.Record.Spec.Verify) // it has only texts and numbers
+	return fmt.Sprint(s.Record.ID, s.Doing.Run, s.Doing.Since.UnixNano(), s.Doing.Ended.UnixNano(), string(block))
+}
+
+func (x *Scheduler) end(a session.Address, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	j := x.jobs[a]
+	if j.running = false; err != nil {
+		j.notUntil = x.Now().Add(retryAfter)
+	}
+}
+
+func (x *Scheduler) verify(ctx context.Context, s Seen) error {
+	select {
+	case x.slots <- struct{}{}:
+		defer func() { <-x.slots }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	v, err := x.Verifier(s, func(context.Context) (session.Doing, error) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.jobs[s.Record.Address].doing, nil
+	})
+	if err != nil {
+		return err
+	}
+	if err = v.Do(ctx); errors.Is(err, ErrWorksOn) {
+		return nil // the end of its next turn is verified
+	}
+	return err
+}

@@ -1,0 +1,201 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/session"
+)
+
+// Verifier verifies the work of one recorded session whose agent lives.
+type Verifier struct {
+	Session   session.Record
+	Place     session.Location
+	Workspace changes.Workspace // with a Git
+	Runtime   session.Runtime
+	// Doing returns what the agent does now.
+	Doing func(context.Context) (session.Doing, error)
+	// Record records an outcome. It may wait for the state's lock.
+	Record func(context.Context, session.Verified) error
+	// Send types a text into the agent.
+	Send func(ctx context.Context, text string) error
+	// Tell adds an event to the history; its time, kind, reason and texts are set.
+	Tell func(history.Event)
+	Now  func() time.Time
+}
+
+// ErrWorksOn reports that the agent was given something else while its work was verified.
+var ErrWorksOn = errors.New("its agent works on something else by now")
+
+// Do does what is due about the work of the session as it is now.
+func (v *Verifier) Do(ctx context.Context) error {
+	f, base, err := v.look(ctx)
+	for output := ""; ; f.Was = v.Session.Verified {
+		if err != nil {
+			return err
+		}
+		switch Decide(f) {
+		case Run:
+			output, err = v.run(ctx, f, base)
+		case Send:
+			return v.send(ctx, f, output)
+		case Hold:
+			return v.hold(ctx, f, f.Was.Detail)
+		case Renew:
+			still := *f.Was
+			still.At = v.Now().UTC()
+			return v.Record(ctx, still)
+		default:
+			return nil
+		}
+	}
+}
+
+// Once verifies the work of the session, whatever is recorded, and returns the outcome and the end
+// of what the command printed. The agent is sent nothing.
+func (v *Verifier) Once(ctx context.Context) (now session.Verified, output string, err error) {
+	f, base, err := v.look(ctx)
+	if err == nil && f.Commit == "" {
+		err = fmt.Errorf("its branch has no commit that %s lacks", base.Name)
+	}
+	if err == nil {
+		output, err = v.run(ctx, f, base)
+	}
+	if err != nil {
+		return session.Verified{}, "", err
+	}
+	return *v.Session.Verified, output, nil
+}
+
+// look returns the facts of now.
+func (v *Verifier) look(ctx context.Context) (Facts, git.Base, error) {
+	r := v.Session
+	does, err := v.Doing(ctx)
+	if err != nil {
+		return Facts{}, git.Base{}, err
+	}
+	f := Facts{Spec: r.Spec.Verify, Was: r.Verified, Given: does.Since, Ended: does.Ended}
+	if v.Workspace.Git == nil {
+		return f, git.Base{}, errors.New("git cannot run in its workspace")
+	}
+	base, err := v.Workspace.Base(ctx)
+	if err != nil {
+		return f, base, fmt.Errorf("find its base: %w", err)
+	}
+	ahead, err := base.Ahead(ctx, v.Workspace.Git)
+	if err == nil && ahead > 0 {
+		f.Commit, err = v.head(ctx)
+	}
+	return f, base, err
+}
+
+// head returns the commit of the workspace, which is that of the session's branch.
+func (v *Verifier) head(ctx context.Context) (string, error) {
+	ref, err := v.Workspace.Git(ctx, "rev-parse", "--symbolic-full-name", "HEAD")
+	if err != nil {
+		return "", err
+	}
+	if branch := v.Session.Tree.Branch; strings.TrimSpace(ref) != "refs/heads/"+branch {
+		return "", fmt.Errorf("its workspace is not on its branch %s", branch)
+	}
+	commit, err := v.Workspace.Git(ctx, "rev-parse", "--verify", "HEAD^{commit}")
+	return strings.TrimSpace(commit), err
+}
+
+// run verifies a commit, records the outcome, and returns the end of what the command printed.
+func (v *Verifier) run(ctx context.Context, f Facts, base git.Base) (string, error) {
+	var o Outcome
+	files, err := base.FilesChanged(ctx, v.Workspace.Git, f.Commit)
+	if err == nil {
+		o.Protected = Protected(f.Spec.Protect, files)
+		o.Unsaved, err = git.UnsavedFiles(ctx, v.Workspace.Git)
+	}
+	if err == nil && len(o.Unsaved) == 0 {
+		o.Ran, o.Moved, o.Changed, err = v.command(ctx, f)
+	}
+	if err != nil {
+		return "", err
+	}
+	does, err := v.Doing(ctx)
+	if err != nil || does.Run != v.Session.Run.ID || !does.Since.Equal(f.Given) ||
+		!does.Ended.Equal(f.Ended) && (o.Moved != "" || len(o.Changed) > 0) { // it did that, unasked
+		return "", errors.Join(ErrWorksOn, err)
+	}
+	now := Judge(f, o, v.Now())
+	return o.Ran.Output, v.record(ctx, f, now)
+}
+
+// command runs the command, and returns what it left otherwise in the workspace.
+func (v *Verifier) command(ctx context.Context, f Facts) (ran session.Verification, moved string, changed []string, err error) {
+	rt, can := v.Runtime.(session.Verifier)
+	if !can {
+		return ran, "", nil, fmt.Errorf("its runtime cannot run a verification: %w", session.ErrUnprobeable)
+	}
+	ran, err = rt.Verify(ctx, v.Place, v.Session.Run.ID, f.Spec.Command, f.Spec.Timeout.D())
+	if err != nil {
+		return ran, "", nil, err
+	}
+	out, err := v.Workspace.Git(ctx, "rev-parse", "--verify", "HEAD^{commit}")
+	if err == nil {
+		changed, err = git.UnsavedFiles(ctx, v.Workspace.Git)
+	}
+	if moved = strings.TrimSpace(out); moved == f.Commit {
+		moved = ""
+	}
+	return ran, moved, changed, err
+}
+
+// record records an outcome, and reports it.
+func (v *Verifier) record(ctx context.Context, f Facts, now session.Verified) error {
+	if err := v.Record(ctx, now); err != nil {
+		return err
+	}
+	v.Session.Verified = &now
+	e := history.Event{Kind: history.Verified, New: now.Commit}
+	if !now.OK {
+		e.Kind, e.Reason, e.Detail = history.VerificationFailed, now.Word(f.Spec.Rounds), now.Detail
+	}
+	v.Tell(e)
+	if now.Held && (f.Was == nil || !f.Was.Held) {
+		v.escalate(now)
+	}
+	return nil
+}
+
+// escalate reports that a person is needed.
+func (v *Verifier) escalate(now session.Verified) {
+	v.Tell(history.Event{Kind: history.Escalated, Reason: string(history.VerificationFailed), New: now.Commit, Detail: now.Detail})
+}
+
+// send gives the agent the failure that is recorded.
+func (v *Verifier) send(ctx context.Context, f Facts, output string) error {
+	sent := *f.Was
+	sent.SentAt = v.Now().UTC()
+	if err := v.Record(ctx, sent); err != nil {
+		return err
+	}
+	v.Session.Verified = &sent
+	f.Was = &sent
+	if err := v.Send(ctx, Message(sent, output)); err != nil {
+		return errors.Join(err, v.hold(context.WithoutCancel(ctx), f, sent.Detail+"; its agent could not be sent that: "+err.Error()))
+	}
+	return nil
+}
+
+// hold records that the session needs a person.
+func (v *Verifier) hold(ctx context.Context, f Facts, detail string) error {
+	held := *f.Was
+	held.Held, held.Detail = true, detail
+	if err := v.Record(ctx, held); err != nil {
+		return err
+	}
+	v.Session.Verified = &held
+	v.escalate(held)
+	return nil
+}

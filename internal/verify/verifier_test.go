@@ -1,0 +1,283 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/session"
+)
+
+// bench is a repository, the worktree of a session, and what was done about it. A command of it is
+// run at once.
+type bench struct {
+	session.Runtime
+	t         *testing.T
+	repo      string
+	work      string
+	record    session.Record
+	doing     session.Doing
+	now       time.Time
+	recorded  []session.Verified
+	sent      []string
+	told      []string
+	refuses   error // the runtime
+	unsent    error // the agent takes no text
+	meanwhile func()
+}
+
+func newBench(t *testing.T, change ...func(*session.Verify)) *bench {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", top)
+	t.Setenv("XDG_CONFIG_HOME", top)
+	b := &bench{t: t, repo: filepath.Join(top, "repo"), work: filepath.Join(top, "work"), now: minute(10)}
+	b.sh(top, "git config --global user.name Ann; git config --global user.email ann@example.invalid; git init -q -b main repo")
+	b.sh(b.repo, "mkdir tests; echo 'test -e done' > tests/all; echo '*.log' > .gitignore; git add .; git commit -q -m base; git worktree add -q -b agents/api ../work")
+	b.record = session.Record{ID: "id", Address: "session.api", Run: session.Run{ID: "run"},
+		Tree: session.WorkspaceState{Mode: session.Worktree, Repo: b.repo, Path: b.work, Branch: "agents/api"}}
+	b.record.Spec.Verify = session.Verify{Command: []string{"sh", "tests/all"}, Timeout: session.Duration(time.Minute), OnFailure: session.FailureSends, Rounds: 3, Protect: []string{"tests"}}
+	for _, c := range change {
+		c(&b.record.Spec.Verify)
+	}
+	b.turn("")
+	return b
+}
+
+func (b *bench) sh(dir, script string) string {
+	b.t.Helper()
+	c := exec.Command("sh", "-e", "-c", script)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// turn is a turn of the agent, of a minute.
+func (b *bench) turn(script string) {
+	b.t.Helper()
+	b.sh(b.work, script)
+	b.doing = session.Doing{Run: "run", Since: b.now, Ended: b.now.Add(time.Minute)}
+	b.now = b.now.Add(2 * time.Minute)
+}
+
+func (b *bench) Verify(_ context.Context, _ session.Location, run string, argv []string, _ time.Duration) (v session.Verification, err error) {
+	if b.refuses != nil || run != "run" {
+		return v, errors.Join(session.ErrUnprobeable, b.refuses)
+	}
+	c := exec.Command("sh", argv[1:]...) // which argv[0] is
+	c.Dir = b.work
+	out, err := c.CombinedOutput()
+	if err != nil {
+		v.Failed = err.Error()
+	}
+	if b.meanwhile != nil {
+		b.meanwhile()
+	}
+	v.Output, v.Log = string(out), "/log"
+	return v, nil
+}
+
+func (b *bench) verifier() *Verifier {
+	return &Verifier{
+		Session: b.record, Runtime: b, Now: func() time.Time { return b.now },
+		Workspace: changes.Workspace{Repo: b.repo, Branch: "agents/api", Git: git.Here(b.work)},
+		Doing:     func(context.Context) (session.Doing, error) { return b.doing, nil },
+		Record: func(_ context.Context, v session.Verified) error {
+			b.recorded, b.record.Verified = append(b.recorded, v), &v
+			return nil
+		},
+		Send: func(_ context.Context, text string) error {
+			if b.unsent != nil {
+				return b.unsent
+			}
+			b.sent = append(b.sent, text)
+			b.doing = session.Doing{Run: "run", Since: b.now.Add(time.Second)}
+			return nil
+		},
+		Tell: func(e history.Event) { b.told = append(b.told, strings.TrimSpace(string(e.Kind)+" "+e.Reason)) },
+	}
+}
+
+// do does what is due, and compares what was told since.
+func (b *bench) do(what string, told ...string) {
+	b.t.Helper()
+	b.told, b.sent = nil, nil
+	if err := b.verifier().Do(b.t.Context()); err != nil {
+		b.t.Errorf("%s: %v", what, err)
+	}
+	if d := cmp.Diff(told, b.told); d != "" {
+		b.t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// TestRounds leads the work of a session to its end: nothing committed, red, sent, red again,
+// not committed, and verified.
+func TestRounds(t *testing.T) {
+	b := newBench(t)
+	b.do("without a commit")
+	b.turn("git commit -q --allow-empty -m one")
+	b.do("red", "verification_failed red 1/3")
+	if len(b.sent) != 1 || !strings.Contains(b.sent[0], "exit status 1") {
+		t.Errorf("it was sent %q", b.sent)
+	}
+	b.do("it works on that")
+	b.turn("touch done")
+	b.do("it has not committed", "escalated verification_failed")
+	b.do("a person is needed")
+	b.turn("git commit -q --allow-empty -m two")
+	b.do("a file is left", "verification_failed red 2/3")
+	if v := b.record.Verified; !v.Unsaved || v.Detail != "not committed: done" || v.Log != "" || len(b.sent) != 1 {
+		t.Errorf("%+v, sent %q", v, b.sent)
+	}
+	b.turn("git add done; git commit -q -m three; echo ignored > all.log")
+	b.do("green", "verified")
+	if v := b.record.Verified; !v.OK || v.Commit != b.sh(b.work, "git rev-parse HEAD") || !v.At.Equal(b.now) || v.Round != 0 {
+		t.Errorf("%+v", v)
+	}
+	b.do("nothing is due")
+	b.turn("")
+	b.do("a turn without a commit")
+	if v := b.record.Verified; !v.OK || !v.At.Equal(b.now) {
+		t.Errorf("%+v", v)
+	}
+	b.turn("git commit -q --allow-empty -m four")
+	b.do("another commit", "verified")
+}
+
+// TestRoundsUsedUp checks that after its rounds a session needs a person, and is sent nothing.
+func TestRoundsUsedUp(t *testing.T) {
+	b := newBench(t)
+	for i, told := range [][]string{{"verification_failed red 1/3"}, {"verification_failed red 2/3"}, {"verification_failed red 3/3", "escalated verification_failed"}, {"verification_failed red 1/3"}} {
+		b.turn("git commit -q --allow-empty -m more")
+		b.do("red", told...)
+		if sent := len(b.sent) == 1; sent == (i == 2) {
+			t.Errorf("round %d: it was sent %q", i, b.sent)
+		}
+	}
+}
+
+// TestFailures checks what makes work fail whose command succeeds.
+func TestFailures(t *testing.T) {
+	for name, c := range map[string]struct{ command, turn, want string }{
+		"protected files":      {"true", "echo true > tests/all; git add .; git commit -q -m cheat", "it changes protected files: tests/all"},
+		"a new protected file": {"true", "touch tests/new; git add .; git commit -q -m more", "it changes protected files: tests/new"},
+		"in an earlier commit": {"true", "git rm -q tests/all; git commit -q -m gone; touch a; git add a; git commit -q -m a", "it changes protected files: tests/all"},
+		"a new file":           {"touch new", "touch a; git add .; git commit -q -m a", "the command changed the workspace: new"},
+		"a changed file":       {"echo b > a", "touch a; git add .; git commit -q -m a", "the command changed the workspace: a"},
+		"another commit":       {"git commit -q --allow-empty -m b", "touch a; git add .; git commit -q -m a", "the command moved the branch to "},
+		"its exit":             {"touch new; exit 3", "touch a; git add .; git commit -q -m a", "exit status 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(v *session.Verify) { v.Command = []string{"sh", "-c", c.command} })
+			b.turn(c.turn)
+			b.do("it fails", "verification_failed red 1/3")
+			if v := b.record.Verified; !strings.HasPrefix(v.Detail, c.want) {
+				t.Errorf("%q, want %q", v.Detail, c.want)
+			}
+		})
+	}
+}
+
+// TestNotJudged checks that what was not verified whole is not recorded.
+func TestNotJudged(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(*bench)
+		want    error
+	}{
+		"the runtime refuses":       {func(b *bench) { b.refuses = errors.New("busy") }, session.ErrUnprobeable},
+		"the agent was given more":  {func(b *bench) { b.meanwhile = func() { b.doing = session.Doing{Run: "run", Since: b.now} } }, ErrWorksOn},
+		"and has done that":         {func(b *bench) { b.meanwhile = func() { b.turn("git commit -q --allow-empty -m more") } }, ErrWorksOn},
+		"it was started once more":  {func(b *bench) { b.meanwhile = func() { b.doing.Run = "next" } }, ErrWorksOn},
+		"it is on another branch":   {func(b *bench) { b.sh(b.work, "git switch -q -c other") }, nil},
+		"there is no runtime to do": {func(b *bench) { b.record.Run.ID = "gone" }, session.ErrUnprobeable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.turn("touch done; git add .; git commit -q -m one")
+			c.prepare(b) // the command succeeds
+			err := b.verifier().Do(t.Context())
+			if err == nil || c.want != nil && !errors.Is(err, c.want) || len(b.recorded)+len(b.told) > 0 {
+				t.Errorf("%v, recorded %+v", err, b.recorded)
+			}
+		})
+	}
+}
+
+// TestKilled checks that a failure counts once, and is sent once, if the process that verifies is
+// killed before it is recorded, or before it is recorded as sent.
+func TestKilled(t *testing.T) {
+	b := newBench(t)
+	b.turn("git commit -q --allow-empty -m one")
+	for records := range 2 {
+		v := b.verifier()
+		record := v.Record
+		v.Record = func(ctx context.Context, now session.Verified) error {
+			if len(b.recorded) == records {
+				return errors.New("killed")
+			}
+			return record(ctx, now)
+		}
+		if err := v.Do(t.Context()); err == nil || len(b.recorded) != records || len(b.sent) > 0 {
+			t.Errorf("after %d records: %v, recorded %+v, sent %q", records, err, b.recorded, b.sent)
+		}
+	}
+	b.do("once more")
+	if v := b.record.Verified; v.Round != 1 || v.SentAt.IsZero() || len(b.sent) != 1 {
+		t.Errorf("%+v, sent %q", v, b.sent)
+	}
+}
+
+// TestUnsent checks that a session needs a person whose agent cannot be given the failure.
+func TestUnsent(t *testing.T) {
+	b := newBench(t)
+	b.turn("git commit -q --allow-empty -m one")
+	b.unsent = session.ErrRefused
+	if err := b.verifier().Do(t.Context()); !errors.Is(err, session.ErrRefused) {
+		t.Error(err)
+	}
+	if v := b.record.Verified; !v.Held || v.Round != 1 {
+		t.Errorf("%+v", v)
+	}
+	b.do("it stays so")
+}
+
+// TestOnce checks a verification by hand.
+func TestOnce(t *testing.T) {
+	b := newBench(t)
+	if _, _, err := b.verifier().Once(t.Context()); err == nil || err.Error() != "its branch has no commit that main lacks" {
+		t.Error(err)
+	}
+	b.turn("git commit -q --allow-empty -m one")
+	for range 2 {
+		v, _, err := b.verifier().Once(t.Context())
+		if err != nil || v.OK || v.Round != 1 || len(b.sent) > 0 {
+			t.Errorf("%+v, %v, sent %q", v, err, b.sent)
+		}
+	}
+	b.turn("touch done; git add .; git commit -q -m two")
+	if v, _, err := b.verifier().Once(t.Context()); err != nil || !v.OK {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if err := os.Remove(filepath.Join(b.work, "done")); err != nil {
+		t.Fatal(err)
+	}
+	if v, _, err := b.verifier().Once(t.Context()); err != nil || v.OK {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

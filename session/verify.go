@@ -1,0 +1,58 @@
+package session
+
+import (
+	"fmt"
+	"time"
+)
+
+// Verify is the command that has to succeed before the work of a session counts. It runs where
+// the agent works, when a turn has ended with commits that the base lacks.
+type Verify struct {
+	Command   []string  `json:"command"` // empty: there is none
+	Timeout   Duration  `json:"timeout"`
+	OnFailure OnFailure `json:"on_failure"`
+	Rounds    int       `json:"rounds"`            // failures in a row after which a person is needed
+	Protect   []string  `json:"protect,omitempty"` // patterns of files that the work must not change
+}
+
+// Declared reports whether there is a command.
+func (v Verify) Declared() bool { return len(v.Command) > 0 }
+
+// OnFailure is what a verification that failed leads to.
+type OnFailure string
+
+// The values of on_failure.
+const (
+	FailureSends   OnFailure = "send"   // its agent is sent the failure, until Rounds is reached
+	FailureHolds   OnFailure = "hold"   // a person is needed
+	FailureIgnored OnFailure = "ignore" // it is only recorded
+)
+
+// Verified is the outcome of the last verification of a session: a fact about a commit.
+type Verified struct {
+	Commit  string    `json:"commit"`
+	Command []string  `json:"command"`
+	OK      bool      `json:"ok"`
+	At      time.Time `json:"at"`
+	Round   int       `json:"round,omitempty"`  // of the failures in a row, counted from 1
+	Detail  string    `json:"detail,omitempty"` // why it failed, for people
+	Log     string    `json:"log,omitempty"`    // the file with all output, as the agent sees it; empty: the command was not run
+	// Unsaved says that it failed for files that were not committed: the same commit may be
+	// verified later.
+	Unsaved bool `json:"unsaved,omitempty"`
+	// SentAt is when the agent was about to be sent the failure; zero: it was not.
+	SentAt time.Time `json:"sent_at,omitzero"`
+	// Held says that the agent is sent nothing more: a person is needed.
+	Held bool `json:"held,omitempty"`
+}
+
+// Word returns it in a word for people, with the rounds of a verify block: verified, red 2/3.
+func (v Verified) Word(rounds int) string {
+	switch {
+	case v.OK:
+		return "verified"
+	case v.Round > 0 && rounds > 0:
+		return fmt.Sprintf("red %d/%d", v.Round, rounds)
+	}
+	return "red"
+}
