@@ -9,6 +9,8 @@ type LandOptions struct {
 	Message string `json:"message,omitempty"` // of the merge, the squashed commit or the pull request; empty: made from the commits
 	Into    string `json:"into,omitempty"`    // the base; empty: that of the workspace
 	DryRun  bool   `json:"dry_run,omitempty"` // only return what would be done
+	// Unverified lands also what the session's verify block has not verified.
+	Unverified bool `json:"unverified,omitempty"`
 }
 
 // LandDocument is what landing did, or would do, as land --json has it. The session stays.

@@ -153,6 +153,8 @@ type Landed struct {
 	Commit string    `json:"commit"` // of the base that has the work
 	From   string    `json:"from"`   // the commit of the session's branch
 	At     time.Time `json:"at"`
+	// Unverified says that the work had to be verified, and someone landed it without that.
+	Unverified bool `json:"unverified,omitempty"`
 }
 
 // String returns it for people: landed in main at 9fd6338.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -44,6 +45,12 @@ type Verified struct {
 	SentAt time.Time `json:"sent_at,omitzero"`
 	// Held says that the agent is sent nothing more: a person is needed.
 	Held bool `json:"held,omitempty"`
+}
+
+// Unverified reports whether a commit of the session has to be verified and is not.
+func (r Record) Unverified(commit string) bool {
+	v, declared := r.Verified, r.Spec.Verify
+	return declared.Declared() && (v == nil || !v.OK || v.Commit != commit || !slices.Equal(v.Command, declared.Command))
 }
 
 // Word returns it in a word for people, with the rounds of a verify block: verified, red 2/3.

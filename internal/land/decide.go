@@ -28,19 +28,24 @@ type Request struct {
 	Message string // of the merge, the squashed commit or the pull request; empty: made from the commits
 	Into    string // the base; empty: that of the workspace
 	Verify  bool   // run the hooks that can refuse
+	// Unverified lands also what the session's verify block has not verified.
+	Unverified bool
 }
 
 // Facts are what Decide judges.
 type Facts struct {
-	Address session.Address
-	Branch  string
-	Commit  string           // of the branch; empty: it has none
-	At      session.Checkout // the workspace
-	Ref     string           // in the repository, of a branch that was fetched from a clone; empty: it works in a worktree
-	Doing   session.Activity
-	Asks    string // what it asks, if it is blocked
-	Answers bool   // the answers to it are known
-	Unsaved git.Risk
+	Address    session.Address
+	Branch     string
+	Commit     string           // of the branch; empty: it has none
+	At         session.Checkout // the workspace
+	Ref        string           // in the repository, of a branch that was fetched from a clone; empty: it works in a worktree
+	Doing      session.Activity
+	Asks       string // what it asks, if it is blocked
+	Answers    bool   // the answers to it are known
+	Unsaved    git.Risk
+	Verifies   bool   // the work has to be verified
+	Unverified bool   // and the commit is not
+	Red        string // why its verification failed; empty: it was not verified
 
 	Base     string       // a branch; empty: none is known
 	BaseTip  string       // empty: it is not a branch of the repository
@@ -111,7 +116,7 @@ type Step struct {
 
 // Decide returns the steps that land the work, none if the base has it, or a *Refusal.
 func Decide(f Facts, q Request) ([]Step, error) {
-	for _, check := range []func(Facts, Request) *Refusal{checkSession, checkWork, checkBase, checkMethod} {
+	for _, check := range []func(Facts, Request) *Refusal{checkSession, checkWork, checkVerified, checkBase, checkMethod} {
 		if r := check(f, q); r != nil {
 			return nil, r
 		}
@@ -190,6 +195,21 @@ func checkWork(f Facts, q Request) *Refusal {
 			Next: fmt.Sprintf("agentform land %s --commit MESSAGE commits them first", name)}
 	}
 	return nil
+}
+
+// checkVerified refuses work that has to be verified and is not.
+func checkVerified(f Facts, q Request) *Refusal {
+	anyway := fmt.Sprintf("agentform land %s --unverified lands it without that", word(f.Address))
+	switch {
+	case q.Unverified || f.done() || !f.Unverified && !(f.Verifies && f.unsaved()):
+		return nil
+	case f.unsaved():
+		return &Refusal{Why: fmt.Sprintf("%s: what is not committed is not verified", f.Address), Next: "let the agent commit it, or: " + anyway}
+	case f.Red != "":
+		return &Refusal{Why: fmt.Sprintf("%s: its commit %s fails verification: %s", f.Address, f.Commit[:min(7, len(f.Commit))], f.Red), Next: anyway}
+	}
+	return &Refusal{Why: fmt.Sprintf("%s: its commit %s is not verified", f.Address, f.Commit[:min(7, len(f.Commit))]),
+		Next: fmt.Sprintf("agentform verify %s does that; %s", word(f.Address), anyway)}
 }
 
 // checkBase refuses a base that cannot be moved.

@@ -63,6 +63,12 @@ func TestDecide(t *testing.T) {
 		"conflict, ended": {func(f *Facts) { f.Conflict = []string{"a"} }, merge, "", "git -C /w merge main\nthen land it again, or start its agent first: agentform start api"},
 		"conflict, clone": {func(f *Facts) { f.Conflict, f.Ref = []string{"a"}, "refs/agentform/api-1/agents/api" }, merge, "", "git switch main && git merge refs/agentform/api-1/agents/api"},
 		"conflict, pr":    {func(f *Facts) { f.Conflict = []string{"a"} }, pr, "push pull_request", ""},
+		"verified":        {func(f *Facts) { f.Verifies = true }, merge, "merge advance", ""},
+		"not verified":    {func(f *Facts) { f.Verifies, f.Unverified = true, true }, merge, "", "its commit c1 is not verified\nagentform verify api does that; agentform land api --unverified lands"},
+		"red":             {func(f *Facts) { f.Verifies, f.Unverified, f.Red = true, true, "exit status 2" }, pr, "", "its commit c1 fails verification: exit status 2\nagentform land api --unverified"},
+		"red, forced":     {func(f *Facts) { f.Verifies, f.Unverified = true, true }, Request{Method: Merge, Unverified: true}, "merge advance", ""},
+		"red, and landed": {func(f *Facts) { f.Verifies, f.Unverified, f.Merged = true, true, true }, merge, "", ""},
+		"verified, more":  {func(f *Facts) { f.Verifies, f.Unsaved.Uncommitted = true, 1 }, Request{Method: Merge, Commit: "m"}, "", "what is not committed is not verified"},
 		"no remote":       {func(f *Facts) { f.Remote = Remote{} }, pr, "", "git remote add"},
 	} {
 		f := atRest()

@@ -125,6 +125,10 @@ func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
 	if f.Commit, err = git.Tip(ctx, t.Repo, ref); err != nil || f.Commit == "" {
 		return f, err
 	}
+	f.Verifies, f.Unverified = l.Record.Spec.Verify.Declared(), l.Record.Unverified(f.Commit)
+	if v := l.Record.Verified; v != nil && v.Commit == f.Commit {
+		f.Red = v.Detail
+	}
 	return f, l.lookAtBase(ctx, q, &f, coming)
 }
 

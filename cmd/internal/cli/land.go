@@ -48,6 +48,9 @@ changes there stay, and ignored files may be overwritten. If the work would over
 uncommitted change or an untracked file, or if files conflict, the files are named and nothing
 is changed. The branch of a container's clone is fetched first.
 
+A session with a verify block lands commits that are verified; --unverified lands others, which
+the state and the history then say.
+
 With --pr the branch is pushed, and gh or glab opens the pull request; if it is not
 installed, the address to open is printed.
 
@@ -89,6 +92,7 @@ After an interruption, run the same command again to continue.`,
 	f.StringVarP(&o.Message, "message", "m", "", "`message` of the merge, the squashed commit or the pull request")
 	f.StringVar(&o.Into, "into", "", "`branch` to land on, instead of the base")
 	f.BoolVar(&noVerify, "no-verify", false, "skip the git hooks that can refuse, as git does")
+	f.BoolVar(&o.Unverified, "unverified", false, "land also what its verify block has not verified, and record that")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only show what would be done")
 	f.BoolVar(&o.remove, "remove", false, "then stop the session, remove its worktree and delete the branch")
 	f.BoolVar(&o.stop, "stop", false, "then stop the session")
@@ -251,7 +255,7 @@ func wouldBe(f land.Facts, steps []land.Step, m land.Method) land.Landed {
 // what the base has already counts as well.
 func recordLanding(ctx context.Context, a *app, p *project.Project, r session.Record, d land.Landed, asked bool) {
 	if d.Done && (d.Worked || asked) && (r.Landed == nil || r.Landed.Into != d.Base || r.Landed.From != d.Commit) {
-		l := session.Landed{Into: d.Base, Commit: d.In, From: d.Commit, At: time.Now().UTC()}
+		l := session.Landed{Into: d.Base, Commit: d.In, From: d.Commit, At: time.Now().UTC(), Unverified: r.Unverified(d.Commit)}
 		if err := engine.RecordLanding(ctx, p.Reconciler(project.ToAct), r, l); err != nil {
 			a.warn([]session.Diagnostic{{Severity: session.Warning, Address: r.Address, Summary: "it has landed, and that is not recorded",
 				Detail: err.Error() + "\nagentform land " + quoted(r.Address) + " records it"}})
@@ -264,6 +268,9 @@ func recordLanding(ctx context.Context, a *app, p *project.Project, r session.Re
 		Detail: fmt.Sprintf("%s on %s (%s)", d.Branch, d.Base, d.Method)}
 	if d.Remote != "" {
 		e.New, e.Detail = "", fmt.Sprintf("%s pushed to %s", d.Branch, d.Remote)
+	}
+	if r.Unverified(d.Commit) {
+		e.Detail += ", not verified"
 	}
 	if err := history.Append(p.SessionDir(r), e); err != nil {
 		a.log.Warn("it was landed, but the history cannot be written", "error", err)

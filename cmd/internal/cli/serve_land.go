@@ -30,7 +30,7 @@ func lander(a *app) server.Lander {
 		if err != nil {
 			return d, &land.Refusal{Why: err.Error()}
 		}
-		q := land.Request{Method: cmp.Or(land.Method(o.Method), land.Merge), Commit: strings.TrimSpace(o.Commit), Message: o.Message, Into: o.Into, Verify: true}
+		q := land.Request{Method: cmp.Or(land.Method(o.Method), land.Merge), Commit: strings.TrimSpace(o.Commit), Message: o.Message, Into: o.Into, Verify: true, Unverified: o.Unverified}
 		var done land.Landed
 		if o.DryRun {
 			f, steps, decided := decideLanding(ctx, l, q)
