@@ -112,7 +112,7 @@ func Message(v session.Verified, output string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Your commit %s does not pass verification: %s.\n", short(v.Commit), v.Detail)
 	if output != "" {
-		fmt.Fprintf(&b, "\n$ %s\n%s\n", commandLine(v.Command), strings.TrimRight(output, "\n"))
+		fmt.Fprintf(&b, "\n$ %s\n%s\n", commandLine(v.Command), strings.TrimRight(plaintext.Safe(output), "\n"))
 	}
 	if v.Log != "" {
 		fmt.Fprintf(&b, "\nThe whole output is in %s.\n", v.Log)

@@ -122,7 +122,7 @@ func TestProtected(t *testing.T) {
 func TestMessage(t *testing.T) {
 	v := session.Verified{Commit: "0123456789", Command: []string{"sh", "-c", "make test"}, Detail: "exit status 2: FAIL", Log: "/runs/1/verify.log"}
 	const want = "Your commit 0123456 does not pass verification: exit status 2: FAIL.\n\n$ sh -c 'make test'\none\ntwo\n\nThe whole output is in /runs/1/verify.log.\n\nFix it and commit the result."
-	if d := cmp.Diff(want, Message(v, "one\ntwo\n")); d != "" {
+	if d := cmp.Diff(want, Message(v, "\x1b[31mone\x1b[0m\r\ntwo\n")); d != "" {
 		t.Error(d)
 	}
 	v.Log = ""
