@@ -63,7 +63,7 @@ func TestProbes(t *testing.T) {
 		t.Errorf("one that hangs: %q, %v", got, err)
 	}
 	for script, want := range map[string]session.Verification{
-		"echo fine":                {Output: "fine"},
+		"echo fine":                  {Output: "fine"},
 		"echo one; echo two; exit 3": {Failed: "exit status 3: two", Output: "one\ntwo"},
 	} {
 		got, err := b.runtime.Verify(t.Context(), place, run, []string{"sh", "-c", script}, time.Minute)

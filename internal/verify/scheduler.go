@@ -103,6 +103,7 @@ type job struct {
 	of       string        // what was verified: a turn, and the block
 	running  bool
 	notUntil time.Time // after one that could not be made
+	failed   string    // why it could not; empty: it was
 }
 
 // NewScheduler returns a scheduler that has seen nothing.
@@ -118,10 +119,9 @@ func (x *Scheduler) See(ctx context.Context, all []Seen) {
 		}
 		x.Work.Go(func() {
 			err := x.verify(ctx, s)
-			if err != nil && ctx.Err() == nil {
+			if x.end(s.Record.Address, err) && ctx.Err() == nil {
 				x.Log.Warn("its work cannot be verified now", "session", s.Record.Address, "error", err)
 			}
-			x.end(s.Record.Address, err)
 			x.Wake()
 		})
 	}
@@ -151,13 +151,16 @@ func turnOf(s Seen) string {
 	return fmt.Sprint(s.Record.ID, s.Doing.Run, s.Doing.Since.UnixNano(), s.Doing.Ended.UnixNano(), string(block))
 }
 
-func (x *Scheduler) end(a session.Address, err error) {
+// end notes how a verification ended, and reports whether it could not be made for a new reason.
+func (x *Scheduler) end(a session.Address, err error) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	j := x.jobs[a]
-	if j.running = false; err != nil {
-		j.notUntil = x.Now().Add(retryAfter)
+	was := j.failed
+	if j.running, j.failed = false, ""; err != nil {
+		j.notUntil, j.failed = x.Now().Add(retryAfter), err.Error()
 	}
+	return j.failed != "" && j.failed != was
 }
 
 func (x *Scheduler) verify(ctx context.Context, s Seen) error {
