@@ -350,14 +350,14 @@ func TestSendToOneThatTellsLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		ignores int           // how many Enter
 		takes   time.Duration // how long it takes to submit what its composer has
-		after   time.Duration // when it is told, after that
+		after   time.Duration // when its file has it, after that
 		want    string
 	}{
-		"Enter is ignored":           {ignores: 1, want: "submitted: C-u text do it . BSpace Enter"},
-		"it is told late":            {after: 9 * time.Second, want: "submitted: C-u text do it"},
-		"it is told late, once more": {ignores: 1, after: 9 * time.Second, want: "submitted: C-u text do it . BSpace Enter"},
-		"it is submitted late":       {takes: 20 * time.Second, want: "submitted: C-u text do it"},
-		"it is never told":           {after: time.Hour, want: ": C-u text do it"},
+		"Enter is ignored":               {ignores: 1, want: "submitted: C-u text do it . BSpace Enter"},
+		"it is reported late":            {after: 9 * time.Second, want: "submitted: C-u text do it"},
+		"it is reported late, once more": {ignores: 1, after: 9 * time.Second, want: "submitted: C-u text do it . BSpace Enter"},
+		"it is submitted late":           {takes: 20 * time.Second, want: "submitted: C-u text do it"},
+		"it is never reported":           {after: time.Hour, want: ": C-u text do it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

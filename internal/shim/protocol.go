@@ -80,7 +80,7 @@ const (
 	OpStop    = "stop"
 	OpSet     = "set"
 	OpProbe   = "probe"
-	OpVerify  = "verify" // as a probe, but for long, and with a log
+	OpVerify  = "verify" // a probe with a longer limit and a log
 	OpUnread  = "unread"
 	OpRestart = "restart"
 )

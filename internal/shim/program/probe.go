@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,18 +25,12 @@ const probeDrain = 100 * time.Millisecond
 // from its terminal, in a session of its own. One that takes too long is killed with
 // all that is in its process group. One runs at a time.
 func (r *run) probe(p shim.Probe) shim.Reply {
-	if len(p.Argv) == 0 || p.Argv[0] == "" {
-		return shim.Refuse(shim.CodeInvalid, "a probe needs a command")
-	}
 	limit := p.Timeout
 	if limit <= 0 {
 		limit = shim.ProbeDefault
 	}
-	if refused := occupied(r); refused != nil {
+	if refused := admit(r, p, "probe", &r.probing); refused != nil {
 		return *refused
-	}
-	if !r.probing.TryLock() {
-		return shim.Refuse(shim.CodeBusy, "a probe is running")
 	}
 	defer r.probing.Unlock()
 	path, err := lookup(p.Argv[0], r.config.Dir, r.env)
@@ -50,6 +45,22 @@ func (r *run) probe(p shim.Probe) shim.Reply {
 		return shim.Refuse(shim.CodeFailed, fmt.Sprintf("start the probe: %v", err))
 	}
 	return shim.Reply{OK: true, Probed: done}
+}
+
+// admit locks turn for a command that is to run next to the agent, or returns why it cannot.
+func admit(r *run, p shim.Probe, what string, turn *sync.Mutex) *shim.Reply {
+	var refused shim.Reply
+	switch o := occupied(r); {
+	case len(p.Argv) == 0 || p.Argv[0] == "":
+		refused = shim.Refuse(shim.CodeInvalid, "a "+what+" needs a command")
+	case o != nil:
+		return o
+	case !turn.TryLock():
+		refused = shim.Refuse(shim.CodeBusy, "a "+what+" is running")
+	default:
+		return nil
+	}
+	return &refused
 }
 
 // occupied returns why nothing can be started next to the agent; nil: it can.

@@ -33,18 +33,12 @@ const verifyVariable = "AGENTFORM_VERIFY"
 // file of the run, and at the limit ends everything that it started. It runs to its end also
 // if the client goes away. One runs at a time.
 func verify(r *run, p shim.Probe) shim.Reply {
-	if len(p.Argv) == 0 || p.Argv[0] == "" {
-		return shim.Refuse(shim.CodeInvalid, "a verification needs a command")
-	}
 	limit := p.Timeout
 	if limit <= 0 {
 		limit = shim.VerifyDefault
 	}
-	if refused := occupied(r); refused != nil {
+	if refused := admit(r, p, "verification", &r.verifies); refused != nil {
 		return *refused
-	}
-	if !r.verifies.TryLock() {
-		return shim.Refuse(shim.CodeBusy, "a verification is running")
 	}
 	defer r.verifies.Unlock()
 	log, err := newLog(r.dir)
@@ -148,7 +142,7 @@ type log struct {
 	err  error // the first
 }
 
-// newLog begins the log of a run anew.
+// newLog creates the log of a run, in place of the last one.
 func newLog(dir string) (*log, error) {
 	path := filepath.Join(dir, rundir.VerifyLog)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -11,7 +11,7 @@ import (
 // TestLog checks that of what is printed at length the end is kept, and replied.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 { // the second one begins anew
+	for range 2 { // the second replaces it
 		l, err := newLog(dir)
 		if err != nil {
 			t.Fatal(err)
