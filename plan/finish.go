@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -24,19 +23,12 @@ func (j *join) reached(c Change, d Diagnosis) *session.Finished {
 	switch f := c.After.Finish; {
 	case f == session.FinishTurn && rests:
 		return &session.Finished{By: f, At: does.Ended.UTC()}
-	case f == session.FinishVerified && rests && verified(c) && !does.Ended.After(r.Verified.At): // what it did since is not
+	case f == session.FinishVerified && rests && r.Verified.By(c.After.Verify.Command) && !does.Ended.After(r.Verified.At): // what it did since is not
 		return &session.Finished{By: f, At: r.Verified.At}
 	case f == session.FinishLanded && rests && r.Landed != nil && !j.givenSince(c.Address, r.Landed.At) && !does.Ended.After(r.Landed.At): // else it works on
 		return &session.Finished{By: f, At: r.Landed.At}
 	}
 	return nil
-}
-
-// verified reports whether the command that is wanted now has succeeded for the work of a
-// recorded session.
-func verified(c Change) bool {
-	v := c.Before.Verified
-	return v != nil && v.OK && c.After != nil && slices.Equal(v.Command, c.After.Verify.Command)
 }
 
 // givenSince reports whether an agent was given something after a moment.

@@ -47,10 +47,15 @@ type Verified struct {
 	Held bool `json:"held,omitempty"`
 }
 
+// By reports whether a command has succeeded for the work; v may be nil.
+func (v *Verified) By(command []string) bool {
+	return v != nil && v.OK && slices.Equal(v.Command, command)
+}
+
 // Unverified reports whether a commit of the session has to be verified and is not.
 func (r Record) Unverified(commit string) bool {
 	v, declared := r.Verified, r.Spec.Verify
-	return declared.Declared() && (v == nil || !v.OK || v.Commit != commit || !slices.Equal(v.Command, declared.Command))
+	return declared.Declared() && (!v.By(declared.Command) || v.Commit != commit)
 }
 
 // Word returns it in a word for people, with the rounds of a verify block: verified, red 2/3.
