@@ -61,7 +61,8 @@ func Claim(dataDir string, who state.Holder, settings string) (free func(), err 
 		if taken {
 			break
 		}
-		if h := readClaim(path).Holder; !ended(h, who) || time.Now().After(until) {
+		h, running := Running(dataDir)
+		if free := !running || h.PID == 0 || ended(h, who); !free || time.Now().After(until) {
 			return nil, &TakenError{h}
 		}
 	}
@@ -82,8 +83,9 @@ func Claim(dataDir string, who state.Holder, settings string) (free func(), err 
 	}, nil
 }
 
-// lateRelease is how long the lock of a killed hub may outlive it: a process that it was
-// starting holds the lock until it executes its program.
+// lateRelease is how long the lock may be held without a hub: a process that a killed hub
+// was starting holds it until it executes its program, and whoever calls Running holds it
+// for a moment.
 const lateRelease = 5 * time.Second
 
 func ended(h, us state.Holder) bool {

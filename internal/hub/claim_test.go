@@ -1,10 +1,17 @@
 package hub
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/agentform/agentform/state"
 )
 
 // Whatever stands where the hub keeps how far it has told does not hold it up.
@@ -21,4 +28,56 @@ func TestNotifiedIsReplaced(t *testing.T) {
 	if got := readNotified(dir); !got.Equal(at) {
 		t.Errorf("read %s, want %s", got, at)
 	}
+}
+
+// Whoever asks whether a hub runs holds a shared lock for a moment. A hub that starts just
+// then waits; it does not take the question for another hub.
+func TestClaimWaitsForReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, LockFile)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		reader := flock.New(path, flock.SetFlag(os.O_RDONLY))
+		if got, err := reader.TryRLock(); err != nil || !got {
+			t.Fatalf("TryRLock = %t, %v", got, err)
+		}
+		claimed := make(chan error)
+		go func() {
+			free, err := Claim(dir, state.Holder{PID: os.Getpid(), Host: "here"}, "")
+			if err == nil {
+				free()
+			}
+			claimed <- err
+		}()
+		synctest.Wait()
+		if err := reader.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-claimed; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The lock of a hub that runs is refused at once, and names it.
+func TestClaimIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, first := t.TempDir(), state.Holder{PID: os.Getpid(), Host: "here"}
+		free, err := Claim(dir, first, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer free()
+		start := time.Now()
+		_, err = Claim(dir, state.Holder{PID: os.Getpid(), Host: "here"}, "")
+		var taken *TakenError
+		if !errors.As(err, &taken) || taken.Holder.PID != first.PID {
+			t.Errorf("a second claim: %v", err)
+		}
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("waited %s for a hub that runs", waited)
+		}
+	})
 }
