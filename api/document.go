@@ -87,12 +87,16 @@ type Verified struct {
 
 // Changes is how far a workspace is from its merge base with its base.
 type Changes struct {
-	Added     int       `json:"added"`     // lines of tracked files, committed or not
-	Removed   int       `json:"removed"`   // lines
-	Untracked int       `json:"untracked"` // files that are neither tracked nor ignored
-	Ahead     int       `json:"ahead"`     // commits that the base lacks
-	Base      string    `json:"base"`      // a branch, tag or commit; empty: HEAD
-	CountedAt time.Time `json:"counted_at"`
+	Added     int `json:"added"`     // lines of tracked files, committed or not
+	Removed   int `json:"removed"`   // lines
+	Untracked int `json:"untracked"` // files that are neither tracked nor ignored
+	Ahead     int `json:"ahead"`     // commits that the base lacks
+	// Behind are commits that the workspace lacks: of the base, and of the same branch of
+	// origin as it was last fetched.
+	Behind    int        `json:"behind"`
+	FetchedAt *time.Time `json:"fetched_at"` // last fetch of the base; null: not known, or it is not fetched
+	Base      string     `json:"base"`       // a branch, tag or commit; empty: HEAD
+	CountedAt time.Time  `json:"counted_at"`
 }
 
 // Need is why a session needs a person.

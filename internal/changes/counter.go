@@ -3,6 +3,7 @@ package changes
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"hash/fnv"
 	"os"
 	"path/filepath"
@@ -34,8 +35,9 @@ type Workspace struct {
 // Count is the result for one workspace.
 type Count struct {
 	git.Changes
-	Base string    `json:"base,omitempty"` // empty: HEAD
-	At   time.Time `json:"at"`
+	Base      string    `json:"base,omitempty"` // empty: HEAD
+	FetchedAt time.Time `json:"fetched_at"`     // of the base; zero: not known, or it is not fetched
+	At        time.Time `json:"at"`
 }
 
 const (
@@ -223,23 +225,26 @@ func (c *Counter) one(ctx context.Context, w Workspace, base git.Base, s stamps,
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	began := c.now()
-	e := entry{Commit: base.Commit, Refs: s.refs, own: true}
-	var ahead *int
+	e := entry{Refs: s.refs, own: true}
+	within, ahead, behind := base, 0, 0
+	var uncounted error
+	var wg sync.WaitGroup
 	if old != nil && old.Refs == s.refs && !old.Racy && old.Base == base.Name && !w.Elsewhere {
-		ahead, e.Commit = &old.Ahead, old.Commit
+		within.Commit, ahead, behind = old.Commit, old.Ahead, old.Behind
 	} else {
-		in, err := w.within(ctx, base)
-		if err != nil {
+		var err error
+		if within, err = w.within(ctx, base); err != nil {
 			return e, err
 		}
-		e.Commit = in.Commit
+		wg.Go(func() { ahead, behind, uncounted = w.apart(ctx, base, within) })
 	}
-	base.Commit = e.Commit
-	n, files, err := git.CountChanges(ctx, w.Git, base, ahead)
-	if err != nil {
+	n, files, err := git.CountChanges(ctx, w.Git, within)
+	wg.Wait()
+	if err = errors.Join(err, uncounted); err != nil {
 		return e, err
 	}
-	e.Count = Count{n, base.Name, began}
+	n.Ahead, n.Behind = ahead, behind
+	e.Count, e.Commit = Count{n, base.Name, base.FetchedAt(w.Checkout.GitDir), began}, within.Commit
 	if e.Away = w.Elsewhere; e.Away { // of its files there are no stamps
 		e.Took = c.now().Sub(began)
 		return e, nil

@@ -94,3 +94,16 @@ func (w Workspace) within(ctx context.Context, base git.Base) (git.Base, error) 
 	}
 	return base, nil
 }
+
+// apart returns how many commits of the workspace the base lacks, and how many of the base the
+// workspace lacks. within is the base with a commit that the workspace has.
+func (w Workspace) apart(ctx context.Context, base, within git.Base) (ahead, behind int, err error) {
+	if !w.Clone {
+		return base.Apart(ctx, w.Git)
+	}
+	if ahead, err = within.Ahead(ctx, w.Git); err != nil || base.Commit == "HEAD" {
+		return ahead, 0, err
+	}
+	behind, err = base.Behind(ctx, git.Here(w.Repo), within.Commit)
+	return ahead, behind, err
+}

@@ -10,18 +10,21 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Base is what the work in a checkout is compared with: its merge base with Commit.
 type Base struct {
 	Name   string   // for people: main; empty: HEAD
 	Commit string   // a revision in the checkout; HEAD: only what is not committed counts
-	Files  []string // while they do not change, the base is the same commit
+	Remote string   // a ref with the same branch as it was last fetched; empty: there is none
+	Files  []string // while they do not change, the base and Remote are the same commits
 }
 
 // Bases are the bases that a repository offers to its branches.
 type Bases struct {
 	common string
+	packed map[string]string
 	usual  []Base
 }
 
@@ -41,19 +44,64 @@ func BasesOf(repo string) (Bases, error) {
 	if err != nil {
 		return Bases{}, err
 	}
-	of := Bases{common: d.common}
+	of := Bases{common: d.common, packed: packed}
 	own, _, _, _ := dirs{git: d.common, common: d.common}.head() // unreadable: there are others
 	_, reftable := os.Lstat(filepath.Join(d.common, reftableList))
 	origin, _ := readSmall(filepath.Join(d.common, "refs", "remotes", "origin", "HEAD"))
 	for _, ref := range []string{headsPrefix + own, strings.TrimPrefix(origin, "ref: "), headsPrefix + "main", headsPrefix + "master"} {
-		name := strings.TrimPrefix(strings.TrimPrefix(ref, headsPrefix), "refs/remotes/")
-		_, err := os.Lstat(filepath.Join(d.common, filepath.FromSlash(ref)))
+		name := strings.TrimPrefix(strings.TrimPrefix(ref, headsPrefix), remotesPrefix)
 		inTable := reftable == nil && name == own // of the others it is not known without git
-		if name != "" && (err == nil || packed[ref] != "" || inTable) {
-			of.usual = append(of.usual, Base{name, ref, of.files(ref)})
+		if name != "" && (of.has(ref) || inTable) {
+			of.usual = append(of.usual, of.base(name, ref, ref))
 		}
 	}
 	return of, nil
+}
+
+const remotesPrefix = "refs/remotes/"
+
+func (b Bases) has(ref string) bool {
+	_, err := os.Lstat(filepath.Join(b.common, filepath.FromSlash(ref)))
+	return err == nil || b.packed[ref] != ""
+}
+
+// base returns a base that changes with some of the refs. The remote that it is fetched from is
+// origin.
+func (b Bases) base(name, commit string, refs ...string) Base {
+	base := Base{Name: name, Commit: commit}
+	if fetched := remotesPrefix + "origin/" + name; commit != fetched {
+		if refs = append(refs, fetched); b.has(fetched) {
+			base.Remote = fetched
+		}
+	}
+	base.Files = b.files(refs...)
+	if base.fetches() {
+		base.Files = append(base.Files, filepath.Join(b.common, fetchHead))
+	}
+	return base
+}
+
+// fetchHead is a file in a git directory that each fetch writes.
+const fetchHead = "FETCH_HEAD"
+
+// fetches reports whether a fetch can change what the base, or Remote, is.
+func (b Base) fetches() bool { return b.Remote != "" || strings.HasPrefix(b.Commit, remotesPrefix) }
+
+// FetchedAt returns when the base was last fetched, by the repository's own checkout or one with
+// the git directory. It is zero if that is not known, or fetching does not change the base.
+func (b Base) FetchedAt(gitDir string) (at time.Time) {
+	if !b.fetches() {
+		return at
+	}
+	for _, file := range append(b.Files, filepath.Join(gitDir, fetchHead)) {
+		if filepath.Base(file) != fetchHead {
+			continue
+		}
+		if fi, err := os.Lstat(file); err == nil && fi.ModTime().After(at) {
+			at = fi.ModTime()
+		}
+	}
+	return at
 }
 
 func (b Bases) files(refs ...string) (files []string) {
@@ -68,7 +116,7 @@ func (b Bases) files(refs ...string) (files []string) {
 // exists and is another branch; else HEAD.
 func (b Bases) Base(branch, declared string) Base {
 	if declared != "" && declared != "HEAD" {
-		return Base{declared, declared, b.files(headsPrefix+declared, "refs/tags/"+declared, "refs/remotes/"+declared)}
+		return b.base(declared, declared, headsPrefix+declared, "refs/tags/"+declared, remotesPrefix+declared)
 	}
 	for _, base := range b.usual {
 		if base.Name != branch {
@@ -132,25 +180,21 @@ type Changes struct {
 	Added, Removed int // lines of tracked files, committed or not
 	Untracked      int // files that are neither tracked nor ignored
 	Ahead          int // commits that the base lacks
+	Behind         int // commits of the base, also as last fetched, that the checkout lacks
 }
 
-// CountChanges counts the changes of the checkout that git runs in, and returns the files
-// that have any, relative to its top. Ahead is counted only if ahead is nil, else it is that.
-func CountChanges(ctx context.Context, git Runner, base Base, ahead *int) (c Changes, files []string, err error) {
+// CountChanges counts the changes of the checkout that git runs in, but not the commits, and
+// returns the files that have any, relative to its top.
+func CountChanges(ctx context.Context, git Runner, base Base) (c Changes, files []string, err error) {
 	var lines string
 	var untracked []string
-	var errs [3]error
+	var errs [2]error
 	// They read different things, and so take as long as the longest of them.
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		lines, errs[0] = git(ctx, append([]string{"diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, base.Args()...)...)
 	})
 	wg.Go(func() { untracked, errs[1] = UntrackedFiles(ctx, git) })
-	if ahead != nil {
-		c.Ahead = *ahead
-	} else {
-		wg.Go(func() { c.Ahead, errs[2] = base.Ahead(ctx, git) })
-	}
 	wg.Wait()
 	if err := errors.Join(errs[:]...); err != nil {
 		return c, nil, err

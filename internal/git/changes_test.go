@@ -14,13 +14,13 @@ func TestCountChanges(t *testing.T) {
 	path := tree(t, repo)
 	check := func(base string, want Changes, files ...string) {
 		t.Helper()
-		got, names, err := CountChanges(t.Context(), Here(path), Base{Name: base, Commit: base}, nil)
+		got, names, err := countAll(t, path, Base{Name: base, Commit: base})
 		slices.Sort(names)
 		if err != nil || got != want || len(files) > 0 && !slices.Equal(names, files) {
 			t.Errorf("since %q: %+v of %q, %v, want %+v of %q", base, got, names, err, want, files)
 		}
 	}
-	before, _, err := CountChanges(t.Context(), Here(path), Base{Commit: "main"}, nil)
+	before, _, err := countAll(t, path, Base{Commit: "main"})
 	if err != nil || before.Ahead != 1 {
 		t.Fatalf("%+v, %v", before, err)
 	}
@@ -32,19 +32,73 @@ func TestCountChanges(t *testing.T) {
 	check("HEAD", Changes{Added: 2, Removed: 1, Untracked: 2}, "a.txt", "new/x", "new/y ü\n.txt")
 	write(t, filepath.Join(repo, "theirs"), "what others do on base does not count\n")
 	commit(t, repo, "base moves")
-	check("main", Changes{Added: before.Added + 2, Removed: before.Removed + 1, Untracked: 2, Ahead: 1})
+	check("main", Changes{Added: before.Added + 2, Removed: before.Removed + 1, Untracked: 2, Ahead: 1, Behind: 1})
 	git(t, path, "stash", "-u")
 	git(t, path, "merge", "-q", "main")
 	check("main", Changes{Added: before.Added, Removed: before.Removed, Ahead: 2})
 	git(t, path, "reset", "-q", "--hard", "main")
 	check("main", Changes{})
-	if _, _, err := CountChanges(t.Context(), Here(path), Base{Commit: "nope"}, nil); err == nil {
-		t.Error("since what does not exist: no error")
+	if _, _, err := CountChanges(t.Context(), Here(path), Base{Commit: "nope"}); err == nil {
+		t.Error("lines since what does not exist: no error")
 	}
-	seven := 7
-	if got, _, err := CountChanges(t.Context(), Here(path), Base{Commit: "main"}, &seven); err != nil || got.Ahead != 7 {
-		t.Errorf("with a known number of commits: %+v, %v", got, err)
+	if _, _, err := (Base{Commit: "nope"}).Apart(t.Context(), Here(path)); err == nil {
+		t.Error("commits since what does not exist: no error")
 	}
+}
+
+// countAll counts the changes of a checkout and its commits.
+func countAll(t *testing.T, path string, base Base) (c Changes, files []string, err error) {
+	t.Helper()
+	ahead, behind, err := base.Apart(t.Context(), Here(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, files, err = CountChanges(t.Context(), Here(path), base)
+	c.Ahead, c.Behind = ahead, behind
+	return c, files, err
+}
+
+// Commits that were fetched of the base count as well, once, whether or not it has them.
+func TestBehindWhatWasFetched(t *testing.T) {
+	repo := newRepo(t)
+	path := tree(t, repo)
+	check := func(why string, ahead, behind int) {
+		t.Helper()
+		of, err := BasesOf(repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declared := range []string{"", "main"} {
+			base := of.Base("agents/x", declared)
+			a, b, err := base.Apart(t.Context(), Here(path))
+			if err != nil || a != ahead || b != behind {
+				t.Errorf("%s (declared %q): %d ahead, %d behind, %v, want %d and %d", why, declared, a, b, err, ahead, behind)
+			}
+			if n, err := base.Behind(t.Context(), Here(repo), git(t, path, "rev-parse", "HEAD")); err != nil || n != behind {
+				t.Errorf("%s (declared %q): by its commit %d behind, %v, want %d", why, declared, n, err, behind)
+			}
+		}
+	}
+	git(t, path, "reset", "-q", "--hard", "main")
+	check("nothing was fetched", 0, 0)
+	write(t, filepath.Join(path, "mine"), "1\n")
+	commit(t, path, "mine")
+	start := git(t, repo, "rev-parse", "main")
+	for _, name := range []string{"theirs", "more"} {
+		write(t, filepath.Join(repo, name), "1\n")
+		commit(t, repo, name)
+	}
+	git(t, repo, "update-ref", "refs/remotes/origin/main", "main")
+	check("the base has what was fetched", 1, 2)
+	git(t, repo, "reset", "-q", "--hard", start)
+	check("the base has not been pulled", 1, 2)
+	git(t, repo, "pack-refs", "--all")
+	check("its refs are packed", 1, 2)
+	write(t, filepath.Join(repo, "landed"), "1\n")
+	commit(t, repo, "landed here")
+	check("both have moved", 1, 3)
+	git(t, path, "merge", "-q", "origin/main", "main")
+	check("it has both, and the base lacks what was fetched", 4, 0)
 }
 
 func TestBase(t *testing.T) {
@@ -103,7 +157,7 @@ func TestBaseInClone(t *testing.T) {
 	if err != nil || b.Name != "main" || b.Commit != strings.TrimSpace(start) {
 		t.Errorf("%+v, %v, want main at %s", b, err, start)
 	}
-	if n, _, err := CountChanges(t.Context(), Here(path), b, nil); err != nil || n != (Changes{Added: 1, Ahead: 1}) {
+	if n, _, err := countAll(t, path, b); err != nil || n != (Changes{Added: 1, Ahead: 1}) {
 		t.Errorf("%+v, %v", n, err)
 	}
 	if err := os.Remove(filepath.Join(path, ".git", "refs", "remotes", "origin", "agents", "x")); err != nil {

@@ -214,6 +214,50 @@ func (b Base) Ahead(ctx context.Context, git Runner) (int, error) {
 	return count(out)
 }
 
+// Apart returns how many commits of a checkout the base lacks, and how many of the base, also
+// as last fetched, the checkout lacks.
+func (b Base) Apart(ctx context.Context, git Runner) (ahead, behind int, err error) {
+	if b.Commit == "HEAD" {
+		return 0, 0, nil
+	}
+	out, err := git(ctx, "rev-list", "--count", "--left-right", b.Commit+"...HEAD", "--")
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := fmt.Sscanf(out, "%d\t%d", &behind, &ahead); err != nil {
+		return 0, 0, fmt.Errorf("git rev-list printed %q", out)
+	}
+	more, err := b.fetched(ctx, git, "HEAD")
+	return ahead, behind + more, err
+}
+
+// Behind returns how many commits of the base, also as last fetched, a commit lacks. git runs in
+// a repository with all of them.
+func (b Base) Behind(ctx context.Context, git Runner, commit string) (int, error) {
+	out, err := git(ctx, "rev-list", "--count", b.Commit, "^"+commit, "--")
+	if err != nil {
+		return 0, err
+	}
+	n, err := count(out)
+	if err != nil {
+		return 0, err
+	}
+	more, err := b.fetched(ctx, git, commit)
+	return n + more, err
+}
+
+// fetched returns how many commits were fetched of the base that neither it nor a commit has.
+func (b Base) fetched(ctx context.Context, git Runner, commit string) (int, error) {
+	if b.Remote == "" {
+		return 0, nil
+	}
+	out, err := git(ctx, "rev-list", "--count", b.Remote, "^"+b.Commit, "^"+commit, "--")
+	if err != nil {
+		return 0, err
+	}
+	return count(out)
+}
+
 // changeNames are the letters of git diff --raw.
 var changeNames = map[byte]string{'A': "added", 'M': "modified", 'D': "deleted", 'R': "renamed", 'C': "copied", 'T': "type_changed", 'U': "unmerged"}
 

@@ -221,7 +221,7 @@ func TestRunsNothingForeign(t *testing.T) {
 		os.Remove(mark(hook))
 	}
 	write(t, filepath.Join(tree, "a.txt"), "two\n")
-	_, _, err1 := CountChanges(t.Context(), Here(tree), Base{Name: "main", Commit: "main"}, nil)
+	_, _, err1 := CountChanges(t.Context(), Here(tree), Base{Name: "main", Commit: "main"})
 	_, err2 := AtRisk(t.Context(), tree, repo)
 	_, err3 := Worktrees(t.Context(), repo)
 	write(t, filepath.Join(tree, "a.txt"), "one\n")

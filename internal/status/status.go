@@ -58,7 +58,8 @@ func Of(k Input) api.Session {
 		s.Host = k.Record.Owner.Host
 	}
 	if c := k.Changes; c != nil && !elsewhere {
-		s.Changes = &api.Changes{Added: c.Added, Removed: c.Removed, Untracked: c.Untracked, Ahead: c.Ahead, Base: c.Base, CountedAt: wire.UTC(c.At)}
+		s.Changes = &api.Changes{Added: c.Added, Removed: c.Removed, Untracked: c.Untracked, Ahead: c.Ahead, Behind: c.Behind,
+			FetchedAt: wire.UTCOrNil(c.FetchedAt), Base: c.Base, CountedAt: wire.UTC(c.At)}
 	}
 	if s.State == session.StateRunning {
 		s.Detail, s.Question = detection.Detail, detection.Question

@@ -161,7 +161,7 @@ func sampleSessions() []api.Session {
 	backend.Checkout.Branch = "main"
 	backend.Changes = &changes.Count{Changes: git.Changes{Untracked: 1}, Base: "main", At: at}
 	asks := running("session.asks", "agents/asks", session.Blocked)
-	asks.Changes = &changes.Count{Changes: git.Changes{Added: 120, Removed: 8, Untracked: 1, Ahead: 2}, Base: "main", At: ago(90 * time.Second)}
+	asks.Changes = &changes.Count{Changes: git.Changes{Added: 120, Removed: 8, Untracked: 1, Ahead: 2, Behind: 4}, Base: "main", FetchedAt: ago(3 * time.Hour), At: ago(90 * time.Second)}
 	asks.Look.Detection.Question = &session.Question{ID: "1f2e3d4c5b6a", Text: `run "npm test"?`, Options: []session.Option{
 		{Number: 1, Word: session.Yes, Label: "Yes", Key: "1"},
 		{Number: 2, Word: session.Always, Label: "Yes, and don't ask again for npm test", Key: "2"},

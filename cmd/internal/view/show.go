@@ -79,6 +79,13 @@ func facts(x status.Detail, now time.Time) []attribute {
 	add("workspace", x.Workspace)
 	if c := x.Changes; c != nil {
 		add("changes", changed(c)+" (against "+cmp.Or(c.Base, "HEAD")+", at "+clock(c.CountedAt, now)+")")
+		if c.Behind > 0 || c.FetchedAt != nil {
+			fetched := ""
+			if c.FetchedAt != nil {
+				fetched = ", fetched " + since(*c.FetchedAt, now)
+			}
+			add("behind", plaintext.Count(c.Behind, "commit")+" of "+cmp.Or(c.Base, "HEAD")+fetched)
+		}
 	}
 	add("runtime", x.Runtime)
 	at("started", x.StartedAt, " ("+age(x.Session, now)+" ago)")

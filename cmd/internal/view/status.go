@@ -66,7 +66,11 @@ func statusColumns(sessions []api.Session, wide bool) []statusColumn {
 		statusColumn{column{title: "ROLE", spare: 4}, text(func(x api.Session) string { return x.Role })},
 		statusColumn{column{title: "AGENT", spare: 3}, text(func(x api.Session) string { return x.Agent })},
 		statusColumn{column{title: "BRANCH", min: 12}, func(x api.Session, _ time.Time) cell { return branchCell(x) }},
-		statusColumn{column{title: "CHANGES", spare: 2}, text(func(x api.Session) string { return changed(x.Changes) })},
+		statusColumn{column{title: "CHANGES", spare: 2}, text(func(x api.Session) string { return changed(x.Changes) })})
+	if wide || slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Changes != nil && x.Changes.Behind > 0 }) {
+		columns = append(columns, statusColumn{column{title: "BEHIND", right: true, spare: 4}, text(func(x api.Session) string { return behind(x.Changes) })})
+	}
+	columns = append(columns,
 		statusColumn{column{title: "AGE", right: true, spare: 5}, func(x api.Session, now time.Time) cell { return cell{text: age(x, now)} }},
 		statusColumn{column{title: "RESTARTS", right: true, spare: 6}, text(func(x api.Session) string { return strconv.Itoa(x.Restarts) })})
 	if slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Turns != nil }) {
@@ -187,6 +191,14 @@ func changed(c *api.Changes) string {
 		return "none"
 	}
 	return strings.Join(parts, " ")
+}
+
+// behind returns how many commits a workspace lacks of its base.
+func behind(c *api.Changes) string {
+	if c == nil {
+		return "-"
+	}
+	return number(&c.Behind)
 }
 
 func age(x api.Session, now time.Time) string {
