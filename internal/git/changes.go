@@ -87,6 +87,9 @@ const fetchHead = "FETCH_HEAD"
 // fetches reports whether a fetch can change what the base, or Remote, is.
 func (b Base) fetches() bool { return b.Remote != "" || strings.HasPrefix(b.Commit, remotesPrefix) }
 
+// RemoteName is Remote for people: origin/main.
+func (b Base) RemoteName() string { return strings.TrimPrefix(b.Remote, remotesPrefix) }
+
 // FetchedAt returns when the base was last fetched, by the repository's own checkout or one with
 // the git directory. It is zero if that is not known, or fetching does not change the base.
 func (b Base) FetchedAt(gitDir string) (at time.Time) {

@@ -120,15 +120,11 @@ func (v *View) Run(ctx context.Context, args ...string) (string, error) {
 }
 
 func (v *View) run(ctx context.Context, stdin string, args ...string) (string, error) {
-	bin, err := exec.LookPath("git")
-	if err != nil {
-		return "", ErrNotInstalled
-	}
 	var env []string
 	if v.index != "" {
 		env = append(env, "GIT_INDEX_FILE="+v.index)
 	}
-	return execute(ctx, bin, v.path, stdin, slices.Concat(safe, quiet, args), args, env...)
+	return withEnv(ctx, v.path, stdin, env, args...)
 }
 
 // withoutRepository returns an environment without the variables of one repository.

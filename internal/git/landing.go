@@ -114,7 +114,7 @@ func Commits(ctx context.Context, repo, base, work string) ([]Commit, error) {
 }
 
 // Merged reports whether all work of a commit is in another one: as an ancestor, or its
-// changes are, after a squash or a rebase. A git before 2.38 knows only ancestors.
+// changes are, after a squash or a rebase. A git before 2.39 knows only ancestors.
 func Merged(ctx context.Context, repo, commit, into string) (bool, error) {
 	_, err := run(ctx, repo, "merge-base", "--is-ancestor", commit, into)
 	if exitCode(err) != 1 {
@@ -140,20 +140,13 @@ func Merged(ctx context.Context, repo, commit, into string) (bool, error) {
 }
 
 // MergeTree returns the tree of a merge, or the files that conflict, without a checkout.
-// known is false if git is older than 2.38.
+// known is false if git is older than 2.39.
 func MergeTree(ctx context.Context, repo, ours, theirs string) (tree string, conflicts []string, known bool, err error) {
-	out, err := run(ctx, repo, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
-	var failed *Error
-	switch code := exitCode(err); {
-	case code == 129:
+	m, err := mergeTree(ctx, repo, ours, theirs)
+	if errors.Is(err, errOldGit) {
 		return "", nil, false, nil
-	case code == 1 && errors.As(err, &failed):
-		out = failed.stdout
-	case err != nil:
-		return "", nil, false, err
 	}
-	fields := strings.Split(strings.TrimRight(out, "\x00\n"), "\x00")
-	return fields[0], fields[1:], true, nil
+	return m.Tree, m.Conflicts, err == nil, err
 }
 
 // Unsaved returns what is not committed in the checkout that git runs in, and the operation

@@ -138,13 +138,11 @@ func (d dirs) symbolicRef(ref string) (to string, err error) {
 }
 
 // CommonDir returns the directory that all checkouts of a repository share, absolute and
-// without links. path is the top of one of them, else the error is ErrNotRepository.
+// without links. path is the top of one of them, or that directory, else the error is
+// ErrNotRepository.
 func CommonDir(path string) (string, error) {
-	d, err := findDirs(path)
-	if err != nil {
-		return "", fmt.Errorf("inspect checkout %s: %w", path, err)
-	}
-	return d.common, nil
+	d, err := repository(path)
+	return d.common, err
 }
 
 // Origin returns the local repository that the clone at path was made from, or "".

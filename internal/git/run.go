@@ -96,13 +96,18 @@ func runHooked(ctx context.Context, dir string, args ...string) (string, error) 
 	return start(ctx, dir, "", args, args)
 }
 
-// start runs git with args; errors show said instead.
-func start(ctx context.Context, dir, stdin string, args, said []string) (string, error) {
+// withEnv is feed with more variables.
+func withEnv(ctx context.Context, dir, stdin string, env []string, args ...string) (string, error) {
+	return start(ctx, dir, stdin, slices.Concat(quiet, args), args, env...)
+}
+
+// start runs git with args and more variables; errors show said instead.
+func start(ctx context.Context, dir, stdin string, args, said []string, env ...string) (string, error) {
 	bin, err := exec.LookPath("git")
 	if err != nil {
 		return "", &Error{Args: said, Err: ErrNotInstalled}
 	}
-	return execute(ctx, bin, dir, stdin, slices.Concat(safe, args), said)
+	return execute(ctx, bin, dir, stdin, slices.Concat(safe, args), said, env...)
 }
 
 // execute runs a program, with more variables, and returns its stdout.
