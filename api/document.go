@@ -14,23 +14,26 @@ const FormatVersion = "1.0"
 
 // Session is one session in a status document. What is not known or absent is nil.
 type Session struct {
-	Address        session.Address   `json:"address"`
-	Name           string            `json:"name"` // the address as a person types it: worker["web"]
-	Role           string            `json:"role"`
-	Agent          string            `json:"agent"`
-	Runtime        string            `json:"runtime"` // RuntimeSpec.Key: tmux, docker/sandbox
-	Desired        session.Desired   `json:"desired"` // as overridden, else as declared
-	State          session.State     `json:"state"`
-	Activity       session.Activity  `json:"activity"`
-	Alive          *bool             `json:"session_alive"`
-	Observable     bool              `json:"observable"` // the agent's session file may be read
-	Branch         string            `json:"branch"`
-	BranchOK       *bool             `json:"branch_ok"`
-	BranchLive     string            `json:"branch_live"`   // branch of the workspace; empty: detached or not known
-	BranchFault    string            `json:"branch_fault"`  // why branch_ok is not true, for people
-	BranchReason   plan.Reason       `json:"branch_reason"` // the same as a code: branch_mismatch, workspace_gone, workspace_unreadable
-	Workspace      string            `json:"workspace"`
-	Changes        *Changes          `json:"changes"` // of the workspace; null: not counted yet, or it has no git
+	Address      session.Address  `json:"address"`
+	Name         string           `json:"name"` // the address as a person types it: worker["web"]
+	Role         string           `json:"role"`
+	Agent        string           `json:"agent"`
+	Runtime      string           `json:"runtime"` // RuntimeSpec.Key: tmux, docker/sandbox
+	Desired      session.Desired  `json:"desired"` // as overridden, else as declared
+	State        session.State    `json:"state"`
+	Activity     session.Activity `json:"activity"`
+	Alive        *bool            `json:"session_alive"`
+	Observable   bool             `json:"observable"` // the agent's session file may be read
+	Branch       string           `json:"branch"`
+	BranchOK     *bool            `json:"branch_ok"`
+	BranchLive   string           `json:"branch_live"`   // branch of the workspace; empty: detached or not known
+	BranchFault  string           `json:"branch_fault"`  // why branch_ok is not true, for people
+	BranchReason plan.Reason      `json:"branch_reason"` // the same as a code: branch_mismatch, workspace_gone, workspace_unreadable
+	Workspace    string           `json:"workspace"`
+	Changes      *Changes         `json:"changes"` // of the workspace; null: not counted yet, or it has no git
+	// Conflicts are with the base and with other sessions; null: not known, such as of a
+	// workspace that is not on the hub's machine.
+	Conflicts      []Conflict        `json:"conflicts"`
 	ID             string            `json:"id"`
 	PaneID         string            `json:"pane_id"`
 	PID            *int              `json:"pid"` // of the agent
@@ -97,6 +100,13 @@ type Changes struct {
 	FetchedAt *time.Time `json:"fetched_at"` // last fetch of the base; null: not known, or it is not fetched
 	Base      string     `json:"base"`       // a branch, tag or commit; empty: HEAD
 	CountedAt time.Time  `json:"counted_at"`
+}
+
+// Conflict is work, committed or not, that cannot be merged with that of a session.
+type Conflict struct {
+	With  session.Address `json:"with"`  // a session; empty: the base
+	Base  string          `json:"base"`  // name of the base; empty: it is with a session
+	Files []string        `json:"files"` // at most a hundred
 }
 
 // Need is why a session needs a person.

@@ -29,7 +29,8 @@ type Workspace struct {
 	Elsewhere bool
 	MovedAt   time.Time // last output of the session; zero: not known
 	// Git runs git in the workspace. If it is nil, or fails, the last count stays.
-	Git git.Runner
+	Git  git.Runner
+	Here bool // Git runs on this machine
 }
 
 // Count is the result for one workspace.

@@ -23,7 +23,7 @@ func Of(r session.Record, co session.Checkout, live *session.Live, open func(ses
 	switch {
 	case r.Tree.Mode == session.Plain: // what is there is not agentform's, and may be anything
 	case HostGit(r):
-		w.Git = git.Here(co.Path)
+		w.Git, w.Here = git.Here(co.Path), true
 	case !r.Spec.Runtime.Traits().HostFiles:
 		w.Elsewhere = true
 		if live == nil || !live.PlaceUp {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
@@ -16,9 +16,10 @@ import (
 // output.
 const checkInterval = time.Minute
 
-// counting counts the changes of workspaces besides the hub's looks.
+// counting counts the changes of workspaces, and finds their conflicts, besides the hub's looks.
 type counting struct {
 	counter *changes.Counter
+	finder  *conflicts.Finder
 	engine  *engine.Engine
 	work    *sync.WaitGroup
 	wake    func()
@@ -32,16 +33,14 @@ func (x *counting) start(ctx context.Context, s *Snapshot, memories map[session.
 		return
 	}
 	var moved, ended []changes.Workspace
-	for _, k := range s.Sessions {
+	all := x.works(s)
+	for i, k := range s.Sessions {
 		m := memories[k.Record.Address]
 		// The time of the last output is in whole seconds.
 		if !m.turnOver && m.movedAt.Add(time.Second).Before(m.checkedAt) && s.At.Sub(m.checkedAt) < checkInterval {
 			continue
 		}
-		w := changes.Of(*k.Record, *k.Checkout, k.Live, func(spec session.RuntimeSpec) (session.Runtime, error) {
-			return x.engine.Opened(s.Lineage, spec)
-		})
-		if m.turnOver {
+		if w := all[i].Workspace; m.turnOver {
 			ended = append(ended, w)
 		} else {
 			moved = append(moved, w)
@@ -54,15 +53,29 @@ func (x *counting) start(ctx context.Context, s *Snapshot, memories map[session.
 	x.busy.Store(true)
 	x.work.Go(func() {
 		defer x.busy.Store(false)
-		if x.counter.Refresh(ctx, true, ended...)+x.counter.Refresh(ctx, false, moved...) > 0 {
+		counted := x.counter.Refresh(ctx, true, ended...) + x.counter.Refresh(ctx, false, moved...)
+		if x.finder.Refresh(ctx, conflicts.Counted(x.counter, all)) || counted > 0 {
 			x.wake() // for the next snapshot
 		}
 	})
 }
 
-// known adds the last counts.
-func (x *counting) known(sessions []status.Input) {
-	for i := range sessions {
-		sessions[i].Changes = x.counter.Known(*sessions[i].Checkout)
+// works returns the work of the sessions of a snapshot.
+func (x *counting) works(s *Snapshot) []conflicts.Work {
+	all := make([]conflicts.Work, len(s.Sessions))
+	for i, k := range s.Sessions {
+		all[i] = conflicts.Of(*k.Record, changes.Of(*k.Record, *k.Checkout, k.Live, func(spec session.RuntimeSpec) (session.Runtime, error) {
+			return x.engine.Opened(s.Lineage, spec)
+		}))
+	}
+	return all
+}
+
+// known adds the last counts, and what was last found.
+func (x *counting) known(s *Snapshot) {
+	all := conflicts.Counted(x.counter, x.works(s))
+	found := x.finder.Known(all)
+	for i, w := range all {
+		s.Sessions[i].Changes, s.Sessions[i].Conflicts = w.Count, found[w.Address]
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/budget"
 	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/usage"
@@ -98,7 +99,7 @@ func New(c Config) *Hub {
 		h.observer.secrets = &secrets{ask: c.Secret, inherited: c.Inherited, answers: map[string]answer{}}
 	}
 	h.prober = prober{engine: e, agent: c.Activity.Agent, log: c.Log, work: &h.work, done: make(chan probed), slots: make(chan struct{}, probesAtOnce)}
-	h.counting = counting{counter: changes.NewCounter(c.DataDir), engine: e, work: &h.work, wake: h.Wake}
+	h.counting = counting{counter: changes.NewCounter(c.DataDir), finder: conflicts.NewFinder(c.DataDir), engine: e, work: &h.work, wake: h.Wake}
 	h.spending = spending{store: c.Usage, agent: c.Activity.Agent, work: &h.work, wake: h.Wake, log: c.Log}
 	h.budgets = budgets{list: c.Budgets, spending: &h.spending, log: c.Log, exceeded: map[session.Address]time.Time{}, spans: map[string]*span{}}
 	h.observer.spending, h.observer.budgets = &h.spending, &h.budgets
@@ -225,7 +226,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 		return time.Hour // the loop ends: only its timer must not fire first
 	}
 	h.prober.start(ctx, s, h.observer.memory)
-	h.counting.known(s.Sessions)
+	h.counting.known(s)
 	h.spending.known(s.Sessions)
 	h.counting.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)

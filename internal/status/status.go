@@ -12,6 +12,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/internal/wire"
@@ -25,16 +26,17 @@ type Input struct {
 	Record     *session.Record
 	Live       *session.Live
 	Diagnosis  plan.Diagnosis
-	Look       *activity.Look    // what the agent does; nil: not read
-	Checkout   *session.Checkout // nil: not read
-	Changes    *changes.Count    // of the workspace; nil: not counted
-	Events     []history.Event   // the history, oldest first
-	Transcript string            // path of the recorded screens; empty: there are none
-	Stuck      bool              // its start was approved, and a problem prevents it
-	Restarts   *health.Verdict   // what the hub may do about its agent's exit; nil: nothing
-	Queue      int               // its place among the starts that wait for max_running; 0: none
-	Usage      *usage.Sum        // of its models; nil: not read
-	At         time.Time         // of the observation
+	Look       *activity.Look       // what the agent does; nil: not read
+	Checkout   *session.Checkout    // nil: not read
+	Changes    *changes.Count       // of the workspace; nil: not counted
+	Conflicts  []conflicts.Conflict // nil: not known
+	Events     []history.Event      // the history, oldest first
+	Transcript string               // path of the recorded screens; empty: there are none
+	Stuck      bool                 // its start was approved, and a problem prevents it
+	Restarts   *health.Verdict      // what the hub may do about its agent's exit; nil: nothing
+	Queue      int                  // its place among the starts that wait for max_running; 0: none
+	Usage      *usage.Sum           // of its models; nil: not read
+	At         time.Time            // of the observation
 }
 
 func (k Input) Address() session.Address { return k.spec().Address }
@@ -60,6 +62,12 @@ func Of(k Input) api.Session {
 	if c := k.Changes; c != nil && !elsewhere {
 		s.Changes = &api.Changes{Added: c.Added, Removed: c.Removed, Untracked: c.Untracked, Ahead: c.Ahead, Behind: c.Behind,
 			FetchedAt: wire.UTCOrNil(c.FetchedAt), Base: c.Base, CountedAt: wire.UTC(c.At)}
+	}
+	if k.Conflicts != nil && !elsewhere {
+		s.Conflicts = []api.Conflict{}
+		for _, c := range k.Conflicts {
+			s.Conflicts = append(s.Conflicts, api.Conflict(c))
+		}
 	}
 	if s.State == session.StateRunning {
 		s.Detail, s.Question = detection.Detail, detection.Question

@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/hub"
@@ -51,7 +52,8 @@ type observer struct {
 	activity   *activity.Reader
 	histories  map[string]past      // by folder
 	changes    *changes.Counter     // nil: the changes of workspaces are not counted
-	beside     *besides             // counts them while sessions are observed; nil: observe waits for it
+	conflicts  *conflicts.Finder    // nil with changes
+	beside     *besides             // counts and finds them while sessions are observed; nil: observe waits for it
 	usage      *usage.Store         // nil: what the sessions used is not read
 	hubUsage   map[string]usage.Sum // by session id, as a running hub knows it
 	log        *slog.Logger
@@ -113,7 +115,7 @@ const countTimeout = 2 * time.Second
 
 // countChanges makes each observation count the changes of the workspaces.
 func (e *observer) countChanges() {
-	e.changes = changes.NewCounter(e.project.Manifest.DataDir)
+	e.changes, e.conflicts = changes.NewCounter(e.project.Manifest.DataDir), conflicts.NewFinder(e.project.Manifest.DataDir)
 }
 
 // countChangesBeside makes observations start counts that they do not wait for. What is
@@ -157,25 +159,39 @@ func (b *besides) wait() {
 	}
 }
 
-// count adds the changes of the workspaces.
+// count adds the changes of the workspaces, and their conflicts.
 func (e *observer) count(ctx context.Context, s *snapshot) {
 	if e.changes == nil {
 		return
 	}
-	all := make([]changes.Workspace, len(s.sessions))
-	for i, k := range s.sessions {
-		all[i] = e.workspace(s, k)
+	var all []conflicts.Work
+	for _, k := range s.sessions {
+		if k.Record != nil {
+			all = append(all, conflicts.Of(*k.Record, e.workspace(s, k)))
+		}
 	}
 	if e.beside != nil {
-		e.beside.start(ctx, func(ctx context.Context) bool { return e.changes.Refresh(ctx, false, all...) > 0 })
+		e.beside.start(ctx, func(ctx context.Context) bool { return e.refresh(ctx, all) })
 	} else {
 		ctx, cancel := context.WithTimeout(ctx, countTimeout)
 		defer cancel()
-		e.changes.Refresh(ctx, false, all...)
+		e.refresh(ctx, all)
 	}
+	all = conflicts.Counted(e.changes, all)
+	found := e.conflicts.Known(all)
+	for i, w := range all { // what is not recorded is last
+		s.sessions[i].Changes, s.sessions[i].Conflicts = w.Count, found[w.Address]
+	}
+}
+
+// refresh counts changes, finds conflicts, and reports whether any are other ones than before.
+func (e *observer) refresh(ctx context.Context, all []conflicts.Work) bool {
+	workspaces := make([]changes.Workspace, len(all))
 	for i, w := range all {
-		s.sessions[i].Changes = e.changes.Known(w.Checkout)
+		workspaces[i] = w.Workspace
 	}
+	counted := e.changes.Refresh(ctx, false, workspaces...) > 0
+	return e.conflicts.Refresh(ctx, conflicts.Counted(e.changes, all)) || counted
 }
 
 // workspace returns the workspace of a recorded session.

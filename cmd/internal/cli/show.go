@@ -63,10 +63,10 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 	}
 	k := s.of(address)
 	if k.Record != nil {
-		w := e.workspace(s, k)
 		e.countChanges()
-		e.changes.Refresh(ctx, true, w)
-		k.Changes = e.changes.Known(w.Checkout)
+		e.changes.Refresh(ctx, true, e.workspace(s, k))
+		e.count(ctx, s)
+		k = s.of(address)
 	}
 	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: inOrder(k.Events)[max(0, len(k.Events)-lastEvents):]}
 	if k.Live != nil {

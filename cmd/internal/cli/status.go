@@ -39,7 +39,8 @@ line such as that of tmux. -o template=… is a Go template over the document of
 CHANGES is how far a workspace is from its merge base with the base of its branch: lines
 added and removed, committed or not; ? untracked files; ↑ commits. See agentform diff.
 BEHIND is how many commits it lacks: of the base, and of the same branch of origin as it was
-last fetched. The column is there if any session lacks some, or with --wide.
+last fetched. CONFLICTS names the base and the sessions whose work cannot be merged with it,
+committed or not. These columns are there if a session has any, or with --wide.
 
 Once a hub has run in the project (agentform serve), the first line shows whether it runs,
 and exited sessions show the hub's next step.`,

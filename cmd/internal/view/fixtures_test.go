@@ -9,6 +9,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
@@ -162,6 +163,7 @@ func sampleSessions() []api.Session {
 	backend.Changes = &changes.Count{Changes: git.Changes{Untracked: 1}, Base: "main", At: at}
 	asks := running("session.asks", "agents/asks", session.Blocked)
 	asks.Changes = &changes.Count{Changes: git.Changes{Added: 120, Removed: 8, Untracked: 1, Ahead: 2, Behind: 4}, Base: "main", FetchedAt: ago(3 * time.Hour), At: ago(90 * time.Second)}
+	asks.Conflicts = []conflicts.Conflict{{Base: "main", Files: []string{"go.mod"}}}
 	asks.Look.Detection.Question = &session.Question{ID: "1f2e3d4c5b6a", Text: `run "npm test"?`, Options: []session.Option{
 		{Number: 1, Word: session.Yes, Label: "Yes", Key: "1"},
 		{Number: 2, Word: session.Always, Label: "Yes, and don't ask again for npm test", Key: "2"},
@@ -178,6 +180,7 @@ func sampleSessions() []api.Session {
 		Location: web.Record.Location, Started: web.Record.Run.StartedAt, PlaceUp: true, Liveness: session.Dead}
 	web.Events = sampleEvents()
 	web.Record.Run.Number = 1
+	web.Conflicts = []conflicts.Conflict{}
 	web.Changes = &changes.Count{Base: "v1.2", At: ago(3 * time.Minute)}
 	web.Restarts = &health.Verdict{Reason: health.BackingOff, Try: 3, Of: 5, Until: ago(-8 * time.Second)}
 	gone := running("session.gone", "agents/gone", "")

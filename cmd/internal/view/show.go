@@ -87,6 +87,9 @@ func facts(x status.Detail, now time.Time) []attribute {
 			add("behind", plaintext.Count(c.Behind, "commit")+" of "+cmp.Or(c.Base, "HEAD")+fetched)
 		}
 	}
+	for _, c := range x.Conflicts {
+		add("conflicts", "with "+cmp.Or(c.Base, string(c.With))+" in "+few(c.Files))
+	}
 	add("runtime", x.Runtime)
 	at("started", x.StartedAt, " ("+age(x.Session, now)+" ago)")
 	at("first turn", x.FirstTurnAt, "")

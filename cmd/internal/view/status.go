@@ -70,6 +70,9 @@ func statusColumns(sessions []api.Session, wide bool) []statusColumn {
 	if wide || slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Changes != nil && x.Changes.Behind > 0 }) {
 		columns = append(columns, statusColumn{column{title: "BEHIND", right: true, spare: 4}, text(func(x api.Session) string { return behind(x.Changes) })})
 	}
+	if wide || slices.ContainsFunc(sessions, func(x api.Session) bool { return len(x.Conflicts) > 0 }) {
+		columns = append(columns, statusColumn{column{title: "CONFLICTS", spare: 1}, func(x api.Session, _ time.Time) cell { return conflictCell(x, wide) }})
+	}
 	columns = append(columns,
 		statusColumn{column{title: "AGE", right: true, spare: 5}, func(x api.Session, now time.Time) cell { return cell{text: age(x, now)} }},
 		statusColumn{column{title: "RESTARTS", right: true, spare: 6}, text(func(x api.Session) string { return strconv.Itoa(x.Restarts) })})
@@ -108,7 +111,7 @@ func writeNotes(p *page, sessions []api.Session, now time.Time) {
 		}
 	}
 	for _, why := range reasons {
-		x, name := of[why][0], few(of[why])+": "
+		x, name := of[why][0], few(shortNames(of[why]))+": "
 		note := p.note(x, name, why)
 		p.line(p.paint(wordInk(x), strings.TrimSpace(name)), " ", p.paint(noInk, note))
 		if how := howToAnswer(of[why]...); how != "" {
@@ -123,17 +126,24 @@ func writeNotes(p *page, sessions []api.Session, now time.Time) {
 	}
 }
 
-// few names sessions: first, second and 4 more.
-func few(sessions []api.Session) string {
-	var names []string
-	for i, x := range sessions {
-		if rest := len(sessions) - i; i == 2 && rest > 1 {
-			names = append(names, fmt.Sprintf("%d more", rest))
+func shortNames(sessions []api.Session) (names []string) {
+	for _, x := range sessions {
+		names = append(names, x.Name)
+	}
+	return names
+}
+
+// few lists names: first, second and 4 more.
+func few(names []string) string {
+	var some []string
+	for i, name := range names {
+		if rest := len(names) - i; i == 2 && rest > 1 {
+			some = append(some, fmt.Sprintf("%d more", rest))
 			break
 		}
-		names = append(names, plaintext.OneLine(x.Name))
+		some = append(some, plaintext.OneLine(name))
 	}
-	return plaintext.List(names, "and")
+	return plaintext.List(some, "and")
 }
 
 // note returns why a session is as it is, cut to a line. The answers to a question are
@@ -199,6 +209,24 @@ func behind(c *api.Changes) string {
 		return "-"
 	}
 	return number(&c.Behind)
+}
+
+// conflictCell names what the work of a session conflicts with: the first of them, and how many
+// there are besides, or all.
+func conflictCell(x api.Session, all bool) cell {
+	var names []string
+	for _, c := range x.Conflicts {
+		names = append(names, plaintext.OneLine(cmp.Or(c.Base, c.With.Short())))
+	}
+	switch n := len(names); {
+	case x.Conflicts == nil:
+		return cell{text: "-"}
+	case n == 0:
+		return cell{text: "none"}
+	case n > 2 && !all:
+		names = append(names[:1], fmt.Sprintf("+%d", n-1))
+	}
+	return cell{strings.Join(names, " "), yellow}
 }
 
 func age(x api.Session, now time.Time) string {

@@ -68,6 +68,7 @@ var floors = map[string]int{
 	"cmd/internal/discover":   3,
 	"internal/changes":        2,
 	"internal/verify":         3,
+	"internal/conflicts":      3,
 	"internal/sharedstate":    2,
 	"cmd/internal/backends":   3,
 	"internal/activity":       2,
