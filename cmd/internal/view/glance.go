@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/agentform/agentform/api"
@@ -12,10 +13,17 @@ type Glance struct {
 	Status  string // in words
 	Color   string // of Status, as parameters of SGR
 	Reason  string // why, in one line and without the answers to a question
-	Changes string // of its workspace; a dash if they are not known
+	Changes string // of its workspace, and with what they conflict; a dash if they are not known
 }
 
 // GlanceOf returns a session for a list.
 func GlanceOf(x api.Session, now time.Time) Glance {
-	return Glance{status.Text(x, now), string(wordInk(x)), withoutAnswers(x, why(x, now)), changed(x.Changes)}
+	changes := changed(x.Changes)
+	if c := x.Changes; c != nil && c.Behind > 0 {
+		changes += fmt.Sprintf(", %d behind", c.Behind)
+	}
+	if len(x.Conflicts) > 0 {
+		changes += ", conflicts with " + few(conflictNames(x))
+	}
+	return Glance{status.Text(x, now), string(wordInk(x)), withoutAnswers(x, why(x, now)), changes}
 }

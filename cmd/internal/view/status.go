@@ -211,13 +211,18 @@ func behind(c *api.Changes) string {
 	return number(&c.Behind)
 }
 
-// conflictCell names what the work of a session conflicts with: the first of them, and how many
-// there are besides, or all.
-func conflictCell(x api.Session, all bool) cell {
-	var names []string
+// conflictNames names what the work of a session cannot be merged with.
+func conflictNames(x api.Session) (names []string) {
 	for _, c := range x.Conflicts {
 		names = append(names, plaintext.OneLine(cmp.Or(c.Base, c.With.Short())))
 	}
+	return names
+}
+
+// conflictCell names what the work of a session conflicts with: the first of them, and how many
+// there are besides, or all.
+func conflictCell(x api.Session, all bool) cell {
+	names := conflictNames(x)
 	switch n := len(names); {
 	case x.Conflicts == nil:
 		return cell{text: "-"}

@@ -120,7 +120,13 @@ export function changed(s) {
   if (c.added || c.removed) parts.push(`+${c.added} −${c.removed}`);
   if (c.untracked) parts.push(`${c.untracked} new`);
   if (c.ahead) parts.push(`${c.ahead} ahead`);
+  if (c.behind) parts.push(`${c.behind} behind`);
   return parts.join(" · ");
+}
+
+// conflicts returns what the work of a session cannot be merged with, and in which files.
+export function conflicts(s) {
+  return (s.conflicts ?? []).map((c) => ({ name: c.base || c.with.replace(/^session\./, ""), files: c.files }));
 }
 
 // span is a time that has passed, or is to come, in one or two units.

@@ -256,13 +256,14 @@ class Row extends Component {
 
   render({ s, drift, top, at, index, age, due }) {
     const agrees = model.agrees(s) && !drift;
+    const conflicts = model.conflicts(s);
     const detail = s.question?.text ?? (model.asks(s) || s.state !== s.detail ? s.detail : "");
     return html`<div class=${`row${at ? " at" : ""}`} role="row" aria-rowindex=${index + 2} style=${{ transform: `translateY(${top}px)` }}>
     <span role="cell" class="c-session"><a href=${model.link(s)}>${s.name}</a><small>${s.agent}</small></span>
     <span role="cell" class="c-state"><${State} s=${s} />${due && html`<small>next try in ${due}</small>`}</span>
     <span role="cell" class="c-activity"><${Activity} s=${s} /><small title=${detail}>${detail}</small></span>
     <span role="cell" class=${`c-drift${agrees ? "" : " differs"}`} title=${(drift ?? []).join("\n")}><span>${s.desired}<small>${s.branch}</small></span><span>${s.state}<small>${drift ? drift[0] : agrees ? "the same" : model.actual(s)}</small></span></span>
-    <span role="cell" class="c-changes">${model.changed(s)}</span>
+    <span role="cell" class="c-changes">${model.changed(s)}${conflicts.length > 0 && html`<small class="conflict" title=${conflicts.map((c) => `${c.name}: ${c.files.join(", ")}`).join("\n")}>conflicts with ${conflicts.map((c) => c.name).join(", ")}</small>`}</span>
     <span role="cell" class="c-number">${model.number(s.usage?.total ?? s.tokens)}</span>
     <span role="cell" class="c-number" title=${model.priced(s.usage)}>${model.cost(s.usage)}</span>
     <span role="cell" class="c-number">${age}</span>
@@ -470,6 +471,7 @@ function Changes({ s }) {
   };
   const files = model.patch(d.patch);
   return html`<div class="diff scrolls" tabindex="0" role="region" aria-label="changes"><p>${d.branch} against ${d.base || "HEAD"}: ${d.files.length} files, ${d.ahead} commits ahead. <button disabled=${!operates()} onClick=${() => set({ dialog: { land: s } })}>Land…</button></p>
+    ${model.conflicts(s).map((c) => html`<p key=${c.name} class="conflict">Conflicts with ${c.name} in ${c.files.join(", ")}</p>`)}
     ${d.truncated && html`<p role="alert">The diff is longer than what is shown: agentform diff shows all of it.</p>`}
     <ul class="files">${d.files.map((f) => html`<li key=${f.path}><a href=${`#file-${f.path}`} onClick=${(e) => (e.preventDefault(), document.getElementById(`file-${f.path}`)?.scrollIntoView())}>${f.path}</a> ${f.change} ${f.added != null && html`<ins>+${f.added}</ins> <del>−${f.removed}</del>`}</li>`)}</ul>
     ${files.map((f) => html`<section key=${f.path} class="file" id=${`file-${f.path}`} aria-label=${f.path}><h3>${f.path}</h3>

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRequire } from "node:module";
 import { after, afterEach, before, test } from "node:test";
@@ -270,6 +270,22 @@ test("a comment on a line of the diff reaches the agent", async () => {
   await page.click('.tabs a:text-is("details")');
   await says(page, sessions[0].workspace);
   await accessible(page, "details");
+});
+
+test("work that cannot be merged is named before it lands", async () => {
+  const { sessions } = await fleet.json("status", "api", "web");
+  const workspace = (name) => sessions.find((s) => s.name === name).workspace;
+  for (const name of ["api", "web"]) writeFileSync(join(workspace(name), "<b>tax.go"), `package ${name}\n`);
+  const page = await open();
+  const row = (name) => page.locator(".rows .row", { has: page.locator(`a:text-is("${name}")`) });
+  for (const name of ["api", "web"]) await fleet.agentform("send", name, "look"); // what has had output is looked at
+  await until("the fleet names it", async () => (await row("api").locator(".conflict").textContent().catch(() => "")) === "conflicts with web");
+  assert.equal(await row("web").locator(".conflict").getAttribute("title"), "api: <b>tax.go");
+  await accessible(page, "fleet with conflicts");
+  await shot(page, "conflicts");
+  await page.evaluate(() => (location.hash = "#/s/session.api/changes"));
+  await says(page, "Conflicts with web in <b>tax.go");
+  for (const name of ["api", "web"]) rmSync(join(workspace(name), "<b>tax.go"));
 });
 
 test("work is landed when nothing stands against it", async () => {
