@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -358,6 +359,8 @@ func policies(b *blockBody, s session.Spec, usual Agent) {
 	}
 
 	b.text("pause.mode", s.Pause.Mode, session.Detach)
+	b.text("refresh.method", cmp.Or(s.Refresh.Method, "merge"), "merge")
+	b.text("refresh.on_conflict", string(cmp.Or(s.Refresh.OnConflict, session.ConflictHolds)), string(session.ConflictHolds))
 	if v := s.Verify; v.Declared() {
 		b.list("verify.command", v.Command, nil)
 		b.duration("verify.timeout", v.Timeout, session.Duration(20*time.Minute))

@@ -117,6 +117,13 @@ func sessionShape(named []string) shape {
 			{Name: "mode", Kind: aText, Forces: toNothing, Default: `"detach"`, Values: []string{"detach", "freeze"}, Meanings: []string{"detaches clients and refuses input, while the agent continues", "suspends its processes"}, Doc: "How a session is paused."},
 		},
 	}
+	blocks["refresh"] = shape{
+		doc: "How [`agentform refresh`](commands.md#agentform-refresh) brings the base into the branch.",
+		attrs: []attribute{
+			{Name: "method", Kind: aText, Forces: toNothing, Default: `"merge"`, Values: []string{"merge", "rebase"}, Meanings: []string{"the base is merged into the branch", "the commits of the branch are put on top of the base"}, Doc: "How they come together."},
+			{Name: "on_conflict", Kind: aText, Forces: toNothing, Default: `"hold"`, Values: []string{"send", "hold"}, Meanings: []string{"asks the agent to merge the base", "only names the files"}, Doc: "What files that conflict lead to. The branch is not changed."},
+		},
+	}
 	blocks["verify"] = shape{
 		doc: "The command that has to succeed before its work counts.",
 		attrs: []attribute{

@@ -46,3 +46,13 @@ func checkVerify(d reader, b *expr.Block, s session.Spec) {
 		d.FailAt(b.Def, "Nothing to verify", "The agent %q is one-shot, and its work is verified while its agent runs: remove one_shot, and set finish = \"verified\".", s.Agent.Name)
 	}
 }
+
+// readRefresh reads a refresh block.
+func readRefresh(d reader, b *expr.Block, r *session.Refresh) {
+	if b == nil {
+		return
+	}
+	*r = session.Refresh{Method: "merge", OnConflict: session.ConflictHolds}
+	d.OneOf(b, "method", &r.Method)
+	d.OneOf(b, "on_conflict", (*string)(&r.OnConflict))
+}

@@ -37,6 +37,7 @@ const (
 	Sent            Kind = "sent"
 	Moved           Kind = "moved"     // to another address: Old and New
 	Landed          Kind = "landed"    // Old is the commit of its branch, New that of the base, if that moved
+	Refreshed       Kind = "refreshed" // its branch has its base: Old and New are commits of the branch
 	Finished        Kind = "finished"  // it is done: Reason is what it has reached, New the commit of its branch
 	WorkKept        Kind = "work_kept" // a workspace was not removed, and why
 	Verified        Kind = "verified"  // its command succeeded for the commit New

@@ -53,6 +53,7 @@ type Spec struct {
 	Timeout   Duration  `json:"timeout,omitempty"` // longest run; 0: none
 	Finish    Finish    `json:"finish,omitempty"`
 	Verify    Verify    `json:"verify,omitzero"`
+	Refresh   Refresh   `json:"refresh,omitzero"`
 	Restart   Restart   `json:"restart"`
 	Health    Health    `json:"health"`
 	Pause     Pause     `json:"pause"`

@@ -242,6 +242,22 @@ func (b Base) Behind(ctx context.Context, git Runner, commit string) (int, error
 	return n + more, err
 }
 
+// Newest returns the commit that the base has by now, and its name: of the base itself, or of
+// Remote, if that has all of it.
+func (b Base) Newest(ctx context.Context, repo string) (commit, name string, err error) {
+	ref, name := b.Commit, b.Name
+	if b.Remote != "" {
+		_, err := run(ctx, repo, "merge-base", "--is-ancestor", b.Commit, b.Remote)
+		if err == nil {
+			ref, name = b.Remote, b.RemoteName()
+		} else if exitCode(err) != 1 {
+			return "", "", err
+		}
+	}
+	out, err := run(ctx, repo, "rev-parse", "--verify", ref+"^{commit}")
+	return strings.TrimSpace(out), name, err
+}
+
 // fetched returns how many commits were fetched of the base that neither it nor a commit has.
 func (b Base) fetched(ctx context.Context, git Runner, commit string) (int, error) {
 	if b.Remote == "" {

@@ -358,6 +358,25 @@ func (u User) Advance(ctx context.Context, repo, branch, from, to, checkout stri
 	return errors.Join(err, e)
 }
 
+// Rewrite moves a branch from one commit to another one that need not have it, and the checkout
+// that has it checked out along with it; empty: none has. git refuses to overwrite what is not
+// committed there, and then nothing has changed. ErrMoved reports that the branch is elsewhere
+// by now.
+func (u User) Rewrite(ctx context.Context, repo, branch, from, to, checkout string) error {
+	ctx = context.WithoutCancel(ctx) // as in Advance
+	apart := &syscall.SysProcAttr{Setpgid: true}
+	ref := headsPrefix + branch
+	if now, err := tip(ctx, repo, ref); err != nil || now != from {
+		return errors.Join(ErrMoved, err)
+	}
+	if checkout == "" {
+		_, _, err := u.start(ctx, repo, "", apart, []string{"update-ref", "-m", "agentform refresh", ref, to, from})
+		return err
+	}
+	_, _, err := u.start(ctx, checkout, "", apart, []string{"reset", "--quiet", "--keep", to})
+	return err
+}
+
 // Mark sets a ref with a full name to a commit.
 func Mark(ctx context.Context, repo, ref, commit string) error {
 	_, err := run(ctx, repo, "update-ref", ref, commit)

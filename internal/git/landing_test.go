@@ -254,6 +254,39 @@ func TestHooksOf(t *testing.T) {
 	}
 }
 
+// A branch that is rewritten keeps what is not committed, or stays where it is.
+func TestRewrite(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t)
+	path := tree(t, repo)
+	from := git(t, path, "rev-parse", "HEAD")
+	branch := git(t, path, "symbolic-ref", "--short", "HEAD")
+	git(t, path, "commit", "-q", "--amend", "-m", "another", "--allow-empty")
+	write(t, filepath.Join(path, "fresh.txt"), "new\n")
+	commit(t, path, "more")
+	to := git(t, path, "rev-parse", "HEAD")
+	git(t, path, "reset", "-q", "--hard", from)
+	u := User{Environ: os.Environ()}
+	if err := u.Rewrite(t.Context(), repo, branch, to, from, path); !errors.Is(err, ErrMoved) {
+		t.Errorf("a branch that is elsewhere: %v", err)
+	}
+	write(t, filepath.Join(path, "fresh.txt"), "not committed\n")
+	if err := u.Rewrite(t.Context(), repo, branch, from, to, path); err == nil {
+		t.Error("it overwrote what is not tracked")
+	}
+	if now := git(t, path, "rev-parse", "HEAD"); now != from {
+		t.Errorf("it moved to %s", now)
+	}
+	git(t, path, "clean", "-fdq")
+	write(t, filepath.Join(path, "a.txt"), "not committed\n")
+	if err := u.Rewrite(t.Context(), repo, branch, from, to, path); err != nil {
+		t.Error(err)
+	}
+	if now, status := git(t, path, "rev-parse", branch), git(t, path, "status", "--porcelain"); now != to || status != "M a.txt" {
+		t.Errorf("at %s with %q", now, status)
+	}
+}
+
 // Errors of git are cut off; the list of conflicting files is not.
 func TestMergeTreeOfManyFiles(t *testing.T) {
 	t.Parallel()

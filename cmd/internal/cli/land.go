@@ -167,6 +167,11 @@ func newLander(ctx context.Context, a *app, p *project.Project, address session.
 	if err != nil {
 		return nil, err
 	}
+	return landerOf(a, p, seen, address)
+}
+
+// landerOf returns what lands the work of a session of a snapshot.
+func landerOf(a *app, p *project.Project, seen *snapshot, address session.Address) (*land.Lander, error) {
 	k := seen.of(address)
 	switch {
 	case k.Record == nil:
@@ -198,7 +203,7 @@ func newLander(ctx context.Context, a *app, p *project.Project, address session.
 		l.Doing, l.Asks, l.Answers = k.Look.Activity, k.Look.Detection.Detail, k.Look.Detection.Question != nil
 	}
 	if r.Tree.Mode == session.Clone && !r.Spec.Runtime.Traits().HostGit {
-		rt, err := e.reconciler.For(r.Spec)
+		rt, err := seen.reconciler.For(r.Spec)
 		if err != nil {
 			return nil, err
 		}

@@ -87,7 +87,7 @@ func eventWords(e history.Event) string {
 	if e.Elapsed > 0 {
 		add("after " + Elapsed(e.Elapsed.D()))
 	}
-	if e.By != "" && slices.Contains([]history.Kind{history.OverrideSet, history.OverrideLifted, history.BudgetIgnored, history.Sent, history.Landed}, e.Kind) {
+	if e.By != "" && slices.Contains([]history.Kind{history.OverrideSet, history.OverrideLifted, history.BudgetIgnored, history.Sent, history.Landed, history.Refreshed}, e.Kind) {
 		add("by " + e.By)
 	}
 	words := strings.Join(parts, " ")
@@ -120,7 +120,7 @@ func kindInk(k history.Kind) ink {
 		return red
 	case history.ApplySkipped, history.RunEnded, history.WorkKept, history.Held, history.BudgetWarned, history.BudgetHeld:
 		return yellow
-	case history.ApplyComplete, history.Ready, history.Healthy, history.BranchRestored, history.Landed, history.Verified, history.BudgetLifted:
+	case history.ApplyComplete, history.Ready, history.Healthy, history.BranchRestored, history.Landed, history.Refreshed, history.Verified, history.BudgetLifted:
 		return green
 	}
 	return noInk

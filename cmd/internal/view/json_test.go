@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -41,6 +42,12 @@ func TestDocuments(t *testing.T) {
 				{Address: "session.api", Verified: &api.Verified{Commit: "9fd63385b1e0c7a2", At: at, Round: 2, Rounds: 3, Detail: "exit status 2: FAIL", Log: "/home/ada/shop/.agentform/runs/00112233445566aa/verify.log"}, Output: "--- FAIL: TestTotal\nFAIL"},
 				{Address: "session.docs", Err: errors.New("session.docs: it has no verify block")},
 			})
+		},
+		"refresh.json": func(w io.Writer) error {
+			return RefreshedJSON(w, []Refreshed{
+				{Refreshed: land.Refreshed{Address: "session.api", Branch: "agents/api", Base: "main", Method: land.Merge, Done: true, Commits: 3, From: "9fd63385b1e0c7a2", To: "1c0ffee5b1e0c7a2"}},
+				{Refreshed: land.Refreshed{Address: "session.docs", Branch: "agents/docs", Base: "main", Method: land.Merge, Commits: 1, From: "42d63385b1e0c7a2", To: "42d63385b1e0c7a2", Conflicts: []string{"go.mod"}, Sent: true}},
+			}, false)
 		},
 		"logs.json": func(w io.Writer) error {
 			return TailJSON(w, Tail{Address: "session.api", Path: "/home/ada/.claude/projects/-work/6d1f0a52.jsonl", Entries: sampleEntries()})

@@ -1,0 +1,185 @@
+package land
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
+)
+
+// Refreshed is what became of bringing a base into the branch of a session.
+type Refreshed struct {
+	Address   session.Address `json:"address"`
+	Branch    string          `json:"branch"`
+	Base      string          `json:"base"`
+	Method    Method          `json:"method"`  // merge or rebase
+	Done      bool            `json:"done"`    // the branch has the base
+	Already   bool            `json:"already"` // it had it before
+	Commits   int             `json:"commits"` // of the base that the branch lacked
+	From      string          `json:"branch_was"`
+	To        string          `json:"branch_is"`
+	Conflicts []string        `json:"conflicts"` // files; nothing was changed
+	Sent      bool            `json:"sent"`      // the agent was asked to merge the base
+}
+
+// Request returns what an agent is asked to do about conflicts.
+func (r Refreshed) Request() string {
+	return fmt.Sprintf("%s has moved by %s, which conflict with your work in:\n%s\n\nMerge %[1]s into your branch (git merge %[1]s), resolve the conflicts and commit the result.",
+		r.Base, plaintext.Count(r.Commits, "commit"), "  "+strings.Join(r.Conflicts[:min(len(r.Conflicts), maxFiles)], "\n  "))
+}
+
+// stale is what Refresh judges.
+type stale struct {
+	Facts
+	Target string // the commit of the base that is brought
+	Behind int
+}
+
+// Refresh brings the base of a session into its branch, by merging it or by rebasing the branch.
+// Files that conflict are in the result; a *Refusal says why nothing could be done.
+func (l *Lander) Refresh(ctx context.Context, method Method, dryRun bool) (done Refreshed, err error) {
+	if !dryRun {
+		release, err := l.lock(ctx)
+		if err != nil {
+			return done, err
+		}
+		defer release()
+	}
+	f, err := l.lookAtTarget(ctx)
+	if err == nil {
+		if r := checkStale(f); r != nil {
+			err = r
+		}
+	}
+	done = Refreshed{Address: f.Address, Branch: f.Branch, Base: f.Base, Method: method, Commits: f.Behind, From: f.Commit, To: f.Commit, Conflicts: f.Conflict}
+	done.Already = err == nil && f.Behind == 0
+	if done.Done = done.Already; err != nil || done.Already || dryRun || len(f.Conflict) > 0 {
+		return done, err
+	}
+	u, err := l.user(ctx)
+	if err != nil {
+		return done, err
+	}
+	to, err := l.refreshed(ctx, u, f, method)
+	if files := (*git.ConflictError)(nil); errors.As(err, &files) {
+		done.Conflicts = files.Files
+		return done, nil
+	}
+	if err != nil {
+		return done, fmt.Errorf("%w\nnothing was changed: %s is as it was", err, f.Branch)
+	}
+	again, err := l.lookAtTarget(ctx)
+	if err != nil {
+		return done, err
+	}
+	if r := checkStale(again); r != nil {
+		return done, r
+	}
+	checkout := ""
+	if f.At.Exists {
+		checkout = f.At.Path
+	}
+	if method == Rebase {
+		err = u.Rewrite(ctx, l.Record.Tree.Repo, f.Branch, f.Commit, to, checkout)
+	} else {
+		err = u.Advance(ctx, l.Record.Tree.Repo, f.Branch, f.Commit, to, checkout)
+	}
+	if err != nil {
+		return done, fmt.Errorf("move %s: %w", f.Branch, err)
+	}
+	done.Done, done.To = true, to
+	return done, nil
+}
+
+// lookAtTarget finds the facts of a session and the commit that its base has by now, also as last
+// fetched.
+func (l *Lander) lookAtTarget(ctx context.Context) (f stale, err error) {
+	t := l.Record.Tree
+	f.Facts = Facts{Address: l.Record.Address, Branch: t.Branch, Doing: l.Doing, Asks: l.Asks, Answers: l.Answers}
+	if l.clone() {
+		f.Ref = l.Ref
+		return f, nil
+	}
+	if f.At = git.Look(t.Path); f.At.Err != nil {
+		return f, f.At.Err
+	}
+	if f.At.Exists && f.At.Git {
+		if f.Unsaved, err = git.Unsaved(ctx, t.Path, git.Here(t.Path)); err != nil {
+			return f, fmt.Errorf("look for uncommitted changes: %w", err)
+		}
+	}
+	if f.Commit, err = git.Tip(ctx, t.Repo, "refs/heads/"+t.Branch); err != nil || f.Commit == "" {
+		return f, err
+	}
+	bases, err := git.BasesOf(t.Repo)
+	if err != nil {
+		return f, err
+	}
+	base := bases.Base(t.Branch, l.Record.Spec.Workspace.Base)
+	if f.Base = base.Name; f.Base == "" || f.Base == t.Branch {
+		return f, nil
+	}
+	if f.Target, f.Base, err = base.Newest(ctx, t.Repo); err != nil {
+		return f, err
+	}
+	if f.Behind, err = (git.Base{Commit: f.Target}).Behind(ctx, git.Here(t.Repo), f.Commit); err != nil || f.Behind == 0 {
+		return f, err
+	}
+	_, f.Conflict, _, err = git.MergeTree(ctx, t.Repo, f.Commit, f.Target)
+	return f, err
+}
+
+// checkStale refuses to change a branch that is in use, or whose workspace is not clean.
+func checkStale(f stale) *Refusal {
+	name := word(f.Address)
+	switch {
+	case f.Ref != "":
+		return &Refusal{Why: fmt.Sprintf("%s works in a clone, which does not have the commits of its base", f.Address)}
+	case f.Doing == session.Working || f.Doing == session.Booting:
+		return &Refusal{Why: fmt.Sprintf("%s is %s: its branch is only changed between turns", f.Address, f.Doing),
+			Next: fmt.Sprintf("agentform wait %[1]s && agentform refresh %[1]s does it when its turn has ended", name)}
+	}
+	if r := checkSession(f.Facts, Request{}); r != nil {
+		return r
+	}
+	if f.Unsaved.Uncommitted > 0 {
+		return &Refusal{Why: fmt.Sprintf("%s has %s in %s: only a clean workspace is refreshed", f.Address, f.Unsaved, f.At.Path), Next: "let the agent commit it first"}
+	}
+	f.Unsaved.Untracked = 0 // git refuses to overwrite them
+	if r := checkWork(f.Facts, Request{}); r != nil {
+		return r
+	}
+	switch {
+	case f.Base == "":
+		return &Refusal{Why: fmt.Sprintf("%s: cannot determine which branch its work belongs to", f.Address), Next: "workspace { base = … } in the manifest names it"}
+	case f.Base == f.Branch:
+		return &Refusal{Why: fmt.Sprintf("%s works on %s itself", f.Address, f.Branch)}
+	}
+	return nil
+}
+
+// refreshed returns a commit that has the work and the base.
+func (l *Lander) refreshed(ctx context.Context, u git.User, f stale, method Method) (to string, err error) {
+	path, err := os.MkdirTemp(l.Dir, "refresh-")
+	if err != nil {
+		return "", err
+	}
+	start := f.Commit
+	if method == Rebase {
+		start = f.Target
+	}
+	s, err := u.NewScratch(ctx, l.Record.Tree.Repo, path, start, true)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if method == Rebase {
+		return s.Rebase(ctx, f.Commit)
+	}
+	return s.Merge(ctx, f.Target, fmt.Sprintf("Merge branch '%s' into %s", f.Base, f.Branch))
+}
