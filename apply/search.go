@@ -32,24 +32,12 @@ func (s Search) Startable(spec session.Spec, argv, env []string) error {
 	path, known := s[key]
 	if !known || isPath {
 		var err error
-		if path, err = lookUp(argv[0], spec.Workspace.Path, env); err != nil {
+		if path, err = environ.Vars(env).LookUp(argv[0], spec.Workspace.Path); err != nil {
 			return err
 		}
 		s[key] = path
 	}
 	return checkInterpreter(path)
-}
-
-// lookUp finds a command as the session does: from its workspace and on its own PATH.
-func lookUp(command, dir string, env environ.Vars) (string, error) {
-	path, found := env.Program(command, dir)
-	switch {
-	case found:
-		return path, nil
-	case strings.Contains(command, "/"):
-		return "", fmt.Errorf("command %s is not an executable file", path)
-	}
-	return "", fmt.Errorf("command %q is not on its PATH (%s)", command, env.Get("PATH"))
 }
 
 // checkInterpreter returns an error if the interpreter of a script does not exist. What

@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/agentform/agentform/internal/launch"
-	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/oneoff"
 	"github.com/agentform/agentform/session"
 )
 
@@ -75,8 +73,9 @@ func (w *workspaces) setUp(ctx context.Context, rec session.Record, argv []strin
 		for name, value := range secrets {
 			env = append(env, name+"="+value)
 		}
-		err = runSetup(ctx, rec.ID, argv, rec.Tree.Path, env, log)
-		output = endOf(log)
+		mark := "setup-" + rec.ID[max(0, len(rec.ID)-50):] // the end differs most; a mark is short
+		err = oneoff.Run(ctx, mark, argv, rec.Tree.Path, env, log)
+		output = oneoff.Tail(log)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -85,35 +84,4 @@ func (w *workspaces) setUp(ctx context.Context, rec session.Record, argv []strin
 		return &SetupError{Argv: argv, Output: output, Err: err}
 	}
 	return nil
-}
-
-// runSetup runs a setup command in a process group of its own, which Ctrl-C does not reach
-// and which is killed as a whole. Its output goes to a file, since a process that it leaves
-// would hold a pipe open. One that a killed apply left running is ended first.
-func runSetup(ctx context.Context, id string, argv []string, dir string, env []string, log *os.File) error {
-	mark := "setup-" + id[max(0, len(id)-50):] // the end differs most; a mark is short
-	if _, err := proc.Sweep(mark, time.Second, "SIGTERM"); err != nil {
-		return fmt.Errorf("end the one that was started before: %w", err)
-	}
-	path, err := lookUp(argv[0], dir, env)
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, path, argv[1:]...)
-	cmd.Dir, cmd.Env = dir, append(env, "AGENTFORM_RUN="+mark)
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	return cmd.Run()
-}
-
-// endOf returns the last session.TailLimit bytes of a file, as far as it can be read.
-func endOf(f *os.File) string {
-	info, err := f.Stat()
-	if err != nil {
-		return ""
-	}
-	text := make([]byte, min(info.Size(), session.TailLimit))
-	n, _ := f.ReadAt(text, info.Size()-int64(len(text))) // as much as can be read
-	return strings.ToValidUTF8(string(text[:n]), "")
 }

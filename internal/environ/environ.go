@@ -2,6 +2,7 @@
 package environ
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,18 @@ func (v Vars) Map() map[string]string {
 		all[name] = value
 	}
 	return all
+}
+
+// LookUp is Program with an error that says why the program was not found.
+func (v Vars) LookUp(name, dir string) (string, error) {
+	path, found := v.Program(name, dir)
+	switch {
+	case found:
+		return path, nil
+	case strings.Contains(name, "/"):
+		return "", fmt.Errorf("command %s is not an executable file", path)
+	}
+	return "", fmt.Errorf("command %q is not on its PATH (%s)", name, v.Get("PATH"))
 }
 
 // Program returns the absolute path of an executable file: the one that name leads to, or

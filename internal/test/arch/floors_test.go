@@ -69,6 +69,7 @@ var floors = map[string]int{
 	"internal/changes":        2,
 	"internal/verify":         3,
 	"internal/conflicts":      3,
+	"internal/oneoff":         0,
 	"internal/sharedstate":    2,
 	"cmd/internal/backends":   3,
 	"internal/activity":       2,
