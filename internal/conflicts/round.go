@@ -112,11 +112,11 @@ func (r *round) one(ctx context.Context, w Work) (x work, err error) {
 			return x, err
 		}
 		for _, t := range tips {
-			merged, files, err := r.quarantine.Merge(ctx, t.commit, ready)
+			merge, merged, err := r.quarantine.Merge(ctx, t.commit, ready)
 			if err != nil {
 				return x, err
 			}
-			if len(files) > 0 {
+			if files := merge.Conflicts; len(files) > 0 {
 				x.Base, x.Files = t.name, files[:min(len(files), mostFiles)]
 				return x, nil
 			}

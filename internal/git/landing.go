@@ -149,6 +149,12 @@ func MergeTree(ctx context.Context, repo, ours, theirs string) (tree string, con
 	return m.Tree, m.Conflicts, err == nil, err
 }
 
+// TreeOf returns the tree of a commit.
+func TreeOf(ctx context.Context, repo, commit string) (string, error) {
+	out, err := run(ctx, repo, "rev-parse", "--verify", commit+"^{tree}")
+	return strings.TrimSpace(out), err
+}
+
 // Unsaved returns what is not committed in the checkout that git runs in, and the operation
 // under way in the checkout at path.
 func Unsaved(ctx context.Context, path string, git Runner) (r Risk, err error) {

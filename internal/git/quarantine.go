@@ -172,14 +172,23 @@ func (q *Quarantine) commit(ctx context.Context, tree string, parents ...string)
 	return strings.TrimSpace(out), err
 }
 
-// Merge returns the commit of a merge, or the files that conflict.
-func (q *Quarantine) Merge(ctx context.Context, ours, theirs string) (commit string, conflicts []string, err error) {
-	m, err := mergeTree(ctx, q.repo, ours, theirs, objectsVariable+q.dir)
-	if err != nil || len(m.Conflicts) > 0 {
-		return "", m.Conflicts, err
+// Merge returns a merge of two commits and, if it is clean, its commit.
+func (q *Quarantine) Merge(ctx context.Context, ours, theirs string) (m Merge, commit string, err error) {
+	return q.merge(ctx, ours, theirs, ours, theirs)
+}
+
+// Squash is Merge with a commit on top of ours that does not know of theirs, as of a squash or a
+// rebase.
+func (q *Quarantine) Squash(ctx context.Context, ours, theirs string) (m Merge, commit string, err error) {
+	return q.merge(ctx, ours, theirs, ours)
+}
+
+func (q *Quarantine) merge(ctx context.Context, ours, theirs string, parents ...string) (m Merge, commit string, err error) {
+	m, err = mergeTree(ctx, q.repo, ours, theirs, objectsVariable+q.dir)
+	if err == nil && len(m.Conflicts) == 0 {
+		commit, err = q.commit(ctx, m.Tree, parents...)
 	}
-	commit, err = q.commit(ctx, m.Tree, ours, theirs)
-	return commit, nil, err
+	return m, commit, err
 }
 
 // Compare merges each pair of commits, and keeps nothing of it. A merge that git cannot do is

@@ -30,6 +30,7 @@ type Request struct {
 	Verify  bool   // run the hooks that can refuse
 	// Unverified lands also what the session's verify block has not verified.
 	Unverified bool
+	Tree       string // of the base afterwards; another one is not landed; empty: any
 }
 
 // Facts are what Decide judges.

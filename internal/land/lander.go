@@ -36,7 +36,10 @@ type Lander struct {
 	Elsewhere git.Runner
 	Volume    *git.Volume // the workspace, if this machine does not see it
 	// Held reports whether the runtime holds the workspace, if Volume is set.
-	Held     func(context.Context) (bool, error)
+	Held func(context.Context) (bool, error)
+	// Verify verifies a checkout of what is about to land, if that is not what was verified; nil:
+	// that is not asked for.
+	Verify   func(ctx context.Context, path string) error
 	LockWait time.Duration
 	// ForgeTimeout bounds a push, and the tool that opens a pull request; 0: five minutes each.
 	ForgeTimeout time.Duration
@@ -339,14 +342,46 @@ func (l *Lander) merge(ctx context.Context, u git.User, f Facts, q Request) (_ s
 		return "", err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	var to string
 	switch m := MessageOf(f, q); q.Method {
 	case Squash:
-		return s.Squash(ctx, f.Commit, m.Text, m.Author)
+		to, err = s.Squash(ctx, f.Commit, m.Text, m.Author)
 	case Rebase:
-		return s.Rebase(ctx, f.Commit)
+		to, err = s.Rebase(ctx, f.Commit)
 	default:
-		return s.Merge(ctx, f.Commit, m.Text)
+		to, err = s.Merge(ctx, f.Commit, m.Text)
 	}
+	if err == nil {
+		err = l.check(ctx, f, q, path, to)
+	}
+	return to, err
+}
+
+// check refuses to land what was not foreseen, or what is not verified.
+func (l *Lander) check(ctx context.Context, f Facts, q Request, path, to string) error {
+	if q.Tree == "" && l.Verify == nil {
+		return nil
+	}
+	repo := l.Record.Tree.Repo
+	tree, err := git.TreeOf(ctx, repo, to)
+	if err != nil {
+		return err
+	}
+	if q.Tree != "" && tree != q.Tree {
+		return &Refusal{Why: fmt.Sprintf("%s would make another %s than was foreseen: tree %s, not %s", f.Address, f.Base, tree[:7], q.Tree[:min(7, len(q.Tree))]),
+			Next: "something has changed meanwhile: run the same command again"}
+	}
+	if l.Verify == nil || !f.Verifies || q.Unverified {
+		return nil
+	}
+	verified, err := git.TreeOf(ctx, repo, f.Commit)
+	if err != nil || verified == tree {
+		return err
+	}
+	if err := l.Verify(ctx, path); err != nil {
+		return fmt.Errorf("%s, merged into %s, is not verified: %w", f.Address, f.Base, err)
+	}
+	return nil
 }
 
 // advance moves the base to what was merged.

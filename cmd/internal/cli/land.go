@@ -24,6 +24,7 @@ import (
 
 type landOptions struct {
 	land.Request
+	all, verified      bool
 	dryRun             bool
 	stop, remove, keep bool
 }
@@ -32,7 +33,7 @@ func landCommand(a *app) *cobra.Command {
 	var o landOptions
 	var merge, squash, rebase, pr, noVerify bool
 	c := &cobra.Command{
-		Use:   "land ADDR",
+		Use:   "land ADDR | --all",
 		Short: "Bring a session's work to its base branch",
 		Long: `Merges the branch of a session into its base, or opens a pull request, and then offers to
 stop the session, remove its worktree and delete the branch.
@@ -51,6 +52,14 @@ is changed. The branch of a container's clone is fetched first.
 A session with a verify block lands commits that are verified; --unverified lands others, which
 the state and the history then say.
 
+--all lands the work of all sessions, one after the other: those that others depend on first,
+then those that conflict with the fewest. The order, and the tree of the base after each, is
+printed before; --dry-run prints only that. Work that conflicts with its base as it is then, or
+whose session is not at rest, is left out, with the sessions that depend on it. If a merge
+has another tree than was printed, the rest does not land. Where the result is not the tree
+that was verified, the setup and the verify command of the session run in a checkout of it
+first. Sessions that depend on what has landed, and rest, are refreshed.
+
 With --pr the branch is pushed, and gh or glab opens the pull request; if it is not
 installed, the address to open is printed.
 
@@ -59,7 +68,17 @@ After an interruption, run the same command again to continue.`,
 		Example: `  agentform land api
   agentform land api --squash -m 'Add retries' --remove
   agentform land 'worker["web"]' --rebase --dry-run
-  agentform land api --commit 'Add tests' --pr`,
+  agentform land api --commit 'Add tests' --pr
+  agentform land --all --dry-run`,
+		Args: func(c *cobra.Command, args []string) error {
+			switch {
+			case o.all && len(args) > 0:
+				return usageError{c.CommandPath(), errors.New("--all lands all sessions: omit the address")}
+			case o.all:
+				return nil
+			}
+			return arguments(1, 1)(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			given := slices.DeleteFunc([]string{"--merge", "--squash", "--rebase", "--pr"}, func(flag string) bool { return !c.Flag(flag[2:]).Changed })
 			after := slices.DeleteFunc([]string{"--stop", "--remove", "--keep"}, func(flag string) bool { return !c.Flag(flag[2:]).Changed })
@@ -68,6 +87,10 @@ After an interruption, run the same command again to continue.`,
 				return usageError{c.CommandPath(), fmt.Errorf("%s exclude each other", strings.Join(given, " and "))}
 			case len(after) > 1:
 				return usageError{c.CommandPath(), fmt.Errorf("%s exclude each other", strings.Join(after, " and "))}
+			case o.verified && !o.all:
+				return usageError{c.CommandPath(), errors.New("--verified chooses among --all: without it a session with a verify block lands only verified commits anyway")}
+			case o.all && (pr || o.Commit != "" || o.Message != "" || o.Into != ""):
+				return usageError{c.CommandPath(), errors.New("--pr, --commit, --message and --into are for one session, not for --all")}
 			case rebase && o.Message != "":
 				return usageError{c.CommandPath(), errors.New("--rebase keeps the messages of the commits: omit --message")}
 			case pr && o.remove:
@@ -80,6 +103,9 @@ After an interruption, run the same command again to continue.`,
 				o.Method = land.Method(given[0][2:])
 			}
 			o.Verify = !noVerify
+			if o.all {
+				return runLandAll(c.Context(), a, o)
+			}
 			return runLand(c.Context(), a, args[0], o)
 		},
 	}
@@ -93,6 +119,8 @@ After an interruption, run the same command again to continue.`,
 	f.StringVar(&o.Into, "into", "", "`branch` to land on, instead of the base")
 	f.BoolVar(&noVerify, "no-verify", false, "skip the git hooks that can refuse, as git does")
 	f.BoolVar(&o.Unverified, "unverified", false, "land also what its verify block has not verified, and record that")
+	f.BoolVar(&o.all, "all", false, "land all sessions, in the order that --dry-run shows")
+	f.BoolVar(&o.verified, "verified", false, "with --all: only sessions whose work is verified")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only show what would be done")
 	f.BoolVar(&o.remove, "remove", false, "then stop the session, remove its worktree and delete the branch")
 	f.BoolVar(&o.stop, "stop", false, "then stop the session")

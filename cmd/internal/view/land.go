@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -101,4 +102,52 @@ func Cleaned(w io.Writer, s Style, d land.Landed, c Cleanup) error {
 func LandJSON(w io.Writer, d land.Landed, c Cleanup, dryRun bool) error {
 	d.Steps = wire.List(d.Steps)
 	return document(w, "dry_run", dryRun, "result", d, "cleanup", c)
+}
+
+// Landing writes in which order the work of sessions lands, with the trees that it makes, and what
+// does not land.
+func Landing(w io.Writer, s Style, all []*land.Member) error {
+	p := &page{Style: s}
+	if len(all) == 0 {
+		p.line("Nothing to land.")
+		return p.flush(w)
+	}
+	var rows [][]cell
+	for _, m := range land.Landing(all) {
+		rows = append(rows, []cell{{text: fmt.Sprint(len(rows)+1) + "."}, {string(m.Address), bold}, {text: plaintext.Count(len(m.Commits), "commit")},
+			{text: m.Branch}, {text: m.Base}, {text: abbreviated(m.Tree)}})
+	}
+	if rows != nil {
+		p.table("", []column{{title: "", right: true}, {title: "SESSION", min: 20}, {title: "COMMITS"}, {title: "BRANCH", min: 12}, {title: "BASE"}, {title: "TREE"}}, rows)
+	}
+	for _, m := range all {
+		if m.Refused != nil {
+			p.line()
+			why := strings.TrimLeft(strings.TrimPrefix(m.Refused.Error(), string(m.Address)), ": ")
+			p.prose(2, p.paint(yellow, "!"), " ", p.paint(bold, string(m.Address)+":"), " ", p.paint(noInk, why))
+		}
+	}
+	p.line()
+	p.line(fmt.Sprintf("Landing: %d to land, %d left out.", len(rows), len(all)-len(rows)))
+	return p.flush(w)
+}
+
+// LandingJSON writes what lands, or would, and what became of it as one document.
+func LandingJSON(w io.Writer, all []*land.Member, done []land.Landed, refreshed []Refreshed, dryRun bool) error {
+	steps, out := []wire.Object{}, []wire.Object{}
+	for _, m := range all {
+		if m.Refused != nil {
+			out = append(out, wire.Object{"address", m.Address, "branch", m.Branch, "why", m.Refused.Error()})
+			continue
+		}
+		x := wire.Object{"address", m.Address, "branch", m.Branch, "base", m.Base, "commit", m.Commit, "commits", len(m.Commits), "tree", m.Tree}
+		landed, is := false, ""
+		for _, d := range done {
+			if d.Address == m.Address {
+				landed, is = d.Done, d.To
+			}
+		}
+		steps = append(steps, append(x, "landed", landed, "base_is", is))
+	}
+	return document(w, "dry_run", dryRun, "steps", steps, "left_out", out, "refreshes", refreshes(refreshed))
 }

@@ -54,10 +54,14 @@ func RefreshedLine(w io.Writer, s Style, x land.Refreshed, dryRun bool) error {
 
 // RefreshedJSON writes what became of refreshing sessions as one document.
 func RefreshedJSON(w io.Writer, all []Refreshed, dryRun bool) error {
+	return document(w, "dry_run", dryRun, "refreshes", refreshes(all))
+}
+
+func refreshes(all []Refreshed) []wire.Object {
 	list := make([]wire.Object, len(all))
 	for i, x := range all {
 		list[i] = wire.Object{"address", x.Address, "branch", x.Branch, "base", x.Base, "method", x.Method, "done", x.Done, "already", x.Already,
 			"commits", x.Commits, "branch_was", x.From, "branch_is", x.To, "conflicts", wire.List(x.Conflicts), "sent", x.Sent, "error", failure(x.Err)}
 	}
-	return document(w, "dry_run", dryRun, "refreshes", list)
+	return list
 }
