@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
@@ -57,7 +58,9 @@ func (o *others) in(dir, own string) error {
 		o.at = time.Now()
 	}
 	for _, r := range o.found {
-		if r.Dir == dir && r.Agent.Alive() {
+		place := fileid.Place(dir)
+		here := r.Dir == dir || place != "" && (fileid.Place(r.Dir) == place || fileid.Place(proc.Dir(r.Agent.PID)) == place)
+		if here && r.Agent.Alive() {
 			return &OccupiedError{Dir: dir, PID: r.Agent.PID, Session: r.Session, Project: r.Project}
 		}
 	}

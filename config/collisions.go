@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
@@ -20,7 +21,7 @@ func checkCollisions(l *loader, all []*built) {
 		if !s.ok {
 			continue
 		}
-		paths[directoryOf(ws)] = append(paths[directoryOf(ws)], s)
+		paths[directoryOf(s.spec)] = append(paths[directoryOf(s.spec)], s)
 		if ws.Mode == session.Plain || ws.Mode == session.Clone {
 			continue // a clone has branches of its own
 		}
@@ -34,7 +35,7 @@ func checkCollisions(l *loader, all []*built) {
 		branches[key] = append(branches[key], s)
 	}
 	for _, s := range all {
-		if list := paths[directoryOf(s.spec.Workspace)]; len(list) > 1 && list[0] == s {
+		if list := paths[directoryOf(s.spec)]; len(list) > 1 && list[0] == s {
 			checkPath(l, list)
 		}
 	}
@@ -51,12 +52,18 @@ func checkCollisions(l *loader, all []*built) {
 	}
 }
 
-// directoryOf follows links, which only a path of the manifest can have.
-func directoryOf(ws session.Workspace) string {
-	if ws.Explicit {
-		return withoutLinks(ws.Path)
+// directoryOf returns what two sessions that would work in one directory have in common. Links
+// and bind mounts lead to the same one.
+func directoryOf(s session.Spec) string {
+	if s.Runtime.Traits().HostFiles {
+		if place := fileid.Place(s.Workspace.Path); place != "" {
+			return place
+		}
 	}
-	return ws.Path
+	if s.Workspace.Explicit {
+		return withoutLinks(s.Workspace.Path)
+	}
+	return s.Workspace.Path
 }
 
 func withoutLinks(path string) string {

@@ -46,7 +46,12 @@ func otherAgent(j *join, c Change) (session.Diagnostic, bool) {
 	for _, s := range j.in.World.Strays {
 		if s.Run != adopted && (s.Ours && s.Address == c.Address || works(s.Dir)) {
 			fix := session.Remedy{Code: session.RemedyEndAgent, Address: c.Address, End: fmt.Sprintf("kill %d", s.Process.PID)}
-			return agentRuns(c, s.Address, s.Ours, fmt.Sprintf("as process %d", s.Process.PID), fix), true
+			as := fmt.Sprintf("as process %d", s.Process.PID)
+			if !s.Ours && s.Project != "" && s.Address != "" {
+				fix.Code, fix.Holder, fix.HolderPath = session.RemedyStopOther, s.Address, s.Project
+				as += " of the project " + s.Project
+			}
+			return agentRuns(c, s.Address, s.Ours, as, fix), true
 		}
 	}
 	return session.Diagnostic{}, false

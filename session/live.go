@@ -177,6 +177,7 @@ type Stray struct {
 	Process Process
 	Address Address // of its session
 	Ours    bool    // it was started by this project
+	Project string  // the directory of its project; empty: not known
 	Dir     string  // its workspace
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/fileid"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -53,7 +55,26 @@ func compute(e *Engine, in *plan.Input) plan.Plan {
 	if in.World.Strays = found; len(found) == 0 {
 		return p
 	}
+	namePlaces(found, in.Wanted)
 	return plan.Compute(*in)
+}
+
+// namePlaces gives agents that work in the workspace of a wanted session, through a link or a bind
+// mount, its path as their directory.
+func namePlaces(found []session.Stray, wanted []session.Spec) {
+	paths := map[string]string{}
+	for _, s := range wanted {
+		if place := fileid.Place(s.Workspace.Path); place != "" && s.Runtime.Traits().HostFiles {
+			paths[place] = s.Workspace.Path
+		}
+	}
+	for i, s := range found {
+		for _, dir := range []string{s.Dir, proc.Dir(s.Process.PID)} {
+			if path := paths[fileid.Place(dir)]; path != "" {
+				found[i].Dir = path
+			}
+		}
+	}
 }
 
 // addTexts adds to a plan the texts of recorded prompts that it changes, to show them.

@@ -1,7 +1,12 @@
 // Package fileid identifies files across renames.
 package fileid
 
-import "strconv"
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+)
 
 // Of returns what identifies a file across renames, or "": its inode number and, where the
 // file system keeps it, the time of its creation.
@@ -14,6 +19,17 @@ func Of(path string) string {
 		return strconv.FormatUint(inode, 16)
 	}
 	return strconv.FormatUint(inode, 16) + "." + strconv.FormatInt(born, 16)
+}
+
+// Place returns what is the same of all paths that lead to one file or directory at the moment,
+// also through links and bind mounts, or "" if there is none.
+func Place(path string) string {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	s := fi.Sys().(*syscall.Stat_t)
+	return fmt.Sprint(s.Dev, ":", s.Ino)
 }
 
 // Renamed reports whether what is at path has the identity id and was renamed from old.

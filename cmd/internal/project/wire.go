@@ -109,7 +109,7 @@ func strays(project string) func(recorded func(run string) bool) []session.Stray
 		found := []session.Stray{} // not nil: they were looked for
 		for _, r := range rundir.LivingRuns(recorded) {
 			found = append(found, session.Stray{Run: r.Run, Process: session.Process{PID: r.Agent.PID, Start: r.Agent.Start},
-				Address: session.Address(r.Session), Ours: r.Project == project, Dir: r.Dir})
+				Address: session.Address(r.Session), Ours: r.Project == project, Project: r.Project, Dir: r.Dir})
 		}
 		return found
 	}
