@@ -272,6 +272,42 @@ func TestPromptThatWasJustTyped(t *testing.T) {
 	}
 }
 
+// TestPromptOnTheScreen completes what an apply has typed that was killed, into an agent without
+// files: its screen says what is left to do.
+func TestPromptOnTheScreen(t *testing.T) {
+	for screen, want := range map[string]string{
+		"ready>":                    "PROMPT-11",
+		"ready> PROMPT-11":          "Enter",
+		"ready> PROMPT-11\nworking": "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := builtinFixture(t, "claude")
+			s.Agent = session.AgentSpec{Name: "sh", Command: []string{"sh"}, Ready: "ready>", PromptVia: "none"}
+			r.rt.Script(r.place("api"), sessiontest.Step{Screen: "ready>"})
+			r.must(r.create(s))
+			rec := r.record("api")
+			s.Agent.PromptVia, s.Prompt = "paste", session.PromptOf("PROMPT-11")
+			rec.Intent, rec.Spec.Agent, rec.Spec.Prompt, rec.Run.ReadyAt = session.Creating, s.Agent, s.Prompt, time.Time{}
+			if err := r.store.Put(rec); err != nil {
+				t.Fatal(err)
+			}
+			if err := activity.New(r.dir, r.dir, agent.For).Sending(rec, "PROMPT-11", true, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			r.rt.Edit(r.place("api"), func(st *sessiontest.State) { st.Live.Screen = screen })
+			r.must(r.one(plan.Update, s))
+			got := ""
+			st, _ := r.rt.State(r.place("api"))
+			for _, in := range st.Sent {
+				got += in.Text + in.Key
+			}
+			if got != want || r.record("api").Run.DeliveredAt.IsZero() {
+				t.Errorf("on %q: typed %q, want %q; delivered at %s", screen, got, want, r.record("api").Run.DeliveredAt)
+			}
+		})
+	}
+}
+
 // writeClaudePrompt writes a session file of Claude Code with one message of the user.
 func writeClaudePrompt(t *testing.T, home, workspace, conversation, prompt string) {
 	folder := filepath.Join(home, ".claude", "projects", regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(workspace, "-"))

@@ -320,7 +320,8 @@ func mayBeTaken(err error) bool {
 }
 
 // hasPrompt reports whether the agent has a prompt already, by its session file. If an apply was
-// killed which had begun to type it, the agent gets the time to read it.
+// killed which had begun to type it, the agent gets the time to read it. Of an agent without such
+// a file the screen says it, and a prompt that was typed and not submitted is submitted.
 func (s *starter) hasPrompt(ctx context.Context, e *entry, r *launch.Run, text, typed string) (bool, error) {
 	sent := time.Time{}
 	if r.Reader != nil {
@@ -334,6 +335,13 @@ func (s *starter) hasPrompt(ctx context.Context, e *entry, r *launch.Run, text, 
 		look := r.Activity(l)
 		if lastSaid(look.Transcript, text) {
 			return true, nil
+		}
+		if !sent.IsZero() && !activity.HasFiles(r.Agent) {
+			shown, unsent := input.Traces(l.Screen, typed)
+			if unsent {
+				_, err = r.Press(ctx, session.Input{Key: "Enter"})
+			}
+			return shown, err
 		}
 		if sent.IsZero() || !look.Observable || time.Since(sent) > turn.Patience {
 			return false, nil

@@ -135,8 +135,11 @@ func (r *Reader) Overdue(rec session.Record, past func() []history.Event, now ti
 
 // keeps reports whether an agent can be observed by a file or by its first turn.
 func keeps(rec session.Record, a session.Agent) bool {
-	return len(a.Files(session.Lookup{Home: "/", Dir: "/"})) > 0 || rec.Spec.Agent.Observable == agent.AfterFirstTurn
+	return HasFiles(a) || rec.Spec.Agent.Observable == agent.AfterFirstTurn
 }
+
+// HasFiles reports whether an agent keeps files of its sessions.
+func HasFiles(a session.Agent) bool { return len(a.Files(session.Lookup{Home: "/", Dir: "/"})) > 0 }
 
 func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) bool {
 	limit := rec.Spec.Agent.UnobservedFor.D()

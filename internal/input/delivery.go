@@ -99,6 +99,22 @@ func Drafted(agent session.Agent, screen, text string) bool {
 	return shown && dense(draft) != "" && strings.HasPrefix(dense(c.Typed(text)), dense(draft))
 }
 
+// Traces returns what a screen shows of a text that was to be typed: shown, if all of it is
+// there, and unsent, if nothing follows it, as a command leaves it that is killed before it has
+// pressed Enter. A text that is too short to be told from other words is not looked for.
+func Traces(screen, text string) (shown, unsent bool) {
+	seen, probes := dense(screen), probesOf(text)
+	if len([]rune(dense(text))) < lastProbeLength {
+		return false, false
+	}
+	for _, p := range probes {
+		if !strings.Contains(seen, p) {
+			return false, false
+		}
+	}
+	return true, strings.HasSuffix(seen, ending(text))
+}
+
 // late reports whether the agent may submit a text, and tell of it, seconds after Enter.
 func (d delivery) late() bool { return d.composer != nil && d.composer.Late() }
 
