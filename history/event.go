@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -85,4 +86,10 @@ type Event struct {
 	// Question is what a blocked agent asks, with its answers; nil: they are not known.
 	Question *session.Question `json:"question,omitempty"`
 	Elapsed  session.Duration  `json:"elapsed,omitempty"`
+}
+
+// InOrder returns events in the order of time. Several processes write a history, each
+// event some time after it happened.
+func InOrder(events []Event) []Event {
+	return slices.SortedStableFunc(slices.Values(events), func(x, y Event) int { return x.Time.Compare(y.Time) })
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -156,7 +157,7 @@ func (r *Reader) Send(ctx context.Context, rt session.Runtime, rec session.Recor
 	}
 	sent.Detail = fmt.Sprintf("%d bytes", len(in.Text))
 	if in.Key != "" {
-		sent.Detail = "key " + in.Key
+		sent.Detail = keyDetail + in.Key
 	}
 	if outcome == input.Queued {
 		sent.Reason = history.Queued
@@ -164,12 +165,28 @@ func (r *Reader) Send(ctx context.Context, rt session.Runtime, rec session.Recor
 	return outcome, sent, err
 }
 
+// What the details of Sent events start with.
+const (
+	keyDetail    = "key "
+	answerDetail = "answer "
+)
+
+// Pressed reports whether an event is that a key was sent.
+func Pressed(e history.Event) bool {
+	return e.Kind == history.Sent && strings.HasPrefix(e.Detail, keyDetail)
+}
+
+// Answers reports whether an event is that a question was answered.
+func Answers(e history.Event) bool {
+	return e.Kind == history.Sent && strings.HasPrefix(e.Detail, answerDetail)
+}
+
 // Answer answers the question of a live session's agent. It returns the event for the
 // history, which is without a text.
 func (r *Reader) Answer(ctx context.Context, rt session.Runtime, rec session.Record, live session.Live, reply input.Reply, log *slog.Logger) (input.Answered, history.Event, error) {
 	sent := r.sent(rec, reply.Text, log)
 	done, err := r.sender(rt, rec, live).Answer(ctx, reply)
-	sent.Detail = "answer " + done.String()
+	sent.Detail = answerDetail + done.String()
 	return done, sent, err
 }
 

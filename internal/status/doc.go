@@ -2,6 +2,6 @@
 //
 // Observed and Pending join what the engine observed, what the agent does and the
 // history into an Input; AnnotateHolds and Forecast add what the hub does. Of makes the
-// document of a session, and every other document of package api is built here as
-// well, for commands, the HTTP API and the hub alike.
+// document of a session, and every other document of package api but the report is built
+// here as well, for commands, the HTTP API and the hub alike.
 package status

@@ -109,13 +109,7 @@ func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error
 		}
 		all = append(all, events...)
 	}
-	return inOrder(all), nil
-}
-
-// inOrder returns events in the order of time. Several processes write a history, each
-// event some time after it happened.
-func inOrder(events []history.Event) []history.Event {
-	return slices.SortedStableFunc(slices.Values(events), func(x, y history.Event) int { return x.Time.Compare(y.Time) })
+	return history.InOrder(all), nil
 }
 
 // removedEvents returns the events of sessions that left the state, by their last address.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/status"
 )
 
@@ -68,7 +69,7 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 		e.count(ctx, s)
 		k = s.of(address)
 	}
-	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: inOrder(k.Events)[max(0, len(k.Events)-lastEvents):]}
+	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: history.InOrder(k.Events)[max(0, len(k.Events)-lastEvents):]}
 	if k.Live != nil {
 		x.Screen = k.Live.Screen
 	} else if k.Record != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/ui"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/stamp"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
@@ -214,7 +215,7 @@ func (b *uiBackend) load(ctx context.Context, l ui.Load) (string, error) {
 		return b.run(ctx, style, "logs", "--tail", fmt.Sprint(uiLines), address)
 	case ui.Events:
 		var text strings.Builder
-		events := inOrder(b.last.Load().of(l.Address).Events)
+		events := history.InOrder(b.last.Load().of(l.Address).Events)
 		err := view.SessionEvents(&text, *style, events[max(0, len(events)-uiLines):], time.Now())
 		return text.String(), err
 	default:
