@@ -89,7 +89,11 @@ type Event struct {
 }
 
 // InOrder returns events in the order of time. Several processes write a history, each
-// event some time after it happened.
+// event some time after it happened. Those that are in order already are not copied.
 func InOrder(events []Event) []Event {
-	return slices.SortedStableFunc(slices.Values(events), func(x, y Event) int { return x.Time.Compare(y.Time) })
+	byTime := func(x, y Event) int { return x.Time.Compare(y.Time) }
+	if slices.IsSortedFunc(events, byTime) {
+		return events
+	}
+	return slices.SortedStableFunc(slices.Values(events), byTime)
 }

@@ -28,6 +28,15 @@ func Size(dir string) int64 {
 	return fi.Size()
 }
 
+// Changed returns when an event was last added to the history, or zero.
+func Changed(dir string) time.Time {
+	fi, err := os.Stat(filepath.Join(dir, fileName))
+	if err != nil {
+		return time.Time{}
+	}
+	return fi.ModTime()
+}
+
 // Tail reads the new events of a history. It is for one goroutine.
 type Tail struct {
 	path string

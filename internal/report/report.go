@@ -24,6 +24,7 @@ type Input struct {
 	Since, Until time.Time // Until is in the zone in which people read times
 	Supervisor   api.Supervisor
 	Sessions     []Known
+	Unread       error // why it is not known what sessions used; nil: it is
 }
 
 // Known is what is known of one session.
@@ -32,6 +33,14 @@ type Known struct {
 	Events  []history.Event // its whole history
 	Prompt  string          // the text of its prompt; empty: it has none, or it is not known
 	Used    *usage.Sum      // in the span; nil: not known
+}
+
+// Address returns the address of the session, the last if it was removed.
+func (k Known) Address() session.Address {
+	if k.removed() && len(k.Events) > 0 {
+		return k.last().Address
+	}
+	return k.Session.Address
 }
 
 func (k Known) removed() bool { return k.Session.Address == "" }
@@ -71,7 +80,7 @@ func Of(in Input) api.Report {
 		}
 	}
 	r.Usage = status.UsageOf(used)
-	r.Unknown = unknown(in.Supervisor, all)
+	r.Unknown = unknown(in, all)
 	return r
 }
 
@@ -117,8 +126,8 @@ func (k Known) row(in Input, waits []api.ReportWait) api.ReportSession {
 		Changes: x.Changes, Verified: x.Verified, PR: x.PR, Finished: x.Finished, Landed: x.Landed, Waits: waits,
 	}
 	if k.removed() {
-		e := k.last()
-		row.Address, row.Name, row.Word, row.Removed, row.Landed = e.Address, e.Address.Short(), "removed", wire.UTCOrNil(e.Time), landed(k.Events)
+		a := k.Address()
+		row.Address, row.Name, row.Word, row.Removed, row.Landed = a, a.Short(), "removed", wire.UTCOrNil(k.last().Time), landed(k.Events)
 		if all := activity.Requests(k.Events); len(all) > 0 {
 			row.PR = all[len(all)-1]
 		}
@@ -169,10 +178,13 @@ func firstLine(prompt string) string {
 }
 
 // unknown returns what a report lacks, for people.
-func unknown(supervisor api.Supervisor, all []Known) []string {
+func unknown(in Input, all []Known) []string {
 	lacks := []string{}
-	if supervisor != api.HubRuns {
+	if in.Supervisor != api.HubRuns {
 		lacks = append(lacks, "No hub is running: without one, ends of turns, limits and restarts are recorded only when a command inspects the sessions.")
+	}
+	if in.Unread != nil {
+		lacks = append(lacks, "It is not known what sessions used: "+in.Unread.Error())
 	}
 	names := map[string][]string{}
 	var reasons []string // in their order

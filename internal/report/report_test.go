@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -245,8 +246,8 @@ func TestUnknown(t *testing.T) {
 	a, b := known("a"), known("b")
 	a.Session.State, a.Session.Detail = session.StateUnknown, "docker does not answer"
 	b.Session.State, b.Session.Detail = session.StateUnknown, "docker does not answer"
-	r := Of(Input{Since: since, Until: until, Supervisor: api.HubDown, Sessions: []Known{b, a, known("c")}})
-	if len(r.Unknown) != 2 || !strings.HasPrefix(r.Unknown[0], "No hub is running") || r.Unknown[1] != "Nothing newer is known of a and b: docker does not answer" {
+	r := Of(Input{Since: since, Until: until, Supervisor: api.HubDown, Sessions: []Known{b, a, known("c")}, Unread: errors.New("disk")})
+	if len(r.Unknown) != 3 || !strings.HasPrefix(r.Unknown[0], "No hub is running") || r.Unknown[1] != "It is not known what sessions used: disk" || r.Unknown[2] != "Nothing newer is known of a and b: docker does not answer" {
 		t.Errorf("%q", r.Unknown)
 	}
 }

@@ -48,7 +48,7 @@ type Env struct {
 func Run(ctx context.Context, env Env) int {
 	a := newApp(env)
 	defer a.close()
-	return report(a, a.execute(ctx))
+	return printError(a, a.execute(ctx))
 }
 
 func newApp(env Env) *app {
@@ -350,8 +350,8 @@ func (e usageError) Error() string {
 
 func (e usageError) Unwrap() error { return e.err }
 
-// report prints an error, unless all has been said, and returns its exit code.
-func report(a *app, err error) int {
+// printError prints an error, unless all has been said, and returns its exit code.
+func printError(a *app, err error) int {
 	var said outcome
 	switch {
 	case err == nil:

@@ -114,19 +114,8 @@ func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error
 
 // removedEvents returns the events of sessions that left the state, by their last address.
 func removedEvents(p *project.Project, records []session.Record) map[session.Address][]history.Event {
-	own := make(map[string]bool, len(records))
-	for _, r := range records {
-		own[p.SessionDir(r)] = true
-	}
 	gone := map[session.Address][]history.Event{}
-	for _, folder := range p.SessionDirs() {
-		if own[folder] {
-			continue
-		}
-		events, err := history.Read(folder, time.Time{})
-		if err != nil || len(events) == 0 {
-			continue // nothing that could be told of it
-		}
+	for _, events := range project.Removed(p, records, time.Time{}) {
 		if a := events[len(events)-1].Address; project.Find(records, a) == nil {
 			gone[a] = append(gone[a], events...)
 		}

@@ -249,6 +249,17 @@ func (e *observer) input(x *engine.Seen, at time.Time) status.Input {
 	return k
 }
 
+// withHistories returns the sessions with what the observation has added to their histories.
+func (s *snapshot) withHistories() []status.Input {
+	all := slices.Clone(s.sessions)
+	for i, k := range all {
+		if k.Record != nil {
+			all[i].Events = s.history(s.project.SessionDir(*k.Record))
+		}
+	}
+	return all
+}
+
 // history reads the file again only when it has grown.
 func (e *observer) history(folder string) []history.Event {
 	size := history.Size(folder)

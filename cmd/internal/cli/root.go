@@ -51,7 +51,7 @@ makes the changes.`,
 		}
 	}
 	add("main", initCommand(a), validateCommand(a), fmtCommand(a), planCommand(a), driftCommand(a), graphCommand(a), applyCommand(a),
-		destroyCommand(a), statusCommand(a), servicesCommand(a), watchCommand(a), uiCommand(a), showCommand(a))
+		destroyCommand(a), statusCommand(a), reportCommand(a), servicesCommand(a), watchCommand(a), uiCommand(a), showCommand(a))
 	add("session", attachCommand(a), sendCommand(a), answerCommand(a), captureCommand(a), outputCommand(a), logsCommand(a), eventsCommand(a), waitCommand(a), nextCommand(a),
 		runCommand(a), adoptCommand(a), usageCommand(a), fetchCommand(a), landCommand(a), refreshCommand(a), verifyCommand(a), diffCommand(a), pathCommand(a), execCommand(a))
 	add("session", overrideCommands(a)...)

@@ -63,7 +63,7 @@ func (w *runWaiter) run(ctx context.Context, q engine.Request, spec session.Spec
 	defer stop()
 	if err := applySingle(ctx, a, w.project, w.reporter, q, w.address, session.FromRun); err != nil {
 		if gone := w.remove(ctx, o.rm); gone != nil {
-			report(a, gone)
+			printError(a, gone)
 		}
 		return err
 	}

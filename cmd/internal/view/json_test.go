@@ -58,6 +58,11 @@ func TestDocuments(t *testing.T) {
 		"logs.json": func(w io.Writer) error {
 			return TailJSON(w, Tail{Address: "session.api", Path: "/home/ada/.claude/projects/-work/6d1f0a52.jsonl", Entries: sampleEntries()})
 		},
+		"report.json": func(w io.Writer) error {
+			r := sampleReport()
+			r.Sessions, r.Needs = []api.ReportSession{r.Sessions[0], r.Sessions[len(r.Sessions)-1]}, r.Needs[:1]
+			return ReportJSON(w, r)
+		},
 		"events.jsonl": func(w io.Writer) error { return EventsJSON(w, sampleEvents()[2:]) },
 		"apply.jsonl":  applyLines,
 	}

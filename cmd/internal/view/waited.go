@@ -69,13 +69,17 @@ func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 // not fit the terminal is cut.
 func NeedRow(w io.Writer, s Style, n Needy, now time.Time) error {
 	p := &page{Style: s}
+	p.needRow(n, now)
+	return p.flush(w)
+}
+
+func (p *page) needRow(n Needy, now time.Time) {
 	name, word, reason := plaintext.OneLine(n.Name)+":", needWord(n, now), needReason(n, now)
 	p.WriteString(p.paint(bold, name) + " " + p.paint(needInk(n), word))
 	if reason != "" {
 		p.WriteString(": " + p.paint(noInk, p.note(n.Session, name+" "+word+": ", reason)))
 	}
 	p.line()
-	return p.flush(w)
 }
 
 // needWord returns what a session needs, and since when.

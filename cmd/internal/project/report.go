@@ -1,0 +1,73 @@
+package project
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/report"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/usage"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Removed returns the histories of sessions that left the state, of those with an event since
+// a time. None is empty.
+func Removed(p *Project, records []session.Record, since time.Time) [][]history.Event {
+	own := make(map[string]bool, len(records))
+	for _, r := range records {
+		own[p.SessionDir(r)] = true
+	}
+	var gone [][]history.Event
+	for _, folder := range p.SessionDirs() {
+		if own[folder] || history.Changed(folder).Before(since) {
+			continue
+		}
+		if events, err := history.Read(folder, time.Time{}); err == nil && len(events) > 0 {
+			gone = append(gone, events)
+		}
+	}
+	return gone
+}
+
+// Reported returns what is known for a report of the time since one, of the recorded
+// sessions among those observed, and of those that were removed. The error says why it is
+// not known what some of them used.
+func Reported(p *Project, observed []status.Input, store *usage.Store, since time.Time) ([]report.Known, error) {
+	all, err := store.All()
+	used := make(map[string]*usage.Sum, len(all))
+	for _, x := range all {
+		used[x.ID] = new(x.Since(since.UTC().Truncate(usage.SliceLength), time.Time{}, ""))
+	}
+	var records []session.Record
+	var found []report.Known
+	for _, k := range observed {
+		if k.Record == nil {
+			continue
+		}
+		records = append(records, *k.Record)
+		found = append(found, report.Known{Session: status.Of(k), Events: k.Events, Prompt: promptOf(p, k.Record.Spec.Prompt.Digest), Used: used[k.Record.ID]})
+	}
+	for _, events := range Removed(p, records, since) {
+		given := ""
+		for _, e := range slices.Backward(events) {
+			if e.Kind == history.PromptDelivered {
+				given = e.New
+				break
+			}
+		}
+		found = append(found, report.Known{Events: events, Prompt: promptOf(p, given), Used: used[events[len(events)-1].ID]})
+	}
+	return found, err
+}
+
+// promptOf returns the text of a prompt as it was kept; empty: there is none, or it is lost.
+func promptOf(p *Project, digest string) string {
+	if digest == "" {
+		return ""
+	}
+	text, _ := state.Blobs{Dir: filepath.Join(p.Manifest.DataDir, "blobs")}.Get(digest) // a report can lack it
+	return text
+}

@@ -1,0 +1,233 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/report"
+	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/session"
+)
+
+// ReportJSON writes a report as one document.
+func ReportJSON(w io.Writer, r api.Report) error { return wire.Write(w, r) }
+
+// Report writes a report for people: a line for each session, and below who is needed. Ages
+// and times are those of now, in its zone.
+func Report(w io.Writer, s Style, r api.Report, now time.Time) error {
+	p := &page{Style: s}
+	p.prose(2, p.paint(bold, r.Project), p.paint(noInk, headline(r, now)))
+	if len(r.Sessions) > 0 {
+		p.table("", []column{
+			{title: "SESSION", min: 12}, {title: "STATUS"}, {title: "RESULT", min: 12}, {title: "COST", right: true}, {title: "WAITED", min: 8, spare: 1},
+			{title: "RESTARTS", right: true, spare: 3}, {title: "ASKED", min: 12, spare: 2},
+		}, reportRows(r.Sessions))
+	}
+	if len(r.Needs) > 0 {
+		p.blank()
+		p.line(p.paint(bold, "Needs attention:"))
+		for _, n := range r.Needs {
+			p.needRow(needy(n), now)
+		}
+	}
+	if len(r.Quiet) > 0 || len(r.Unknown) > 0 {
+		p.blank()
+	}
+	if len(r.Quiet) > 0 {
+		p.prose(2, p.paint(noInk, "Nothing happened in "+quiet(r.Quiet)+"."))
+	}
+	for _, text := range r.Unknown {
+		p.prose(2, p.paint(yellow, plaintext.OneLine(text)))
+	}
+	return p.flush(w)
+}
+
+// headline returns what a report is of, after the name of the project.
+func headline(r api.Report, now time.Time) string {
+	since := r.Since.In(now.Location())
+	form := "Mon 15:04"
+	if now.Sub(since) > 6*24*time.Hour {
+		form = "2006-01-02 15:04"
+	}
+	text := fmt.Sprintf(" since %s: %s", since.Format(form), plaintext.Count(len(r.Sessions), "active session"))
+	if n := len(r.Needs); n == 1 {
+		text += ", 1 needs attention"
+	} else if n > 1 {
+		text += fmt.Sprintf(", %d need attention", n)
+	}
+	if r.Usage.Total > 0 {
+		text += ", " + cost(&r.Usage)
+	}
+	return text
+}
+
+func reportRows(all []api.ReportSession) [][]cell {
+	rows := make([][]cell, len(all))
+	for i, x := range all {
+		restarts := ""
+		if x.Restarts > 0 {
+			restarts = strconv.Itoa(x.Restarts)
+		}
+		var waits []string
+		for _, t := range x.Waits {
+			waits = append(waits, waitAge(t)+" "+t.For)
+		}
+		rows[i] = []cell{
+			{x.Name, bold}, {x.Word, inkOf(x.Word)}, {cmp.Or(strings.Join(result(x, plaintext.OneLine), ", "), "-"), noInk}, {cost(x.Usage), noInk},
+			{strings.Join(waits, ", "), noInk}, {restarts, noInk}, {x.Asked, dim},
+		}
+	}
+	return rows
+}
+
+// inkOf returns the ink of a status word with what belongs to it.
+func inkOf(text string) ink {
+	for _, word := range tallied {
+		if rest, is := strings.CutPrefix(text, word); is && (rest == "" || rest[0] == ' ') {
+			return cmp.Or(wordInks[word], noInk)
+		}
+	}
+	return dim
+}
+
+// result returns what became of a session's work, as far as its status does not say it. show
+// makes a text of others safe.
+func result(x api.ReportSession, show func(string) string) []string {
+	var parts []string
+	if text := changed(x.Changes); text != "-" && text != "none" {
+		parts = append(parts, text)
+	}
+	if v := x.Verified; v != nil {
+		word := session.Verified{OK: v.OK, Round: v.Round}.Word(v.Rounds)
+		if !strings.HasPrefix(x.Word, word) {
+			parts = append(parts, word)
+		}
+	}
+	switch l := x.Landed; {
+	case l != nil && l.Into != "":
+		parts = append(parts, "landed in "+show(l.Into))
+	case l != nil:
+		parts = append(parts, "landed")
+	case x.Finished != nil:
+		parts = append(parts, "finished")
+	}
+	if x.PR != "" {
+		parts = append(parts, requestName(x.PR))
+	}
+	return parts
+}
+
+// requestName returns the short name of a pull request with an address: PR 12.
+func requestName(url string) string {
+	if n, err := strconv.Atoi(path.Base(url)); err == nil {
+		return "PR " + strconv.Itoa(n)
+	}
+	return "PR"
+}
+
+func waitAge(t api.ReportWait) string {
+	return plaintext.Age(time.Duration(t.Seconds * float64(time.Second)))
+}
+
+// needy returns a need of a report as those of next.
+func needy(n api.ReportNeed) Needy {
+	return Needy{Session: api.Session{Name: n.Name, Detail: n.Detail}, Reason: n.Reason, Since: n.Since}
+}
+
+// mostQuiet is how many sessions without events are named.
+const mostQuiet = 8
+
+func quiet(all []session.Address) string {
+	var names []string
+	for i, a := range all {
+		if rest := len(all) - i; i == mostQuiet && rest > 1 {
+			names = append(names, fmt.Sprintf("%d more", rest))
+			break
+		}
+		names = append(names, plaintext.OneLine(a.Short()))
+	}
+	return plaintext.List(names, "and")
+}
+
+// waitWords are what sessions wait for, after a duration.
+var waitWords = map[string]string{
+	report.ForAnswer: "for an answer", report.ForInput: "for input", report.ForPause: "for the end of a pause", report.ForLimit: "for the end of a limit", report.ForPlace: "for a place",
+	report.ForDependency: "for a dependency", report.ForBudget: "for a budget", report.ForRestart: "for a restart", report.ForSecret: "for a secret",
+}
+
+// ReportMarkdown writes a report as lists, which issues and chats show alike. What agents and
+// prompts say is code in them: it mentions nobody.
+func ReportMarkdown(w io.Writer, r api.Report, now time.Time) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s\n", strong(r.Project), headline(r, now))
+	for i, x := range r.Sessions {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "- %s %s%s\n", strong(x.Name), x.Word, rowMarkdown(x))
+	}
+	for i, n := range r.Needs {
+		if i == 0 {
+			b.WriteString("\nNeeds attention:\n\n")
+		}
+		fmt.Fprintf(&b, "%d. %s %s", i+1, strong(n.Name), needWord(needy(n), now))
+		if why := needReason(needy(n), now); why != "" {
+			b.WriteString(": " + code(why))
+		}
+		b.WriteByte('\n')
+	}
+	if len(r.Quiet) > 0 {
+		fmt.Fprintf(&b, "\nNothing happened in %s.\n", code(quiet(r.Quiet)))
+	}
+	for _, text := range r.Unknown {
+		fmt.Fprintf(&b, "\n%s\n", plaintext.OneLine(text))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func rowMarkdown(x api.ReportSession) string {
+	text := ""
+	if x.Asked != "" {
+		text = ": " + code(x.Asked)
+	}
+	facts := result(x, code)
+	if i := slices.Index(facts, requestName(x.PR)); i >= 0 && strings.HasPrefix(x.PR, "https://") && !strings.ContainsAny(x.PR, " <>\"`|\\()[]") {
+		facts[i] = plaintext.OneLine(x.PR)
+	}
+	if x.Usage != nil && x.Usage.Total > 0 {
+		facts = append(facts, cost(x.Usage))
+	}
+	if x.Restarts > 0 {
+		facts = append(facts, plaintext.Count(x.Restarts, "restart"))
+	}
+	for i, t := range x.Waits {
+		wait := waitAge(t) + " " + cmp.Or(waitWords[t.For], t.For)
+		if i == 0 {
+			wait = "waited " + wait
+		}
+		if t.Detail != "" && (t.For == report.ForDependency || t.For == report.ForBudget) {
+			wait += " (" + code(t.Detail) + ")"
+		}
+		facts = append(facts, wait)
+	}
+	if len(facts) > 0 {
+		text += " (" + strings.Join(facts, ", ") + ")"
+	}
+	return text
+}
+
+func strong(text string) string { return "**" + code(text) + "**" }
+
+// code returns a text as code in Markdown, in which nothing is markup.
+func code(text string) string {
+	return "`" + strings.ReplaceAll(plaintext.OneLine(text), "`", "'") + "`"
+}
