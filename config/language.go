@@ -126,9 +126,10 @@ func language() map[string]shape {
 		"notify": {
 			labels: named, doc: "Where the hub (`agentform serve`) sends events.",
 			attrs: []attribute{
-				{Name: "on", Kind: someTexts, Required: true, Values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "budget_warned", "budget_exceeded", "pr_detected", "verified", "verification_failed"}, Meanings: []string{
+				{Name: "on", Kind: someTexts, Values: []string{"escalated", "blocked", "failed", "blocked_api", "done", "exited", "stale", "turn_ended", "unhealthy", "branch_mismatch", "budget_warned", "budget_exceeded", "pr_detected", "verified", "verification_failed"}, Meanings: []string{
 					"you are needed", "the agent asks something", "the agent reported that it failed", "the model's provider has a limit", "the agent reported that the task is done", "the agent exited or was killed without reporting an outcome", "the same, where its tmux session or container still exists", "the agent has finished a turn and rests", "the session is unhealthy", "the workspace is on another branch", "most of a budget is used", "all of a budget is used", "the agent opened a pull request", "its work is [verified](#verify)", "its work was verified, and failed",
-				}, Doc: "The [events](hub.md#notifications)."},
+				}, Doc: "The [events](hub.md#notifications). Required without `report`."},
+				{Name: "report", Kind: aText, Doc: "A time of day in local time, such as `\"08:00\"`, at which it gets the [daily report](hub.md#the-daily-report)."},
 				{Name: "command", Kind: aCommand, Doc: "A program that gets the event as JSON on its standard input."},
 				{Name: "webhook", Kind: aText, Doc: "An `https://` or `http://` address that gets it as a POST instead."},
 				{Name: "webhook_secret", Kind: aText, Doc: "The name of a [secret](#secret) that has this address. Use it for an address with a token."},

@@ -166,7 +166,7 @@ var (
 	}
 	fitting = map[string]string{
 		"agentform.required_version": `">= 0.0.1"`, "agent.base": `"claude"`, "import.to": "session.it", "import.id": `"tmux:a/b"`,
-		"moved.to": "session.new", "notify.webhook": `"https://example.com"`, "agentform.telemetry.endpoint": `"http://127.0.0.1:4318"`, "session.workspace.repo": `"."`,
+		"moved.to": "session.new", "notify.webhook": `"https://example.com"`, "notify.report": `"08:00"`, "agentform.telemetry.endpoint": `"http://127.0.0.1:4318"`, "session.workspace.repo": `"."`,
 		"session.lifecycle.replace_triggered_by": "[1]", "session.health.heartbeat.key": `"F12"`, "session.restart.backoff.factor": "1",
 		"agent.health.heartbeat.key": `"F12"`,
 		"session.for_each":           `{ it = 1 }`, "import.for_each": `{ it = 1 }`, "notify.on": `["done"]`,

@@ -48,6 +48,7 @@ type SecretSource struct {
 type Notify struct {
 	Name    string
 	On      []string // kinds of events
+	Report  string   `json:",omitempty"` // the local time of day of the report that it gets, HH:MM; empty: none
 	Command []string // gets the event as JSON on standard input
 	Webhook string   // gets it as a POST
 	Secret  string   `json:",omitempty"` // names the secret that has the webhook's address

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/session"
@@ -89,7 +90,10 @@ func readNotifies(l *loader, secrets map[string]SecretSource) (all []Notify) {
 		l.checkAll(b, inProject)
 		d := l.reader(l.ctx)
 		n := Notify{Name: b.Labels[0], Range: rangeOf(b.Def)}
-		readEvents(d, b, "on", &n.On)
+		readReport(d, b, &n)
+		if b.Attr("report") == nil || !d.Missing(b, "on") {
+			readEvents(d, b, "on", &n.On)
+		}
 		d.OneOf(b, "preset", &n.Preset)
 		readTarget(d, b, &n)
 		if secrets[n.Secret].Kubernetes != nil {
@@ -99,6 +103,15 @@ func readNotifies(l *loader, secrets map[string]SecretSource) (all []Notify) {
 	}
 	slices.SortFunc(all, func(a, b Notify) int { return strings.Compare(a.Name, b.Name) })
 	return all
+}
+
+func readReport(d reader, b *expr.Block, n *Notify) {
+	if !d.Word(b, "report", &n.Report) {
+		return
+	}
+	if at, err := time.Parse("15:04", n.Report); err != nil || at.Format("15:04") != n.Report {
+		d.Fail(b.Attr("report"), "Invalid time of day", "%q must be a time of day like \"08:00\", not %q.", "report", expr.Cut(n.Report))
+	}
 }
 
 func readTarget(d reader, b *expr.Block, n *Notify) {
@@ -150,7 +163,7 @@ func withWebhooks(secrets map[string]SecretSource, all []Notify) map[string]Secr
 func readEvents(d reader, b *expr.Block, name string, into *[]string) {
 	var list []string
 	if !d.Words(b, name, &list) {
-		d.Require(b, name, `the events, like `+name+` = ["blocked", "failed"]`)
+		d.Require(b, name, `the events, like `+name+` = ["blocked", "failed"], or "report"`)
 		return
 	}
 	known := b.Attr(name).Choices

@@ -135,27 +135,29 @@ func readClaim(path string) (c claim) {
 	return claim{}
 }
 
-// notified is the last event that a hub has notified of.
+// notified is what a hub has notified of.
 type notified struct {
-	At time.Time `json:"at"`
+	At       time.Time `json:"at,omitzero"`       // the last event
+	Reported time.Time `json:"reported,omitzero"` // when the last daily report was due
 }
 
 // maxNotifyAge limits the age of events without a hub that are notified later.
 const maxNotifyAge = time.Hour
 
-func readNotified(dataDir string) time.Time {
-	var last notified
+func readNotified(dataDir string) (last notified) {
 	if f, err := layout.OpenRegular(filepath.Join(dataDir, notifiedFile), syscall.O_NOFOLLOW); err == nil {
 		defer f.Close()
 		_ = json.NewDecoder(f).Decode(&last) // nothing counts as notified then
 	}
-	return last.At
+	return last
 }
 
-// writeNotified records the last event for the next hub. After an error, it may be
+// recordNotified records what was notified for the next hub. After an error, it may be
 // notified twice.
-func writeNotified(dataDir string, at time.Time) {
-	b, err := json.Marshal(notified{at})
+func recordNotified(dataDir string, change func(*notified)) {
+	last := readNotified(dataDir)
+	change(&last)
+	b, err := json.Marshal(last)
 	if err == nil {
 		_ = renameio.WriteFile(filepath.Join(dataDir, notifiedFile), append(b, '\n'), 0o600, renameio.WithTempDir(dataDir))
 	}

@@ -21,12 +21,13 @@ func TestNotifiedIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
-	if before := readNotified(dir); !before.IsZero() { // without waiting for the pipe's other end
-		t.Errorf("a pipe says %s", before)
+	if before := readNotified(dir); !before.At.IsZero() { // without waiting for the pipe's other end
+		t.Errorf("a pipe says %v", before)
 	}
-	writeNotified(dir, at)
-	if got := readNotified(dir); !got.Equal(at) {
-		t.Errorf("read %s, want %s", got, at)
+	recordNotified(dir, func(n *notified) { n.At = at })
+	recordNotified(dir, func(n *notified) { n.Reported = at.Add(1) })
+	if got := readNotified(dir); !got.At.Equal(at) || !got.Reported.Equal(at.Add(1)) {
+		t.Errorf("read %v, want %s", got, at)
 	}
 }
 

@@ -53,8 +53,12 @@ type Config struct {
 	Notify  func(notify.Event)
 	Looked  func(took time.Duration)
 	Changed func(history.Event)
-	Wakers  []Waker      // wake the hub before its next sweep
-	Log     *slog.Logger // may be nil
+	// Report is called once a day at each of ReportAt, HH:MM in local time, for the time since
+	// the day before. It may block, and be called from several goroutines.
+	Report   func(s *Snapshot, at string, since time.Time)
+	ReportAt []string
+	Wakers   []Waker      // wake the hub before its next sweep
+	Log      *slog.Logger // may be nil
 }
 
 // DefaultAtOnce limits concurrent starts: each takes most of a processor for seconds.
@@ -78,6 +82,7 @@ type Hub struct {
 	counting      counting
 	spending      spending
 	budgets       budgets
+	daily         daily
 	repairs       repairs
 	verifications *verify.Scheduler
 	subscriptions subscriptions
@@ -103,6 +108,7 @@ func New(c Config) *Hub {
 	h.spending = spending{store: c.Usage, agent: c.Activity.Agent, work: &h.work, wake: h.Wake, log: c.Log}
 	h.budgets = budgets{list: c.Budgets, spending: &h.spending, log: c.Log, exceeded: map[session.Address]time.Time{}, spans: map[string]*span{}}
 	h.observer.spending, h.observer.budgets = &h.spending, &h.budgets
+	h.daily = daily{times: c.ReportAt, report: c.Report, dataDir: c.DataDir, work: &h.work}
 	h.repairs = repairs{engine: e, log: c.Log, work: &h.work, done: make(chan repaired, 1)}
 	h.subscriptions = subscriptions{engine: e, log: c.Log, work: &h.work, wake: h.Wake, subscribed: map[string]bool{}}
 	h.verifications = newVerifications(h)
@@ -150,7 +156,8 @@ func (h *Hub) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("claim the project for the hub: %w", err)
 	}
-	h.feed.past = readNotified(h.cfg.DataDir)
+	last := readNotified(h.cfg.DataDir)
+	h.feed.past, h.daily.reported = last.At, last.Reported
 	h.budgets.load()
 	ctx, cancel := context.WithCancel(ctx)
 	for _, w := range h.cfg.Wakers {
@@ -241,7 +248,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	}
 	h.subscriptions.update(ctx, s)
 	now := s.At
-	wait := h.interval(s)
+	wait := min(h.interval(s), h.daily.round(s))
 	if s.Fault == nil && (s.Plan.Acts() || s.judged) && !h.repairs.running {
 		if until := h.repairs.notUntil; now.Before(until) {
 			wait = min(wait, until.Sub(now))

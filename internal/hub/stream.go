@@ -223,7 +223,7 @@ func (f *feed) notifyOf(e history.Event, m *memory) {
 	}
 	if e.Time.After(f.past) {
 		f.past = e.Time
-		writeNotified(f.dataDir, f.past)
+		recordNotified(f.dataDir, func(n *notified) { n.At = f.past })
 	}
 }
 

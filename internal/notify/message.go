@@ -30,6 +30,10 @@ const (
 // Test is the name of the event that tries a target.
 const Test = "test"
 
+// Report is the name of the event that has a daily report: New is its time of day, Detail its
+// text.
+const Report = "report"
+
 // happened says what an event is of a session.
 var happened = map[string]string{
 	"escalated":       "needs you",
@@ -48,6 +52,7 @@ var happened = map[string]string{
 	"verified":        "is verified",
 
 	"verification_failed": "fails verification",
+	Report:                "reports",
 	Test:                  "can notify you",
 }
 

@@ -27,7 +27,7 @@ import (
 
 // Event is the JSON that a target gets.
 type Event struct {
-	Event     string    `json:"event"` // escalated, blocked, failed, blocked_api, done, exited, stale, turn_ended, unhealthy, branch_mismatch, budget_warned, budget_exceeded, pr_detected, verified, verification_failed
+	Event     string    `json:"event"` // escalated, blocked, failed, blocked_api, done, exited, stale, turn_ended, unhealthy, branch_mismatch, budget_warned, budget_exceeded, pr_detected, verified, verification_failed, report
 	Also      string    `json:"-"`     // another name of the same event
 	Given     time.Time `json:"-"`     // of turn_ended and blocked: when the agent was last given something, so that the next turn is not the same
 	Time      time.Time `json:"time"`
@@ -50,6 +50,7 @@ type Event struct {
 type Target struct {
 	Name    string
 	On      []string // the names of events
+	Report  string   // the time of day of the report that it gets, HH:MM; empty: none
 	Command []string // gets the event on standard input
 	Webhook string   // gets it as a POST
 	Secret  string   // names the secret that has the address of the webhook
@@ -114,10 +115,7 @@ func (n *Notifier) Send(e Event) {
 	}
 	for i, t := range n.config.Targets {
 		e := e
-		if !slices.Contains(t.On, e.Event) {
-			e.Event = e.Also
-		}
-		if !slices.Contains(t.On, e.Event) {
+		if !t.gets(&e) {
 			continue
 		}
 		select {
@@ -126,6 +124,18 @@ func (n *Notifier) Send(e Event) {
 			n.config.Log.Warn("not notified: the queue is full", "target", t.Name, "event", e.Event, "session", e.Address)
 		}
 	}
+}
+
+// gets reports whether an event is for the target, and gives it the name that the target
+// knows it by.
+func (t Target) gets(e *Event) bool {
+	if e.Event == Report {
+		return t.Report == e.New
+	}
+	if !slices.Contains(t.On, e.Event) {
+		e.Event = e.Also
+	}
+	return slices.Contains(t.On, e.Event)
 }
 
 // repeats reports whether the same event was sent a moment ago.

@@ -75,6 +75,25 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// A report goes to those who get one at its time, whatever events they get.
+func TestReportGoesToItsTargets(t *testing.T) {
+	dir := t.TempDir()
+	target := func(name, report string, on ...string) Target {
+		return Target{Name: name, On: on, Report: report, Command: []string{"sh", "-c", `echo "$AGENTFORM_EVENT $AGENTFORM_DETAIL" >>` + name}}
+	}
+	n := start(t, Config{Dir: dir, Environ: []string{"PATH=" + os.Getenv("PATH")}, Targets: []Target{
+		target("early", "08:00"), target("late", "17:00", "done"), target("none", "", "done"),
+	}})
+	n.Send(Event{Event: Report, New: "08:00", Detail: "a night"})
+	n.Send(Event{Event: Report, New: "17:00", Detail: "a night"})
+	n.Close()
+	for name, want := range map[string]string{"early": "report a night\n", "late": "report a night\n", "none": ""} {
+		if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != want {
+			t.Errorf("%s got %q, want %q", name, got, want)
+		}
+	}
+}
+
 // The same is told once, something else about the same session at once.
 func TestOnce(t *testing.T) {
 	dir := t.TempDir()

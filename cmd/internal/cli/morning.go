@@ -9,7 +9,10 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/report"
+	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/session"
 )
 
@@ -81,5 +84,14 @@ func runReport(ctx context.Context, a *app, typed []string, since time.Time, for
 		return view.ReportMarkdown(a.env.Stdout, d, now)
 	default:
 		return view.Report(a.env.Stdout, a.out(), d, now)
+	}
+}
+
+// dailyReport returns what sends the report of what a hub observed.
+func dailyReport(p *project.Project, store *usage.Store, n *notify.Notifier) func(*hub.Snapshot, string, time.Time) {
+	return func(s *hub.Snapshot, at string, since time.Time) {
+		now := s.At.Local()
+		n.Send(notify.Event{Event: notify.Report, Time: now, Project: p.Manifest.Project, New: at,
+			Detail: view.ReportMessage(project.HubReport(p, s, store, since), now)})
 	}
 }

@@ -201,6 +201,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) (err error) {
 	defer endNotifier()
 	config, metrics := p.Hub(log, notifier), server.NewMetrics(a.env.Version)
 	config.Looked = metrics.Looked
+	config.ReportAt, config.Report = project.ReportTimes(p.Manifest), dailyReport(p, config.Usage, notifier)
 	sends := &sending{}
 	sends.follow(&config)
 	hub := hub.New(config)

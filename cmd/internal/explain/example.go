@@ -133,7 +133,7 @@ func beside() map[string]string {
 // required ones.
 func needed() map[string][]string {
 	return map[string][]string{
-		"session": {"branch"}, "agent": {"base"}, "notify": {"command"}, "session.conversation": {"id"},
+		"session": {"branch"}, "agent": {"base"}, "notify": {"on", "command"}, "session.conversation": {"id"},
 		"budget": {"cost"}, "session.budget": {"tokens"}, "agent.budget": {"tokens"},
 	}
 }
@@ -174,6 +174,7 @@ func others() map[string]map[string]string {
 		"session.for_each":              {"branch": `"agents/${each.key}"`},
 		"session.count":                 {"branch": `"agents/pool-${count.index}"`},
 		"agent.command":                 {"base": ""},
+		"notify.report":                 {"on": ""},
 		"notify.webhook":                {"command": ""},
 		"runtime.docker.cert_path":      {"host": `"tcp://build.example.com:2376"`},
 		"notify.webhook_secret":         {"command": ""},
@@ -195,6 +196,7 @@ func samples() map[string]string {
 		"session.depends_on": "[session.db]", "session.role": `"builder"`, "session.priority": "10",
 		"session.conversation.id": `"8f14e45f-ceea-467f-a0e6-1d2c6a7b9e11"`,
 		"session.workspace.repo":  `"."`, "session.workspace.path": `"work/api"`, "session.workspace.base": `"main"`,
+		"notify.report":                 `"08:00"`,
 		"session.workspace.repo_secret": `"GIT_TOKEN"`,
 		"session.workspace.setup":       `["npm", "ci"]`, "session.stop.after_turn": `"5m"`,
 		"session.lifecycle.ignore_changes": "[prompt]", "session.lifecycle.replace_triggered_by": "[var.release]",

@@ -130,7 +130,7 @@ func (p *Project) Notifier(log *slog.Logger) (n *notify.Notifier, end func()) {
 }
 
 func target(b config.Notify) notify.Target {
-	return notify.Target{Name: b.Name, On: b.On, Command: b.Command, Webhook: b.Webhook, Secret: b.Secret, Preset: b.Preset}
+	return notify.Target{Name: b.Name, On: b.On, Report: b.Report, Command: b.Command, Webhook: b.Webhook, Secret: b.Secret, Preset: b.Preset}
 }
 
 // TryNotify sends a test notification to the target of a notify block.

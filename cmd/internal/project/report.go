@@ -5,7 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/report"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/usage"
@@ -70,4 +73,32 @@ func promptOf(p *Project, digest string) string {
 	}
 	text, _ := state.Blobs{Dir: filepath.Join(p.Manifest.DataDir, "blobs")}.Get(digest) // a report can lack it
 	return text
+}
+
+// HubReport returns the report of what a hub observed since a time.
+func HubReport(p *Project, s *hub.Snapshot, store *usage.Store, since time.Time) api.Report {
+	observed := slices.Clone(s.Sessions)
+	for i, k := range observed {
+		events, err := history.Read(p.SessionDir(*k.Record), time.Time{}) // the hub keeps the last ones only
+		if err != nil {
+			p.Log.Warn("a history cannot be read", "session", k.Record.Address, "error", err)
+			continue
+		}
+		observed[i].Events = events
+	}
+	in := report.Input{Project: p.Manifest.Project, Since: since, Until: s.At.Local(), Supervisor: api.HubRuns}
+	in.Sessions, in.Unread = Reported(p, observed, store, since)
+	return report.Of(in)
+}
+
+// ReportTimes returns the times of day at which notify blocks get a report.
+func ReportTimes(m *config.Manifest) []string {
+	var all []string
+	for _, n := range m.Notifies {
+		if n.Report != "" {
+			all = append(all, n.Report)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -166,40 +166,65 @@ var waitWords = map[string]string{
 // ReportMarkdown writes a report as lists, which issues and chats show alike. What agents and
 // prompts say is code in them: it mentions nobody.
 func ReportMarkdown(w io.Writer, r api.Report, now time.Time) error {
+	_, err := io.WriteString(w, reportLists(r, now, marks{
+		strong: func(text string) string { return "**" + code(text) + "**" },
+		name:   func(text string) string { return "**" + code(text) + "**" },
+		text:   code,
+	}))
+	return err
+}
+
+// ReportMessage returns a report as plain lists, at most session.TailLimit bytes.
+func ReportMessage(r api.Report, now time.Time) string {
+	text := reportLists(r, now, marks{strong: plaintext.OneLine, name: func(text string) string { return plaintext.OneLine(text) + ":" }, text: plaintext.OneLine})
+	if len(text) > session.TailLimit {
+		text = strings.ToValidUTF8(text[:session.TailLimit], "")
+	}
+	return strings.TrimSpace(text)
+}
+
+// marks mark texts of others, and what they are.
+type marks struct {
+	strong func(string) string
+	name   func(string) string // of a session, before what is said of it
+	text   func(string) string
+}
+
+func reportLists(r api.Report, now time.Time, m marks) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s\n", strong(r.Project), headline(r, now))
+	fmt.Fprintf(&b, "%s%s\n", m.strong(r.Project), headline(r, now))
 	for i, x := range r.Sessions {
 		if i == 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "- %s %s%s\n", strong(x.Name), x.Word, rowMarkdown(x))
+		fmt.Fprintf(&b, "- %s %s%s\n", m.name(x.Name), x.Word, m.row(x))
 	}
 	for i, n := range r.Needs {
 		if i == 0 {
 			b.WriteString("\nNeeds attention:\n\n")
 		}
-		fmt.Fprintf(&b, "%d. %s %s", i+1, strong(n.Name), needWord(needy(n), now))
+		fmt.Fprintf(&b, "%d. %s %s", i+1, m.name(n.Name), needWord(needy(n), now))
 		if why := needReason(needy(n), now); why != "" {
-			b.WriteString(": " + code(why))
+			b.WriteString(": " + m.text(why))
 		}
 		b.WriteByte('\n')
 	}
 	if len(r.Quiet) > 0 {
-		fmt.Fprintf(&b, "\nNothing happened in %s.\n", code(quiet(r.Quiet)))
+		fmt.Fprintf(&b, "\nNothing happened in %s.\n", m.text(quiet(r.Quiet)))
 	}
 	for _, text := range r.Unknown {
 		fmt.Fprintf(&b, "\n%s\n", plaintext.OneLine(text))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
-func rowMarkdown(x api.ReportSession) string {
+// row returns what a list says of a session after its status.
+func (m marks) row(x api.ReportSession) string {
 	text := ""
 	if x.Asked != "" {
-		text = ": " + code(x.Asked)
+		text = ": " + m.text(x.Asked)
 	}
-	facts := result(x, code)
+	facts := result(x, m.text)
 	if i := slices.Index(facts, requestName(x.PR)); i >= 0 && strings.HasPrefix(x.PR, "https://") && !strings.ContainsAny(x.PR, " <>\"`|\\()[]") {
 		facts[i] = plaintext.OneLine(x.PR)
 	}
@@ -215,7 +240,7 @@ func rowMarkdown(x api.ReportSession) string {
 			wait = "waited " + wait
 		}
 		if t.Detail != "" && (t.For == report.ForDependency || t.For == report.ForBudget) {
-			wait += " (" + code(t.Detail) + ")"
+			wait += " (" + m.text(t.Detail) + ")"
 		}
 		facts = append(facts, wait)
 	}
@@ -224,8 +249,6 @@ func rowMarkdown(x api.ReportSession) string {
 	}
 	return text
 }
-
-func strong(text string) string { return "**" + code(text) + "**" }
 
 // code returns a text as code in Markdown, in which nothing is markup.
 func code(text string) string {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
@@ -83,6 +85,10 @@ func landing() *session.Landed {
 func TestReport(t *testing.T) {
 	styles(t, "report", true, func(w io.Writer, s Style) error { return Report(w, s, sampleReport(), at) })
 	golden(t, "report-80.txt", func(w io.Writer) error { return Report(w, Style{Width: 80, Rows: 24}, sampleReport(), at) })
+	golden(t, "report-message.txt", func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, ReportMessage(sampleReport(), at))
+		return err
+	})
 	golden(t, "report.md", func(w io.Writer) error { return ReportMarkdown(w, sampleReport(), at) })
 }
 
@@ -113,6 +119,15 @@ func TestReportOfNothing(t *testing.T) {
 	want := "shop since 2026-03-04 09:26: 0 active sessions\n\nIt is not known what sessions used: disk\n"
 	if text.String() != want || markdown.String() != "**`shop`**"+want[4:] {
 		t.Errorf("%q\n%q", text.String(), markdown.String())
+	}
+}
+
+// A message fits into the environment of a command, however many sessions there are.
+func TestReportMessageIsCut(t *testing.T) {
+	r := sampleReport()
+	r.Sessions = slices.Repeat([]api.ReportSession{{Name: "é", Asked: strings.Repeat("é", 200)}}, 200)
+	if got := ReportMessage(r, at); len(got) > session.TailLimit || len(got) < session.TailLimit-2 || !utf8.ValidString(got) {
+		t.Errorf("%d bytes, valid: %t", len(got), utf8.ValidString(got))
 	}
 }
 

@@ -53,6 +53,11 @@ notify "desk" {
   command = ["notify-send", "agentform"]
 }
 
+notify "morning" {
+  report  = "08:05"
+  command = ["mail", "-s", "agents", "ada"]
+}
+
 notify "phone" {
   on             = ["blocked"]
   preset         = "ntfy"

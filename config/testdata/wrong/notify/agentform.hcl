@@ -79,3 +79,20 @@ session "pool" {
   agent   = "claude"
   branch  = "pool/${count.index}"
 }
+
+notify "noon" {
+  report  = "noon"
+  command = ["true"]
+}
+
+notify "short" {
+  on      = ["done"]
+  report  = "8:00"
+  command = ["true"]
+}
+
+notify "late" {
+  on      = []
+  report  = "24:00"
+  command = ["true"]
+}
