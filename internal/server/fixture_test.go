@@ -19,6 +19,7 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/price"
+	"github.com/agentform/agentform/internal/report"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/shim/program"
 	"github.com/agentform/agentform/internal/test/pipe"
@@ -160,7 +161,10 @@ func hubOf(dir string, open func(by string) *engine.Engine, wakers ...hub.Waker)
 		Project: "shop", DataDir: data, Open: open,
 		Activity: reader, Looked: metrics.Looked, Wakers: wakers,
 	})
-	return h, server.New(server.Config{Hub: h, Activity: reader, Usage: usage.New(data, price.BuiltIn().Cost), Facts: open("ada").Observer.Facts, Metrics: metrics, Project: "shop", Version: "test", By: "ada", Environ: os.Environ()})
+	return h, server.New(server.Config{Hub: h, Activity: reader, Usage: usage.New(data, price.BuiltIn().Cost), Facts: open("ada").Observer.Facts, Metrics: metrics, Project: "shop", Version: "test", By: "ada", Environ: os.Environ(),
+		Report: func(s *hub.Snapshot, since time.Time) api.Report {
+			return report.Of(report.Input{Project: "shop", Since: since, Until: s.At, Supervisor: api.HubRuns})
+		}})
 }
 
 // serve runs the hub and its API in this process, with two doors.

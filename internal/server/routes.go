@@ -40,7 +40,7 @@ var (
 	after  = param{name: "after", kind: "string", most: 100, about: "the id of the last event received; the header Last-Event-ID takes precedence"}
 	of     = param{name: "session", kind: "string", most: maxID, many: true, about: "only events of this session: an id, an address or a short name"}
 	sumBy  = param{name: "by", kind: "string", most: 20, about: "what usage is summed by: session (the default), agent, model or day"}
-	since  = param{name: "since", kind: "string", most: 40, about: "only usage since this time: RFC 3339"}
+	since  = param{name: "since", kind: "string", most: 40, about: "only since this time: RFC 3339"}
 	ranked = param{name: "ranked", kind: "boolean", about: "true: in the order of agentform status, those that need attention first; else by address"}
 	many   = param{name: "events", kind: "integer", most: 1000, about: "this many of the last events; else 10"}
 	none   = []param{}
@@ -72,6 +72,11 @@ func routes() []route {
 			method: "GET", path: "/v1/usage", id: "getUsage", out: api.UsageDocument{},
 			summary: "What sessions used", about: "The document of agentform usage --json: tokens and their list price, also of sessions that were removed.",
 			query: []param{sumBy, since}, handle: (*Server).getUsage,
+		}, {
+			method: "GET", path: "/v1/report", id: "getReport", out: api.Report{},
+			summary: "What became of the sessions",
+			about:   "The document of agentform report --json, of the last 18 hours or since a time: what sessions were asked, what became of it, what they used and waited for, and which need attention.",
+			query:   []param{since, fresh}, fails: []int{409}, handle: getReport,
 		}, {
 			method: "GET", path: "/v1/events", id: "streamEvents", media: "text/event-stream",
 			summary: "A stream of events",

@@ -83,6 +83,9 @@ func TestRoutes(t *testing.T) {
 	ask(200, "GET", "/v1/usage?since=2026-12-01T00:00:00Z", "", `"usage": []`)
 	ask(400, "GET", "/v1/usage?by=moon", "", "by must be session, agent, model or day")
 	ask(400, "GET", "/v1/usage?since=soon", "", "since must be a time")
+	ask(200, "GET", "/v1/report?since=2026-12-01T00:00:00Z&fresh=true", "", `"project": "shop"`, `"since": "2026-12-01T00:00:00Z"`)
+	ask(200, "GET", "/v1/report", "", `"supervisor": "running"`)
+	ask(400, "GET", "/v1/report?since=soon", "", "since must be a time")
 	ask(200, "GET", "/metrics", "", `agentform_tokens_total{agent="claude",kind="input",model="claude-opus-4-8",session="session.api"} 1e+06`,
 		`agentform_cost_total{agent="claude",model="claude-opus-4-8",session="session.api"} 30`, `agentform_unpriced_tokens_total{agent="claude",model="mine",session="session.api"} 7`)
 	ask(200, "GET", "/v1/events", "")

@@ -145,6 +145,7 @@ func TestRefusals(t *testing.T) {
 			{"GET", "/v1/sessions?frsh=true", "", "", 400, "bad_request"},
 			{"GET", "/v1/sessions?%zz", "", "", 400, "bad_request"},
 			{"GET", "/v1/sessions", "application/json", "{}", 400, "bad_request"},
+			{"GET", "/v1/report?since=soon", "", "", 400, "bad_request"},
 			{"GET", "/v1/events?after=nonsense", "", "", 400, "bad_request"},
 			{"GET", "/v1/events?after=a.b", "", "", 400, "bad_request"},
 			{"GET", "/v1/events?after=a.1.", "", "", 400, "bad_request"},

@@ -46,6 +46,7 @@ type Config struct {
 	Version  string       // of agentform
 	Diff     Differ       // nil: the API has no diffs
 	Land     Lander       // nil: the API lands nothing
+	Report   Reporter     // nil: the API has no reports
 	Logouts  *Logouts     // nil: a logout counts until the hub exits
 	Environ  []string     // of the commands that attach terminals
 	By       string       // the author of actions over the unix socket: the owner of the hub

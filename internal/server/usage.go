@@ -15,13 +15,11 @@ func (s *Server) getUsage(w http.ResponseWriter, r *http.Request) error {
 	if !slices.Contains(status.UsageBy(), q.By) {
 		return badRequest("by must be "+plaintext.List(status.UsageBy(), "or"), "")
 	}
-	if text := r.URL.Query().Get("since"); text != "" {
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			return badRequest("since must be a time such as 2026-11-01T00:00:00Z", "")
-		}
-		q.Since = at
+	since, err := sinceOf(r)
+	if err != nil {
+		return err
 	}
+	q.Since = since
 	all, err := s.cfg.Usage.All()
 	if err != nil {
 		return err

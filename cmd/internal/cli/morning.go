@@ -3,15 +3,18 @@ package cli
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/report"
+	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/session"
 )
@@ -87,11 +90,21 @@ func runReport(ctx context.Context, a *app, typed []string, since time.Time, for
 	}
 }
 
-// dailyReport returns what sends the report of what a hub observed.
-func dailyReport(p *project.Project, store *usage.Store, n *notify.Notifier) func(*hub.Snapshot, string, time.Time) {
+// reporterOf returns what reports what a hub observed: one report at a time, since each reads
+// all histories.
+func reporterOf(p *project.Project, store *usage.Store) server.Reporter {
+	var one sync.Mutex
+	return func(s *hub.Snapshot, since time.Time) api.Report {
+		one.Lock()
+		defer one.Unlock()
+		return project.HubReport(p, s, store, since)
+	}
+}
+
+// dailyReport returns what sends a report of what a hub observed.
+func dailyReport(p *project.Project, report server.Reporter, n *notify.Notifier) func(*hub.Snapshot, string, time.Time) {
 	return func(s *hub.Snapshot, at string, since time.Time) {
 		now := s.At.Local()
-		n.Send(notify.Event{Event: notify.Report, Time: now, Project: p.Manifest.Project, New: at,
-			Detail: view.ReportMessage(project.HubReport(p, s, store, since), now)})
+		n.Send(notify.Event{Event: notify.Report, Time: now, Project: p.Manifest.Project, New: at, Detail: view.ReportMessage(report(s, since), now)})
 	}
 }

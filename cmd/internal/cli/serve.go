@@ -201,7 +201,8 @@ func runServe(ctx context.Context, a *app, o serveOptions) (err error) {
 	defer endNotifier()
 	config, metrics := p.Hub(log, notifier), server.NewMetrics(a.env.Version)
 	config.Looked = metrics.Looked
-	config.ReportAt, config.Report = project.ReportTimes(p.Manifest), dailyReport(p, config.Usage, notifier)
+	report := reporterOf(p, config.Usage)
+	config.ReportAt, config.Report = project.ReportTimes(p.Manifest), dailyReport(p, report, notifier)
 	sends := &sending{}
 	sends.follow(&config)
 	hub := hub.New(config)
@@ -228,7 +229,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) (err error) {
 		notifySystemd(log, daemon.SdNotifyReady)
 		err = serveAPI(serving, p, server.Config{
 			Hub: hub, Activity: config.Activity, Usage: config.Usage, Facts: p.Facts, Metrics: metrics, Project: p.Manifest.Project, Version: a.env.Version, By: p.Who().User, Environ: a.env.Environ, Log: log,
-			Diff: differ(a), Land: lander(a),
+			Diff: differ(a), Land: lander(a), Report: report,
 		}, tcp, func(l api.Link) {
 			if made && !o.vars { // else the command that started this process prints it
 				printLink(a.env.Stdout, l)
