@@ -215,10 +215,30 @@ export function due(sessions, told, now) {
   return sessions.filter((s) => s.needs && !told.has(key(s)) && now - Date.parse(s.needs.since) >= 5000).map((s) => ({ session: s, key: key(s) }));
 }
 
+// headline says what a report is of.
+export function headline(r) {
+  const parts = [`${r.sessions.length} active ${r.sessions.length === 1 ? "session" : "sessions"}`];
+  if (r.needs.length) parts.push(r.needs.length === 1 ? "1 needs attention" : `${r.needs.length} need attention`);
+  if (r.usage.total) parts.push(cost(r.usage));
+  return parts.join(", ");
+}
+
+// result is what became of the work of a session in a report.
+export function result(x) {
+  const parts = [changed(x)];
+  if (x.verified) parts.push(x.verified.ok ? "verified" : x.verified.round ? `red ${x.verified.round}/${x.verified.rounds}` : "red");
+  if (x.landed) parts.push(x.landed.into ? `landed in ${x.landed.into}` : "landed");
+  else if (x.finished) parts.push("finished");
+  return parts.filter(Boolean).join(" · ");
+}
+
+// waited is what a session in a report waited for, and how long.
+export const waited = (x) => x.waits.map((t) => `${span(t.elapsed_seconds * 1000)} ${t.for}`).join(", ");
+
 // short is a name for a link: of the address, and back.
 export const link = (s, tab = "terminal") => `#/s/${encodeURIComponent(s.address)}/${tab}`;
 export function route(hash) {
   const [, view = "", a = "", tab = ""] = hash.replace(/^#/, "").split("/");
   if (view === "s" && a) return { view: "session", address: decodeURIComponent(a), tab: tab || "terminal" };
-  return { view: ["plan", "needs"].includes(view) ? view : "fleet" };
+  return { view: ["plan", "needs", "report"].includes(view) ? view : "fleet" };
 }

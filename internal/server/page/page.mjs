@@ -210,7 +210,7 @@ function Land({ s }) {
 }
 
 const keys = [
-  ["Ctrl-K", "jump to a session or view"], ["?", "this help"], ["g f", "fleet"], ["g p", "plan"], ["g n", "needs you"],
+  ["Ctrl-K", "jump to a session or view"], ["?", "this help"], ["g f", "fleet"], ["g p", "plan"], ["g n", "needs you"], ["g r", "report"],
   ["/", "filter the fleet"], ["j, k", "next and previous session"], ["1 … 5", "tabs of a session"], ["Esc", "close a dialog"],
 ];
 function Help() {
@@ -224,7 +224,7 @@ function Jump() {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const close = () => set({ dialog: null });
-  const views = [["Fleet", "#/"], ["Plan", "#/plan"], ["Needs you", "#/needs"]].map(([name, to]) => ({ name, to, about: "view" }));
+  const views = [["Fleet", "#/"], ["Plan", "#/plan"], ["Needs you", "#/needs"], ["Report", "#/report"]].map(([name, to]) => ({ name, to, about: "view" }));
   const all = [...views, ...store.sessions.map((s) => ({ name: s.name, to: model.link(s), about: `${s.state} · ${s.branch}` }))];
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = all.filter((x) => words.every((w) => `${x.name} ${x.about}`.toLowerCase().includes(w))).slice(0, 12);
@@ -360,6 +360,31 @@ function Needs() {
     ${!all.length && html`<p role="status">Nothing needs you.</p>`}
     ${all.map((s) => html`<article key=${s.address}><h3><a href=${model.link(s)}>${s.name}</a> <small>${s.needs.reason.replaceAll("_", " ")} for ${model.span(store.now - Date.parse(s.needs.since))}</small></h3>
       <p class="asked">${s.question?.text ?? s.detail}</p><${Answers} s=${s} />${!s.question && html`<${Verbs} s=${s} />`}</article>`)}</section>`;
+}
+
+// ---- report ----
+
+const spans = [[18, "18 hours"], [48, "2 days"], [168, "7 days"]];
+
+function Report() {
+  const [hours, setHours] = useState(spans[0][0]);
+  const [r, setR] = useState(null);
+  useEffect(() => {
+    let over = false;
+    const since = new Date(Date.now() - hours * 3600e3).toISOString();
+    ask(`/v1/report?since=${encodeURIComponent(since)}`).then((x) => over || setR(x), (e) => over || fail(e));
+    return () => (over = true);
+  }, [hours]);
+  return html`<section class="report" aria-label="report"><div class="tools"><h2>Report</h2>
+    <label>of the last <select value=${hours} onChange=${(e) => setHours(Number(e.target.value))}>${spans.map(([n, text]) => html`<option key=${n} value=${n}>${text}</option>`)}</select></label>
+    <span role="status">${r ? model.headline(r) : "Reading…"}</span></div>
+    ${r && r.sessions.length > 0 && html`<div class="scrolls" tabindex="0" role="region" aria-label="sessions"><table><thead><tr>${["Session", "Status", "Result", "Cost", "Waited", "Restarts", "Asked"].map((t) => html`<th key=${t} scope="col">${t}</th>`)}</tr></thead>
+      <tbody>${r.sessions.map((x, i) => html`<tr key=${i}><th scope="row">${x.removed_at ? x.name : html`<a href=${model.link(x)}>${x.name}</a>`}</th><td>${x.word}</td>
+        <td>${model.result(x)}${x.pr_url && html` <a href=${/^https?:/.test(x.pr_url) ? x.pr_url : undefined} rel="noreferrer">pull request</a>`}</td>
+        <td title=${model.priced(x.usage)}>${model.cost(x.usage)}</td><td>${model.waited(x)}</td><td>${x.restarts || ""}</td><td>${x.asked}</td></tr>`)}</tbody></table></div>`}
+    ${r && r.needs.length > 0 && html`<h3>Needs attention</h3><ol>${r.needs.map((n) => html`<li key=${n.address}><a href=${model.link(n)}>${n.name}</a> ${n.reason.replaceAll("_", " ")} for ${model.span(store.now - Date.parse(n.since))}${n.detail && `: ${n.detail}`}</li>`)}</ol>`}
+    ${r && r.quiet.length > 0 && html`<p>Nothing happened in ${r.quiet.map((a) => a.replace(/^session\./, "")).join(", ")}.</p>`}
+    ${r?.unknown.map((text) => html`<p key=${text} class="hold">${text}</p>`)}</section>`;
 }
 
 // ---- session ----
@@ -515,14 +540,14 @@ function App() {
   if (!store.access) return store.loaded ? html`<main><${Door} /></main>` : html`<header><h1>agentform</h1></header><main aria-busy="true"></main>`;
   const r = store.route;
   const need = store.sessions.filter((s) => s.needs).length;
-  const views = [["fleet", "Fleet", "#/"], ["plan", "Plan", "#/plan"], ["needs", `Needs you${need ? ` ${need}` : ""}`, "#/needs"]];
+  const views = [["fleet", "Fleet", "#/"], ["plan", "Plan", "#/plan"], ["needs", `Needs you${need ? ` ${need}` : ""}`, "#/needs"], ["report", "Report", "#/report"]];
   return html`<header><h1>${store.access.project || "agentform"}</h1>
     <nav aria-label="views">${views.map(([v, label, to]) => html`<a key=${v} href=${to} class=${v === "needs" && need ? "need" : ""} aria-current=${r.view === v ? "page" : undefined}>${label}</a>`)}</nav>
     <span role="status" class=${`connection ${store.connected ? "on" : "off"}`}>${store.connected ? "live" : "connecting"}</span>${!operates() && html`<span class="read-only">read-only</span>`}
     <span class="gap"></span><button onClick=${() => set({ dialog: { jump: true } })} aria-keyshortcuts="Control+K">Jump</button><button onClick=${turn} aria-label="light or dark">◐</button><button onClick=${() => set({ dialog: { help: true } })} aria-label="keys">?</button><button onClick=${leave} title=${store.access.by}>Log out</button></header>
   <main>${store.trouble && html`<p class="trouble" role="alert">${store.trouble} <button onClick=${() => set({ trouble: "" })}>Dismiss</button></p>`}
     <p class="notice" role="status">${store.notice}</p>
-    ${r.view === "plan" ? html`<${Plan} />` : r.view === "needs" ? html`<${Needs} />` : r.view === "session" ? html`<${Session} key=${r.address} address=${r.address} tab=${r.tab} />` : html`<${Fleet} />`}</main>
+    ${r.view === "plan" ? html`<${Plan} />` : r.view === "needs" ? html`<${Needs} />` : r.view === "report" ? html`<${Report} />` : r.view === "session" ? html`<${Session} key=${r.address} address=${r.address} tab=${r.tab} />` : html`<${Fleet} />`}</main>
   ${store.dialog?.help ? html`<${Help} />` : store.dialog?.jump ? html`<${Jump} />` : store.dialog?.land ? html`<${Land} s=${store.dialog.land} />` : store.dialog ? html`<${Confirm} d=${store.dialog} />` : null}`;
 }
 
@@ -533,7 +558,7 @@ addEventListener("keydown", (e) => {
     return set({ dialog: { jump: true } });
   }
   if (e.ctrlKey || e.metaKey || e.altKey || store.dialog || /^(INPUT|TEXTAREA|SELECT)$/.test(e.target.tagName)) return;
-  const goes = before === "g" && { f: "#/", p: "#/plan", n: "#/needs" }[e.key];
+  const goes = before === "g" && { f: "#/", p: "#/plan", n: "#/needs", r: "#/report" }[e.key];
   before = e.key;
   const r = store.route;
   if (goes) location.hash = goes;

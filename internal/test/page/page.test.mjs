@@ -193,6 +193,26 @@ test("a question is answered in two clicks, and its event is on the screen", asy
   await page.waitForFunction(() => !document.querySelector(".answers"));
 });
 
+test("the report shows what became of the sessions, what they waited for, and who needs you", async () => {
+  await fleet.agentform("send", "api", "ask touch y");
+  await until("it is noted", async () => (await fleet.agentform("events", "api")).includes("touch y"));
+  const page = await open({ view: "#/report" });
+  await says(page, "active session", ".report [role=status]");
+  const row = page.locator(".report tbody tr", { hasText: "api" });
+  assert.match(await row.textContent(), /asks.*answer/);
+  await says(page, 'api blocked for', ".report ol");
+  await says(page, "touch y", ".report ol");
+  await accessible(page, "report");
+  await shot(page, "report");
+  await page.selectOption(".report select", "168");
+  await row.locator("a").click();
+  await says(page, "You are watching");
+  await fleet.agentform("answer", "api", "no");
+  await page.keyboard.press("g");
+  await page.keyboard.press("r");
+  await page.waitForSelector(".report table");
+});
+
 test("a terminal is watched first, then controlled, and echoes", async () => {
   const page = await open({ view: "#/s/session.shell/terminal" });
   await says(page, "You are watching");
