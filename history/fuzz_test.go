@@ -43,3 +43,25 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// FuzzParsePlain checks that what parsePlain takes is what encoding/json reads.
+func FuzzParsePlain(f *testing.F) {
+	for _, line := range []string{
+		`{"time":"2026-01-02T03:04:05.123456789+02:00","address":"session.a[\"b\"]","id":"a","type":"sent"}`,
+		`{"time":"2026-01-02T03:04:05Z","address":"session.a","type":"held","type":"sent","detail":"é"}` + "\n",
+		`{"type":"x","elapsed":"1s"}`, `{"type":"x","detail":"a\nb"}`, `{"type":"x"}}`, `{"type":"x"} `, `{"type":"x",}`, `{"type":"x","Old":"y"}`, `{"type":""}`,
+		`{"time":"","type":"x"}`, `{"type":"x","excerpt":""}`, `{"type":"x","old":`, `{"type":"x" ,"old":"y"}`, "{\"type\":\"x\ty\"}", `{"type":"x"`,
+	} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		got, ok := parsePlain(line)
+		if !ok {
+			return
+		}
+		var want Event
+		if err := json.Unmarshal(line, &want); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q is %+v, want %+v, %v", line, got, want, err)
+		}
+	})
+}

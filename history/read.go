@@ -2,7 +2,6 @@ package history
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -114,12 +113,4 @@ func (t *Tail) more() ([]Event, error) {
 		}
 	}
 	return events, nil
-}
-
-// parse parses one line. Every event has a kind.
-func parse(line []byte) (e Event, ok bool) {
-	if len(line) == 0 || line[0] != '{' { // cheap
-		return e, false
-	}
-	return e, json.Unmarshal(line, &e) == nil && e.Kind != ""
 }
