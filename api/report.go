@@ -26,23 +26,24 @@ type Report struct {
 
 // ReportSession is one session in a report. What is not known or absent is nil.
 type ReportSession struct {
-	Address  session.Address   `json:"address"`
-	Name     string            `json:"name"`
-	Agent    string            `json:"agent"`
-	Branch   string            `json:"branch"`
-	Status   session.Status    `json:"status"` // at the end of the span; empty: it was removed
-	Word     string            `json:"word"`   // the same for people, as status shows it: working 3m
-	Asked    string            `json:"asked"`  // the first line of its prompt; empty: it has none
-	Inputs   int               `json:"inputs"` // texts that it was sent in the span, apart from its prompt
-	Changes  *Changes          `json:"changes"`
-	Verified *Verified         `json:"verified"`
-	PR       string            `json:"pr_url"`
-	Finished *session.Finished `json:"finished"`
-	Landed   *session.Landed   `json:"landed"`
-	Removed  *time.Time        `json:"removed_at"` // when it was removed from the state; null: it was not
-	Usage    *Usage            `json:"usage"`      // in the span
-	Restarts int               `json:"restarts"`   // of its agent in the span
-	Waits    []ReportWait      `json:"waits"`      // in the span, the longest first
+	Address   session.Address   `json:"address"`
+	Name      string            `json:"name"`
+	Agent     string            `json:"agent"`
+	Branch    string            `json:"branch"`
+	Status    session.Status    `json:"status"` // at the end of the span; empty: it was removed
+	Word      string            `json:"word"`   // the same for people, as status shows it: working 3m
+	Asked     string            `json:"asked"`  // the first line of its prompt; empty: it has none
+	Inputs    int               `json:"inputs"` // texts that it was sent in the span, apart from its prompt
+	Changes   *Changes          `json:"changes"`
+	Conflicts []Conflict        `json:"conflicts"` // null: not known
+	Verified  *Verified         `json:"verified"`
+	PR        string            `json:"pr_url"`
+	Finished  *session.Finished `json:"finished"`
+	Landed    *session.Landed   `json:"landed"`
+	Removed   *time.Time        `json:"removed_at"` // when it was removed from the state; null: it was not
+	Usage     *Usage            `json:"usage"`      // in the span
+	Restarts  int               `json:"restarts"`   // of its agent in the span
+	Waits     []ReportWait      `json:"waits"`      // in the span, the longest first
 }
 
 // ReportWait is for how long a session waited for something in the span of a report. Waits

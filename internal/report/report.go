@@ -123,7 +123,7 @@ func (k Known) row(in Input, waits []api.ReportWait) api.ReportSession {
 	x := k.Session
 	row := api.ReportSession{
 		Address: x.Address, Name: x.Name, Agent: x.Agent, Branch: x.Branch, Status: x.Status, Asked: firstLine(k.Prompt),
-		Changes: x.Changes, Verified: x.Verified, PR: x.PR, Finished: x.Finished, Landed: x.Landed, Waits: waits,
+		Changes: x.Changes, Conflicts: x.Conflicts, Verified: x.Verified, PR: x.PR, Finished: x.Finished, Landed: x.Landed, Waits: waits,
 	}
 	if k.removed() {
 		a := k.Address()

@@ -23,7 +23,7 @@ func GlanceOf(x api.Session, now time.Time) Glance {
 		changes += fmt.Sprintf(", %d behind", c.Behind)
 	}
 	if len(x.Conflicts) > 0 {
-		changes += ", conflicts with " + few(conflictNames(x))
+		changes += ", conflicts with " + few(conflictNames(x.Conflicts))
 	}
 	return Glance{status.Text(x, now), string(wordInk(x)), withoutAnswers(x, why(x, now)), changes}
 }

@@ -212,8 +212,8 @@ func behind(c *api.Changes) string {
 }
 
 // conflictNames names what the work of a session cannot be merged with.
-func conflictNames(x api.Session) (names []string) {
-	for _, c := range x.Conflicts {
+func conflictNames(conflicts []api.Conflict) (names []string) {
+	for _, c := range conflicts {
 		names = append(names, plaintext.OneLine(cmp.Or(c.Base, c.With.Short())))
 	}
 	return names
@@ -222,7 +222,7 @@ func conflictNames(x api.Session) (names []string) {
 // conflictCell names what the work of a session conflicts with: the first of them, and how many
 // there are besides, or all.
 func conflictCell(x api.Session, all bool) cell {
-	names := conflictNames(x)
+	names := conflictNames(x.Conflicts)
 	switch n := len(names); {
 	case x.Conflicts == nil:
 		return cell{text: "-"}

@@ -226,6 +226,7 @@ export function headline(r) {
 // result is what became of the work of a session in a report.
 export function result(x) {
   const parts = [changed(x)];
+  if (x.conflicts?.length) parts.push(`conflicts with ${conflicts(x).map((c) => c.name).join(", ")}`);
   if (x.verified) parts.push(x.verified.ok ? "verified" : x.verified.round ? `red ${x.verified.round}/${x.verified.rounds}` : "red");
   if (x.landed) parts.push(x.landed.into ? `landed in ${x.landed.into}` : "landed");
   else if (x.finished) parts.push("finished");
