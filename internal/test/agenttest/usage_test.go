@@ -180,6 +180,12 @@ func (m *meter) until(t *testing.T, answers int) {
 // counts agree then.
 func (m *meter) settle(t *testing.T, what string, happened func() bool) {
 	t.Helper()
+	defer func() {
+		if t.Failed() {
+			read, counted := m.update(t)
+			t.Logf("the files say %+v, and the model counted %+v", read, counted)
+		}
+	}()
 	m.run.Until(what+", and all of it in its files", func(l agenttest.Look) bool {
 		if !happened() || l.Detection.Activity == session.Working {
 			return false
@@ -515,10 +521,14 @@ func (k *talker) ended(message string, tools int) bool {
 	})
 }
 
-// say is that of the meter, and types the message again that an agent has lost which was
-// still clearing its screen.
+// say is that of the meter, and types the message again that opencode has lost, which was still
+// clearing its screen. Others have what was typed, however late they show it.
 func (k *talker) say(text string) {
 	before := len(k.lab.Model.Turns())
+	if k.lab.Agent != "opencode" {
+		k.run.Type(text, func(agenttest.Look) bool { return len(k.lab.Model.Turns()) > before })
+		return
+	}
 	name, _, _ := strings.Cut(text, " [[")
 	for lost := true; lost; {
 		patience := time.Now().Add(10 * time.Second)
