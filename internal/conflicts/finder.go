@@ -63,6 +63,8 @@ const (
 	fileLimit = 64 << 20
 	// mostFiles limits the files of a conflict.
 	mostFiles = 100
+	// mostPaths limits the paths that are kept of the work of a session.
+	mostPaths = 200
 	// chunk is how many pairs one process of git merges. An interrupted one is lost.
 	chunk = 200
 	// share bounds how much of its time a Finder works: what took a second is repeated after
@@ -85,6 +87,10 @@ type work struct {
 	Ready string   `json:"ready,omitempty"`
 	Base  string   `json:"base,omitempty"`  // with which it conflicts
 	Files []string `json:"files,omitempty"` // in which they conflict
+	// Tip is the commit of its base, and Paths what Ready has otherwise; none: they are too
+	// many, or some may be renamed.
+	Tip   string   `json:"tip,omitempty"`
+	Paths []string `json:"paths,omitempty"`
 }
 
 // Finder finds conflicts, and remembers what it found. It can be used from many goroutines.

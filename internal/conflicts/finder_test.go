@@ -2,6 +2,7 @@ package conflicts
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -273,4 +274,82 @@ func BenchmarkRefresh(b *testing.B) {
 			}
 		}
 	})
+}
+
+func TestApart(t *testing.T) {
+	of := func(paths ...string) work { return work{Tip: "t", Paths: paths} }
+	for name, c := range map[string]struct {
+		a, b work
+		want bool
+	}{
+		"other files":               {of("a", "d/x"), of("b", "d/y"), true},
+		"one file":                  {of("a", "d/x"), of("b", "d/x"), false},
+		"a directory of the other":  {of("d"), of("d/x"), false},
+		"a directory above":         {of("d"), of("d/e/x"), false},
+		"the same, the other way":   {of("d/e/x"), of("d"), false},
+		"another base":              {of("a"), work{Tip: "u", Paths: []string{"b"}}, false},
+		"many or renamed":           {of("a"), of(), false},
+		"no base":                   {work{Paths: []string{"a"}}, work{Paths: []string{"b"}}, false},
+		"names that begin the same": {of("d"), of("d.go", "dd/x"), true},
+	} {
+		if got := apart(c.a, c.b); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+		if got := apart(c.b, c.a); got != c.want {
+			t.Errorf("%s, swapped: %t", name, got)
+		}
+	}
+}
+
+// What is found of random work is what git finds that merges each pair.
+func TestRandomWork(t *testing.T) {
+	conflicts := 0
+	for seed := range uint64(4) {
+		rnd := rand.New(rand.NewPCG(3, seed))
+		names := []string{"a", "b", "c", "d", "e", "f"}
+		p := newProject(t)
+		p.git(p.dir("repo"), "mv", "other", "moves")
+		p.write("repo", "list", lines("base"))
+		p.commit("repo")
+		p.names = names
+		for _, name := range names {
+			p.git(p.repo, "worktree", "add", "-q", "-b", name, p.dir(name))
+			for range 1 + rnd.IntN(3) {
+				switch file := []string{"list", "moves", "new", "d"}[rnd.IntN(4)]; rnd.IntN(5) {
+				case 0:
+					_ = os.RemoveAll(filepath.Join(p.dir(name), file))
+				case 1:
+					_ = os.Rename(filepath.Join(p.dir(name), file), filepath.Join(p.dir(name), "renamed"))
+				case 2:
+					_ = os.RemoveAll(filepath.Join(p.dir(name), file))
+					if err := os.Mkdir(filepath.Join(p.dir(name), file), 0o700); err != nil {
+						t.Fatal(err)
+					}
+					p.write(name, file+"/x", lines(name))
+				default:
+					_ = os.RemoveAll(filepath.Join(p.dir(name), file))
+					p.write(name, file, lines(fmt.Sprint(rnd.IntN(3))))
+				}
+			}
+			p.git(p.dir(name), "add", "-A")
+			p.git(p.dir(name), "commit", "-q", "--allow-empty", "-m", "work")
+		}
+		got := " " + p.look()
+		for i, a := range names {
+			for _, b := range names[:i] {
+				c := exec.Command("git", "merge-tree", "--write-tree", a, b)
+				c.Dir = p.repo
+				err := c.Run()
+				if is := strings.Contains(got, fmt.Sprintf(" %s-%s:", a, b)); is != (err != nil) {
+					t.Errorf("%d: %s and %s: found %t, git: %v", seed, a, b, is, err)
+				}
+				if err != nil {
+					conflicts++
+				}
+			}
+		}
+	}
+	if conflicts == 0 {
+		t.Error("nothing conflicts")
+	}
 }

@@ -3,6 +3,7 @@ package conflicts
 import (
 	"context"
 	"errors"
+	pathpkg "path"
 	"runtime"
 	"slices"
 	"sync"
@@ -21,7 +22,7 @@ type round struct {
 	changed bool // something else is known than before
 
 	mu   sync.Mutex
-	tips map[string][]tip // by the name of the base
+	tips map[string]tip // by the name of the base
 }
 
 // tip is a commit of a base.
@@ -31,7 +32,7 @@ type tip struct{ name, commit string }
 // nothing is known out of r.known.
 func (r *round) look(ctx context.Context) {
 	before := r.known
-	r.known, r.tips = map[string]work{}, map[string][]tip{}
+	r.known, r.tips = map[string]work{}, map[string]tip{}
 	var again []Work
 	for _, w := range r.works {
 		x, known := before[w.Workspace.Checkout.Path]
@@ -105,30 +106,37 @@ func (r *round) one(ctx context.Context, w Work) (x work, err error) {
 		x.Commit = ""
 		return x, nil
 	}
-	ready := x.Commit
-	if w.Count.Behind > 0 {
-		tips, err := r.tipsOf(ctx, w)
-		if err != nil {
-			return x, err
-		}
-		for _, t := range tips {
-			merge, merged, err := r.quarantine.Merge(ctx, t.commit, ready)
-			if err != nil {
-				return x, err
-			}
-			if files := merge.Conflicts; len(files) > 0 {
-				x.Base, x.Files = t.name, files[:min(len(files), mostFiles)]
-				return x, nil
-			}
-			ready = merged
-		}
-	}
-	x.Ready = ready
-	return x, nil
+	return x, r.merge(ctx, w, &x)
 }
 
-// tipsOf returns the commits of the base of work: its own, and what was fetched of it.
-func (r *round) tipsOf(ctx context.Context, w Work) (tips []tip, err error) {
+// merge merges work with its base.
+func (r *round) merge(ctx context.Context, w Work, x *work) error {
+	x.Ready = x.Commit
+	base, err := r.tipOf(ctx, w)
+	if err != nil || base.commit == "" {
+		return err
+	}
+	if w.Count.Behind > 0 {
+		merge, merged, err := r.quarantine.Merge(ctx, base.commit, x.Commit)
+		if err != nil {
+			return err
+		}
+		if files := merge.Conflicts; len(files) > 0 {
+			x.Ready, x.Base, x.Files = "", base.name, files[:min(len(files), mostFiles)]
+			return nil
+		}
+		x.Ready = merged
+	}
+	paths, renamed, err := r.quarantine.Changed(ctx, base.commit, x.Ready)
+	if x.Tip = base.commit; !renamed && len(paths) <= mostPaths {
+		x.Paths = paths
+	}
+	return err
+}
+
+// tipOf returns the commit that the base of work has by now, also as last fetched; the zero tip: it
+// has no base.
+func (r *round) tipOf(ctx context.Context, w Work) (t tip, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known, ok := r.tips[w.Count.Base]; ok {
@@ -136,34 +144,53 @@ func (r *round) tipsOf(ctx context.Context, w Work) (tips []tip, err error) {
 	}
 	bases, err := git.BasesOf(r.repo)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
-	base := bases.Base(w.Workspace.Branch, w.Workspace.Declared)
-	for _, ref := range []string{base.Commit, base.Remote} {
-		if ref == "" {
-			continue
+	if base := bases.Base(w.Workspace.Branch, w.Workspace.Declared); base.Commit != "HEAD" {
+		if t.commit, t.name, err = base.Newest(ctx, r.repo); err != nil {
+			return t, err
 		}
-		commits, err := r.quarantine.Resolve(ctx, r.repo, ref)
-		if err != nil {
-			return nil, err
-		}
-		name := base.Name
-		if ref == base.Remote {
-			name = base.RemoteName()
-		}
-		tips = append(tips, tip{name, commits[0]})
 	}
-	r.tips[w.Count.Base] = tips
-	return tips, nil
+	r.tips[w.Count.Base] = t
+	return t, nil
+}
+
+// apart reports whether two works change different paths of the same base, none of them renamed:
+// git merges them without looking into a file.
+func apart(a, b work) bool {
+	if a.Tip != b.Tip || a.Tip == "" || len(a.Paths) == 0 || len(b.Paths) == 0 {
+		return false
+	}
+	changed := make(map[string]bool, 2*len(a.Paths))
+	for _, path := range a.Paths {
+		for ; path != "." && path != "/"; path = pathpkg.Dir(path) {
+			changed[path] = changed[path] || false
+		}
+	}
+	for _, path := range a.Paths {
+		changed[path] = true
+	}
+	for _, path := range b.Paths {
+		if _, known := changed[path]; known { // the same path, or a directory of a
+			return false
+		}
+		for path = pathpkg.Dir(path); path != "." && path != "/"; path = pathpkg.Dir(path) {
+			if changed[path] { // a file of a is a directory of b
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // compare merges the work of each two sessions that have their base, as far as that was not
 // done before.
 func (r *round) compare(ctx context.Context) {
 	var ready []string
+	of := map[string]work{}
 	for _, x := range r.known {
 		if x.Ready != "" {
-			ready = append(ready, x.Ready)
+			ready, of[x.Ready] = append(ready, x.Ready), x
 		}
 	}
 	slices.Sort(ready)
@@ -177,7 +204,13 @@ func (r *round) compare(ctx context.Context) {
 	var missing [][2]string
 	for j, b := range ready {
 		for _, a := range ready[:j] {
-			if _, compared := r.pairs.get(a, b); !compared {
+			if _, compared := r.pairs.get(a, b); compared {
+				continue
+			}
+			if apart(of[a], of[b]) {
+				r.pairs.set(a, b, nil)
+				r.changed = true
+			} else {
 				missing = append(missing, [2]string{a, b})
 			}
 		}

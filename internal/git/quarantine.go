@@ -70,17 +70,17 @@ func (q *Quarantine) Has(commit string) bool {
 	return err == nil
 }
 
-// Resolve returns the commits of revisions in a checkout, in their order.
-func (q *Quarantine) Resolve(ctx context.Context, path string, revisions ...string) ([]string, error) {
-	args := []string{"rev-parse"}
-	for _, r := range revisions {
-		args = append(args, r+"^{commit}")
+// Changed returns the paths that differ between two commits, and whether git may take some of them
+// for renamed: some were added and some removed.
+func (q *Quarantine) Changed(ctx context.Context, from, to string) (paths []string, renamed bool, err error) {
+	out, err := q.run(ctx, q.repo, "", []string{"diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to})
+	fields := strings.Split(out, "\x00") // A<nul>name<nul>
+	added, removed := false, false
+	for i := 0; i+1 < len(fields); i += 2 {
+		added, removed = added || fields[i] == "A", removed || fields[i] == "D"
+		paths = append(paths, fields[i+1])
 	}
-	out, err := q.run(ctx, path, "", args)
-	if commits := strings.Fields(out); err != nil || len(commits) == len(revisions) {
-		return commits, err
-	}
-	return nil, fmt.Errorf("git rev-parse printed %q", out)
+	return paths, added && removed, err
 }
 
 // Snapshot returns the commit that a checkout is at, and one of its files as they are now. That
