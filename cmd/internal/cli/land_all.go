@@ -90,7 +90,15 @@ func foreseeLanding(ctx context.Context, a *app, p *project.Project, o landOptio
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if m.Refused = err; err == nil && len(m.Steps) == 0 || o.verified && (!m.Verifies || m.Unverified) {
+		if err == nil && len(m.Steps) == 0 {
+			if !o.dryRun {
+				err = recordKilled(ctx, a, p, l, m.Facts)
+			}
+			if err == nil {
+				continue
+			}
+		}
+		if m.Refused = err; o.verified && (!m.Verifies || m.Unverified) {
 			continue
 		}
 		byRepo[r.Tree.Repo] = append(byRepo[r.Tree.Repo], m)
@@ -111,6 +119,23 @@ func foreseeLanding(ctx context.Context, a *app, p *project.Project, o landOptio
 		all = append(all, members...)
 	}
 	return all, nil
+}
+
+// recordKilled records a landing that was killed after the base had moved. The ref that a landing
+// sets before says that there was one.
+func recordKilled(ctx context.Context, a *app, p *project.Project, l *land.Lander, f land.Facts) error {
+	if was := l.Record.Landed; was != nil && was.From == f.Commit {
+		return nil
+	}
+	marked, err := git.Tip(ctx, l.Record.Tree.Repo, l.Ref)
+	if err != nil || marked != f.Commit {
+		return err
+	}
+	done, err := l.Land(ctx, land.Request{Method: land.Merge}, func(land.Step) {})
+	if err == nil && done.Already {
+		recordLanding(ctx, a, p, l.Record, done, true)
+	}
+	return err
 }
 
 // landMember lands the work of one session as it was foreseen.
