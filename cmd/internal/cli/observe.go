@@ -350,6 +350,9 @@ func (f *selection) observe(ctx context.Context) (observation, error) {
 	return g, nil
 }
 
+// oneLook is how long the first look of a command may take although its --timeout is shorter.
+const oneLook = 2 * time.Second
+
 var errTimedOut = errors.New("timed out")
 
 // follow observes the sessions until see is done, and at once when a hook reports something.
@@ -362,10 +365,16 @@ func (f *selection) follow(ctx context.Context, every, timeout time.Duration, se
 	var follower follow.Follower
 	var limit *time.Timer
 	deadline := time.Now().Add(timeout)
+	looked := func() bool { return false }
+	if timeout > 0 {
+		looked = time.AfterFunc(max(timeout, oneLook), cancel).Stop
+		defer looked()
+	}
 	for g, err := range follow.Looks(limited, every, func() int64 { return f.activity.Heard(f.runs) + f.beside.found() }, f.observe) {
 		if err != nil {
 			return err
 		}
+		looked()
 		follower.See(g.at, g.sights)
 		if limit == nil && timeout > 0 { // after one look, however short the timeout is
 			limit = time.AfterFunc(time.Until(deadline), cancel)

@@ -212,6 +212,9 @@ func (w *waiting) end(reached, timedOut bool) error {
 	var all []view.Waited
 	for _, a := range w.named {
 		x := api.Session{Address: a}
+		if w.last.at.IsZero() { // what has them did not answer in time
+			x.State, x.Status = session.StateUnknown, session.StatusOf(session.StateUnknown, "")
+		}
 		if seen := w.last.of(a); seen != nil {
 			x = *seen
 		}
