@@ -120,6 +120,8 @@ func (v *View) Run(ctx context.Context, args ...string) (string, error) {
 }
 
 func (v *View) run(ctx context.Context, stdin string, args ...string) (string, error) {
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	var env []string
 	if v.index != "" {
 		env = append(env, "GIT_INDEX_FILE="+v.index)

@@ -10,14 +10,28 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Runner runs git in a checkout, with arguments, and returns what it printed.
 type Runner func(ctx context.Context, args ...string) (string, error)
 
-// Here runs git on this machine, for a checkout whose agent runs here too.
+// Here runs git on this machine, for a checkout whose agent runs here too. It reads, and is given
+// up when it takes longer than readLimit.
 func Here(path string) Runner {
-	return func(ctx context.Context, args ...string) (string, error) { return run(ctx, path, args...) }
+	return func(ctx context.Context, args ...string) (string, error) {
+		ctx, cancel := limited(ctx)
+		defer cancel()
+		return run(ctx, path, args...)
+	}
+}
+
+// readLimit is far above what git takes to read a large checkout without a cache, and below the
+// patience of who waits for a file system that does not answer.
+const readLimit = 2 * time.Minute
+
+func limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, readLimit, fmt.Errorf("no answer within %s", readLimit))
 }
 
 // ArgsElsewhere returns git's arguments for a Runner elsewhere, such as in a container.

@@ -55,6 +55,8 @@ func OpenQuarantine(repo, dir string, clones ...string) (*Quarantine, error) {
 }
 
 func (q *Quarantine) run(ctx context.Context, dir, stdin string, args []string, env ...string) (string, error) {
+	ctx, cancel := limited(ctx)
+	defer cancel()
 	return withEnv(ctx, dir, stdin, append(env, objectsVariable+q.dir), args...)
 }
 
