@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,9 @@ Exit 1 if a session could not be refreshed.`,
   agentform refresh --all --json`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.set(c, args); err != nil {
+				if len(args) == 0 {
+					err = fmt.Errorf("%w\n\nto compare the state with what runs, as terraform refresh does: agentform plan --refresh-only", err)
+				}
 				return err
 			}
 			return runRefresh(c.Context(), a, o)

@@ -152,7 +152,7 @@ func TestComplete(t *testing.T) {
 	s := read(t)
 	for typed, want := range map[string]string{
 		"ses":                       "session",
-		"session.re":                "session.restart",
+		"session.re":                "session.refresh session.restart",
 		"session.restart.b":         "session.restart.backoff",
 		"session.restart.backoff.f": "session.restart.backoff.factor",
 		"runtime.d":                 "runtime.docker",
