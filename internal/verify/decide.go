@@ -28,8 +28,10 @@ type Facts struct {
 	Spec   session.Verify
 	Was    *session.Verified // nil: nothing is recorded
 	Commit string            // of its branch, with work that the base lacks; empty: there is none
-	Given  time.Time         // when its agent was last given something
-	Ended  time.Time         // when its agent ended the turn of that; zero: it has not
+	// Unsaved are the files of its workspace that are not committed.
+	Unsaved []string
+	Given   time.Time // when its agent was last given something
+	Ended   time.Time // when its agent ended the turn of that; zero: it has not
 }
 
 // Decide returns what is to be done about the work of a session.
@@ -39,6 +41,8 @@ func Decide(f Facts) Action {
 	case !f.Spec.Declared(), f.Ended.IsZero(), f.Commit == "":
 		return Nothing
 	case was == nil, was.Commit != f.Commit, !slices.Equal(was.Command, f.Spec.Command):
+		return Run
+	case was.OK && f.Ended.After(was.At) && len(f.Unsaved) > 0:
 		return Run
 	case was.OK && f.Ended.After(was.At):
 		return Renew

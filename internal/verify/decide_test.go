@@ -46,6 +46,7 @@ func TestDecide(t *testing.T) {
 		"another command":                  {Facts{Spec: session.Verify{Command: []string{"make"}}, Commit: "b", Ended: noon, Was: ok}, Run},
 		"verified":                         {Facts{Spec: send, Commit: "b", Ended: noon, Was: ok}, Nothing},
 		"verified, and another turn":       {Facts{Spec: send, Commit: "b", Ended: minute(1), Was: &session.Verified{Commit: "b", Command: send.Command, OK: true, At: noon}}, Renew},
+		"verified, and changed":            {Facts{Spec: send, Commit: "b", Ended: minute(1), Unsaved: []string{"a"}, Was: ok}, Run},
 		"it fails":                         {Facts{Spec: send, Commit: "b", Ended: noon, Was: failed("b", 1)}, Send},
 		"it is being sent":                 {Facts{Spec: send, Commit: "b", Given: minute(2), Was: failed("b", 1, sent)}, Nothing},
 		"killed while it sent":             {Facts{Spec: send, Commit: "b", Ended: noon, Was: failed("b", 1, sent)}, Hold},

@@ -48,9 +48,7 @@ func (v *Verifier) Do(ctx context.Context) error {
 		case Hold:
 			return v.hold(ctx, f, f.Was.Detail)
 		case Renew:
-			still := *f.Was
-			still.At = v.Now().UTC()
-			return v.Record(ctx, still)
+			return v.renew(ctx, f)
 		default:
 			return nil
 		}
@@ -92,6 +90,9 @@ func (v *Verifier) look(ctx context.Context) (Facts, git.Base, error) {
 	if err == nil && ahead > 0 {
 		f.Commit, err = v.head(ctx)
 	}
+	if err == nil {
+		f.Unsaved, err = git.UnsavedFiles(ctx, v.Workspace.Git)
+	}
 	return f, base, err
 }
 
@@ -106,6 +107,21 @@ func (v *Verifier) head(ctx context.Context) (string, error) {
 	}
 	commit, err := v.Workspace.Git(ctx, "rev-parse", "--verify", "HEAD^{commit}")
 	return strings.TrimSpace(commit), err
+}
+
+// renew records that a commit is verified also after another turn, which changed nothing.
+func (v *Verifier) renew(ctx context.Context, f Facts) error {
+	if does, err := v.Doing(ctx); err != nil || v.worksOn(f, does) || !does.Ended.Equal(f.Ended) {
+		return errors.Join(ErrWorksOn, err)
+	}
+	still := *f.Was
+	still.At = v.Now().UTC()
+	return v.Record(ctx, still)
+}
+
+// worksOn reports whether the agent was given something since the facts were found.
+func (v *Verifier) worksOn(f Facts, does session.Doing) bool {
+	return does.Run != v.Session.Run.ID || !does.Since.Equal(f.Given)
 }
 
 // run verifies a commit, records the outcome, and returns the end of what the command printed.
@@ -123,7 +139,7 @@ func (v *Verifier) run(ctx context.Context, f Facts, base git.Base) (string, err
 		return "", err
 	}
 	does, err := v.Doing(ctx)
-	if err != nil || does.Run != v.Session.Run.ID || !does.Since.Equal(f.Given) ||
+	if err != nil || v.worksOn(f, does) ||
 		!does.Ended.Equal(f.Ended) && (o.Moved != "" || len(o.Changed) > 0) { // it did that, unasked
 		return "", errors.Join(ErrWorksOn, err)
 	}

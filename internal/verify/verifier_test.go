@@ -158,6 +158,32 @@ func TestRounds(t *testing.T) {
 	}
 	b.turn("git commit -q --allow-empty -m four")
 	b.do("another commit", "verified")
+	b.turn("echo more > done")
+	b.do("a file is changed since", "verification_failed red 1/3")
+	if v := b.record.Verified; !v.Unsaved || v.Detail != "not committed: done" || len(b.sent) != 1 {
+		t.Errorf("%+v, sent %q", v, b.sent)
+	}
+	b.turn("git checkout -q done")
+	b.do("it is as it was", "verified")
+}
+
+// TestRenewed checks that work is not verified still if its agent was given more meanwhile.
+func TestRenewed(t *testing.T) {
+	b := newBench(t)
+	b.turn("touch done; git add .; git commit -q -m one")
+	b.do("green", "verified")
+	was := b.record.Verified.At
+	b.turn("")
+	v, looks := b.verifier(), 0
+	v.Doing = func(context.Context) (session.Doing, error) {
+		if looks++; looks > 1 {
+			b.doing = session.Doing{Run: "run", Since: b.now}
+		}
+		return b.doing, nil
+	}
+	if err := v.Do(t.Context()); !errors.Is(err, ErrWorksOn) || !b.record.Verified.At.Equal(was) {
+		t.Errorf("%v, %+v", err, b.record.Verified)
+	}
 }
 
 // TestRoundsUsedUp checks that after its rounds a session needs a person, and is sent nothing.
