@@ -47,6 +47,14 @@ type Verified struct {
 	Held bool `json:"held,omitempty"`
 }
 
+// Same reports whether two records of verifications are the same one; either may be nil.
+func (v *Verified) Same(w *Verified) bool {
+	if v == nil || w == nil {
+		return v == w
+	}
+	return v.Commit == w.Commit && v.At.Equal(w.At) && v.SentAt.Equal(w.SentAt) && v.Held == w.Held
+}
+
 // By reports whether a command has succeeded for the work; v may be nil.
 func (v *Verified) By(command []string) bool {
 	return v != nil && v.OK && slices.Equal(v.Command, command)

@@ -37,7 +37,8 @@ type Access struct {
 	Activity *activity.Reader
 	Open     func(session.RuntimeSpec) (session.Runtime, error)
 	Folder   func(session.Record) string // that has the session's history
-	// Record records an outcome. It may wait for the state's lock.
+	// Record records an outcome in place of the record's, or returns ErrOutdated if that is not
+	// the last. It may wait for the state's lock.
 	Record func(context.Context, session.Record, session.Verified) error
 	By     string              // who verifies, for histories
 	Emit   func(history.Event) // is called with every event
@@ -65,7 +66,11 @@ func (x Access) Verifier(s Seen, doing func(context.Context) (session.Doing, err
 	}
 	return &Verifier{
 		Session: r, Place: s.Live.Location, Runtime: rt, Workspace: changes.Of(r, s.Checkout, s.Live, x.Open), Doing: doing, Now: x.Now,
-		Record: func(ctx context.Context, v session.Verified) error { return x.Record(ctx, r, v) },
+		Record: func(ctx context.Context, was *session.Verified, now session.Verified) error {
+			r := r
+			r.Verified = was
+			return x.Record(ctx, r, now)
+		},
 		Send: func(ctx context.Context, text string) error {
 			_, sent, err := x.Activity.Send(ctx, rt, r, *s.Live, session.Input{Text: text}, false, x.Log)
 			if err != nil {
@@ -158,7 +163,10 @@ func (x *Scheduler) end(a session.Address, err error) bool {
 	j := x.jobs[a]
 	was := j.failed
 	if j.running, j.failed = false, ""; err != nil {
-		j.notUntil, j.failed = x.Now().Add(retryAfter), err.Error()
+		j.notUntil = x.Now().Add(retryAfter)
+	}
+	if err != nil && !errors.Is(err, ErrOutdated) { // then a later look shows whether anything is left to do
+		j.failed = err.Error()
 	}
 	return j.failed != "" && j.failed != was
 }

@@ -21,8 +21,9 @@ type Verifier struct {
 	Runtime   session.Runtime
 	// Doing returns what the agent does now.
 	Doing func(context.Context) (session.Doing, error)
-	// Record records an outcome. It may wait for the state's lock.
-	Record func(context.Context, session.Verified) error
+	// Record records an outcome in place of another one, or returns ErrOutdated if that is not
+	// the last. It may wait for the state's lock.
+	Record func(ctx context.Context, was *session.Verified, now session.Verified) error
 	// Send types a text into the agent.
 	Send func(ctx context.Context, text string) error
 	// Tell adds an event to the history; its time, kind, reason and texts are set.
@@ -32,6 +33,9 @@ type Verifier struct {
 
 // ErrWorksOn reports that the agent was given something else while its work was verified.
 var ErrWorksOn = errors.New("its agent works on something else by now")
+
+// ErrOutdated reports that another process has recorded an outcome meanwhile.
+var ErrOutdated = errors.New("another process has recorded an outcome meanwhile")
 
 // Do does what is due about the work of the session as it is now.
 func (v *Verifier) Do(ctx context.Context) error {
@@ -116,7 +120,7 @@ func (v *Verifier) renew(ctx context.Context, f Facts) error {
 	}
 	still := *f.Was
 	still.At = v.Now().UTC()
-	return v.Record(ctx, still)
+	return v.Record(ctx, f.Was, still)
 }
 
 // worksOn reports whether the agent was given something since the facts were found.
@@ -169,7 +173,7 @@ func (v *Verifier) command(ctx context.Context, f Facts) (ran session.Verificati
 
 // record records an outcome, and reports it.
 func (v *Verifier) record(ctx context.Context, f Facts, now session.Verified) error {
-	if err := v.Record(ctx, now); err != nil {
+	if err := v.Record(ctx, f.Was, now); err != nil {
 		return err
 	}
 	v.Session.Verified = &now
@@ -193,7 +197,7 @@ func (v *Verifier) escalate(now session.Verified) {
 func (v *Verifier) send(ctx context.Context, f Facts, output string) error {
 	sent := *f.Was
 	sent.SentAt = v.Now().UTC()
-	if err := v.Record(ctx, sent); err != nil {
+	if err := v.Record(ctx, f.Was, sent); err != nil {
 		return err
 	}
 	v.Session.Verified = &sent
@@ -208,7 +212,7 @@ func (v *Verifier) send(ctx context.Context, f Facts, output string) error {
 func (v *Verifier) hold(ctx context.Context, f Facts, detail string) error {
 	held := *f.Was
 	held.Held, held.Detail = true, detail
-	if err := v.Record(ctx, held); err != nil {
+	if err := v.Record(ctx, f.Was, held); err != nil {
 		return err
 	}
 	v.Session.Verified = &held

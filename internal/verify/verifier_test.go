@@ -98,7 +98,10 @@ func (b *bench) verifier() *Verifier {
 		Session: b.record, Runtime: b, Now: func() time.Time { return b.now },
 		Workspace: changes.Workspace{Repo: b.repo, Branch: "agents/api", Git: git.Here(b.work)},
 		Doing:     func(context.Context) (session.Doing, error) { return b.doing, nil },
-		Record: func(_ context.Context, v session.Verified) error {
+		Record: func(_ context.Context, was *session.Verified, v session.Verified) error {
+			if !was.Same(b.record.Verified) {
+				return ErrOutdated
+			}
 			b.recorded, b.record.Verified = append(b.recorded, v), &v
 			return nil
 		},
@@ -253,11 +256,11 @@ func TestKilled(t *testing.T) {
 	for records := range 2 {
 		v := b.verifier()
 		record := v.Record
-		v.Record = func(ctx context.Context, now session.Verified) error {
+		v.Record = func(ctx context.Context, was *session.Verified, now session.Verified) error {
 			if len(b.recorded) == records {
 				return errors.New("killed")
 			}
-			return record(ctx, now)
+			return record(ctx, was, now)
 		}
 		if err := v.Do(t.Context()); err == nil || len(b.recorded) != records || len(b.sent) > 0 {
 			t.Errorf("after %d records: %v, recorded %+v, sent %q", records, err, b.recorded, b.sent)
@@ -266,6 +269,33 @@ func TestKilled(t *testing.T) {
 	b.do("once more")
 	if v := b.record.Verified; v.Round != 1 || v.SentAt.IsZero() || len(b.sent) != 1 {
 		t.Errorf("%+v, sent %q", v, b.sent)
+	}
+}
+
+// TestTwoVerifiers checks that of two processes that verify the same turn one records the failure
+// and sends it, whenever the other begins to do so.
+func TestTwoVerifiers(t *testing.T) {
+	for name, after := range map[string]int{"it is recorded": 0, "it is sent": 1} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.turn("git commit -q --allow-empty -m one; touch left")
+			first, done := b.verifier(), 0
+			record := first.Record
+			first.Record = func(ctx context.Context, was *session.Verified, now session.Verified) error {
+				if done++; done == after+1 {
+					if err := b.verifier().Do(ctx); err != nil {
+						t.Error(err)
+					}
+				}
+				return record(ctx, was, now)
+			}
+			if err := first.Do(t.Context()); !errors.Is(err, ErrOutdated) {
+				t.Error(err)
+			}
+			if v := b.record.Verified; v.Round != 1 || v.SentAt.IsZero() || v.Held || len(b.sent) != 1 || len(b.told) != 1 {
+				t.Errorf("%+v, sent %q, told %q", v, b.sent, b.told)
+			}
+		})
 	}
 }
 
