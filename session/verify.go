@@ -41,6 +41,8 @@ type Verified struct {
 	// Unsaved says that it failed for files that were not committed: the same commit may be
 	// verified later.
 	Unsaved bool `json:"unsaved,omitempty"`
+	// None says that there was no work to verify.
+	None bool `json:"none,omitempty"`
 	// SentAt is when the agent was about to be sent the failure; zero: it was not.
 	SentAt time.Time `json:"sent_at,omitzero"`
 	// Held says that the agent is sent nothing more: a person is needed.

@@ -27,25 +27,38 @@ const (
 type Facts struct {
 	Spec   session.Verify
 	Was    *session.Verified // nil: nothing is recorded
-	Commit string            // of its branch, with work that the base lacks; empty: there is none
+	Finish session.Finish
+	Commit string // of its branch
+	Works  bool   // the commit has work that the base lacks
+	Based  bool   // there is a base to compare it with
 	// Unsaved are the files of its workspace that are not committed.
 	Unsaved []string
-	Given   time.Time // when its agent was last given something
+	Given   time.Time // when its agent was last given something; zero: it was not
 	Ended   time.Time // when its agent ended the turn of that; zero: it has not
+	From    time.Time // turns that ended before do not count: its agent was started again
 }
+
+// asked reports whether the agent has ended the turn of something that it was given since it was
+// started.
+func (f Facts) asked() bool { return !f.Given.IsZero() && f.Ended.After(f.From) }
 
 // Decide returns what is to be done about the work of a session.
 func Decide(f Facts) Action {
 	was := f.Was
+	known := was != nil && was.Commit == f.Commit && slices.Equal(was.Command, f.Spec.Command)
 	switch {
-	case !f.Spec.Declared(), f.Ended.IsZero(), f.Commit == "":
+	case !f.Spec.Declared(), f.Ended.IsZero():
 		return Nothing
-	case was == nil, was.Commit != f.Commit, !slices.Equal(was.Command, f.Spec.Command):
+	case !f.Works && !known:
+		return decideNone(f)
+	case !known:
 		return Run
 	case was.OK && f.Ended.After(was.At) && len(f.Unsaved) > 0:
 		return Run
 	case was.OK && f.Ended.After(was.At):
 		return Renew
+	case was.None && len(f.Unsaved) > 0 && f.Given.After(was.At): // it has begun
+		return Run
 	case was.OK, was.Held, f.Spec.OnFailure == session.FailureIgnored:
 		return Nothing
 	case f.Spec.OnFailure == session.FailureHolds, was.Round >= f.Spec.Rounds:
@@ -54,7 +67,7 @@ func Decide(f Facts) Action {
 		return Send
 	case f.Given.Before(was.SentAt): // whoever was about to send it was killed: it may have been typed
 		return Hold
-	case was.Unsaved && f.Ended.After(was.SentAt):
+	case was.Unsaved && f.Ended.After(was.SentAt) && (f.Works || len(f.Unsaved) > 0):
 		return Run
 	case f.Ended.Before(was.SentAt):
 		return Nothing
@@ -62,9 +75,21 @@ func Decide(f Facts) Action {
 	return Hold // its agent was given the failure, and committed nothing
 }
 
+// decideNone decides about a session whose branch has no work.
+func decideNone(f Facts) Action {
+	switch {
+	case !f.asked():
+		return Nothing
+	case f.Based && len(f.Unsaved) > 0, f.Finish == session.FinishVerified: // else it may have been asked a question
+		return Run
+	}
+	return Nothing
+}
+
 // Outcome is what a verification found.
 type Outcome struct {
 	Unsaved   []string             // files that were not committed: the command was not run
+	None      string               // why there is no work to verify: the command was not run
 	Protected []string             // files that the work changes and must not
 	Ran       session.Verification // of the command
 	Moved     string               // the commit that the command left; empty: the same
@@ -76,6 +101,8 @@ func (o Outcome) failure() string {
 	switch {
 	case len(o.Unsaved) > 0:
 		return "not committed: " + list(o.Unsaved)
+	case o.None != "":
+		return o.None
 	case len(o.Protected) > 0:
 		return "it changes protected files: " + list(o.Protected)
 	case o.Ran.Failed != "":
@@ -90,7 +117,7 @@ func (o Outcome) failure() string {
 
 // Judge returns what an outcome records of a commit.
 func Judge(f Facts, o Outcome, at time.Time) session.Verified {
-	v := session.Verified{Commit: f.Commit, Command: f.Spec.Command, At: at.UTC(), Detail: o.failure(), Log: o.Ran.Log, Unsaved: len(o.Unsaved) > 0}
+	v := session.Verified{Commit: f.Commit, Command: f.Spec.Command, At: at.UTC(), Detail: o.failure(), Log: o.Ran.Log, Unsaved: len(o.Unsaved) > 0, None: o.None != ""}
 	if v.OK = v.Detail == ""; v.OK {
 		return v
 	}
@@ -98,10 +125,14 @@ func Judge(f Facts, o Outcome, at time.Time) session.Verified {
 		v.Held = f.Spec.OnFailure == session.FailureHolds
 		return v
 	}
+	if v.None { // its agent has said that it is done: there is no failure that it could mend
+		v.Held = true
+		return v
+	}
 	v.Round = 1
 	switch was := f.Was; {
 	case was == nil || was.OK:
-	case !was.Unsaved && was.Commit == f.Commit && slices.Equal(was.Command, v.Command): // it was verified once more
+	case !was.Unsaved && !was.None && was.Commit == f.Commit && slices.Equal(was.Command, v.Command): // it was verified once more
 		v.Round, v.SentAt, v.Held = max(was.Round, 1), was.SentAt, was.Held
 	case was.Round < f.Spec.Rounds: // else somebody has helped since
 		v.Round = was.Round + 1
@@ -114,7 +145,11 @@ func Judge(f Facts, o Outcome, at time.Time) session.Verified {
 // printed.
 func Message(v session.Verified, output string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Your commit %s does not pass verification: %s.\n", short(v.Commit), v.Detail)
+	work := "commit " + short(v.Commit)
+	if v.Unsaved {
+		work = "work"
+	}
+	fmt.Fprintf(&b, "Your %s does not pass verification: %s.\n", work, v.Detail)
 	if output != "" {
 		fmt.Fprintf(&b, "\n$ %s\n%s\n", commandLine(v.Command), strings.TrimRight(plaintext.Safe(output), "\n"))
 	}

@@ -62,9 +62,54 @@ func TestDecide(t *testing.T) {
 		"ignored, and another commit":      {Facts{Spec: spec(session.FailureIgnored), Commit: "c", Ended: noon, Was: failed("b", 0)}, Run},
 		"the turn before what it was sent": {Facts{Spec: send, Commit: "b", Given: minute(1), Ended: noon, Was: failed("b", 1, sent)}, Nothing},
 	} {
+		c.Based, c.Works = true, c.Commit != ""
 		if got := Decide(c.Facts); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestDecideNone checks what becomes of a session whose agent has ended its turn without a commit.
+func TestDecideNone(t *testing.T) {
+	send, file := spec(session.FailureSends), []string{"a"}
+	none := func(v *session.Verified) { v.None, v.Held, v.Round = true, true, 0 }
+	for name, c := range map[string]struct {
+		Facts
+		finish, never Action
+	}{
+		"nothing":                         {Facts{}, Run, Nothing},
+		"a file":                          {Facts{Unsaved: file}, Run, Run},
+		"asked nothing":                   {Facts{Given: time.Time{}, Unsaved: file}, Nothing, Nothing},
+		"asked nothing since it started":  {Facts{From: minute(9), Unsaved: file}, Nothing, Nothing},
+		"it works":                        {Facts{Ended: time.Time{}, Unsaved: file}, Nothing, Nothing},
+		"nothing again":                   {Facts{Was: failed("b", 1, none)}, Nothing, Nothing},
+		"a file, since somebody helped":   {Facts{Was: failed("b", 1, none), Unsaved: file}, Run, Run},
+		"a file still":                    {Facts{Was: failed("b", 1, sent, unsaved), Unsaved: file}, Run, Run},
+		"a file no more":                  {Facts{Was: failed("b", 1, sent, unsaved)}, Hold, Hold},
+		"the work is in its base":         {Facts{Was: &session.Verified{Commit: "b", Command: send.Command, OK: true, At: noon}}, Renew, Renew},
+		"its base has all, and a file":    {Facts{Was: &session.Verified{Commit: "b", Command: send.Command, OK: true, At: noon}, Unsaved: file}, Run, Run},
+		"nothing, after work was removed": {Facts{Was: failed("a", 1, sent)}, Run, Nothing},
+	} {
+		c.Spec, c.Based, c.Commit = send, true, "b"
+		if name != "asked nothing" {
+			c.Given = minute(2)
+		}
+		if name != "it works" {
+			c.Ended = minute(3)
+		}
+		for finish, want := range map[session.Finish]Action{session.FinishVerified: c.finish, session.FinishNever: c.never} {
+			c.Finish = finish
+			if got := Decide(c.Facts); got != want {
+				t.Errorf("%s, finish %s: %q, want %q", name, finish, got, want)
+			}
+		}
+	}
+	f := Facts{Spec: send, Given: noon, Ended: noon, Unsaved: file}
+	if got := Decide(f); got != Nothing {
+		t.Errorf("without a base: %q", got)
+	}
+	if f.Finish = session.FinishVerified; Decide(f) != Run {
+		t.Error("without a base it is finished by nothing, and nobody is called")
 	}
 }
 
@@ -88,6 +133,9 @@ func TestJudge(t *testing.T) {
 		"a failure holds":   {Facts{Spec: spec(session.FailureHolds)}, ran, session.Verified{Detail: "exit status 2", Log: "/log", Held: true}},
 		"it is ignored":     {Facts{Spec: spec(session.FailureIgnored)}, ran, session.Verified{Detail: "exit status 2", Log: "/log"}},
 		"not committed":     {Facts{Spec: send}, Outcome{Unsaved: []string{"a", "b"}}, session.Verified{Round: 1, Detail: "not committed: a, b", Unsaved: true}},
+		"begun after all":   {Facts{Spec: send, Was: failed("b", 0, held, func(v *session.Verified) { v.None = true })}, Outcome{Unsaved: []string{"a"}}, session.Verified{Round: 1, Detail: "not committed: a", Unsaved: true}},
+		"nothing":           {Facts{Spec: send}, Outcome{None: "no commit"}, session.Verified{Detail: "no commit", None: true, Held: true}},
+		"nothing, ignored":  {Facts{Spec: spec(session.FailureIgnored)}, Outcome{None: "no commit"}, session.Verified{Detail: "no commit", None: true}},
 		"still not":         {Facts{Spec: send, Was: failed("b", 1, sent, unsaved)}, Outcome{Unsaved: []string{"a"}}, session.Verified{Round: 2, Detail: "not committed: a", Unsaved: true}},
 		"protected":         {Facts{Spec: send}, Outcome{Protected: []string{"Makefile"}}, session.Verified{Round: 1, Detail: "it changes protected files: Makefile"}},
 		"it moves the work": {Facts{Spec: send}, Outcome{Moved: "0123456789"}, session.Verified{Round: 1, Detail: "the command moved the branch to 0123456"}},
@@ -126,8 +174,8 @@ func TestMessage(t *testing.T) {
 	if d := cmp.Diff(want, Message(v, "\x1b[31mone\x1b[0m\r\ntwo\n")); d != "" {
 		t.Error(d)
 	}
-	v.Log = ""
-	if d := cmp.Diff("Your commit 0123456 does not pass verification: exit status 2: FAIL.\n\nFix it and commit the result.", Message(v, "")); d != "" {
+	v.Unsaved, v.Detail, v.Log = true, "not committed: a", ""
+	if d := cmp.Diff("Your work does not pass verification: not committed: a.\n\nFix it and commit the result.", Message(v, "")); d != "" {
 		t.Error(d)
 	}
 }

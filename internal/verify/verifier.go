@@ -63,8 +63,8 @@ func (v *Verifier) Do(ctx context.Context) error {
 // of what the command printed. The agent is sent nothing.
 func (v *Verifier) Once(ctx context.Context) (now session.Verified, output string, err error) {
 	f, base, err := v.look(ctx)
-	if err == nil && f.Commit == "" {
-		err = fmt.Errorf("its branch has no commit that %s lacks", base.Name)
+	if why := none(f, base); err == nil && why != "" {
+		err = errors.New(why)
 	}
 	if err == nil {
 		output, err = v.run(ctx, f, base)
@@ -82,7 +82,7 @@ func (v *Verifier) look(ctx context.Context) (Facts, git.Base, error) {
 	if err != nil {
 		return Facts{}, git.Base{}, err
 	}
-	f := Facts{Spec: r.Spec.Verify, Was: r.Verified, Given: does.Since, Ended: does.Ended}
+	f := Facts{Spec: r.Spec.Verify, Was: r.Verified, Finish: r.Spec.Finish, Given: does.Since, Ended: does.Ended, From: r.FinishFrom}
 	if v.Workspace.Git == nil {
 		return f, git.Base{}, errors.New("git cannot run in its workspace")
 	}
@@ -90,14 +90,29 @@ func (v *Verifier) look(ctx context.Context) (Facts, git.Base, error) {
 	if err != nil {
 		return f, base, fmt.Errorf("find its base: %w", err)
 	}
+	if f.Based = base.Commit != "HEAD"; !f.Based {
+		return f, base, nil
+	}
 	ahead, err := base.Ahead(ctx, v.Workspace.Git)
-	if err == nil && ahead > 0 {
+	if err == nil {
+		f.Works = ahead > 0
 		f.Commit, err = v.head(ctx)
 	}
 	if err == nil {
 		f.Unsaved, err = git.UnsavedFiles(ctx, v.Workspace.Git)
 	}
 	return f, base, err
+}
+
+// none returns why there is no commit to verify, or "".
+func none(f Facts, base git.Base) string {
+	switch {
+	case !f.Based:
+		return "its branch has no base: workspace.base names what its commits are compared with"
+	case !f.Works:
+		return fmt.Sprintf("its branch has no commit that %s lacks", base.Name)
+	}
+	return ""
 }
 
 // head returns the commit of the workspace, which is that of the session's branch.
@@ -130,14 +145,17 @@ func (v *Verifier) worksOn(f Facts, does session.Doing) bool {
 
 // run verifies a commit, records the outcome, and returns the end of what the command printed.
 func (v *Verifier) run(ctx context.Context, f Facts, base git.Base) (string, error) {
-	var o Outcome
-	files, err := base.FilesChanged(ctx, v.Workspace.Git, f.Commit)
-	if err == nil {
-		o.Protected = Protected(f.Spec.Protect, files)
-		o.Unsaved, err = git.UnsavedFiles(ctx, v.Workspace.Git)
+	o := Outcome{Unsaved: f.Unsaved}
+	if len(o.Unsaved) == 0 {
+		o.None = none(f, base)
 	}
-	if err == nil && len(o.Unsaved) == 0 {
-		o.Ran, o.Moved, o.Changed, err = v.command(ctx, f)
+	var err error
+	if o.None == "" && len(o.Unsaved) == 0 {
+		var files []string
+		if files, err = base.FilesChanged(ctx, v.Workspace.Git, f.Commit); err == nil {
+			o.Protected = Protected(f.Spec.Protect, files)
+			o.Ran, o.Moved, o.Changed, err = v.command(ctx, f)
+		}
 	}
 	if err != nil {
 		return "", err

@@ -72,7 +72,7 @@ func (b *bench) sh(dir, script string) string {
 func (b *bench) turn(script string) {
 	b.t.Helper()
 	b.sh(b.work, script)
-	b.doing = session.Doing{Run: "run", Since: b.now, Ended: b.now.Add(time.Minute)}
+	b.doing = session.Doing{Run: "run", Since: b.now.Add(time.Second), Ended: b.now.Add(time.Minute)}
 	b.now = b.now.Add(2 * time.Minute)
 }
 
@@ -168,6 +168,45 @@ func TestRounds(t *testing.T) {
 	}
 	b.turn("git checkout -q done")
 	b.do("it is as it was", "verified")
+}
+
+// TestNoCommit checks that an agent is sent what it has not committed, and that a session that is
+// to finish needs a person if its agent has done nothing.
+func TestNoCommit(t *testing.T) {
+	b := newBench(t)
+	b.turn("touch done")
+	b.do("a file is left", "verification_failed red 1/3")
+	if v := b.record.Verified; !v.Unsaved || v.Detail != "not committed: done" || len(b.sent) != 1 || !strings.HasPrefix(b.sent[0], "Your work does not") {
+		t.Errorf("%+v, sent %q", v, b.sent)
+	}
+	b.turn("")
+	b.do("it is left still", "verification_failed red 2/3")
+	b.turn("git add .; git commit -q -m one")
+	b.do("it is committed", "verified")
+
+	b = newBench(t)
+	b.record.Spec.Finish = session.FinishVerified
+	b.doing = session.Doing{Run: "run", Ended: b.now}
+	b.do("it was asked nothing")
+	b.turn("")
+	b.do("nothing is done", "verification_failed red", "escalated verification_failed")
+	if v := b.record.Verified; !v.Held || !v.None || v.Detail != "its branch has no commit that main lacks" || len(b.sent) > 0 {
+		t.Errorf("%+v, sent %q", v, b.sent)
+	}
+	b.do("a person is needed")
+	b.turn("touch done")
+	b.do("a file is left", "verification_failed red 1/3")
+	b.turn("git add .; git commit -q -m one")
+	b.do("it is committed", "verified")
+
+	b = newBench(t)
+	b.record.Spec.Finish = session.FinishVerified
+	b.sh(b.repo, "git checkout -q --detach; git branch -q -D main")
+	b.turn("touch done")
+	b.do("there is no base", "verification_failed red", "escalated verification_failed")
+	if v := b.record.Verified; !v.Held || !strings.HasPrefix(v.Detail, "its branch has no base") {
+		t.Errorf("%+v", v)
+	}
 }
 
 // TestRenewed checks that work is not verified still if its agent was given more meanwhile.
