@@ -37,7 +37,7 @@ type Verified struct {
 	At      time.Time `json:"at"`
 	Round   int       `json:"round,omitempty"`  // of the failures in a row, counted from 1
 	Detail  string    `json:"detail,omitempty"` // why it failed, for people
-	Log     string    `json:"log,omitempty"`    // the file with all output, as the agent sees it; empty: the command was not run
+	Log     string    `json:"log,omitempty"`    // the file with all output, as the agent sees it; empty: there is none
 	// Unsaved says that it failed for files that were not committed: the same commit may be
 	// verified later.
 	Unsaved bool `json:"unsaved,omitempty"`

@@ -213,7 +213,7 @@ func verifyLog(ctx context.Context, a *app, r session.Record) (string, error) {
 		return "", fmt.Errorf("its work was never verified\nagentform verify %s does that", quoted(r.Address))
 	}
 	if r.Verified.Log == "" {
-		return "", fmt.Errorf("the command was not run: %s", r.Verified.Detail)
+		return "", fmt.Errorf("no output was kept: %s", r.Verified.Detail)
 	}
 	c, err := commandIn(ctx, a, r, execOptions{argv: []string{"cat", r.Verified.Log}}, false)
 	if err != nil {

@@ -41,14 +41,11 @@ func verify(r *run, p shim.Probe) shim.Reply {
 		return *refused
 	}
 	defer r.verifies.Unlock()
-	log, err := newLog(r.dir)
-	if errors.Is(err, os.ErrNotExist) && r.moved != "" {
-		log, err = newLog(r.moved)
+	log := newLog(r.dir)
+	if errors.Is(log.err, os.ErrNotExist) && r.moved != "" {
+		log = newLog(r.moved)
 	}
-	if err != nil {
-		return shim.Refuse(shim.CodeFailed, fmt.Sprintf("create the log: %v", err))
-	}
-	defer log.file.Close()
+	defer log.close()
 	done, err := runVerify(r, p.Argv, min(limit, shim.VerifyLimit), log)
 	if err != nil {
 		return shim.Refuse(shim.CodeFailed, fmt.Sprintf("run the command: %v", err))
@@ -60,7 +57,7 @@ func verify(r *run, p shim.Probe) shim.Reply {
 }
 
 func runVerify(r *run, argv []string, limit time.Duration, log *log) (*shim.Probed, error) {
-	p := &shim.Probed{Log: log.file.Name()}
+	p := &shim.Probed{Log: log.name()}
 	path, err := lookup(argv[0], r.config.Dir, r.env)
 	if s, ok := errors.AsType[*startError](err); ok {
 		p.Code, p.Output = s.code, err.Error()
@@ -104,7 +101,7 @@ func runVerify(r *run, argv []string, limit time.Duration, log *log) (*shim.Prob
 	_ = out.SetReadDeadline(time.Now().Add(probeDrain))
 	<-printed
 	p.Output = log.end()
-	return p, log.err
+	return p, nil
 }
 
 // killMarked kills a process, all below it, and what has the mark of its verification, wherever
@@ -135,29 +132,45 @@ func killMarked(pid int, mark string) {
 }
 
 // log is the file to which a verification prints. It keeps the end of what is longer than
-// verifyLog.
+// verifyLog. If it cannot be written it only ends early: the command has run all the same.
 type log struct {
-	file *os.File
+	file *os.File // nil: it could not be created
 	size int64
-	err  error // the first
+	err  error  // the first
+	last []byte // the end of all that was printed
 }
 
 // newLog creates the log of a run, in place of the last one.
-func newLog(dir string) (*log, error) {
+func newLog(dir string) *log {
 	path := filepath.Join(dir, rundir.VerifyLog)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
+		return &log{err: err}
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, err
+		return &log{err: err}
 	}
-	return &log{file: f}, nil
+	return &log{file: f}
 }
 
-// Write adds to the log. It returns no error: the command goes on printing, and log.err says
+func (l *log) name() string {
+	if l.file == nil {
+		return ""
+	}
+	return l.file.Name()
+}
+
+func (l *log) close() {
+	if l.file != nil {
+		l.file.Close()
+	}
+}
+
+// Write adds to the log. It returns no error: the command keeps printing, and log.err says
 // what is missing.
 func (l *log) Write(p []byte) (int, error) {
+	l.last = append(l.last, p...)
+	l.last = append(l.last[:0], l.last[max(0, len(l.last)-verifyOutput):]...)
 	if l.err == nil && l.size+int64(len(p)) > verifyLog {
 		l.err = l.halve()
 	}
@@ -187,11 +200,13 @@ func (l *log) halve() error {
 	return l.file.Truncate(to)
 }
 
-// end returns the last lines of the log.
+// end returns the last lines that were printed, and why the log lacks some.
 func (l *log) end() string {
-	buf := make([]byte, min(l.size, verifyOutput))
-	n, _ := l.file.ReadAt(buf, l.size-int64(len(buf))) // what cannot be read is not shown
-	lines := bytes.SplitAfter(bytes.TrimRight(buf[:n], "\n"), []byte("\n"))
+	lines := bytes.SplitAfter(bytes.TrimRight(l.last, "\n"), []byte("\n"))
 	lines = lines[max(0, len(lines)-verifyLines):]
-	return strings.ToValidUTF8(string(bytes.Join(lines, nil)), "")
+	text := strings.ToValidUTF8(string(bytes.Join(lines, nil)), "")
+	if l.err != nil {
+		text += "\nagentform: the log is incomplete: " + shim.OneLine(l.err.Error(), 200)
+	}
+	return strings.TrimPrefix(text, "\n")
 }

@@ -5,6 +5,7 @@ package program
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,6 +43,21 @@ func TestVerify(t *testing.T) {
 	}
 	if _, err := r.client().Verify(t.Context(), shim.Probe{}); codeOf(err) != shim.CodeInvalid {
 		t.Errorf("without a command: %v", err)
+	}
+	r.stop("", 0)
+	r.ended(cmd)
+}
+
+// TestVerifyWithoutALog checks that a command whose log cannot be written has run all the same.
+func TestVerifyWithoutALog(t *testing.T) {
+	r := prepare(t, "touch up; exec sleep 60", nil)
+	cmd, _ := r.running()
+	if err := os.MkdirAll(filepath.Join(r.dir, rundir.VerifyLog, "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.client().Verify(t.Context(), shim.Probe{Argv: []string{"sh", "-c", "echo one; exit 3"}, Timeout: time.Minute})
+	if err != nil || p.Code != 3 || p.Log != "" || !strings.HasPrefix(p.Output, "one\nagentform: the log is incomplete: ") {
+		t.Errorf("%+v, %v", p, err)
 	}
 	r.stop("", 0)
 	r.ended(cmd)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -12,11 +13,8 @@ import (
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second replaces it
-		l, err := newLog(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.file.Close()
+		l := newLog(dir)
+		defer l.close()
 		var all bytes.Buffer
 		line := strings.Repeat("x", 1000)
 		for i := range 40_000 {
@@ -42,16 +40,31 @@ func TestEndOfLog(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "a": "a", "a\nb\n\n": "a\nb", "\xffa": "a", many: strings.TrimSuffix(many[:100*len("line\n")], "\n"),
 	} {
-		l, err := newLog(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := newLog(t.TempDir())
 		_, _ = l.Write([]byte(text)) // it returns no error
 		if got := l.end(); got != want {
 			t.Errorf("%q ends with %q", text, got)
 		}
-		if err := l.file.Close(); err != nil {
-			t.Error(err)
+		l.close()
+	}
+}
+
+// TestLogThatCannotBeWritten checks that what is printed to such a log is replied, with what is
+// wrong with it.
+func TestLogThatCannotBeWritten(t *testing.T) {
+	gone := newLog(filepath.Join(t.TempDir(), "gone"))
+	closed := newLog(t.TempDir())
+	closed.close() // as on a disk that is full
+	for name, l := range map[string]*log{"it cannot be created": gone, "it ends early": closed} {
+		defer l.close()
+		for range 3000 {
+			_, _ = l.Write([]byte("a line\n")) // it returns no error
 		}
+		if end := l.end(); !strings.HasPrefix(end, "a line\na line\n") || !strings.Contains(end, "\nagentform: the log is incomplete: ") || len(end) > verifyOutput {
+			t.Errorf("%s: %q", name, end)
+		}
+	}
+	if gone.name() != "" || closed.name() == "" {
+		t.Errorf("the logs are %q and %q", gone.name(), closed.name())
 	}
 }
