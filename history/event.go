@@ -69,6 +69,9 @@ const ByHub = "hub"
 // Queued is the Reason of a Sent event if the agent was working.
 const Queued = "queued"
 
+// CannotVerify is the Reason of an Escalated event if work cannot be verified; Detail is why.
+const CannotVerify = "cannot_verify"
+
 // Event is one thing that happened to one session.
 type Event struct {
 	Time    time.Time       `json:"time"`

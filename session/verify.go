@@ -19,6 +19,11 @@ type Verify struct {
 // Declared reports whether there is a command.
 func (v Verify) Declared() bool { return len(v.Command) > 0 }
 
+// Equal reports whether two blocks are the same.
+func (v Verify) Equal(w Verify) bool {
+	return slices.Equal(v.Command, w.Command) && v.Timeout == w.Timeout && v.OnFailure == w.OnFailure && v.Rounds == w.Rounds && slices.Equal(v.Protect, w.Protect)
+}
+
 // OnFailure is what a verification that failed leads to.
 type OnFailure string
 

@@ -108,6 +108,9 @@ func (k Input) sight(x api.Session) follow.Sight {
 		if v := r.Verified; v != nil && v.Held {
 			s.RedSince = v.At
 		}
+		if e := unverifiable(*r, k.Events); e != nil && s.RedSince.IsZero() {
+			s.RedSince = e.Time
+		}
 		s.UnderWay = r.Intent != session.Settled && r.Intent != session.Queued && !s.ActionFailed
 		s.Given, s.Queued = activity.Given(*r, k.Events)
 		if x, escalated := activity.Illness(*r, k.Events); x != nil && escalated {
@@ -133,6 +136,22 @@ func escalatedAt(past []history.Event) time.Time {
 		}
 	}
 	return time.Time{}
+}
+
+// unverifiable returns the event that the work of a run cannot be verified; nil: it was since, or
+// its agent was given something else.
+func unverifiable(r session.Record, past []history.Event) *history.Event {
+	for i := range slices.Backward(past) {
+		switch e := &past[i]; e.Kind {
+		case history.Launched, history.Sent, history.PromptDelivered, history.Verified, history.VerificationFailed:
+			return nil
+		case history.Escalated:
+			if e.Reason == history.CannotVerify && r.Spec.Verify.Declared() && (r.Verified == nil || !r.Verified.At.After(e.Time)) {
+				return e
+			}
+		}
+	}
+	return nil
 }
 
 // switchedAt returns when git last wrote a workspace's HEAD, on a switch, or zero.

@@ -117,6 +117,11 @@ func Of(k Input) api.Session {
 	if v := verified(s); v != nil && !v.OK {
 		s.Detail = join(s.Detail, v.Detail)
 	}
+	if r := k.Record; r != nil && s.Activity == session.Idle {
+		if e := unverifiable(*r, k.Events); e != nil {
+			s.Detail = join(s.Detail, "its work cannot be verified: "+e.Detail)
+		}
+	}
 	n, needs := follow.Once(k.At, k.sight(s))
 	return Needed(s, n, needs)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -133,6 +134,39 @@ func TestGaveUpIsSaid(t *testing.T) {
 	k.Restarts = nil
 	if s := Of(k); !strings.Contains(s.Detail, "type the prompt") {
 		t.Errorf("without a budget it says %q", s.Detail)
+	}
+}
+
+// TestUnverifiableIsSaid checks that a session whose work cannot be verified needs a person, and why,
+// until it is verified or its agent is given something else.
+func TestUnverifiableIsSaid(t *testing.T) {
+	alive := true
+	told := history.Event{Kind: history.Escalated, Reason: history.CannotVerify, Detail: "no runtime", Time: ago(2 * time.Minute)}
+	for name, c := range map[string]struct {
+		after    []history.Event
+		verified *session.Verified
+		want     string
+	}{
+		"it cannot be":                  {nil, nil, "verification_failed 2m: its work cannot be verified: no runtime"},
+		"it was before":                 {nil, &session.Verified{OK: true, At: ago(3 * time.Minute)}, "verification_failed 2m: its work cannot be verified: no runtime"},
+		"it is by now":                  {nil, &session.Verified{OK: true, At: ago(time.Minute)}, "turn_ended 16m: "},
+		"it failed since":               {[]history.Event{{Kind: history.VerificationFailed, Time: ago(time.Minute)}}, nil, "turn_ended 16m: "},
+		"its agent is given more since": {[]history.Event{{Kind: history.Sent, Time: ago(time.Minute)}}, nil, ": "},
+	} {
+		r := session.Record{Address: "session.api", Run: session.Run{ID: "run", DeliveredAt: ago(time.Hour)}, Verified: c.verified}
+		r.Spec.Verify.Command = []string{"make"}
+		k := Input{Record: &r, At: at, Live: &session.Live{Liveness: session.Alive, MovedAt: ago(time.Second)},
+			Diagnosis: plan.Diagnosis{State: session.StateRunning, Alive: &alive},
+			Look:      &activity.Look{Detection: session.Detection{Activity: session.Idle}, TurnAt: ago(16 * time.Minute)},
+			Events:    append([]history.Event{told}, c.after...)}
+		s := Of(k)
+		got := ": " + s.Detail
+		if n := s.Needs; n != nil {
+			got = n.Reason + " " + plaintext.Age(at.Sub(n.Since)) + got
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }
 

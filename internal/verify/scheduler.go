@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -56,14 +57,6 @@ func (x Access) Verifier(s Seen, doing func(context.Context) (session.Doing, err
 	if err != nil {
 		return nil, err
 	}
-	add := func(e history.Event) error {
-		e.By = x.By
-		if err := history.Append(x.Folder(r), e); err != nil {
-			return fmt.Errorf("record an event: %w", err)
-		}
-		x.Emit(e)
-		return nil
-	}
 	return &Verifier{
 		Session: r, Place: s.Live.Location, Runtime: rt, Workspace: changes.Of(r, s.Checkout, s.Live, x.Open), Doing: doing, Now: x.Now,
 		Record: func(ctx context.Context, was *session.Verified, now session.Verified) error {
@@ -76,19 +69,49 @@ func (x Access) Verifier(s Seen, doing func(context.Context) (session.Doing, err
 			if err != nil {
 				return err
 			}
-			return add(sent)
+			return x.add(r, sent)
 		},
-		Tell: func(e history.Event) {
-			e.Time, e.Address, e.ID, e.Run = x.Now(), r.Address, r.ID, r.Run.ID
-			if err := add(e); err != nil {
-				x.Log.Warn("a verification is missing in the history", "session", r.Address, "error", err)
-			}
-		},
+		Tell: func(e history.Event) { x.tell(r, e) },
 	}, nil
 }
 
-// retryAfter is the time after a verification that could not be made until the next try.
-const retryAfter = 10 * time.Second
+// add adds an event to the history of a session.
+func (x Access) add(r session.Record, e history.Event) error {
+	e.By = x.By
+	if err := history.Append(x.Folder(r), e); err != nil {
+		return fmt.Errorf("record an event: %w", err)
+	}
+	x.Emit(e)
+	return nil
+}
+
+// tell adds an event of now to the history of a session.
+func (x Access) tell(r session.Record, e history.Event) {
+	e.Time, e.Address, e.ID, e.Run = x.Now(), r.Address, r.ID, r.Run.ID
+	if err := x.add(r, e); err != nil {
+		x.Log.Warn("a verification is missing in the history", "session", r.Address, "error", err)
+	}
+}
+
+const (
+	// retryAfter is the time after a verification that could not be made until the next try. It
+	// doubles up to retryLimit, since each try may run the whole command again: then one that takes
+	// a minute has a processor for a tenth of the time, and what was mended is seen within a break.
+	retryAfter = 10 * time.Second
+	retryLimit = 10 * time.Minute
+	// toldAfter is the number of tries after which a person is needed. What ends by itself, such as
+	// the restart of a container, has ended by then.
+	toldAfter = 3
+)
+
+// retryDelay returns the time until the next try, after that many in a row.
+func retryDelay(tries int) time.Duration {
+	d := retryAfter
+	for range tries - 1 {
+		d = min(2*d, retryLimit)
+	}
+	return d
+}
 
 // Scheduler verifies the work of sessions as their turns end, a few at a time: a command may use
 // several processors.
@@ -109,6 +132,8 @@ type job struct {
 	running  bool
 	notUntil time.Time // after one that could not be made
 	failed   string    // why it could not; empty: it was
+	tries    int       // of the turn, in a row, that could not be made
+	ran      ran       // for the job that runs
 }
 
 // NewScheduler returns a scheduler that has seen nothing.
@@ -124,8 +149,12 @@ func (x *Scheduler) See(ctx context.Context, all []Seen) {
 		}
 		x.Work.Go(func() {
 			err := x.verify(ctx, s)
-			if x.end(s.Record.Address, err) && ctx.Err() == nil {
+			say, tell := x.end(s.Record.Address, err)
+			if say && ctx.Err() == nil {
 				x.Log.Warn("its work cannot be verified now", "session", s.Record.Address, "error", err)
+			}
+			if tell && ctx.Err() == nil {
+				x.tell(s.Record, history.Event{Kind: history.Escalated, Reason: history.CannotVerify, Detail: err.Error()})
 			}
 			x.Wake()
 		})
@@ -146,6 +175,9 @@ func (x *Scheduler) begin(s Seen) bool {
 	if j.running || !s.idle() || j.of == of && (j.notUntil.IsZero() || x.Now().Before(j.notUntil)) {
 		return false
 	}
+	if j.of != of {
+		j.tries = 0
+	}
 	j.of, j.running, j.notUntil = of, true, time.Time{}
 	return true
 }
@@ -156,19 +188,35 @@ func turnOf(s Seen) string {
 	return fmt.Sprint(s.Record.ID, s.Doing.Run, s.Doing.Since.UnixNano(), s.Doing.Ended.UnixNano(), string(block))
 }
 
-// end notes how a verification ended, and reports whether it could not be made for a new reason.
-func (x *Scheduler) end(a session.Address, err error) bool {
+// end notes how a verification ended. It reports whether it could not be made for a new reason, and
+// whether a person is needed for that.
+func (x *Scheduler) end(a session.Address, err error) (say, tell bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	j := x.jobs[a]
 	was := j.failed
-	if j.running, j.failed = false, ""; err != nil {
+	j.running, j.failed = false, ""
+	switch {
+	case err == nil:
+		j.tries = 0
+		return false, false
+	case errors.Is(err, ErrOutdated): // a later look shows whether anything is left to do
 		j.notUntil = x.Now().Add(retryAfter)
+		return false, false
+	case busy(err): // with the command of a process that was killed, which ends
+		j.notUntil = x.Now().Add(retryAfter)
+	default:
+		j.tries++
+		j.notUntil = x.Now().Add(retryDelay(j.tries))
 	}
-	if err != nil && !errors.Is(err, ErrOutdated) { // then a later look shows whether anything is left to do
-		j.failed = err.Error()
-	}
-	return j.failed != "" && j.failed != was
+	j.failed = err.Error()
+	return j.failed != was, j.tries == toldAfter && !busy(err)
+}
+
+// busy reports whether a shim runs another verification.
+func busy(err error) bool {
+	refusal, is := errors.AsType[*shim.Error](err)
+	return is && refusal.Code == shim.CodeBusy
 }
 
 func (x *Scheduler) verify(ctx context.Context, s Seen) error {
@@ -186,6 +234,9 @@ func (x *Scheduler) verify(ctx context.Context, s Seen) error {
 	if err != nil {
 		return err
 	}
+	x.mu.Lock()
+	v.ran = &x.jobs[s.Record.Address].ran
+	x.mu.Unlock()
 	if err = v.Do(ctx); errors.Is(err, ErrWorksOn) {
 		return nil // the end of its next turn is verified
 	}

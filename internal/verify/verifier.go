@@ -29,6 +29,19 @@ type Verifier struct {
 	// Tell adds an event to the history; its time, kind, reason and texts are set.
 	Tell func(history.Event)
 	Now  func() time.Time
+
+	ran *ran // the last command of the session's work; nil: it is not kept
+}
+
+// ran is a verification that was judged, and perhaps not recorded.
+type ran struct {
+	facts   Facts
+	outcome Outcome
+}
+
+// of reports whether it was made of that.
+func (r *ran) of(f Facts) bool {
+	return r != nil && r.facts.Commit == f.Commit && r.facts.Given.Equal(f.Given) && r.facts.Ended.Equal(f.Ended) && r.facts.Spec.Equal(f.Spec)
 }
 
 // ErrWorksOn reports that the agent was given something else while its work was verified.
@@ -150,10 +163,12 @@ func (v *Verifier) run(ctx context.Context, f Facts, base git.Base) (string, err
 		o.None = none(f, base)
 	}
 	var err error
-	if o.None == "" && len(o.Unsaved) == 0 {
-		var files []string
-		if files, err = base.FilesChanged(ctx, v.Workspace.Git, f.Commit); err == nil {
-			o.Protected = Protected(f.Spec.Protect, files)
+	switch {
+	case o.None != "" || len(o.Unsaved) > 0:
+	case v.ran.of(f): // only its record is missing
+		o = v.ran.outcome
+	default:
+		if o.Protected, err = v.protected(ctx, f, base); err == nil {
 			o.Ran, o.Moved, o.Changed, err = v.command(ctx, f)
 		}
 	}
@@ -165,8 +180,17 @@ func (v *Verifier) run(ctx context.Context, f Facts, base git.Base) (string, err
 		!does.Ended.Equal(f.Ended) && (o.Moved != "" || len(o.Changed) > 0) { // it did that, unasked
 		return "", errors.Join(ErrWorksOn, err)
 	}
+	if v.ran != nil {
+		*v.ran = ran{f, o}
+	}
 	now := Judge(f, o, v.Now())
 	return o.Ran.Output, v.record(ctx, f, now)
+}
+
+// protected returns the files that a commit changes and must not.
+func (v *Verifier) protected(ctx context.Context, f Facts, base git.Base) ([]string, error) {
+	files, err := base.FilesChanged(ctx, v.Workspace.Git, f.Commit)
+	return Protected(f.Spec.Protect, files), err
 }
 
 // command runs the command, and returns what it left otherwise in the workspace.

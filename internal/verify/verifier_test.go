@@ -376,3 +376,38 @@ func TestOnce(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
+
+// TestUnrecorded checks that a command is not run again for an outcome that could not be recorded.
+func TestUnrecorded(t *testing.T) {
+	b := newBench(t, func(v *session.Verify) { v.Command = []string{"sh", "-c", "echo ran >> ../runs; exit 1"} })
+	b.turn("git commit -q --allow-empty -m one")
+	var kept ran
+	turn := b.doing
+	for _, fails := range []bool{true, true, false} {
+		v := b.verifier()
+		v.ran = &kept
+		record := v.Record
+		v.Record = func(ctx context.Context, was *session.Verified, now session.Verified) error {
+			if fails {
+				return errors.New("no space left on device")
+			}
+			return record(ctx, was, now)
+		}
+		if err := v.Do(t.Context()); err != nil == !fails {
+			t.Error(err)
+		}
+	}
+	if v := b.record.Verified; v == nil || v.Round != 1 || len(b.sent) != 1 {
+		t.Errorf("%+v, sent %q", v, b.sent)
+	}
+	if runs := b.sh(b.repo, "cat ../runs"); runs != "ran" {
+		t.Errorf("it ran %q", runs)
+	}
+	b.sh(b.work, "git commit -q --allow-empty -m two")
+	b.doing = turn
+	v := b.verifier()
+	v.ran = &kept
+	if err := v.Do(t.Context()); err != nil || b.sh(b.repo, "cat ../runs") != "ran\nran" {
+		t.Errorf("after another commit: %v", err)
+	}
+}

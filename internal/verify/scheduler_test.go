@@ -1,0 +1,72 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/session"
+)
+
+// seen returns a look at the session of a bench, whose agent rests.
+func (b *bench) seen() Seen {
+	b.record.Intent = session.Settled
+	return Seen{Record: b.record, Doing: b.doing, Checkout: session.Checkout{Path: b.work, Exists: true, Git: true, Branch: "agents/api"},
+		Live: &session.Live{Liveness: session.Alive, Mark: session.Mark{Run: "run"}}}
+}
+
+// scheduler returns a scheduler that opens no runtime, for that reason.
+func (b *bench) scheduler(why func() error, told *[]string) *Scheduler {
+	folder := b.t.TempDir()
+	return NewScheduler(Access{
+		Open:   func(session.RuntimeSpec) (session.Runtime, error) { return nil, why() },
+		Folder: func(session.Record) string { return folder },
+		Emit:   func(e history.Event) { *told = append(*told, fmt.Sprint(e.Kind, " ", e.Reason, ": ", e.Detail)) },
+		Now:    time.Now, Log: slog.New(slog.DiscardHandler),
+	}, &sync.WaitGroup{}, func() {})
+}
+
+// TestRetries checks how often a verification that cannot be made is tried again, and that a person
+// is called once for each turn.
+func TestRetries(t *testing.T) {
+	b := newBench(t)
+	b.turn("git commit -q --allow-empty -m one")
+	synctest.Test(t, func(t *testing.T) {
+		var told, tries []string
+		begun := time.Now()
+		why := error(errors.New("no runtime"))
+		x := b.scheduler(func() error {
+			tries = append(tries, time.Since(begun).String())
+			return why
+		}, &told)
+		look := func(d time.Duration) {
+			for range int(d / time.Second) {
+				x.See(t.Context(), []Seen{b.seen()})
+				x.Work.Wait()
+				time.Sleep(time.Second)
+			}
+		}
+		look(time.Hour)
+		want := []string{"0s", "10s", "30s", "1m10s", "2m30s", "5m10s", "10m30s", "20m30s", "30m30s", "40m30s", "50m30s"}
+		if d := cmp.Diff(want, tries); d != "" {
+			t.Error(d)
+		}
+		if d := cmp.Diff([]string{"escalated cannot_verify: no runtime"}, told); d != "" {
+			t.Error(d)
+		}
+		b.doing.Ended = b.doing.Ended.Add(time.Minute)
+		tries, told, why = nil, nil, fmt.Errorf("verify: %w", &shim.Error{Code: shim.CodeBusy, Message: "a verification is running"})
+		look(time.Minute)
+		if len(tries) != 6 || len(told) > 0 {
+			t.Errorf("while another one runs there were tries %q, and it told %q", tries, told)
+		}
+	})
+}
