@@ -128,7 +128,8 @@ type Scheduler struct {
 // job is the last verification of a session.
 type job struct {
 	doing    session.Doing // by the last look
-	of       string        // what was verified: a turn, and the block
+	verified *session.Verified
+	of       string // what was verified: a turn, and the block
 	running  bool
 	notUntil time.Time // after one that could not be made
 	failed   string    // why it could not; empty: it was
@@ -170,7 +171,7 @@ func (x *Scheduler) begin(s Seen) bool {
 		j = &job{}
 		x.jobs[s.Record.Address] = j
 	}
-	j.doing = s.Doing
+	j.doing, j.verified = s.Doing, s.Record.Verified
 	of := turnOf(s)
 	if j.running || !s.idle() || j.of == of && (j.notUntil.IsZero() || x.Now().Before(j.notUntil)) {
 		return false
@@ -220,12 +221,6 @@ func busy(err error) bool {
 }
 
 func (x *Scheduler) verify(ctx context.Context, s Seen) error {
-	select {
-	case x.slots <- struct{}{}:
-		defer func() { <-x.slots }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 	v, err := x.Verifier(s, func(context.Context) (session.Doing, error) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -237,8 +232,39 @@ func (x *Scheduler) verify(ctx context.Context, s Seen) error {
 	x.mu.Lock()
 	v.ran = &x.jobs[s.Record.Address].ran
 	x.mu.Unlock()
+	v.Slot = func(ctx context.Context) (func(), bool, error) {
+		release, waited, err := x.slot(ctx)
+		if err == nil && waited && !x.last(s.Record.Address).Same(s.Record.Verified) {
+			release()
+			err = ErrOutdated // another process has verified it
+		}
+		return release, waited, err
+	}
 	if err = v.Do(ctx); errors.Is(err, ErrWorksOn) {
 		return nil // the end of its next turn is verified
 	}
 	return err
+}
+
+// slot waits until a command may run, and returns what is to be called when it has ended.
+func (x *Scheduler) slot(ctx context.Context) (release func(), waited bool, err error) {
+	release = func() { <-x.slots }
+	select {
+	case x.slots <- struct{}{}:
+		return release, false, nil
+	default:
+	}
+	select {
+	case x.slots <- struct{}{}:
+		return release, true, nil
+	case <-ctx.Done():
+		return nil, true, context.Cause(ctx)
+	}
+}
+
+// last returns the last outcome of a session by the last look.
+func (x *Scheduler) last(a session.Address) *session.Verified {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.jobs[a].verified
 }

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -67,6 +68,41 @@ func TestRetries(t *testing.T) {
 		look(time.Minute)
 		if len(tries) != 6 || len(told) > 0 {
 			t.Errorf("while another one runs there were tries %q, and it told %q", tries, told)
+		}
+	})
+}
+
+// TestWaitsForASlot checks that a session is not verified that another process has verified while
+// it waited.
+func TestWaitsForASlot(t *testing.T) {
+	b := newBench(t, func(v *session.Verify) { v.Command = []string{"sh", "-c", "echo ran >> ../runs"} })
+	b.sh(b.repo, "touch ../runs")
+	b.turn("git commit -q --allow-empty -m one")
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		x := b.scheduler(nil, &told)
+		x.Open = func(session.RuntimeSpec) (session.Runtime, error) { return b, nil }
+		x.Record = func(_ context.Context, r session.Record, v session.Verified) error {
+			b.record.Verified = &v
+			return nil
+		}
+		for range cap(x.slots) {
+			x.slots <- struct{}{}
+		}
+		x.See(t.Context(), []Seen{b.seen()})
+		synctest.Wait()
+		b.record.Verified = &session.Verified{Commit: "b", At: time.Now()}
+		x.See(t.Context(), []Seen{b.seen()})
+		<-x.slots
+		x.Work.Wait()
+		if runs := b.sh(b.repo, "cat ../runs"); runs != "" || len(told) > 0 {
+			t.Errorf("it ran %q, and told %q", runs, told)
+		}
+		time.Sleep(retryAfter)
+		x.See(t.Context(), []Seen{b.seen()})
+		x.Work.Wait()
+		if !b.record.Verified.OK || len(x.slots) != cap(x.slots)-1 {
+			t.Errorf("%+v, %d slots are taken, %q", b.record.Verified, len(x.slots), told)
 		}
 	})
 }

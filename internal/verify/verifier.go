@@ -29,6 +29,9 @@ type Verifier struct {
 	// Tell adds an event to the history; its time, kind, reason and texts are set.
 	Tell func(history.Event)
 	Now  func() time.Time
+	// Slot waits until a command may run, and returns what is to be called when it has ended; nil:
+	// it may at once.
+	Slot func(context.Context) (release func(), waited bool, err error)
 
 	ran *ran // the last command of the session's work; nil: it is not kept
 }
@@ -49,6 +52,11 @@ var ErrWorksOn = errors.New("its agent works on something else by now")
 
 // ErrOutdated reports that another process has recorded an outcome meanwhile.
 var ErrOutdated = errors.New("another process has recorded an outcome meanwhile")
+
+// lookLimit bounds one look at a workspace, in which git may hang.
+const lookLimit = time.Minute
+
+var errSlow = fmt.Errorf("git took longer than %s in its workspace", lookLimit)
 
 // Do does what is due about the work of the session as it is now.
 func (v *Verifier) Do(ctx context.Context) error {
@@ -96,6 +104,8 @@ func (v *Verifier) look(ctx context.Context) (Facts, git.Base, error) {
 		return Facts{}, git.Base{}, err
 	}
 	f := Facts{Spec: r.Spec.Verify, Was: r.Verified, Finish: r.Spec.Finish, Given: does.Since, Ended: does.Ended, From: r.FinishFrom}
+	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, errSlow)
+	defer cancel()
 	if v.Workspace.Git == nil {
 		return f, git.Base{}, errors.New("git cannot run in its workspace")
 	}
@@ -189,6 +199,8 @@ func (v *Verifier) run(ctx context.Context, f Facts, base git.Base) (string, err
 
 // protected returns the files that a commit changes and must not.
 func (v *Verifier) protected(ctx context.Context, f Facts, base git.Base) ([]string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, errSlow)
+	defer cancel()
 	files, err := base.FilesChanged(ctx, v.Workspace.Git, f.Commit)
 	return Protected(f.Spec.Protect, files), err
 }
@@ -199,10 +211,33 @@ func (v *Verifier) command(ctx context.Context, f Facts) (ran session.Verificati
 	if !can {
 		return ran, "", nil, fmt.Errorf("its runtime cannot run a verification: %w", session.ErrUnprobeable)
 	}
-	ran, err = rt.Verify(ctx, v.Place, v.Session.Run.ID, f.Spec.Command, f.Spec.Timeout.D())
-	if err != nil {
-		return ran, "", nil, err
+	ran, waited, err := v.execute(ctx, rt, f)
+	if err == nil {
+		moved, changed, err = v.left(ctx, f)
 	}
+	if err == nil && waited && (moved != "" || len(changed) > 0) {
+		err = ErrOutdated // that may be from before the command ran
+	}
+	return ran, moved, changed, err
+}
+
+// execute runs the command as soon as it may, and reports whether it had to wait for that.
+func (v *Verifier) execute(ctx context.Context, rt session.Verifier, f Facts) (ran session.Verification, waited bool, err error) {
+	if v.Slot != nil {
+		var release func()
+		if release, waited, err = v.Slot(ctx); err != nil {
+			return ran, waited, err
+		}
+		defer release()
+	}
+	ran, err = rt.Verify(ctx, v.Place, v.Session.Run.ID, f.Spec.Command, f.Spec.Timeout.D())
+	return ran, waited, err
+}
+
+// left returns the commit of the workspace, if it is another one, and the files that have changed.
+func (v *Verifier) left(ctx context.Context, f Facts) (moved string, changed []string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, errSlow)
+	defer cancel()
 	out, err := v.Workspace.Git(ctx, "rev-parse", "--verify", "HEAD^{commit}")
 	if err == nil {
 		changed, err = git.UnsavedFiles(ctx, v.Workspace.Git)
@@ -210,7 +245,7 @@ func (v *Verifier) command(ctx context.Context, f Facts) (ran session.Verificati
 	if moved = strings.TrimSpace(out); moved == f.Commit {
 		moved = ""
 	}
-	return ran, moved, changed, err
+	return moved, changed, err
 }
 
 // record records an outcome, and reports it.

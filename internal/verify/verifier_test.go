@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -410,4 +411,56 @@ func TestUnrecorded(t *testing.T) {
 	if err := v.Do(t.Context()); err != nil || b.sh(b.repo, "cat ../runs") != "ran\nran" {
 		t.Errorf("after another commit: %v", err)
 	}
+}
+
+// TestSlot checks that a slot is taken for the command only, and that what has changed while it was
+// waited for is not held against the command.
+func TestSlot(t *testing.T) {
+	b := newBench(t, func(v *session.Verify) { v.Command = []string{"sh", "-c", "echo ran >> ../runs"} })
+	b.turn("touch done; git add .; git commit -q -m one")
+	taken, slots := false, 0
+	verifier := func(meanwhile string) *Verifier {
+		v := b.verifier()
+		run := v.Workspace.Git
+		v.Workspace.Git = func(ctx context.Context, args ...string) (string, error) {
+			if taken {
+				t.Errorf("git %q is asked in a slot", args)
+			}
+			return run(ctx, args...)
+		}
+		v.Slot = func(context.Context) (func(), bool, error) {
+			b.sh(b.work, meanwhile)
+			taken, slots = true, slots+1
+			return func() { taken = false }, true, nil
+		}
+		return v
+	}
+	for _, meanwhile := range []string{"touch left", "git commit -q --allow-empty -m two"} {
+		if err := verifier(meanwhile).Do(t.Context()); !errors.Is(err, ErrOutdated) || len(b.recorded) > 0 {
+			t.Errorf("%s: %v, recorded %+v", meanwhile, err, b.recorded)
+		}
+		b.sh(b.work, "rm -f left")
+	}
+	if err := verifier("").Do(t.Context()); err != nil || slots != 3 || !b.record.Verified.OK {
+		t.Errorf("%v, %+v", err, b.record.Verified)
+	}
+}
+
+// TestHangingGit checks that a look ends in whose workspace git hangs.
+func TestHangingGit(t *testing.T) {
+	b := newBench(t)
+	b.turn("touch done; git add .; git commit -q -m one")
+	synctest.Test(t, func(t *testing.T) {
+		v := b.verifier()
+		v.Workspace.Git = func(ctx context.Context, _ ...string) (string, error) {
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}
+		_, _, err := v.look(t.Context())
+		_, unlisted := v.protected(t.Context(), Facts{}, git.Base{})
+		_, _, unseen := v.left(t.Context(), Facts{})
+		if !errors.Is(err, errSlow) || !errors.Is(unlisted, errSlow) || !errors.Is(unseen, errSlow) {
+			t.Errorf("%v, %v, %v", err, unlisted, unseen)
+		}
+	})
 }
