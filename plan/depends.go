@@ -80,7 +80,7 @@ func (q *queue) met(d *Change, until session.Await) (_ unmet, met bool) {
 	switch {
 	case diagnosis.Reason == ReasonFinished:
 		return u, true
-	case until == session.AwaitVerified && d.Before != nil && d.After != nil && d.Before.Verified.By(d.After.Verify.Command) && d.Before.Verified.At.After(d.Before.Run.DeliveredAt):
+	case until == session.AwaitVerified && d.Before != nil && d.After != nil && d.Before.Verified.By(d.After.Verify) && d.Before.Verified.At.After(d.Before.Run.DeliveredAt):
 		return u, true
 	case until == session.AwaitTurn && known && does.Turn && does.Activity != session.BlockedAPI && does.Activity != session.Failed:
 		return u, true

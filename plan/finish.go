@@ -23,7 +23,7 @@ func (j *join) reached(c Change, d Diagnosis) *session.Finished {
 	switch f := c.After.Finish; {
 	case f == session.FinishTurn && rests:
 		return &session.Finished{By: f, At: does.Ended.UTC()}
-	case f == session.FinishVerified && rests && r.Verified.By(c.After.Verify.Command) && !does.Ended.After(r.Verified.At): // what it did since is not
+	case f == session.FinishVerified && rests && r.Verified.By(c.After.Verify) && !does.Ended.After(r.Verified.At): // what it did since is not
 		return &session.Finished{By: f, At: r.Verified.At}
 	case f == session.FinishLanded && rests && r.Landed != nil && !j.givenSince(c.Address, r.Landed.At) && !does.Ended.After(r.Landed.At): // else it works on
 		return &session.Finished{By: f, At: r.Landed.At}

@@ -51,6 +51,7 @@ func TestFinish(t *testing.T) {
 		"red":                                         {newStage().record(spec("a", verified), outcome(false, now)).live("a").want(spec("a", verified)), rests, "  a in_sync\n"},
 		"verified":                                    {newStage().record(spec("a", verified), outcome(true, now)).live("a").want(spec("a", verified)), rests, "‖ a finished\n"},
 		"verified by another command":                 {newStage().record(spec("a", verified), outcome(true, now)).live("a").want(spec("a", verified, func(s *session.Spec) { s.Verify.Command = []string{"make"} })), rests, "~ a spec_changed verify.command\n"},
+		"verified without protected files":            {newStage().record(spec("a", verified), outcome(true, now)).live("a").want(spec("a", verified, func(s *session.Spec) { s.Verify.Protect = []string{"tests"} })), rests, "~ a spec_changed verify.protect\n"},
 		"verified before its last turn":               {newStage().record(spec("a", verified), outcome(true, ended.Add(-1))).live("a").want(spec("a", verified)), rests, "  a in_sync\n"},
 		"verified, and it works on":                   {newStage().record(spec("a", verified), outcome(true, now)).live("a").want(spec("a", verified)), session.Doing{Run: "run-a", Activity: session.Working, Since: now}, "  a in_sync\n"},
 		"done":                                        {newStage().record(spec("a", turn), done).want(spec("a", turn)), session.Doing{}, "  a finished\n"},

@@ -21,7 +21,12 @@ func (v Verify) Declared() bool { return len(v.Command) > 0 }
 
 // Equal reports whether two blocks are the same.
 func (v Verify) Equal(w Verify) bool {
-	return slices.Equal(v.Command, w.Command) && v.Timeout == w.Timeout && v.OnFailure == w.OnFailure && v.Rounds == w.Rounds && slices.Equal(v.Protect, w.Protect)
+	return v.SameTest(w) && v.Timeout == w.Timeout && v.OnFailure == w.OnFailure && v.Rounds == w.Rounds
+}
+
+// SameTest reports whether work that is verified by one block is so by the other.
+func (v Verify) SameTest(w Verify) bool {
+	return slices.Equal(v.Command, w.Command) && slices.Equal(v.Protect, w.Protect)
 }
 
 // OnFailure is what a verification that failed leads to.
@@ -36,13 +41,13 @@ const (
 
 // Verified is the outcome of the last verification of a session: a fact about a commit.
 type Verified struct {
-	Commit  string    `json:"commit"`
-	Command []string  `json:"command"`
-	OK      bool      `json:"ok"`
-	At      time.Time `json:"at"`
-	Round   int       `json:"round,omitempty"`  // of the failures in a row, counted from 1
-	Detail  string    `json:"detail,omitempty"` // why it failed, for people
-	Log     string    `json:"log,omitempty"`    // the file with all output, as the agent sees it; empty: there is none
+	Commit string    `json:"commit"`
+	Block  Verify    `json:"block"` // by which it was verified
+	OK     bool      `json:"ok"`
+	At     time.Time `json:"at"`
+	Round  int       `json:"round,omitempty"`  // of the failures in a row, counted from 1
+	Detail string    `json:"detail,omitempty"` // why it failed, for people
+	Log    string    `json:"log,omitempty"`    // the file with all output, as the agent sees it; empty: there is none
 	// Unsaved says that it failed for files that were not committed: the same commit may be
 	// verified later.
 	Unsaved bool `json:"unsaved,omitempty"`
@@ -62,15 +67,15 @@ func (v *Verified) Same(w *Verified) bool {
 	return v.Commit == w.Commit && v.At.Equal(w.At) && v.SentAt.Equal(w.SentAt) && v.Held == w.Held
 }
 
-// By reports whether a command has succeeded for the work; v may be nil.
-func (v *Verified) By(command []string) bool {
-	return v != nil && v.OK && slices.Equal(v.Command, command)
+// By reports whether the work is verified as a block asks for; v may be nil.
+func (v *Verified) By(b Verify) bool {
+	return v != nil && v.OK && v.Block.SameTest(b)
 }
 
 // Unverified reports whether a commit of the session has to be verified and is not.
 func (r Record) Unverified(commit string) bool {
 	v, declared := r.Verified, r.Spec.Verify
-	return declared.Declared() && (!v.By(declared.Command) || v.Commit != commit)
+	return declared.Declared() && (!v.By(declared) || v.Commit != commit)
 }
 
 // Word returns it in a word for people, with the rounds of a verify block: verified, red 2/3.

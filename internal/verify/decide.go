@@ -45,7 +45,7 @@ func (f Facts) asked() bool { return !f.Given.IsZero() && f.Ended.After(f.From) 
 // Decide returns what is to be done about the work of a session.
 func Decide(f Facts) Action {
 	was := f.Was
-	known := was != nil && was.Commit == f.Commit && slices.Equal(was.Command, f.Spec.Command)
+	known := was != nil && was.Commit == f.Commit && was.Block.SameTest(f.Spec)
 	switch {
 	case !f.Spec.Declared(), f.Ended.IsZero():
 		return Nothing
@@ -58,6 +58,8 @@ func Decide(f Facts) Action {
 	case was.OK && f.Ended.After(was.At):
 		return Renew
 	case was.None && len(f.Unsaved) > 0 && f.Given.After(was.At): // it has begun
+		return Run
+	case was.Held && !was.None && !was.Block.Equal(f.Spec): // it may get more time, or rounds
 		return Run
 	case was.OK, was.Held, f.Spec.OnFailure == session.FailureIgnored:
 		return Nothing
@@ -117,7 +119,7 @@ func (o Outcome) failure() string {
 
 // Judge returns what an outcome records of a commit.
 func Judge(f Facts, o Outcome, at time.Time) session.Verified {
-	v := session.Verified{Commit: f.Commit, Command: f.Spec.Command, At: at.UTC(), Detail: o.failure(), Log: o.Ran.Log, Unsaved: len(o.Unsaved) > 0, None: o.None != ""}
+	v := session.Verified{Commit: f.Commit, Block: f.Spec, At: at.UTC(), Detail: o.failure(), Log: o.Ran.Log, Unsaved: len(o.Unsaved) > 0, None: o.None != ""}
 	if v.OK = v.Detail == ""; v.OK {
 		return v
 	}
@@ -132,8 +134,8 @@ func Judge(f Facts, o Outcome, at time.Time) session.Verified {
 	v.Round = 1
 	switch was := f.Was; {
 	case was == nil || was.OK:
-	case !was.Unsaved && !was.None && was.Commit == f.Commit && slices.Equal(was.Command, v.Command): // it was verified once more
-		v.Round, v.SentAt, v.Held = max(was.Round, 1), was.SentAt, was.Held
+	case !was.Unsaved && !was.None && was.Commit == f.Commit && was.Block.SameTest(v.Block): // it was verified once more
+		v.Round, v.SentAt, v.Held = max(was.Round, 1), was.SentAt, was.Held && was.Block.Equal(v.Block)
 	case was.Round < f.Spec.Rounds: // else somebody has helped since
 		v.Round = was.Round + 1
 	}
@@ -151,7 +153,7 @@ func Message(v session.Verified, output string) string {
 	}
 	fmt.Fprintf(&b, "Your %s does not pass verification: %s.\n", work, v.Detail)
 	if output != "" {
-		fmt.Fprintf(&b, "\n$ %s\n%s\n", commandLine(v.Command), strings.TrimRight(plaintext.Safe(output), "\n"))
+		fmt.Fprintf(&b, "\n$ %s\n%s\n", commandLine(v.Block.Command), strings.TrimRight(plaintext.Safe(output), "\n"))
 	}
 	if v.Log != "" {
 		fmt.Fprintf(&b, "\nThe whole output is in %s.\n", v.Log)

@@ -20,7 +20,7 @@ func spec(on session.OnFailure) session.Verify {
 
 // failed is the recorded failure of a commit, at noon.
 func failed(commit string, round int, change ...func(*session.Verified)) *session.Verified {
-	v := session.Verified{Commit: commit, Command: []string{"make", "test"}, At: noon, Round: round, Detail: "exit status 2"}
+	v := session.Verified{Commit: commit, Block: spec(session.FailureSends), At: noon, Round: round, Detail: "exit status 2"}
 	for _, c := range change {
 		c(&v)
 	}
@@ -32,8 +32,13 @@ func held(v *session.Verified)    { v.Held = true }
 func unsaved(v *session.Verified) { v.Unsaved = true }
 
 func TestDecide(t *testing.T) {
-	ok := &session.Verified{Commit: "b", Command: []string{"make", "test"}, OK: true, At: noon}
+	ok := &session.Verified{Commit: "b", Block: spec(session.FailureSends), OK: true, At: noon}
 	send := spec(session.FailureSends)
+	change := func(change func(*session.Verify)) session.Verify {
+		s := send
+		change(&s)
+		return s
+	}
 	for name, c := range map[string]struct {
 		Facts
 		want Action
@@ -44,8 +49,12 @@ func TestDecide(t *testing.T) {
 		"never verified":                   {Facts{Spec: send, Commit: "b", Ended: noon}, Run},
 		"another commit":                   {Facts{Spec: send, Commit: "c", Ended: noon, Was: ok}, Run},
 		"another command":                  {Facts{Spec: session.Verify{Command: []string{"make"}}, Commit: "b", Ended: noon, Was: ok}, Run},
+		"another protected file":           {Facts{Spec: change(func(v *session.Verify) { v.Protect = []string{"a"} }), Commit: "b", Ended: noon, Was: ok}, Run},
+		"more time, and verified":          {Facts{Spec: change(func(v *session.Verify) { v.Timeout = 9 }), Commit: "b", Ended: noon, Was: ok}, Nothing},
+		"more time, and somebody needed":   {Facts{Spec: change(func(v *session.Verify) { v.Timeout = 9 }), Commit: "b", Given: minute(2), Ended: minute(3), Was: failed("b", 1, sent, held)}, Run},
+		"more rounds":                      {Facts{Spec: change(func(v *session.Verify) { v.Rounds = 9 }), Commit: "b", Ended: noon, Was: failed("b", 3, held)}, Run},
 		"verified":                         {Facts{Spec: send, Commit: "b", Ended: noon, Was: ok}, Nothing},
-		"verified, and another turn":       {Facts{Spec: send, Commit: "b", Ended: minute(1), Was: &session.Verified{Commit: "b", Command: send.Command, OK: true, At: noon}}, Renew},
+		"verified, and another turn":       {Facts{Spec: send, Commit: "b", Ended: minute(1), Was: &session.Verified{Commit: "b", Block: send, OK: true, At: noon}}, Renew},
 		"verified, and changed":            {Facts{Spec: send, Commit: "b", Ended: minute(1), Unsaved: []string{"a"}, Was: ok}, Run},
 		"it fails":                         {Facts{Spec: send, Commit: "b", Ended: noon, Was: failed("b", 1)}, Send},
 		"it is being sent":                 {Facts{Spec: send, Commit: "b", Given: minute(2), Was: failed("b", 1, sent)}, Nothing},
@@ -86,8 +95,8 @@ func TestDecideNone(t *testing.T) {
 		"a file, since somebody helped":   {Facts{Was: failed("b", 1, none), Unsaved: file}, Run, Run},
 		"a file still":                    {Facts{Was: failed("b", 1, sent, unsaved), Unsaved: file}, Run, Run},
 		"a file no more":                  {Facts{Was: failed("b", 1, sent, unsaved)}, Hold, Hold},
-		"the work is in its base":         {Facts{Was: &session.Verified{Commit: "b", Command: send.Command, OK: true, At: noon}}, Renew, Renew},
-		"its base has all, and a file":    {Facts{Was: &session.Verified{Commit: "b", Command: send.Command, OK: true, At: noon}, Unsaved: file}, Run, Run},
+		"the work is in its base":         {Facts{Was: &session.Verified{Commit: "b", Block: send, OK: true, At: noon}}, Renew, Renew},
+		"its base has all, and a file":    {Facts{Was: &session.Verified{Commit: "b", Block: send, OK: true, At: noon}, Unsaved: file}, Run, Run},
 		"nothing, after work was removed": {Facts{Was: failed("a", 1, sent)}, Run, Nothing},
 	} {
 		c.Spec, c.Based, c.Commit = send, true, "b"
@@ -129,7 +138,8 @@ func TestJudge(t *testing.T) {
 		"after somebody":    {Facts{Spec: send, Was: failed("a", 3, held)}, ran, session.Verified{Round: 1, Detail: "exit status 2", Log: "/log"}},
 		"the same by hand":  {Facts{Spec: send, Was: failed("b", 2, sent)}, ran, session.Verified{Round: 2, Detail: "exit status 2", Log: "/log", SentAt: minute(1)}},
 		"the last by hand":  {Facts{Spec: send, Was: failed("b", 3, held)}, ran, session.Verified{Round: 3, Detail: "exit status 2", Log: "/log", Held: true}},
-		"another command":   {Facts{Spec: send, Was: failed("b", 1, sent, func(v *session.Verified) { v.Command = nil })}, ran, session.Verified{Round: 2, Detail: "exit status 2", Log: "/log"}},
+		"more rounds":       {Facts{Spec: session.Verify{Command: send.Command, OnFailure: send.OnFailure, Rounds: 5}, Was: failed("b", 3, held)}, ran, session.Verified{Round: 3, Detail: "exit status 2", Log: "/log"}},
+		"another command":   {Facts{Spec: send, Was: failed("b", 1, sent, func(v *session.Verified) { v.Block.Command = nil })}, ran, session.Verified{Round: 2, Detail: "exit status 2", Log: "/log"}},
 		"a failure holds":   {Facts{Spec: spec(session.FailureHolds)}, ran, session.Verified{Detail: "exit status 2", Log: "/log", Held: true}},
 		"it is ignored":     {Facts{Spec: spec(session.FailureIgnored)}, ran, session.Verified{Detail: "exit status 2", Log: "/log"}},
 		"not committed":     {Facts{Spec: send}, Outcome{Unsaved: []string{"a", "b"}}, session.Verified{Round: 1, Detail: "not committed: a, b", Unsaved: true}},
@@ -142,7 +152,7 @@ func TestJudge(t *testing.T) {
 		"it changes files":  {Facts{Spec: send}, Outcome{Changed: []string{"go.sum"}}, session.Verified{Round: 1, Detail: "the command changed the workspace: go.sum"}},
 	} {
 		c.Facts.Commit = "b"
-		c.want.Commit, c.want.Command, c.want.At = "b", send.Command, minute(9)
+		c.want.Commit, c.want.Block, c.want.At = "b", c.Spec, minute(9)
 		if d := cmp.Diff(c.want, Judge(c.Facts, c.Outcome, minute(9))); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
@@ -169,7 +179,7 @@ func TestProtected(t *testing.T) {
 }
 
 func TestMessage(t *testing.T) {
-	v := session.Verified{Commit: "0123456789", Command: []string{"sh", "-c", "make test"}, Detail: "exit status 2: FAIL", Log: "/runs/1/verify.log"}
+	v := session.Verified{Commit: "0123456789", Block: session.Verify{Command: []string{"sh", "-c", "make test"}}, Detail: "exit status 2: FAIL", Log: "/runs/1/verify.log"}
 	const want = "Your commit 0123456 does not pass verification: exit status 2: FAIL.\n\n$ sh -c 'make test'\none\ntwo\n\nThe whole output is in /runs/1/verify.log.\n\nFix it and commit the result."
 	if d := cmp.Diff(want, Message(v, "\x1b[31mone\x1b[0m\r\ntwo\n")); d != "" {
 		t.Error(d)
