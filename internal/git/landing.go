@@ -162,16 +162,17 @@ func Unsaved(ctx context.Context, path string, git Runner) (r Risk, err error) {
 	if err != nil {
 		return r, err
 	}
-	out, err := status(ctx, git)
+	out, err := status(ctx, git, "dirty") // what is in a submodule does not land
 	r.Uncommitted, r.Untracked = counted(out)
 	r.Busy = d.busy()
 	return r, err
 }
 
 // UnsavedFiles returns the files of a checkout that are not as its HEAD has them, with those that
-// are neither tracked nor ignored, of a directory of these the name of that.
+// are neither tracked nor ignored, of a directory of these the name of that. A submodule with such
+// files is one, too.
 func UnsavedFiles(ctx context.Context, git Runner) (names []string, err error) {
-	out, err := status(ctx, git)
+	out, err := status(ctx, git, "none")
 	for entry := range strings.SplitSeq(out, "\x00") {
 		if len(entry) > len("XY ") && !strings.HasPrefix(entry, "## ") {
 			names = append(names, entry[len("XY "):])
@@ -180,9 +181,10 @@ func UnsavedFiles(ctx context.Context, git Runner) (names []string, err error) {
 	return names, err
 }
 
-// status returns what git status prints of a checkout, with its branch.
-func status(ctx context.Context, git Runner) (string, error) {
-	out, err := git(ctx, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty")
+// status returns what git status prints of a checkout, with its branch. ignored is what of its
+// submodules does not count.
+func status(ctx context.Context, git Runner, ignored string) (string, error) {
+	out, err := git(ctx, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules="+ignored)
 	if err == nil && out == "" {
 		err = errors.New("run git in it: its output was lost")
 	}

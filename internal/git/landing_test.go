@@ -305,3 +305,22 @@ func TestMergeTreeOfManyFiles(t *testing.T) {
 		t.Errorf("%d conflicts, %v", len(conflicts), err)
 	}
 }
+
+// TestUnsavedFiles checks which files of a checkout are not committed: also those in a submodule.
+func TestUnsavedFiles(t *testing.T) {
+	lib, repo := newRepo(t), newRepo(t)
+	git(t, repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", lib, "sub")
+	commit(t, repo, "submodule")
+	for _, c := range []struct{ file, want string }{
+		{"ignored", ""}, {"sub/ignored", ""}, {"sub/new.txt", "sub"}, {"sub/a.txt", "sub"}, {"a.txt", "a.txt"}, {"new/file", "new/"},
+	} {
+		write(t, filepath.Join(repo, c.file), "two\n")
+		if files, err := UnsavedFiles(t.Context(), Here(repo)); err != nil || strings.Join(files, " ") != c.want {
+			t.Errorf("with %s: %q, %v, want %q", c.file, files, err, c.want)
+		}
+		for _, at := range []string{repo, filepath.Join(repo, "sub")} {
+			git(t, at, "reset", "-q", "--hard")
+			git(t, at, "clean", "-q", "-d", "-f")
+		}
+	}
+}
