@@ -136,8 +136,10 @@ func Judge(f Facts, o Outcome, at time.Time) session.Verified {
 	case was == nil || was.OK:
 	case !was.Unsaved && !was.None && was.Commit == f.Commit && was.Block.SameTest(v.Block): // it was verified once more
 		v.Round, v.SentAt, v.Held = max(was.Round, 1), was.SentAt, was.Held && was.Block.Equal(v.Block)
-	case was.Round < f.Spec.Rounds: // else somebody has helped since
+	case was.Round < f.Spec.Rounds:
 		v.Round = was.Round + 1
+	case !was.SentAt.IsZero() || !f.Given.After(was.At): // else somebody has helped since
+		v.Round = was.Round
 	}
 	v.Held = v.Held || v.Round >= f.Spec.Rounds
 	return v

@@ -259,7 +259,7 @@ func (v *Verifier) record(ctx context.Context, f Facts, now session.Verified) er
 		e.Kind, e.Reason, e.Detail = history.VerificationFailed, now.Word(f.Spec.Rounds), now.Detail
 	}
 	v.Tell(e)
-	if now.Held && (f.Was == nil || !f.Was.Held) {
+	if now.Held && (f.Was == nil || !f.Was.Held || f.Given.After(f.Was.At)) { // else somebody knows
 		v.escalate(now)
 	}
 	return nil

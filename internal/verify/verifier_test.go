@@ -241,6 +241,22 @@ func TestRoundsUsedUp(t *testing.T) {
 	}
 }
 
+// TestNobodyHelped checks that rounds do not start over for commits that nobody asked for.
+func TestNobodyHelped(t *testing.T) {
+	b := newBench(t, func(v *session.Verify) { v.Rounds = 1 })
+	b.turn("git commit -q --allow-empty -m one")
+	b.do("red", "verification_failed red 1/1", "escalated verification_failed")
+	b.sh(b.work, "git commit -q --allow-empty -m two")
+	b.doing.Ended, b.now = b.now.Add(time.Minute), b.now.Add(2*time.Minute)
+	b.do("it has worked on by itself", "verification_failed red 1/1")
+	if v := b.record.Verified; !v.Held || len(b.sent) > 0 {
+		t.Errorf("%+v, sent %q", v, b.sent)
+	}
+	b.record.Spec.Verify.Rounds = 2
+	b.turn("git commit -q --allow-empty -m three")
+	b.do("it was given more", "verification_failed red 2/2", "escalated verification_failed")
+}
+
 // TestFailures checks what makes work fail whose command succeeds.
 func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct{ command, turn, want string }{
