@@ -65,12 +65,13 @@ func liveWord(x api.Session) string {
 const red = "red"
 
 // verified returns the outcome of the last verification if it is of what the session rests
-// from; nil: its agent works, or has worked since.
+// from, or if a person is needed for it; nil: its agent works, or has worked since.
 func verified(x api.Session) *api.Verified {
-	if x.Activity != session.Idle || x.Verified == nil || x.Since != nil && x.Since.After(x.Verified.At) {
+	v := x.Verified
+	if x.Activity != session.Idle || v == nil || !v.Held && x.Since != nil && x.Since.After(v.At) {
 		return nil
 	}
-	return x.Verified
+	return v
 }
 
 // Text returns the word of a session with what belongs to it: working 3m, idle 16m,

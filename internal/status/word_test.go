@@ -42,6 +42,7 @@ func TestText(t *testing.T) {
 		"idle 1m":                  verified(running(session.Idle, time.Minute), api.Verified{OK: true, At: ago(10 * time.Minute)}),
 		"working 1m":               verified(running(session.Working, time.Minute), api.Verified{At: ago(time.Second)}),
 		"red 2/3":                  verified(running(session.Idle, time.Hour), api.Verified{At: ago(time.Minute), Round: 2, Rounds: 3}),
+		"red 1/3":                  verified(running(session.Idle, time.Minute), api.Verified{At: ago(time.Hour), Round: 1, Rounds: 3, Held: true}),
 		"red":                      verified(running(session.Idle, time.Hour), api.Verified{At: ago(time.Minute)}),
 		"running":                  running(session.NoActivity, time.Minute),
 		"done":                     is(session.StateStopped, session.Done),
