@@ -39,23 +39,27 @@ type Probed struct {
 	Log      string `json:"log,omitempty"`    // the file with all that a verification printed, as the shim sees it
 }
 
-// Failure returns why a probe or a verification with that timeout failed; nothing if it did not.
+// Failure returns why a probe with that timeout failed, with the last line that it printed; nothing
+// if it did not.
 func (p Probed) Failure(timeout time.Duration) string {
-	how := ""
-	switch {
-	case p.TimedOut:
-		how = fmt.Sprintf("it took longer than %s", timeout)
-	case p.Signal != "":
-		how = "killed by " + p.Signal
-	case p.Code != 0:
-		how = fmt.Sprintf("exit status %d", p.Code)
-	default:
-		return ""
-	}
-	if printed := strings.TrimSpace(p.Output); printed != "" {
+	how := p.Ended(timeout)
+	if printed := strings.TrimSpace(p.Output); how != "" && printed != "" {
 		how += ": " + printed[strings.LastIndexByte(printed, '\n')+1:]
 	}
 	return how
+}
+
+// Ended returns how a probe or a verification with that timeout ended; nothing if it succeeded.
+func (p Probed) Ended(timeout time.Duration) string {
+	switch {
+	case p.TimedOut:
+		return fmt.Sprintf("it took longer than %s", timeout)
+	case p.Signal != "":
+		return "killed by " + p.Signal
+	case p.Code != 0:
+		return fmt.Sprintf("exit status %d", p.Code)
+	}
+	return ""
 }
 
 // The arguments of agentform-shim that select what it does. Without one it is the

@@ -43,7 +43,8 @@ func Exit(e *rundir.Exit) *session.Exit {
 	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: detail}
 }
 
-// Verification returns how a command of a verification with that timeout ended.
+// Verification returns how a command of a verification with that timeout ended. Failed has nothing
+// of what it printed, which may hold a secret: Failed is kept in the state and in histories.
 func Verification(p shim.Probed, timeout time.Duration) session.Verification {
-	return session.Verification{Failed: p.Failure(timeout), Output: p.Output, Log: p.Log}
+	return session.Verification{Failed: p.Ended(timeout), Output: p.Output, Log: p.Log}
 }

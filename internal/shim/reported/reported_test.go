@@ -3,7 +3,9 @@ package reported
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
@@ -15,5 +17,22 @@ func TestExit(t *testing.T) {
 	}
 	if Exit(nil) != nil {
 		t.Error("an exit of nothing")
+	}
+}
+
+// TestVerification checks that what a command printed is not in why it failed: that is kept.
+func TestVerification(t *testing.T) {
+	for want, p := range map[string]shim.Probed{
+		"":                         {Output: "token t0p"},
+		"exit status 2":            {Code: 2, Output: "token t0p"},
+		"killed by SIGKILL":        {Code: 137, Signal: "SIGKILL", Output: "token t0p"},
+		"it took longer than 1m0s": {TimedOut: true, Output: "token t0p"},
+	} {
+		if v := Verification(p, time.Minute); v.Failed != want || v.Output != "token t0p" {
+			t.Errorf("%+v, want %q", v, want)
+		}
+		if got := p.Failure(time.Minute); want != "" && got != want+": token t0p" {
+			t.Errorf("a probe has failed for %q", got)
+		}
 	}
 }
