@@ -80,6 +80,23 @@ const (
 	Unverified Outcome = "unverified"
 )
 
+// PausedError means that nothing was typed because the session is paused.
+type PausedError struct{ Err error }
+
+// Error returns why nothing was typed.
+func (e *PausedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the runtime.
+func (e *PausedError) Unwrap() error { return e.Err }
+
+// untyped marks an error of a paused session that nothing was typed into.
+func untyped(err error) error {
+	if errors.Is(err, session.ErrRefused) {
+		return &PausedError{err}
+	}
+	return err
+}
+
 // DialogError means that nothing was typed because the agent asks a question.
 type DialogError struct {
 	Question string
@@ -149,7 +166,7 @@ func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, 
 		before, err = s.clearDraft(ctx, before)
 	}
 	if err != nil {
-		return "", err
+		return "", untyped(err)
 	}
 	d := newDelivery(before, s.Agent, text, verbatim)
 	d.at = time.Now()
@@ -159,7 +176,7 @@ func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, 
 		}
 	}
 	if err := s.Runtime.Send(ctx, s.Location, session.Input{Text: d.typed}); err != nil {
-		return "", err
+		return "", untyped(err)
 	}
 	now, received, err := s.confirm(ctx, d, d.patience())
 	if err == nil && !received && d.verifiable(before) {

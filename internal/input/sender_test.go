@@ -31,6 +31,8 @@ type desk struct {
 	late          bool      // what Late returns
 	// onLook runs before each observation.
 	onLook func(d *desk)
+	// pausedAt is the number of the key that a pause refuses, with all after it; 0: none is.
+	pausedAt int
 }
 
 func (d *desk) Composer(screen string) (string, bool) {
@@ -56,6 +58,9 @@ func (d *desk) Ready(string) bool { return true }
 func (d *desk) Send(ctx context.Context, _ session.Location, in session.Input) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if d.pausedAt > 0 && len(d.keys) >= d.pausedAt-1 {
+		return session.ErrRefused
 	}
 	key := in.Key
 	if key == "" {
@@ -453,6 +458,20 @@ func TestSendThatIsCanceled(t *testing.T) {
 			t.Errorf("%v, composed %q, keys %q", err, d.composed, d.keys)
 		}
 	})
+}
+
+// TestSendToOneThatIsPaused checks that of a session that is paused while a text is sent it is known
+// whether that was typed.
+func TestSendToOneThatIsPaused(t *testing.T) {
+	for at, untyped := range map[int]bool{1: true, 2: true, 3: false} { // C-u, the text, a mark or Enter
+		synctest.Test(t, func(t *testing.T) {
+			d := &desk{now: idle("hello\n"), enter: nothing, pausedAt: at}
+			_, err := Sender{Runtime: d, Agent: d, Observe: d.observe, BootTimeout: time.Minute}.Send(t.Context(), "do it", false)
+			if _, is := errors.AsType[*PausedError](err); is != untyped || !errors.Is(err, session.ErrRefused) {
+				t.Errorf("at key %d: %v, typed nothing: %v, keys %q", at, err, is, d.keys)
+			}
+		})
+	}
 }
 
 // TestSendToOneThatLeavesLate checks that a command which ends an agent counts as received also

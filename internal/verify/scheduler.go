@@ -129,6 +129,7 @@ type Scheduler struct {
 type job struct {
 	doing    session.Doing // by the last look
 	verified *session.Verified
+	idle     bool
 	of       string // what was verified: a turn, and the block
 	running  bool
 	notUntil time.Time // after one that could not be made
@@ -171,7 +172,7 @@ func (x *Scheduler) begin(s Seen) bool {
 		j = &job{}
 		x.jobs[s.Record.Address] = j
 	}
-	j.doing, j.verified = s.Doing, s.Record.Verified
+	j.doing, j.verified, j.idle = s.Doing, s.Record.Verified, s.idle()
 	of := turnOf(s)
 	if j.running || !s.idle() || j.of == of && (j.notUntil.IsZero() || x.Now().Before(j.notUntil)) {
 		return false
@@ -232,6 +233,11 @@ func (x *Scheduler) verify(ctx context.Context, s Seen) error {
 	x.mu.Lock()
 	v.ran = &x.jobs[s.Record.Address].ran
 	x.mu.Unlock()
+	v.Awake = func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.jobs[s.Record.Address].idle
+	}
 	v.Slot = func(ctx context.Context) (func(), bool, error) {
 		release, waited, err := x.slot(ctx)
 		if err == nil && waited && !x.last(s.Record.Address).Same(s.Record.Verified) {

@@ -10,6 +10,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/session"
 )
 
@@ -26,6 +27,8 @@ type Verifier struct {
 	Record func(ctx context.Context, was *session.Verified, now session.Verified) error
 	// Send types a text into the agent.
 	Send func(ctx context.Context, text string) error
+	// Awake reports whether the session takes text now; nil: it does.
+	Awake func() bool
 	// Tell adds an event to the history; its time, kind, reason and texts are set.
 	Tell func(history.Event)
 	Now  func() time.Time
@@ -50,8 +53,9 @@ func (r *ran) of(f Facts) bool {
 // ErrWorksOn reports that the agent was given something else while its work was verified.
 var ErrWorksOn = errors.New("its agent works on something else by now")
 
-// ErrOutdated reports that another process has recorded an outcome meanwhile.
-var ErrOutdated = errors.New("another process has recorded an outcome meanwhile")
+// ErrOutdated reports that the session has changed meanwhile, such as by an outcome that another
+// process has recorded: what is to be done is to be decided again.
+var ErrOutdated = errors.New("the session has changed meanwhile")
 
 // lookLimit bounds one look at a workspace, in which git may hang.
 const lookLimit = time.Minute
@@ -61,7 +65,11 @@ var errSlow = fmt.Errorf("git took longer than %s in its workspace", lookLimit)
 // Do does what is due about the work of the session as it is now.
 func (v *Verifier) Do(ctx context.Context) error {
 	f, base, err := v.look(ctx)
-	for output := ""; ; f.Was = v.Session.Verified {
+	output := ""
+	if v.ran.of(f) {
+		output = v.ran.outcome.Ran.Output
+	}
+	for ; ; f.Was = v.Session.Verified {
 		if err != nil {
 			return err
 		}
@@ -270,8 +278,13 @@ func (v *Verifier) escalate(now session.Verified) {
 	v.Tell(history.Event{Kind: history.Escalated, Reason: string(history.VerificationFailed), New: now.Commit, Detail: now.Detail})
 }
 
-// send gives the agent the failure that is recorded.
+// send gives the agent the failure that is recorded. The error is ErrOutdated if it takes no text
+// now, and then nothing was sent.
 func (v *Verifier) send(ctx context.Context, f Facts, output string) error {
+	if v.Awake != nil && !v.Awake() {
+		return ErrOutdated
+	}
+	was := *f.Was
 	sent := *f.Was
 	sent.SentAt = v.Now().UTC()
 	if err := v.Record(ctx, f.Was, sent); err != nil {
@@ -279,10 +292,22 @@ func (v *Verifier) send(ctx context.Context, f Facts, output string) error {
 	}
 	v.Session.Verified = &sent
 	f.Was = &sent
-	if err := v.Send(ctx, Message(sent, output)); err != nil {
+	err := v.Send(ctx, Message(sent, output))
+	if untyped(err) {
+		return errors.Join(ErrOutdated, err, v.Record(context.WithoutCancel(ctx), &sent, was))
+	}
+	if err != nil {
 		return errors.Join(err, v.hold(context.WithoutCancel(ctx), f, sent.Detail+"; its agent could not be sent that: "+err.Error()))
 	}
 	return nil
+}
+
+// untyped reports whether an error of Send means that nothing was typed, and may be later: the session
+// is paused, or its agent asks something.
+func untyped(err error) bool {
+	_, paused := errors.AsType[*input.PausedError](err)
+	_, asks := errors.AsType[*input.DialogError](err)
+	return paused || asks
 }
 
 // hold records that the session needs a person.

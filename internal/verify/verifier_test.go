@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/session"
 )
 
@@ -367,6 +368,38 @@ func TestUnsent(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	b.do("it stays so")
+}
+
+// TestPaused checks that a session that is paused while its work is verified is sent the failure
+// when it is no longer.
+func TestPaused(t *testing.T) {
+	for name, why := range map[string]error{"it is seen to be": nil, "it is found to be": &input.PausedError{Err: session.ErrRefused}, "its agent asks": &input.DialogError{Question: "Sure?"}} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.turn("echo 'echo no; false' > tests/all; git commit -q -a -m one")
+			b.record.Spec.Verify.Protect = nil
+			b.unsent = why
+			var kept ran
+			v := b.verifier()
+			v.ran = &kept
+			v.Awake = func() bool { return why != nil }
+			if err := v.Do(t.Context()); !errors.Is(err, ErrOutdated) {
+				t.Error(err)
+			}
+			if v := b.record.Verified; v.Held || v.Round != 1 || !v.SentAt.IsZero() {
+				t.Errorf("%+v", v)
+			}
+			b.unsent = nil
+			v = b.verifier()
+			v.ran = &kept
+			if err := v.Do(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if v := b.record.Verified; v.SentAt.IsZero() || len(b.sent) != 1 || !strings.Contains(b.sent[0], "\n$ sh tests/all\nno\n") {
+				t.Errorf("%+v, sent %q", v, b.sent)
+			}
+		})
+	}
 }
 
 // TestOnce checks a verification by hand.
