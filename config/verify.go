@@ -23,7 +23,7 @@ func readVerify(d reader, b *expr.Block, s *session.Spec) {
 	d.Words(b, "protect", &v.Protect)
 	for _, pattern := range v.Protect {
 		_, err := path.Match(pattern, "")
-		if err != nil || path.Clean(pattern) != pattern || path.IsAbs(pattern) || strings.HasPrefix(pattern, "../") {
+		if err != nil || path.Clean(pattern) != pattern || path.IsAbs(pattern) || pattern == "." || pattern == ".." || strings.HasPrefix(pattern, "../") {
 			d.Fail(b.Attr("protect"), "Invalid pattern", "%q is not a pattern of files below the workspace, such as \"tests/**\".", expr.Cut(pattern))
 		}
 	}

@@ -168,15 +168,32 @@ func (b Base) Args() []string {
 	return []string{"--merge-base", b.Commit, "--"}
 }
 
+// FileChange is a file that a commit has otherwise than another one.
+type FileChange struct {
+	Name string
+	Link bool // it is or was a symbolic link or a submodule: files below it may be others, too
+}
+
 // FilesChanged returns the files that a commit of a checkout has otherwise than its merge base
 // with the base.
-func (b Base) FilesChanged(ctx context.Context, git Runner, commit string) ([]string, error) {
-	out, err := git(ctx, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--merge-base", b.Commit, commit, "--")
+func (b Base) FilesChanged(ctx context.Context, git Runner, commit string) (all []FileChange, err error) {
+	out, err := git(ctx, "diff", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--merge-base", b.Commit, commit, "--")
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(strings.Split(out, "\x00"), func(name string) bool { return name == "" }), nil
+	fields := strings.Split(out, "\x00")
+	for i := 0; i+1 < len(fields); i += 2 { // :100644 120000 9fd6338 b1e0c7a T, and the name
+		modes := strings.Fields(strings.TrimPrefix(fields[i], ":"))
+		if len(modes) < 2 {
+			return nil, fmt.Errorf("git diff printed %.100q", fields[i])
+		}
+		all = append(all, FileChange{fields[i+1], slices.ContainsFunc(modes[:2], isLink)})
+	}
+	return all, nil
 }
+
+// isLink reports whether a mode is that of a symbolic link or a submodule.
+func isLink(mode string) bool { return mode == "120000" || mode == "160000" }
 
 // Changes is how far a checkout is from its merge base with a base.
 type Changes struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
@@ -187,11 +188,11 @@ func list(files []string) string {
 func short(commit string) string { return commit[:min(7, len(commit))] }
 
 // Protected returns the files that match a pattern, sorted.
-func Protected(patterns, files []string) []string {
+func Protected(patterns []string, files []git.FileChange) []string {
 	var found []string
 	for _, file := range files {
-		if slices.ContainsFunc(patterns, func(p string) bool { return matches(strings.Split(p, "/"), strings.Split(file, "/")) }) {
-			found = append(found, file)
+		if slices.ContainsFunc(patterns, func(p string) bool { return matches(strings.Split(p, "/"), strings.Split(file.Name, "/"), file.Link) }) {
+			found = append(found, file.Name)
 		}
 	}
 	slices.Sort(found)
@@ -199,21 +200,22 @@ func Protected(patterns, files []string) []string {
 }
 
 // matches reports whether a pattern, in which ** is any number of directories, matches a file or
-// a directory that it is in.
-func matches(pattern, file []string) bool {
+// a directory that it is in. A link also matches if the pattern names files below it: these are
+// others if it leads elsewhere.
+func matches(pattern, file []string, link bool) bool {
 	switch {
 	case len(pattern) == 0:
 		return true
+	case len(file) == 0:
+		return link
 	case pattern[0] == "**":
 		for i := range file {
-			if matches(pattern[1:], file[i:]) {
+			if matches(pattern[1:], file[i:], link) {
 				return true
 			}
 		}
 		return false
-	case len(file) == 0:
-		return false
 	}
 	ok, _ := path.Match(pattern[0], file[0]) // config has checked the pattern
-	return ok && matches(pattern[1:], file[1:])
+	return ok && matches(pattern[1:], file[1:], link)
 }

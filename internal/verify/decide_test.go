@@ -2,11 +2,13 @@ package verify
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
 
@@ -162,6 +164,20 @@ func TestJudge(t *testing.T) {
 }
 
 func TestProtected(t *testing.T) {
+	changes := func(files []string) (all []git.FileChange) { // those that end with @ are links
+		for _, f := range files {
+			name, link := strings.CutSuffix(f, "@")
+			all = append(all, git.FileChange{Name: name, Link: link})
+		}
+		return all
+	}
+	plain := func(files []string) (names []string) {
+		for _, f := range changes(files) {
+			names = append(names, f.Name)
+		}
+		slices.Sort(names)
+		return names
+	}
 	for _, c := range []struct {
 		pattern   string
 		yes, nope []string
@@ -173,8 +189,12 @@ func TestProtected(t *testing.T) {
 		{"a/**/z", []string{"a/z", "a/b/z", "a/b/c/z", "a/b/z/x"}, []string{"z", "a/b", "b/a/z"}},
 		{"*.md", []string{"a.md"}, []string{"a/b.md"}},
 		{"**", []string{"a", "a/b"}, nil},
+		{"tsub/**", []string{"tsub@"}, []string{"sub@"}},
+		{"a/b/c", []string{"a@", "a/b@", "a/b/c@"}, []string{"b@", "a/c@"}},
+		{"*/x", []string{"a@", "b/x"}, []string{"a", "a/b@"}},
+		{"**/*_test.go", nil, []string{"a@", "a/b@"}},
 	} {
-		if got := Protected([]string{"other", c.pattern}, append(slices.Clone(c.nope), c.yes...)); !slices.Equal(got, slices.Sorted(slices.Values(c.yes))) {
+		if got := Protected([]string{"other", c.pattern}, changes(slices.Concat(c.nope, c.yes))); !slices.Equal(got, plain(c.yes)) {
 			t.Errorf("%s matches %q, want %q", c.pattern, got, c.yes)
 		}
 	}

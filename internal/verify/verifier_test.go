@@ -51,7 +51,7 @@ func newBench(t *testing.T, change ...func(*session.Verify)) *bench {
 	b.sh(b.repo, "mkdir tests; echo 'test -e done' > tests/all; echo '*.log' > .gitignore; git add .; git commit -q -m base; git worktree add -q -b agents/api ../work")
 	b.record = session.Record{ID: "id", Address: "session.api", Run: session.Run{ID: "run"},
 		Tree: session.WorkspaceState{Mode: session.Worktree, Repo: b.repo, Path: b.work, Branch: "agents/api"}}
-	b.record.Spec.Verify = session.Verify{Command: []string{"sh", "tests/all"}, Timeout: session.Duration(time.Minute), OnFailure: session.FailureSends, Rounds: 3, Protect: []string{"tests"}}
+	b.record.Spec.Verify = session.Verify{Command: []string{"sh", "tests/all"}, Timeout: session.Duration(time.Minute), OnFailure: session.FailureSends, Rounds: 3, Protect: []string{"tests", "tsub/**"}}
 	for _, c := range change {
 		c(&b.record.Spec.Verify)
 	}
@@ -264,6 +264,8 @@ func TestFailures(t *testing.T) {
 		"protected files":      {"true", "echo true > tests/all; git add .; git commit -q -m cheat", "it changes protected files: tests/all"},
 		"a new protected file": {"true", "touch tests/new; git add .; git commit -q -m more", "it changes protected files: tests/new"},
 		"in an earlier commit": {"true", "git rm -q tests/all; git commit -q -m gone; touch a; git add a; git commit -q -m a", "it changes protected files: tests/all"},
+		"a submodule":          {"true", "mkdir tsub; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),tsub; git commit -q -m sub", "it changes protected files: tsub"},
+		"a link":               {"true", "ln -s tests tsub; git add .; git commit -q -m link", "it changes protected files: tsub"},
 		"a new file":           {"touch new", "touch a; git add .; git commit -q -m a", "the command changed the workspace: new"},
 		"a changed file":       {"echo b > a", "touch a; git add .; git commit -q -m a", "the command changed the workspace: a"},
 		"another commit":       {"git commit -q --allow-empty -m b", "touch a; git add .; git commit -q -m a", "the command moved the branch to "},

@@ -30,7 +30,7 @@ session "wrong" {
     timeout    = "0s"
     on_failure = "shout"
     rounds     = 0
-    protect    = ["tests/**", "/etc/*", "../x", "a[", "b/"]
+    protect    = ["tests/**", "/etc/*", "../x", "a[", "b/", ".", ".."]
   }
 }
 
