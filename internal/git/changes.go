@@ -177,7 +177,9 @@ type FileChange struct {
 // FilesChanged returns the files that a commit of a checkout has otherwise than its merge base
 // with the base.
 func (b Base) FilesChanged(ctx context.Context, git Runner, commit string) (all []FileChange, err error) {
-	out, err := git(ctx, "diff", "--raw", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--merge-base", b.Commit, commit, "--")
+	out, err := b.diff(ctx, git, func(b Base) []string {
+		return []string{"--raw", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--merge-base", b.Commit, commit, "--"}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +214,9 @@ func CountChanges(ctx context.Context, git Runner, base Base) (c Changes, files 
 	// They read different things, and so take as long as the longest of them.
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		lines, errs[0] = git(ctx, append([]string{"diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, base.Args()...)...)
+		lines, errs[0] = base.diff(ctx, git, func(b Base) []string {
+			return append([]string{"--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, b.Args()...)
+		})
 	})
 	wg.Go(func() { untracked, errs[1] = UntrackedFiles(ctx, git) })
 	wg.Wait()

@@ -255,3 +255,44 @@ func TestOutputHasALimit(t *testing.T) {
 		t.Errorf("%q, %v", o.String(), err)
 	}
 }
+
+// TestCrosswise checks that work is compared with one of its merge bases if it has several.
+func TestCrosswise(t *testing.T) {
+	repo := newRepo(t)
+	git(t, repo, "branch", "-M", "main")
+	work, on := branchOf(t, repo, "work", "b.txt", "two\n"), func(branch, merged string) {
+		git(t, repo, "switch", "-q", branch)
+		git(t, repo, "merge", "-q", "--no-edit", merged)
+	}
+	write(t, filepath.Join(repo, "c.txt"), "three\n")
+	commit(t, repo, "change c.txt")
+	main := git(t, repo, "rev-parse", "HEAD")
+	on("main", work)
+	on("work", main)
+	write(t, filepath.Join(repo, "d.txt"), "four\n")
+	commit(t, repo, "change d.txt")
+	base := Base{Name: "main", Commit: "main"}
+	if n := strings.Count(git(t, repo, "merge-base", "--all", "main", "work"), "\n") + 1; n != 2 {
+		t.Fatalf("there are %d merge bases", n)
+	}
+	one, err := base.Single(t.Context(), Here(repo))
+	if err != nil || one.Commit != work && one.Commit != main {
+		t.Fatalf("%+v, %v", one, err)
+	}
+	names := []string{"c.txt", "d.txt"} // since its own commit; else b.txt
+	if one.Commit == main {
+		names[0] = "b.txt"
+	}
+	changed, err := base.FilesChanged(t.Context(), Here(repo), "HEAD")
+	if err != nil || len(changed) != 2 || changed[0].Name != names[0] || changed[1].Name != names[1] {
+		t.Errorf("%+v, %v, want %q", changed, err, names)
+	}
+	count, counted, err := CountChanges(t.Context(), Here(repo), base)
+	if err != nil || count.Added != 2 || !slices.Equal(counted, names) {
+		t.Errorf("%+v, %q, %v, want %q", count, counted, err, names)
+	}
+	files, err := Files(t.Context(), Here(repo), base, nil, nil)
+	if err != nil || len(files) != 2 || files[0].Path != names[0] {
+		t.Errorf("%+v, %v, want %q", files, err, names)
+	}
+}

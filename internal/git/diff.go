@@ -180,7 +180,9 @@ type DiffFile struct {
 // Files returns the files that differ from the merge base with a base, by a Runner in which
 // untracked files are visible to git diff.
 func Files(ctx context.Context, view Runner, base Base, untracked, paths []string) ([]DiffFile, error) {
-	out, err := view(ctx, slices.Concat([]string{"diff", "--raw", "--numstat", "-z", "--find-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, base.Args(), paths)...)
+	out, err := base.diff(ctx, view, func(b Base) []string {
+		return slices.Concat([]string{"--raw", "--numstat", "-z", "--find-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}, b.Args(), paths)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -198,6 +200,29 @@ func (b Base) MergeBase(ctx context.Context, git Runner) (string, error) {
 		return "", fmt.Errorf("its branch has no commit in common with %s", b.Name)
 	}
 	return strings.TrimSpace(out), err
+}
+
+// Single returns a base whose only merge base with a checkout is one of those of b, of which there are
+// several after branches were merged crosswise: git diff --merge-base refuses these.
+func (b Base) Single(ctx context.Context, git Runner) (Base, error) {
+	commit, err := b.MergeBase(ctx, git)
+	if err == nil && b.Commit != "HEAD" {
+		b.Commit = commit
+	}
+	return b, err
+}
+
+// diff runs git diff with the arguments of a base, and if git refuses that with those of Single.
+func (b Base) diff(ctx context.Context, git Runner, args func(Base) []string) (string, error) {
+	out, err := git(ctx, append([]string{"diff"}, args(b)...)...)
+	if err == nil || ctx.Err() != nil {
+		return out, err
+	}
+	one, unknown := b.Single(ctx, git)
+	if unknown != nil || one.Commit == b.Commit {
+		return "", err
+	}
+	return git(ctx, append([]string{"diff"}, args(one)...)...)
 }
 
 // Ahead returns how many commits of a checkout the base lacks.

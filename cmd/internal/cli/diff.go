@@ -109,6 +109,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 type comparison struct {
 	record  session.Record
 	base    git.Base
+	from    git.Base // with one merge base
 	trusted bool // git of this machine runs in it, also what its configuration names
 	// untracked are the untracked files of the workspace, which git shows as new ones.
 	untracked []string
@@ -166,6 +167,7 @@ func compare(ctx context.Context, a *app, r session.Record) (*comparison, error)
 		}
 	}
 	if host {
+		x.single(ctx)
 		if x.view, err = git.NewView(ctx, co.Path); err == nil {
 			x.untracked = x.view.Untracked
 		}
@@ -177,8 +179,17 @@ func compare(ctx context.Context, a *app, r session.Record) (*comparison, error)
 		return nil, err
 	}
 	x.elsewhere = func(argv ...string) []string { return slices.Concat(line[:len(line)-1], argv) }
+	x.single(ctx)
 	x.untracked, err = git.UntrackedFiles(ctx, x.runner())
 	return x, err
+}
+
+// single finds a base with one merge base.
+func (x *comparison) single(ctx context.Context) {
+	var err error
+	if x.from, err = x.base.Single(ctx, x.runner()); err != nil {
+		x.from = x.base // git diff says what is wrong with it
+	}
 }
 
 func (x *comparison) close() {
@@ -218,7 +229,7 @@ func (x *comparison) arguments(o diffOptions, color string) []string {
 	if color != "" {
 		args = append(args, "--color="+color)
 	}
-	return slices.Concat(args, x.base.Args(), o.paths)
+	return slices.Concat(args, x.from.Args(), o.paths)
 }
 
 // show lets git show the diff on its own, with pager and colors.

@@ -44,7 +44,7 @@ func diffDocument(ctx context.Context, a *app, r session.Record) (api.DiffDocume
 	}
 	var patch, said bytes.Buffer
 	// A setting of the user must not change what the page reads.
-	args := append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"}, x.base.Args()...)
+	args := append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"}, x.from.Args()...)
 	c := x.command(ctx, a, 0, args)
 	c.Stdout, c.Stderr = &patch, &said
 	if err := c.Run(); err != nil {
