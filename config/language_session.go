@@ -128,7 +128,7 @@ func sessionShape(named []string) shape {
 		doc: "The command that has to succeed before its work counts.",
 		attrs: []attribute{
 			{Name: "command", Kind: aCommand, Forces: toNothing, Required: true, Doc: "Runs in the workspace with the agent's environment when a turn has ended with commits that the base lacks. It must change no file that git does not ignore."},
-			{Name: "timeout", Kind: aDuration, Forces: toNothing, Default: `"20m"`, Doc: "Ends the command with everything that it started, which counts as a failure."},
+			{Name: "timeout", Kind: aDuration, Forces: toNothing, Default: `"20m"`, Doc: "Ends the command with everything that it started, which counts as a failure. At most `24h`."},
 			{Name: "on_failure", Kind: aText, Forces: toNothing, Default: `"send"`, Values: []string{"send", "hold", "ignore"}, Meanings: []string{"sends the agent the end of the output, and verifies its next commit", "needs you at once", "only records it"}, Doc: "What a failure leads to."},
 			{Name: "rounds", Kind: aWhole, Forces: toNothing, Default: "3", Doc: "After this many failures in a row, or a turn that committed nothing, the session needs you and the agent is sent nothing more."},
 			{Name: "protect", Kind: someTexts, Forces: toNothing, Doc: "Patterns of files, like `tests/**`: work that changes one fails, whatever the command says."},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
@@ -18,6 +19,9 @@ func readVerify(d reader, b *expr.Block, s *session.Spec) {
 	d.Require(b, "command", "command = [\"make\", \"test\"]")
 	d.Command(b, "command", &v.Command)
 	readDuration(d, b, "timeout", 1, &v.Timeout)
+	if v.Timeout.D() > shim.VerifyLimit {
+		d.Fail(b.Attr("timeout"), "Invalid duration", "\"timeout\" must be at most %s, not %s.", session.Duration(shim.VerifyLimit), v.Timeout)
+	}
 	d.OneOf(b, "on_failure", (*string)(&v.OnFailure))
 	d.Whole(b, "rounds", 1, &v.Rounds)
 	d.Words(b, "protect", &v.Protect)

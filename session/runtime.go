@@ -17,8 +17,9 @@ var (
 	ErrGone = errors.New("is gone")
 	// ErrRefused means that the session takes no input because it is paused.
 	ErrRefused = errors.New("input refused: the session is paused")
-	// ErrUnprobeable means that the session's shim does not answer or cannot probe.
-	ErrUnprobeable = errors.New("cannot be probed")
+	// ErrUnprobeable means that the session's shim does not answer, or refuses a probe or a
+	// verification.
+	ErrUnprobeable = errors.New("nothing can be run next to the agent")
 	// ErrUnreachable means that what runs the sessions did not answer: nothing is known of
 	// what was asked, and the same call may succeed later.
 	ErrUnreachable = errors.New("cannot be reached")

@@ -43,6 +43,12 @@ type Facts struct {
 // started.
 func (f Facts) asked() bool { return !f.Given.IsZero() && f.Ended.After(f.From) }
 
+// unsent reports whether it is not known that the agent was given the failure: whoever was about to
+// send it was killed, perhaps after it was typed.
+func (f Facts) unsent() bool {
+	return f.Was != nil && !f.Was.SentAt.IsZero() && f.Given.Before(f.Was.SentAt)
+}
+
 // Decide returns what is to be done about the work of a session.
 func Decide(f Facts) Action {
 	was := f.Was
@@ -68,7 +74,7 @@ func Decide(f Facts) Action {
 		return Hold
 	case was.SentAt.IsZero():
 		return Send
-	case f.Given.Before(was.SentAt): // whoever was about to send it was killed: it may have been typed
+	case f.unsent():
 		return Hold
 	case was.Unsaved && f.Ended.After(was.SentAt) && (f.Works || len(f.Unsaved) > 0):
 		return Run

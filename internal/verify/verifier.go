@@ -79,7 +79,11 @@ func (v *Verifier) Do(ctx context.Context) error {
 		case Send:
 			return v.send(ctx, f, output)
 		case Hold:
-			return v.hold(ctx, f, f.Was.Detail)
+			detail := f.Was.Detail
+			if f.unsent() {
+				detail += "; its agent may not have been sent that"
+			}
+			return v.hold(ctx, f, detail)
 		case Renew:
 			return v.renew(ctx, f)
 		default:
@@ -217,7 +221,7 @@ func (v *Verifier) protected(ctx context.Context, f Facts, base git.Base) ([]str
 func (v *Verifier) command(ctx context.Context, f Facts) (ran session.Verification, moved string, changed []string, err error) {
 	rt, can := v.Runtime.(session.Verifier)
 	if !can {
-		return ran, "", nil, fmt.Errorf("its runtime cannot run a verification: %w", session.ErrUnprobeable)
+		return ran, "", nil, fmt.Errorf("%w: its runtime has no verifications", session.ErrUnprobeable)
 	}
 	ran, waited, err := v.execute(ctx, rt, f)
 	if err == nil {

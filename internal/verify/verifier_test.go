@@ -144,6 +144,9 @@ func TestRounds(t *testing.T) {
 	b.do("it works on that")
 	b.turn("touch done")
 	b.do("it has not committed", "escalated verification_failed")
+	if v := b.record.Verified; !v.Held || v.Detail != "exit status 1" {
+		t.Errorf("%+v", v)
+	}
 	b.do("a person is needed")
 	b.turn("git commit -q --allow-empty -m two")
 	b.do("a file is left", "verification_failed red 2/3")
@@ -355,6 +358,27 @@ func TestTwoVerifiers(t *testing.T) {
 				t.Errorf("%+v, sent %q, told %q", v, b.sent, b.told)
 			}
 		})
+	}
+}
+
+// TestKilledWhileItSends checks that a person is needed, and why, if it is not known whether the
+// agent was sent the failure.
+func TestKilledWhileItSends(t *testing.T) {
+	b := newBench(t)
+	b.turn("git commit -q --allow-empty -m one")
+	v := b.verifier()
+	v.Send = func(context.Context, string) error { panic("killed") }
+	func() {
+		defer func() {
+			if recover() != "killed" {
+				t.Error("it was not about to send it")
+			}
+		}()
+		_ = v.Do(t.Context()) // it does not return
+	}()
+	b.do("the next hub", "escalated verification_failed")
+	if v := b.record.Verified; !v.Held || v.Detail != "exit status 1; its agent may not have been sent that" || len(b.sent) > 0 {
+		t.Errorf("%+v, sent %q", v, b.sent)
 	}
 }
 

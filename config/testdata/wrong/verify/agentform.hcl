@@ -34,6 +34,15 @@ session "wrong" {
   }
 }
 
+session "slow" {
+  agent  = "claude"
+  branch = "slow"
+  verify {
+    command = ["make", "test"]
+    timeout = "72h"
+  }
+}
+
 session "unverified" {
   agent  = "claude"
   branch = "unverified"
