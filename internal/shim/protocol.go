@@ -68,6 +68,7 @@ const (
 	InitMode   = "keep"   // PID 1 of a container; the directory of its socket follows
 	AttachMode = "attach" // attaches a terminal to a container; that directory and a command follow
 	RelayMode  = "relay"  // connects standard input and output to a socket, which follows
+	VerifyMode = "verify" // runs the command of a verification: a program and its arguments follow
 	NotifyMode = "notify" // keeps what a hook reports; the run's directory follows
 	PodMode    = "pod"    // PID 1 of a pod's container; the directory of its socket and a TCP port follow
 )

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -37,7 +38,8 @@ const codeTaken = 125
 // With keep before the folder of its socket it is the first process of a container:
 // see Init. With attach before that folder and a command it attaches a terminal to a
 // container: see shim.AttachMode. With relay before a socket it connects standard input
-// and output to that. With pod it is the first process of a Kubernetes pod's container:
+// and output to that. With verify before a program and its arguments it runs a verification:
+// see under. With pod it is the first process of a Kubernetes pod's container:
 // see initd.Pod.
 func Main(args []string) int {
 	if len(args) > 0 && args[0] == shim.NotifyMode {
@@ -51,6 +53,9 @@ func Main(args []string) int {
 	}
 	if len(args) > 0 && args[0] == shim.RelayMode {
 		return relay(args[1:])
+	}
+	if len(args) > 2 && args[0] == shim.VerifyMode {
+		return under(args[1], args[2:])
 	}
 	if len(args) > 0 && args[0] == shim.PodMode {
 		return initd.Pod(args[1:])
@@ -73,7 +78,8 @@ func Main(args []string) int {
 	if err != nil {
 		return failStart(dir, "run", err)
 	}
-	r := &run{dir: dir, moved: lasting(dir), self: self.Process, config: c, empty: make(chan struct{}), done: make(chan struct{}), awaited: map[int]chan<- syscall.WaitStatus{},
+	again := slices.Clone(os.Args[:max(1, len(os.Args)-len(args))])
+	r := &run{again: again, dir: dir, moved: lasting(dir), self: self.Process, config: c, empty: make(chan struct{}), done: make(chan struct{}), awaited: map[int]chan<- syscall.WaitStatus{},
 		changed: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
 	return r.run()
 }
@@ -114,6 +120,7 @@ func failStart(dir, what string, err error) int {
 
 // shim is one run.
 type run struct {
+	again    []string // starts this program once more
 	dir      string
 	moved    string // leads to dir also after it was moved; empty: nothing does
 	self     proc.Process

@@ -15,6 +15,9 @@ const inputWaiting = 0x4004667f
 // becomeSubreaper does nothing: macOS has no subreapers.
 func becomeSubreaper() error { return nil }
 
+// executable returns the file of this program.
+func executable() (string, error) { return os.Executable() }
+
 // attributes are the default ones: macOS has no signal at the parent's death.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 

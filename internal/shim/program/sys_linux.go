@@ -22,6 +22,9 @@ func becomeSubreaper() error {
 	return nil
 }
 
+// executable returns what starts this program, also after its file was removed.
+func executable() (string, error) { return "/proc/self/exe", nil }
+
 // attributes keep the agent in the shim's process group and session, with the
 // terminal, and have the kernel kill it when the shim dies. The kernel means the
 // thread that started it: no thread of a Go program ends before the program but one

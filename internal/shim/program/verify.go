@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -84,7 +86,12 @@ func runVerify(r *run, argv []string, limit time.Duration, log *log) (*shim.Prob
 	}()
 	mark := strconv.FormatInt(time.Now().UnixNano(), 10)
 	env := append(r.env[:len(r.env):len(r.env)], verifyVariable+"="+mark)
-	pid, ended, err := r.startNext(path, argv, env, []uintptr{null.Fd(), in.Fd(), in.Fd()})
+	program, err := executable()
+	if err != nil {
+		return nil, err
+	}
+	argv = slices.Concat(r.again, []string{shim.VerifyMode, path}, argv)
+	pid, ended, err := r.startNext(program, argv, env, []uintptr{null.Fd(), in.Fd(), in.Fd()})
 	in.Close()
 	if err != nil {
 		return nil, err
@@ -102,6 +109,31 @@ func runVerify(r *run, argv []string, limit time.Duration, log *log) (*shim.Prob
 	<-printed
 	p.Output = log.end()
 	return p, nil
+}
+
+// under runs the command of a verification as its parent, and ends as the command does. On Linux
+// whatever the command starts stays below it, so that killMarked finds that also without the mark.
+func under(path string, argv []string) int {
+	runtime.GOMAXPROCS(1)
+	_ = becomeSubreaper() // without it the mark has to do
+	pid, _, err := syscall.StartProcess(path, argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
+	if err != nil {
+		shim.PrintError("cannot start %s: %v", argv[0], err)
+		return shim.ExitCannot
+	}
+	for {
+		var status syscall.WaitStatus
+		switch ended, err := syscall.Wait4(-1, &status, 0, nil); {
+		case err != nil && err != syscall.EINTR:
+			return shim.ExitCannot
+		case ended != pid || err != nil:
+		case status.Signaled():
+			dieOf(status.Signal())
+			return 128 + int(status.Signal())
+		default:
+			return status.ExitStatus()
+		}
+	}
 }
 
 // killMarked kills a process, all below it, and what has the mark of its verification, wherever

@@ -74,12 +74,12 @@ func TestVerifyThatHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	script := "(setsid sh -c 'echo $$ > far; exec sleep 55' &); (setsid env -u AGENTFORM_VERIFY sh -c 'echo $$ > near; exec sleep 56' & wait) & echo $$ > begun; wait"
+	script := "(setsid sh -c 'echo $$ > far; exec sleep 55' &); (setsid env -u AGENTFORM_VERIFY sh -c 'echo $$ > near; exec sleep 56' & wait) & (env -i setsid sh -c 'echo $$ > clean; exec sleep 58' &); echo $$ > begun; wait"
 	go func() {
 		_, err := c.Verify(t.Context(), shim.Probe{Argv: []string{"sh", "-c", script}, Timeout: 5 * time.Second})
 		done <- err
 	}()
-	root, far, near := r.pid("begun"), r.pid("far"), r.pid("near")
+	root, far, near, clean := r.pid("begun"), r.pid("far"), r.pid("near"), r.pid("clean")
 	if _, err := r.client().Verify(t.Context(), shim.Probe{Argv: []string{"true"}}); codeOf(err) != shim.CodeBusy {
 		t.Errorf("a second one: %v", err)
 	}
@@ -97,8 +97,8 @@ func TestVerifyThatHangs(t *testing.T) {
 		p, err := again.Verify(t.Context(), shim.Probe{Argv: []string{"true"}})
 		return []any{p, err}, err == nil && p.Code == 0
 	})
-	if root.Alive() || far.Alive() || near.Alive() {
-		t.Errorf("alive: %v, %v, %v", root.Alive(), far.Alive(), near.Alive())
+	if root.Alive() || far.Alive() || near.Alive() || clean.Alive() {
+		t.Errorf("alive: %v, %v, %v, %v", root.Alive(), far.Alive(), near.Alive(), clean.Alive())
 	}
 	p, err := again.Verify(t.Context(), shim.Probe{Argv: []string{"sleep", "57"}, Timeout: 10 * time.Millisecond})
 	if err != nil || !p.TimedOut || p.Signal != "SIGKILL" {
