@@ -136,6 +136,9 @@ func (v *Verifier) look(ctx context.Context) (Facts, git.Base, error) {
 	if err == nil {
 		f.Unsaved, err = git.UnsavedFiles(ctx, v.Workspace.Git)
 	}
+	if !f.Works && r.Tree.Mode == session.InPlace {
+		f.Unsaved = nil // they may be those of whose checkout it is
+	}
 	return f, base, err
 }
 

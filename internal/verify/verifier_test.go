@@ -205,6 +205,16 @@ func TestNoCommit(t *testing.T) {
 	b.do("it is committed", "verified")
 
 	b = newBench(t)
+	b.record.Tree.Mode = session.InPlace
+	b.turn("touch notes")
+	b.do("a file is left in a person's checkout")
+	b.record.Spec.Finish = session.FinishVerified
+	b.turn("")
+	b.do("and nothing is done", "verification_failed red", "escalated verification_failed")
+	b.turn("touch done; git add done; git commit -q -m one")
+	b.do("and a commit is made", "verification_failed red 1/3")
+
+	b = newBench(t)
 	b.record.Spec.Finish = session.FinishVerified
 	b.sh(b.repo, "git checkout -q --detach; git branch -q -D main")
 	b.turn("touch done")
