@@ -110,7 +110,7 @@ type comparison struct {
 	record  session.Record
 	base    git.Base
 	from    git.Base // with one merge base
-	trusted bool // git of this machine runs in it, also what its configuration names
+	trusted bool     // git of this machine runs in it, also what its configuration names
 	// untracked are the untracked files of the workspace, which git shows as new ones.
 	untracked []string
 	view      *git.View // nil: elsewhere
