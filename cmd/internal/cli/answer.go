@@ -139,11 +139,7 @@ func reportAnswers(a *app, given []view.Answer, all int) error {
 // openAsking opens the sessions that are to be answered: those that are named, or those of
 // the chosen ones that ask something.
 func openAsking(ctx context.Context, a *app, o answerOptions) ([]*asking, error) {
-	p, s, err := a.openState()
-	if err != nil {
-		return nil, err
-	}
-	meant, err := o.recorded(p.Manifest.Sessions, s.Sessions)
+	p, _, meant, err := o.open(a)
 	if err != nil || len(meant) == 0 {
 		return nil, err
 	}

@@ -84,11 +84,7 @@ sessions, counts; it is 1 for a session in which the command could not be starte
 }
 
 func runExec(ctx context.Context, a *app, o execOptions) error {
-	p, s, err := a.openState()
-	if err != nil {
-		return err
-	}
-	named, err := o.recorded(p.Manifest.Sessions, s.Sessions)
+	_, s, named, err := o.open(a)
 	if err != nil {
 		return err
 	}

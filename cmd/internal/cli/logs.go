@@ -105,11 +105,7 @@ func last[T any](t tailFlag, items []T) []T {
 }
 
 func runLogs(ctx context.Context, a *app, o logsOptions) error {
-	p, s, err := a.openState()
-	if err != nil {
-		return err
-	}
-	named, err := o.recorded(p.Manifest.Sessions, s.Sessions)
+	p, s, named, err := o.open(a)
 	if err != nil {
 		return err
 	}

@@ -94,11 +94,7 @@ func overrideCommands(a *app) []*cobra.Command {
 }
 
 func runOverride(ctx context.Context, a *app, o overrideOptions) error {
-	p, s, err := a.openState()
-	if err != nil {
-		return err
-	}
-	named, err := o.recorded(p.Manifest.Sessions, s.Sessions)
+	p, s, named, err := o.open(a)
 	if err != nil {
 		return err
 	}

@@ -56,11 +56,7 @@ Exit 1 if a session could not be refreshed.`,
 }
 
 func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
-	p, s, err := a.openState()
-	if err != nil {
-		return err
-	}
-	named, err := o.recorded(p.Manifest.Sessions, s.Sessions)
+	p, _, named, err := o.open(a)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 // selector chooses sessions by --role and --label.
@@ -151,6 +152,16 @@ func (s *sessionArgs) set(c *cobra.Command, typed []string) error {
 		return usageError{c.CommandPath(), errors.New("give an address, or --all, --role or --label")}
 	}
 	return nil
+}
+
+// open opens the project and its state, and returns the sessions that are meant.
+func (s *sessionArgs) open(a *app) (*project.Project, state.State, []session.Address, error) {
+	p, st, err := a.openState()
+	if err != nil {
+		return nil, st, nil, err
+	}
+	named, err := s.recorded(p.Manifest.Sessions, st.Sessions)
+	return p, st, named, err
 }
 
 // single reports whether one session is named by its address.

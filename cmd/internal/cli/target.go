@@ -48,11 +48,7 @@ func openTarget(ctx context.Context, a *app, typed string) (*target, error) {
 // openTargets opens the sessions of a command. Of those that flags choose, the ones that do
 // not run because they were stopped, are done or were not started yet are left out, and named.
 func openTargets(ctx context.Context, a *app, s *sessionArgs) ([]*target, error) {
-	p, st, err := a.openState()
-	if err != nil {
-		return nil, err
-	}
-	named, err := s.recorded(p.Manifest.Sessions, st.Sessions)
+	p, st, named, err := s.open(a)
 	if err != nil {
 		return nil, err
 	}

@@ -48,11 +48,7 @@ Exit 1 if work is not verified.`,
 }
 
 func runVerify(ctx context.Context, a *app, o sessionArgs) error {
-	p, s, err := a.openState()
-	if err != nil {
-		return err
-	}
-	named, err := o.recorded(p.Manifest.Sessions, s.Sessions)
+	p, _, named, err := o.open(a)
 	if err != nil {
 		return err
 	}
