@@ -33,7 +33,7 @@ type Session struct {
 	Changes      *Changes         `json:"changes"` // of the workspace; null: not counted yet, or it has no git
 	// Conflicts are with the base and with other sessions; null: not known, such as of a
 	// workspace that is not on the hub's machine.
-	Conflicts      []Conflict        `json:"conflicts"`
+	Conflicts      *[]Conflict       `json:"conflicts"`
 	ID             string            `json:"id"`
 	PaneID         string            `json:"pane_id"`
 	PID            *int              `json:"pid"` // of the agent

@@ -35,7 +35,7 @@ type ReportSession struct {
 	Asked     string            `json:"asked"`  // the first line of its prompt; empty: it has none
 	Inputs    int               `json:"inputs"` // texts that it was sent in the span, apart from its prompt
 	Changes   *Changes          `json:"changes"`
-	Conflicts []Conflict        `json:"conflicts"` // null: not known
+	Conflicts *[]Conflict       `json:"conflicts"` // null: not known
 	Verified  *Verified         `json:"verified"`
 	PR        string            `json:"pr_url"`
 	Finished  *session.Finished `json:"finished"`

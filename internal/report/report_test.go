@@ -209,9 +209,9 @@ func TestRow(t *testing.T) {
 	k.Prompt = "\n## Add a limit \x1b[31m\nand tests"
 	k.Used = &usage.Sum{Answers: 2, Tokens: session.Tokens{Input: 5}, Cost: 1.5}
 	k.Session.Verified, k.Session.Changes, k.Session.PR = &api.Verified{OK: true}, &api.Changes{Ahead: 3}, "https://example.com/1"
-	k.Session.Conflicts = []api.Conflict{{Base: "main"}}
+	k.Session.Conflicts = &[]api.Conflict{{Base: "main"}}
 	r := Of(Input{Since: since, Until: until, Sessions: []Known{k}}).Sessions[0]
-	if r.Asked != "Add a limit" || r.Restarts != 2 || r.Inputs != 1 || *r.Usage.Cost != 1.5 || !r.Verified.OK || r.Changes.Ahead != 3 || len(r.Conflicts) != 1 || r.PR == "" || r.Word != "verified" || r.Removed != nil {
+	if r.Asked != "Add a limit" || r.Restarts != 2 || r.Inputs != 1 || *r.Usage.Cost != 1.5 || !r.Verified.OK || r.Changes.Ahead != 3 || len(*r.Conflicts) != 1 || r.PR == "" || r.Word != "verified" || r.Removed != nil {
 		t.Errorf("%+v", r)
 	}
 	if long := firstLine(strings.Repeat("é", 300)); len([]rune(long)) != askedLength || !strings.HasSuffix(long, "…") {

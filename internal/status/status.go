@@ -64,10 +64,11 @@ func Of(k Input) api.Session {
 			FetchedAt: wire.UTCOrNil(c.FetchedAt), Base: c.Base, CountedAt: wire.UTC(c.At)}
 	}
 	if k.Conflicts != nil && !elsewhere {
-		s.Conflicts = []api.Conflict{}
+		all := []api.Conflict{}
 		for _, c := range k.Conflicts {
-			s.Conflicts = append(s.Conflicts, api.Conflict(c))
+			all = append(all, api.Conflict(c))
 		}
+		s.Conflicts = &all
 	}
 	if s.State == session.StateRunning {
 		s.Detail, s.Question = detection.Detail, detection.Question

@@ -22,8 +22,8 @@ func GlanceOf(x api.Session, now time.Time) Glance {
 	if c := x.Changes; c != nil && c.Behind > 0 {
 		changes += fmt.Sprintf(", %d behind", c.Behind)
 	}
-	if len(x.Conflicts) > 0 {
-		changes += ", conflicts with " + few(conflictNames(x.Conflicts))
+	if names := conflictNames(x.Conflicts); names != nil {
+		changes += ", conflicts with " + few(names)
 	}
 	return Glance{status.Text(x, now), string(wordInk(x)), withoutAnswers(x, why(x, now)), changes}
 }

@@ -105,8 +105,8 @@ func result(x api.ReportSession, show func(string) string) []string {
 	if text := changed(x.Changes); text != "-" && text != "none" {
 		parts = append(parts, text)
 	}
-	if len(x.Conflicts) > 0 {
-		parts = append(parts, "conflicts with "+show(few(conflictNames(x.Conflicts))))
+	if names := conflictNames(x.Conflicts); names != nil {
+		parts = append(parts, "conflicts with "+show(few(names)))
 	}
 	if v := x.Verified; v != nil {
 		word := session.Verified{OK: v.OK, Round: v.Round}.Word(v.Rounds)

@@ -46,7 +46,7 @@ func sampleReport() api.Report {
 	needs(&asks, "blocked", `run "npm test"?`, 125*time.Minute)
 	red := night("red", session.Idle, "Sort the imports", event(3*time.Hour, history.VerificationFailed, nil))
 	red.Session.Verified, red.Session.Changes = &api.Verified{Round: 3, Rounds: 3, Held: true, At: ago(time.Hour)}, changes(4, 4, 1)
-	red.Session.Conflicts = []api.Conflict{{With: "session.done", Files: []string{"imports.go"}}}
+	red.Session.Conflicts = &[]api.Conflict{{With: "session.done", Files: []string{"imports.go"}}}
 	needs(&red, "verification_failed", "exit status 2", time.Hour)
 	limit := night("limit", session.BlockedAPI, "Translate the messages", event(time.Hour, history.StatusChanged, func(e *history.Event) { e.New = "blocked_api" }))
 	until := at.Add(2 * time.Hour)

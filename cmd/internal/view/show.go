@@ -87,7 +87,7 @@ func facts(x status.Detail, now time.Time) []attribute {
 			add("behind", plaintext.Count(c.Behind, "commit")+" of "+cmp.Or(c.Base, "HEAD")+fetched)
 		}
 	}
-	for _, c := range x.Conflicts {
+	for _, c := range *cmp.Or(x.Conflicts, &[]api.Conflict{}) {
 		add("conflicts", "with "+cmp.Or(c.Base, string(c.With))+" in "+few(c.Files))
 	}
 	add("runtime", x.Runtime)

@@ -70,7 +70,7 @@ func statusColumns(sessions []api.Session, wide bool) []statusColumn {
 	if wide || slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Changes != nil && x.Changes.Behind > 0 }) {
 		columns = append(columns, statusColumn{column{title: "BEHIND", right: true, spare: 4}, text(func(x api.Session) string { return behind(x.Changes) })})
 	}
-	if wide || slices.ContainsFunc(sessions, func(x api.Session) bool { return len(x.Conflicts) > 0 }) {
+	if wide || slices.ContainsFunc(sessions, func(x api.Session) bool { return conflictNames(x.Conflicts) != nil }) {
 		columns = append(columns, statusColumn{column{title: "CONFLICTS", spare: 1}, func(x api.Session, _ time.Time) cell { return conflictCell(x, wide) }})
 	}
 	columns = append(columns,
@@ -211,9 +211,13 @@ func behind(c *api.Changes) string {
 	return number(&c.Behind)
 }
 
-// conflictNames names what the work of a session cannot be merged with.
-func conflictNames(conflicts []api.Conflict) (names []string) {
-	for _, c := range conflicts {
+// conflictNames names what the work of a session cannot be merged with, and is nil if there is
+// nothing.
+func conflictNames(conflicts *[]api.Conflict) (names []string) {
+	if conflicts == nil {
+		return nil
+	}
+	for _, c := range *conflicts {
 		names = append(names, plaintext.OneLine(cmp.Or(c.Base, c.With.Short())))
 	}
 	return names
