@@ -200,7 +200,7 @@ func (f *Finder) Refresh(ctx context.Context, all []Work) (differ bool) {
 			}
 		}
 		var err error
-		if r.quarantine, err = git.OpenQuarantine(repo, f.folder(repo), clones...); err != nil {
+		if r.quarantine, err = git.OpenQuarantine(repo, Folder(f.dir, "work", repo), clones...); err != nil {
 			continue
 		}
 		r.look(ctx)
@@ -222,8 +222,9 @@ func (f *Finder) Refresh(ctx context.Context, all []Work) (differ bool) {
 	return true
 }
 
-func (f *Finder) folder(repo string) string {
+// Folder returns where the quarantine of a repository is, for one use of it.
+func Folder(dataDir, use, repo string) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(repo)) // never fails
-	return filepath.Join(f.dir, dirName, fmt.Sprintf("%x", sum.Sum64()))
+	return filepath.Join(dataDir, dirName, fmt.Sprintf("%s-%x", use, sum.Sum64()))
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/google/renameio/v2"
 )
 
 // Quarantine holds commits that exist only to look at work: of what is not committed, and of
@@ -51,7 +53,11 @@ func OpenQuarantine(repo, dir string, clones ...string) (*Quarantine, error) {
 		}
 		borrows.WriteString(objects + "\n")
 	}
-	return q, os.WriteFile(filepath.Join(info, "alternates"), []byte(borrows.String()), 0o600)
+	file := filepath.Join(info, "alternates")
+	if is, err := os.ReadFile(file); err == nil && string(is) == borrows.String() {
+		return q, nil
+	}
+	return q, renameio.WriteFile(file, []byte(borrows.String()), 0o600) // another process may read it
 }
 
 func (q *Quarantine) run(ctx context.Context, dir, stdin string, args []string, env ...string) (string, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/oneoff"
@@ -103,13 +105,9 @@ func foreseeLanding(ctx context.Context, a *app, p *project.Project, o landOptio
 		}
 		byRepo[r.Tree.Repo] = append(byRepo[r.Tree.Repo], m)
 	}
-	for repo, members := range byRepo {
-		dir, err := os.MkdirTemp("", "agentform-land-")
-		if err != nil {
-			return nil, err
-		}
-		defer os.RemoveAll(dir)
-		q, err := git.OpenQuarantine(repo, filepath.Join(dir, "objects"))
+	for _, repo := range slices.Sorted(maps.Keys(byRepo)) {
+		members := byRepo[repo]
+		q, err := git.OpenQuarantine(repo, conflicts.Folder(p.Manifest.DataDir, "land", repo))
 		if err == nil {
 			err = land.Foresee(ctx, q, o.Method, members)
 		}
