@@ -45,7 +45,7 @@ type Live struct {
 	Title    string
 	Screen   string    // only when asked for
 	Blank    bool      `json:",omitempty"` // the screen was captured and is empty
-	MovedAt  time.Time // last output
+	MovedAt  time.Time // last output; zero: not known, as of pods without screens
 	Size     [2]int    // columns, rows
 	BootID   string
 	Started  time.Time // of the run

@@ -113,7 +113,7 @@ func (e *Engine) doing(ctx context.Context, st state.State, w session.World, ask
 			shown, _ := o.ask(ctx, rec.Spec.Runtime, true)()
 			for _, l := range shown {
 				if at := lives[l.Mark.Run]; at != nil {
-					at.Screen, at.Title = l.Screen, l.Title
+					at.Screen, at.Blank, at.Title, at.MovedAt = l.Screen, l.Blank, l.Title, l.MovedAt
 				}
 			}
 		}
