@@ -141,6 +141,22 @@ func TestUnprompted(t *testing.T) {
 	}
 }
 
+// TestSnapshotOfOneThatWasKilled checks that a text that was typed last is seen to stand unsent.
+func TestSnapshotOfOneThatWasKilled(t *testing.T) {
+	r := New(t.TempDir(), "/none", agent.For)
+	rec := session.Record{Run: session.Run{ID: "run1"}, Spec: session.Spec{Agent: session.AgentSpec{Name: "x", Command: []string{"x"}}}}
+	for _, text := range []string{"fix it", "and test it"} {
+		if err := r.Note("run1", text, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for screen, want := range map[string]bool{"> and test it": true, "> fix it": false, "> and test it\nworking": false, "": false} {
+		if got := r.Snapshot(rec, &session.Live{Screen: screen}, Look{}).Unsent; got != want {
+			t.Errorf("screen %q: unsent %v", screen, got)
+		}
+	}
+}
+
 // TestSendingTheSameAgain checks that a message is told from an equal one that still waits.
 func TestSendingTheSameAgain(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()

@@ -223,9 +223,11 @@ func (r *Reader) Snapshot(rec session.Record, l *session.Live, read Look) input.
 	signals := r.signals(rec)
 	s.Messages, s.Tells = messages(r.Agent(rec), read.Transcript, signals)
 	s.Awaited = read.Answer == turn.Awaited
+	if all, _ := r.given(rec); len(all) > 0 {
+		s.Unsent = all[len(all)-1].Ends(l.Screen)
+	}
 	if rec.Spec.Agent.Base != "" {
 		begun, _ := hooked(r.Agent(rec), signals)
-		r.given(rec)
 		r.mu.Lock()
 		unprompted := r.run(rec.Run.ID).unprompted(rec.Run, slices.Concat(begun, s.Messages))
 		r.mu.Unlock()

@@ -80,6 +80,23 @@ func (t Text) In(other string) int {
 	return n
 }
 
+// Ends reports whether a screen ends with the text, or with the end of its last line if that
+// is long.
+func (t Text) Ends(screen string) bool {
+	var chars []rune
+	for _, g := range glyphsOf(screen) {
+		chars = append(chars, g.char)
+	}
+	ends := func(runes int, sum uint64) bool {
+		return runes <= len(chars) && t.sum(chars[len(chars)-runes:]) == sum
+	}
+	if len(t.Lines) == 0 {
+		return false
+	}
+	last := t.Lines[len(t.Lines)-1]
+	return ends(t.Whole.Runes, t.Whole.Sum) || last.Runes > tail && ends(tail, last.Tail)
+}
+
 func (t Text) sum(chars []rune) uint64 {
 	sum := uint64(0)
 	for _, r := range chars {

@@ -83,6 +83,30 @@ func TestWithoutIsExact(t *testing.T) {
 }
 
 // TestIn checks how often a text is found in what an agent says that it was told.
+func TestEnds(t *testing.T) {
+	long := strings.Repeat("word by word, ", 20) + "to the end"
+	for name, c := range map[string]struct {
+		typed, screen string
+		want          bool
+	}{
+		"as it was typed":   {"fix it", "hello\nready> fix it  \n\n", true},
+		"in a frame":        {"fix it", "╭───╮\n│ > fix │\n│   it  │\n╰───╯", true},
+		"words follow":      {"fix it", "> fix it\non it", false},
+		"of a longer one":   {"fix it", "> prefix it", true}, // the sign before it may be any
+		"its end alone":     {"fix it", "> it", false},
+		"of several lines":  {"fix it\nand this", "> fix it\n  and this", true},
+		"its last line":     {"fix it\nand this", "and this", false},
+		"begins above":      {long, long[100:], true},
+		"the end of others": {long, "the end", false},
+		"too short":         {"y", "> y", false},
+		"nothing":           {"", "> ", false},
+	} {
+		if got := echo.Of(c.typed, 77).Ends(c.screen); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestIn(t *testing.T) {
 	many := strings.Repeat("a line that is one of many\n", 300)
 	for name, c := range map[string]struct {

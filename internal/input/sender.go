@@ -23,6 +23,9 @@ type Snapshot struct {
 	// Awaited says that the answer to the message before has not come: the agent may begin to
 	// work on that one at any time, and keep others in a queue.
 	Awaited bool
+	// Unsent says that the screen ends with the text that was typed last, as a command leaves it
+	// that is killed before it has pressed Enter.
+	Unsent bool
 	// PromptBy is when an agent that was started with a prompt should have submitted it;
 	// zero: it has, or nothing reports it. The agent submits the prompt from its composer, in
 	// place of what was typed there.
@@ -424,8 +427,22 @@ func (s Sender) editable(now Snapshot) bool {
 
 // clearDraft removes a draft from the composer, line by line. It clears the first line
 // also if that looks empty: what was just typed may not show yet. What stays is a hint.
+// Where the screen shows none, what was typed last and not submitted is removed.
 func (s Sender) clearDraft(ctx context.Context, now Snapshot) (Snapshot, error) {
 	c, known := s.Agent.(Composer)
+	shown := false
+	if known {
+		_, shown = c.Composer(now.Screen)
+	}
+	if !shown && now.Unsent {
+		if err := s.key(ctx, "C-u"); err != nil {
+			return now, err
+		}
+		if err := pause(ctx, stableFor); err != nil {
+			return now, err
+		}
+		return s.Observe(ctx)
+	}
 	for n := 0; known && n < draftLines; n++ {
 		draft, shown := c.Composer(now.Screen)
 		if !shown || draft == "" && n > 0 {

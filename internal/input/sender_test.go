@@ -636,6 +636,25 @@ func TestSendToOneOfWhichNothingIsKnown(t *testing.T) {
 	}
 }
 
+// TestSendAfterOneThatWasKilled checks that a text that stands unsent is removed first.
+func TestSendAfterOneThatWasKilled(t *testing.T) {
+	for unsent, want := range map[bool]string{true: "C-u text do it", false: "text do it"} {
+		for name, adapt := range map[string]func(*desk) session.Agent{
+			"unknown":   func(*desk) session.Agent { return blank{} },
+			"not drawn": func(d *desk) session.Agent { return composeless{d} },
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				d := &desk{enter: takes, now: idle("hello\n"), composed: "do that"}
+				d.now.Unsent = unsent
+				_, err := Sender{Runtime: d, Agent: adapt(d), Observe: d.observe}.Send(t.Context(), "do it", false)
+				if keys := strings.Join(d.keys, " "); err != nil || keys != want {
+					t.Errorf("unsent %v, its composer is %s: %v, typed %q, want %q", unsent, name, err, keys, want)
+				}
+			})
+		}
+	}
+}
+
 // TestPress checks that Enter queues something for an agent that is working.
 func TestPress(t *testing.T) {
 	for name, c := range map[string]struct {
