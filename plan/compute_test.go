@@ -632,6 +632,28 @@ func TestProblemsHaveRemedies(t *testing.T) {
 	}
 }
 
+func TestRemedyOfAWorktreeThatIsGone(t *testing.T) {
+	for _, c := range []struct {
+		at       session.Held
+		want     session.RemedyCode
+		to, what string
+	}{
+		{session.Held{Path: "/away", Branch: "agents/a"}, session.RemedyMoveWorktree, "/away", "moved"},
+		{session.Held{Path: "/away", Branch: "agents/a", Prunable: true}, session.RemedyReplaceSession, "/away", "moved and removed"},
+		{session.Held{Path: repo, Branch: "agents/a"}, session.RemedyReplaceSession, repo, "its branch checked out in the repository"},
+		{session.Held{Path: "/ws/b", Branch: "agents/a"}, session.RemedyReplaceSession, "/ws/b", "its branch checked out by another session"},
+		{session.Held{Path: "/away", Branch: "other"}, session.RemedyReplaceSession, "", "removed"},
+	} {
+		s := newStage().all(spec("a")).all(spec("b"))
+		s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a"}
+		s.in.World.Worktrees[repo] = []session.Held{c.at}
+		p := Compute(s.in)
+		if len(p.Problems) == 0 || p.Problems[0].Remedy.Code != c.want || p.Problems[0].Remedy.HolderPath != c.to {
+			t.Errorf("%s: %+v", c.what, p.Problems)
+		}
+	}
+}
+
 func TestLiftedOverrideNamesWho(t *testing.T) {
 	s := newStage().want(spec("a")).record(spec("a"), func(r *session.Record) {
 		r.Override = &session.Override{Desired: session.Stopped, By: "ada", At: now.In(time.FixedZone("", -5*3600))}

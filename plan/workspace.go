@@ -39,7 +39,11 @@ func checkWorkspace(j *join, r *session.Record, w *session.Spec, replacing bool)
 	case off == ReasonWorkspaceGone:
 		// Not git worktree prune: it removes the commits of submodules, which a
 		// replacement keeps.
-		return false, []session.Diagnostic{fixable(fix(session.RemedyReplaceSession), ReasonWorkspaceGone, "workspace is gone", at+"gone"+onBranch(tree.Branch))}
+		gone := fix(session.RemedyReplaceSession)
+		if to := movedTo(j, r); to != "" {
+			gone.Code, gone.HolderPath = session.RemedyMoveWorktree, to
+		}
+		return false, []session.Diagnostic{fixable(gone, ReasonWorkspaceGone, "workspace is gone", at+"gone"+onBranch(tree.Branch))}
 	case tree.Mode == session.Plain:
 		return false, nil
 	case off == "":
@@ -54,6 +58,17 @@ func checkWorkspace(j *join, r *session.Record, w *session.Spec, replacing bool)
 		return fault(fmt.Sprintf("on %q, manifest now declares %q, and its path is fixed", co.Branch, w.Branch), fix(session.RemedySwitchDeclared))
 	}
 	return fault(fmt.Sprintf("on %q, manifest declares %q", co.Branch, w.Branch), fix(session.RemedySwitch))
+}
+
+// movedTo returns where git has the worktree of a session whose directory is gone; "": nowhere.
+func movedTo(j *join, r *session.Record) string {
+	tree := r.Tree
+	for _, h := range j.in.World.Worktrees[tree.Repo] {
+		if tree.Mode == session.Worktree && h.Branch == tree.Branch && !h.Prunable && h.Path != tree.Repo && holderOf(j, h.Path) == "" {
+			return h.Path
+		}
+	}
+	return ""
 }
 
 // keepPath returns what is wanted, in the workspace that the session has: a default path is

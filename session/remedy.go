@@ -57,6 +57,7 @@ const (
 	RemedyRebuildOrEnd      RemedyCode = "rebuild_or_end"     // the same, and the state is lost
 	RemedyRebuildState      RemedyCode = "rebuild_state"      // the state is lost
 	RemedyReplaceContainer  RemedyCode = "replace_container"  // nothing can be started in it
+	RemedyMoveWorktree      RemedyCode = "move_worktree"      // the workspace is gone, and git has its worktree elsewhere
 	RemedyReplaceSession    RemedyCode = "replace_session"    // the workspace is gone
 	RemedyRestart           RemedyCode = "restart"            // the timeout has passed
 	RemedyRestoreBranch     RemedyCode = "restore_branch"     // the branch is gone

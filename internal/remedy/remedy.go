@@ -52,6 +52,7 @@ var table = map[session.RemedyCode]string{
 	session.RemedyMoveHolder: "\n" + removed + "\n" +
 		"if it was renamed, move {ADDRESS} to its new address first, then: agentform state mv {holder} {address}\n" + endHolder,
 	session.RemedyIgnoreBudget: "\nto let it go on, and spend as much again: agentform start --ignore-budget {name}",
+	session.RemedyMoveWorktree: "\nits worktree was moved to {HOLDERPATH}; to move it back: mv {holderPath} {path} && git -C {path} worktree repair",
 	session.RemedyMovePath:     "\nmove it away, or give the session another workspace path",
 	session.RemedyMoveProject:  "; if the project was moved: agentform doctor --fix",
 	session.RemedyOtherHost:    "; run agentform there, or, if {HOST} no longer exists: agentform state rm {address}",
