@@ -366,6 +366,8 @@ func policies(b *blockBody, s session.Spec, usual Agent) {
 		b.duration("verify.timeout", v.Timeout, session.Duration(20*time.Minute))
 		b.text("verify.on_failure", string(v.OnFailure), string(session.FailureSends))
 		b.number("verify.rounds", float64(v.Rounds), 3)
+		b.flag("verify.commit", v.Commit, false)
+		b.flag("verify.clean", v.Clean, false)
 		b.list("verify.protect", v.Protect, nil)
 	}
 	b.text("stop.signal", s.Stop.Signal, usual.Stop.Signal)

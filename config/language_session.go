@@ -131,6 +131,8 @@ func sessionShape(named []string) shape {
 			{Name: "timeout", Kind: aDuration, Forces: toNothing, Default: `"20m"`, Doc: "Ends the command with everything that it started, which counts as a failure. At most `24h`."},
 			{Name: "on_failure", Kind: aText, Forces: toNothing, Default: `"send"`, Values: []string{"send", "hold", "ignore"}, Meanings: []string{"sends the agent the end of the output, and verifies its next commit", "needs you at once", "only records it"}, Doc: "What a failure leads to."},
 			{Name: "rounds", Kind: aWhole, Forces: toNothing, Default: "3", Doc: "After this many failures in a row, or a turn that committed nothing, the session needs you and the agent is sent nothing more."},
+			{Name: "commit", Kind: aFlag, Forces: toNothing, Default: "false", Doc: "Commits what a turn leaves uncommitted, as the agent would, before its work is verified. Not with `mode = \"in_place\"`."},
+			{Name: "clean", Kind: aFlag, Forces: toNothing, Default: "false", Doc: "Runs `setup` of the workspace and the command in a fresh checkout of the commit, below `$TMPDIR`: nothing that git ignores is there. Needs `git` and `sh` where the agent runs. As with `git bisect`, exit status 125 says that the commit cannot be tested."},
 			{Name: "protect", Kind: someTexts, Forces: toNothing, Doc: "Patterns of files, like `tests/**`: work that changes one fails, whatever the command says."},
 		},
 	}

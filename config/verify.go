@@ -24,6 +24,8 @@ func readVerify(d reader, b *expr.Block, s *session.Spec) {
 	}
 	d.OneOf(b, "on_failure", (*string)(&v.OnFailure))
 	d.Whole(b, "rounds", 1, &v.Rounds)
+	d.Flag(b, "commit", &v.Commit)
+	d.Flag(b, "clean", &v.Clean)
 	d.Words(b, "protect", &v.Protect)
 	for _, pattern := range v.Protect {
 		_, err := path.Match(pattern, "")
@@ -46,6 +48,8 @@ func checkVerify(d reader, b *expr.Block, s session.Spec) {
 	case b == nil:
 	case s.Workspace.Mode == session.Plain:
 		d.FailAt(b.Def, "Nothing to verify", "%s works in a directory without git: only commits are verified.", s.Address)
+	case s.Verify.Commit && s.Workspace.Mode == session.InPlace:
+		d.Fail(b.Attr("commit"), "Commits of others' work", "%s works in a checkout that others use, too: what is not committed there may be theirs. Remove commit, or give it a workspace of its own.", s.Address)
 	case s.Agent.OneShot:
 		d.FailAt(b.Def, "Nothing to verify", "The agent %q is one-shot, and its work is verified while its agent runs: remove one_shot, and set finish = \"verified\".", s.Agent.Name)
 	}

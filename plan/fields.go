@@ -33,6 +33,8 @@ var fields = []field{
 	{"verify.timeout", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Timeout }},
 	{"verify.on_failure", ForcesNothing, func(s *session.Spec) any { return &s.Verify.OnFailure }},
 	{"verify.rounds", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Rounds }},
+	{"verify.commit", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Commit }},
+	{"verify.clean", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Clean }},
 	{"verify.protect", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Protect }},
 
 	{"agent", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Name }},

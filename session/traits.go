@@ -181,6 +181,7 @@ type Verifier interface {
 // Verification is how a command of Verify ended.
 type Verification struct {
 	Failed string // why, for people; empty: it exited with 0
+	Code   int    // its exit status; 127 and 126 as of a shell
 	Output string // the last lines that it printed, at most 10 KiB
 	Log    string // the file that has all of it, as the agent sees it
 }

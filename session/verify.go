@@ -14,6 +14,8 @@ type Verify struct {
 	OnFailure OnFailure `json:"on_failure"`
 	Rounds    int       `json:"rounds"`            // failures in a row after which a person is needed
 	Protect   []string  `json:"protect,omitempty"` // patterns of files that the work must not change
+	Commit    bool      `json:"commit,omitempty"`  // what a turn leaves uncommitted is committed first
+	Clean     bool      `json:"clean,omitempty"`   // it runs in a fresh checkout of the commit
 }
 
 // Declared reports whether there is a command.
@@ -21,12 +23,12 @@ func (v Verify) Declared() bool { return len(v.Command) > 0 }
 
 // Equal reports whether two blocks are the same.
 func (v Verify) Equal(w Verify) bool {
-	return v.SameTest(w) && v.Timeout == w.Timeout && v.OnFailure == w.OnFailure && v.Rounds == w.Rounds
+	return v.SameTest(w) && v.Timeout == w.Timeout && v.OnFailure == w.OnFailure && v.Rounds == w.Rounds && v.Commit == w.Commit
 }
 
 // SameTest reports whether work that is verified by one block is so by the other.
 func (v Verify) SameTest(w Verify) bool {
-	return slices.Equal(v.Command, w.Command) && slices.Equal(v.Protect, w.Protect)
+	return slices.Equal(v.Command, w.Command) && slices.Equal(v.Protect, w.Protect) && v.Clean == w.Clean
 }
 
 // OnFailure is what a verification that failed leads to.

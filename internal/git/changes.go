@@ -194,6 +194,18 @@ func (b Base) FilesChanged(ctx context.Context, git Runner, commit string) (all 
 	return all, nil
 }
 
+// DiffOf returns how a commit of a checkout has some files otherwise than its merge base with the
+// base.
+func (b Base) DiffOf(ctx context.Context, git Runner, commit string, files []string) (string, error) {
+	return b.diff(ctx, git, func(b Base) []string {
+		args := []string{"--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--merge-base", b.Commit, commit, "--"}
+		for _, file := range files {
+			args = append(args, ":(top,literal)"+file)
+		}
+		return args
+	})
+}
+
 // isLink reports whether a mode is that of a symbolic link or a submodule.
 func isLink(mode string) bool { return mode == "120000" || mode == "160000" }
 

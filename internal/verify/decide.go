@@ -18,10 +18,11 @@ type Action string
 // The actions.
 const (
 	Nothing Action = ""
-	Run     Action = "run"   // verify it
-	Send    Action = "send"  // give its agent the failure that is recorded
-	Hold    Action = "hold"  // record that it needs a person
-	Renew   Action = "renew" // record that it still holds: another turn has ended at the same commit
+	Commit  Action = "commit" // commit what its turn has left
+	Run     Action = "run"    // verify it
+	Send    Action = "send"   // give its agent the failure that is recorded
+	Hold    Action = "hold"   // record that it needs a person
+	Renew   Action = "renew"  // record that it still holds: another turn has ended at the same commit
 )
 
 // Facts are what Decide judges.
@@ -34,14 +35,21 @@ type Facts struct {
 	Based  bool   // there is a base to compare it with
 	// Unsaved are the files of its workspace that are not committed.
 	Unsaved []string
-	Given   time.Time // when its agent was last given something; zero: it was not
-	Ended   time.Time // when its agent ended the turn of that; zero: it has not
-	From    time.Time // turns that ended before do not count: its agent was started again
+	// Uncommittable is why they could not be committed, which was tried; empty: it was not.
+	Uncommittable string
+	Given         time.Time // when its agent was last given something; zero: it was not
+	Ended         time.Time // when its agent ended the turn of that; zero: it has not
+	From          time.Time // turns that ended before do not count: its agent was started again
 }
 
 // asked reports whether the agent has ended the turn of something that it was given since it was
 // started.
 func (f Facts) asked() bool { return !f.Given.IsZero() && f.Ended.After(f.From) }
+
+// commits reports whether what is not committed is to be.
+func (f Facts) commits() bool {
+	return f.Spec.Commit && f.Based && len(f.Unsaved) > 0 && f.Uncommittable == "" && f.asked()
+}
 
 // unsent reports whether it is not known that the agent was given the failure: whoever was about to
 // send it was killed, perhaps after it was typed.
@@ -56,6 +64,8 @@ func Decide(f Facts) Action {
 	switch {
 	case !f.Spec.Declared(), f.Ended.IsZero():
 		return Nothing
+	case f.commits() && (was == nil || f.Ended.After(was.At)):
+		return Commit
 	case !f.Works && !known:
 		return decideNone(f)
 	case !known:
@@ -97,19 +107,25 @@ func decideNone(f Facts) Action {
 
 // Outcome is what a verification found.
 type Outcome struct {
-	Unsaved   []string             // files that were not committed: the command was not run
-	None      string               // why there is no work to verify: the command was not run
-	Protected []string             // files that the work changes and must not
-	Ran       session.Verification // of the command
-	Moved     string               // the commit that the command left; empty: the same
-	Changed   []string             // files that the command changed
+	Unsaved       []string             // files that were not committed: the command was not run
+	Uncommittable string               // why not, if that was tried
+	None          string               // why there is no work to verify: the command was not run
+	Protected     []string             // files that the work changes and must not
+	Diff          string               // of those
+	Ran           session.Verification // of the command
+	Moved         string               // the commit that the command left; empty: the same
+	Changed       []string             // files that the command changed
 }
 
 // failure returns why the work does not hold, or "".
 func (o Outcome) failure() string {
 	switch {
 	case len(o.Unsaved) > 0:
-		return "not committed: " + list(o.Unsaved)
+		detail := "not committed: " + list(o.Unsaved)
+		if o.Uncommittable != "" {
+			detail += "; git commit: " + o.Uncommittable
+		}
+		return detail
 	case o.None != "":
 		return o.None
 	case len(o.Protected) > 0:
@@ -122,6 +138,32 @@ func (o Outcome) failure() string {
 		return "the command changed the workspace: " + list(o.Changed)
 	}
 	return ""
+}
+
+// shown returns what shows the failure, and the command that printed it.
+func (o Outcome) shown(v session.Verify) (command, output string) {
+	if o.Diff != "" {
+		return "git diff", o.Diff
+	}
+	return commandLine(v.Command), o.Ran.Output
+}
+
+// diffLines and diffSize bound what is shown of a diff.
+const (
+	diffLines = 100
+	diffSize  = 10 << 10
+)
+
+// firstLines returns the beginning of a diff.
+func firstLines(diff string) string {
+	cut := diff
+	if lines := strings.SplitAfterN(diff, "\n", diffLines+1); len(lines) > diffLines {
+		cut = strings.Join(lines[:diffLines], "")
+	}
+	if cut = cut[:min(len(cut), diffSize)]; cut == diff {
+		return diff
+	}
+	return strings.ToValidUTF8(cut, "") + "\n…\n"
 }
 
 // Judge returns what an outcome records of a commit.
@@ -152,9 +194,8 @@ func Judge(f Facts, o Outcome, at time.Time) session.Verified {
 	return v
 }
 
-// Message returns what an agent is sent of a failure. output is the end of what the command
-// printed.
-func Message(v session.Verified, output string) string {
+// Message returns what an agent is sent of a failure. output shows it, as a command has printed.
+func Message(v session.Verified, command, output string) string {
 	var b strings.Builder
 	work := "commit " + short(v.Commit)
 	if v.Unsaved {
@@ -162,7 +203,7 @@ func Message(v session.Verified, output string) string {
 	}
 	fmt.Fprintf(&b, "Your %s does not pass verification: %s.\n", work, v.Detail)
 	if output != "" {
-		fmt.Fprintf(&b, "\n$ %s\n%s\n", commandLine(v.Block.Command), strings.TrimRight(plaintext.Safe(output), "\n"))
+		fmt.Fprintf(&b, "\n$ %s\n%s\n", command, strings.TrimRight(plaintext.Safe(output), "\n"))
 	}
 	if v.Log != "" {
 		fmt.Fprintf(&b, "\nThe whole output is in %s.\n", v.Log)

@@ -41,6 +41,7 @@ func TestDecide(t *testing.T) {
 		change(&s)
 		return s
 	}
+	commits := change(func(v *session.Verify) { v.Commit = true })
 	for name, c := range map[string]struct {
 		Facts
 		want Action
@@ -71,6 +72,12 @@ func TestDecide(t *testing.T) {
 		"a failure that holds":             {Facts{Spec: spec(session.FailureHolds), Commit: "b", Ended: noon, Was: failed("b", 0)}, Hold},
 		"a failure that is ignored":        {Facts{Spec: spec(session.FailureIgnored), Commit: "b", Ended: noon, Was: failed("b", 0)}, Nothing},
 		"ignored, and another commit":      {Facts{Spec: spec(session.FailureIgnored), Commit: "c", Ended: noon, Was: failed("b", 0)}, Run},
+		"what it left is committed":        {Facts{Spec: commits, Commit: "b", Given: minute(2), Ended: minute(3), Unsaved: []string{"a"}, Was: ok}, Commit},
+		"of its first turn, too":           {Facts{Spec: commits, Given: minute(2), Ended: minute(3), Unsaved: []string{"a"}}, Commit},
+		"it could not be committed":        {Facts{Spec: commits, Commit: "c", Given: minute(2), Ended: minute(3), Unsaved: []string{"a"}, Uncommittable: "no", Was: ok}, Run},
+		"changed after its turn":           {Facts{Spec: commits, Commit: "b", Given: minute(2), Ended: minute(3), Unsaved: []string{"a"}, Was: &session.Verified{Commit: "b", Block: send, OK: true, At: minute(4)}}, Nothing},
+		"changed before it was asked":      {Facts{Spec: commits, Commit: "b", Ended: minute(3), Unsaved: []string{"a"}, Was: ok}, Run},
+		"in a fresh checkout from now on":  {Facts{Spec: change(func(v *session.Verify) { v.Clean = true }), Commit: "b", Ended: noon, Was: ok}, Run},
 		"the turn before what it was sent": {Facts{Spec: send, Commit: "b", Given: minute(1), Ended: noon, Was: failed("b", 1, sent)}, Nothing},
 	} {
 		c.Based, c.Works = true, c.Commit != ""
@@ -203,11 +210,25 @@ func TestProtected(t *testing.T) {
 func TestMessage(t *testing.T) {
 	v := session.Verified{Commit: "0123456789", Block: session.Verify{Command: []string{"sh", "-c", "make test"}}, Detail: "exit status 2: FAIL", Log: "/runs/1/verify.log"}
 	const want = "Your commit 0123456 does not pass verification: exit status 2: FAIL.\n\n$ sh -c 'make test'\none\ntwo\n\nThe whole output is in /runs/1/verify.log.\n\nFix it and commit the result."
-	if d := cmp.Diff(want, Message(v, "\x1b[31mone\x1b[0m\r\ntwo\n")); d != "" {
+	if d := cmp.Diff(want, Message(v, "sh -c 'make test'", "\x1b[31mone\x1b[0m\r\ntwo\n")); d != "" {
 		t.Error(d)
 	}
 	v.Unsaved, v.Detail, v.Log = true, "not committed: a", ""
-	if d := cmp.Diff("Your work does not pass verification: not committed: a.\n\nFix it and commit the result.", Message(v, "")); d != "" {
+	if d := cmp.Diff("Your work does not pass verification: not committed: a.\n\nFix it and commit the result.", Message(v, "make test", "")); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestFirstLines(t *testing.T) {
+	many := strings.Repeat("+a\n", 100)
+	for diff, want := range map[string]string{
+		"":                        "",
+		many:                      many,
+		many + "+b\n":             many + "\n…\n",
+		strings.Repeat("é", 6000): strings.Repeat("é", 5120) + "\n…\n",
+	} {
+		if got := firstLines(diff); got != want {
+			t.Errorf("%.20q: %d bytes, want %d", diff, len(got), len(want))
+		}
 	}
 }

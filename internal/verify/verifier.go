@@ -65,19 +65,21 @@ var errSlow = fmt.Errorf("git took longer than %s in its workspace", lookLimit)
 // Do does what is due about the work of the session as it is now.
 func (v *Verifier) Do(ctx context.Context) error {
 	f, base, err := v.look(ctx)
-	output := ""
+	var o Outcome
 	if v.ran.of(f) {
-		output = v.ran.outcome.Ran.Output
+		o = v.ran.outcome
 	}
 	for ; ; f.Was = v.Session.Verified {
 		if err != nil {
 			return err
 		}
 		switch Decide(f) {
+		case Commit:
+			f, base, err = v.commit(ctx, f)
 		case Run:
-			output, err = v.run(ctx, f, base)
+			o, err = v.run(ctx, f, base)
 		case Send:
-			return v.send(ctx, f, output)
+			return v.send(ctx, f, o)
 		case Hold:
 			detail := f.Was.Detail
 			if f.unsent() {
@@ -96,15 +98,20 @@ func (v *Verifier) Do(ctx context.Context) error {
 // of what the command printed. The agent is sent nothing.
 func (v *Verifier) Once(ctx context.Context) (now session.Verified, output string, err error) {
 	f, base, err := v.look(ctx)
+	if err == nil && f.commits() {
+		f, base, err = v.commit(ctx, f)
+	}
 	if why := none(f, base); err == nil && why != "" {
 		err = errors.New(why)
 	}
+	var o Outcome
 	if err == nil {
-		output, err = v.run(ctx, f, base)
+		o, err = v.run(ctx, f, base)
 	}
 	if err != nil {
 		return session.Verified{}, "", err
 	}
+	_, output = o.shown(f.Spec)
 	return *v.Session.Verified, output, nil
 }
 
@@ -181,9 +188,23 @@ func (v *Verifier) worksOn(f Facts, does session.Doing) bool {
 	return does.Run != v.Session.Run.ID || !does.Since.Equal(f.Given)
 }
 
-// run verifies a commit, records the outcome, and returns the end of what the command printed.
-func (v *Verifier) run(ctx context.Context, f Facts, base git.Base) (string, error) {
-	o := Outcome{Unsaved: f.Unsaved}
+// commit commits what the turn of the agent has left, as the agent would, and returns the facts of
+// then.
+func (v *Verifier) commit(ctx context.Context, f Facts) (Facts, git.Base, error) {
+	ran, err := v.execute(ctx, f, commitAll("Commit the work of "+string(v.Session.Address)))
+	if err != nil {
+		return f, git.Base{}, err
+	}
+	now, base, err := v.look(ctx)
+	if now.Uncommittable = ran.Failed; now.Uncommittable == "" {
+		now.Uncommittable = "files have changed since"
+	}
+	return now, base, err
+}
+
+// run verifies a commit, records the outcome, and returns it.
+func (v *Verifier) run(ctx context.Context, f Facts, base git.Base) (Outcome, error) {
+	o := Outcome{Unsaved: f.Unsaved, Uncommittable: f.Uncommittable}
 	if len(o.Unsaved) == 0 {
 		o.None = none(f, base)
 	}
@@ -193,40 +214,46 @@ func (v *Verifier) run(ctx context.Context, f Facts, base git.Base) (string, err
 	case v.ran.of(f): // only its record is missing
 		o = v.ran.outcome
 	default:
-		if o.Protected, err = v.protected(ctx, f, base); err == nil {
+		if o.Protected, o.Diff, err = v.protected(ctx, f, base); err == nil {
 			o.Ran, o.Moved, o.Changed, err = v.command(ctx, f)
 		}
 	}
 	if err != nil {
-		return "", err
+		return o, err
 	}
 	does, err := v.Doing(ctx)
 	if err != nil || v.worksOn(f, does) ||
 		!does.Ended.Equal(f.Ended) && (o.Moved != "" || len(o.Changed) > 0) { // it did that, unasked
-		return "", errors.Join(ErrWorksOn, err)
+		return o, errors.Join(ErrWorksOn, err)
 	}
 	if v.ran != nil {
 		*v.ran = ran{f, o}
 	}
 	now := Judge(f, o, v.Now())
-	return o.Ran.Output, v.record(ctx, f, now)
+	return o, v.record(ctx, f, now)
 }
 
-// protected returns the files that a commit changes and must not.
-func (v *Verifier) protected(ctx context.Context, f Facts, base git.Base) ([]string, error) {
+// protected returns the files that a commit changes and must not, and how it does.
+func (v *Verifier) protected(ctx context.Context, f Facts, base git.Base) (files []string, diff string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, errSlow)
 	defer cancel()
-	files, err := base.FilesChanged(ctx, v.Workspace.Git, f.Commit)
-	return Protected(f.Spec.Protect, files), err
+	all, err := base.FilesChanged(ctx, v.Workspace.Git, f.Commit)
+	if files = Protected(f.Spec.Protect, all); err == nil && len(files) > 0 {
+		diff, err = base.DiffOf(ctx, v.Workspace.Git, f.Commit, files)
+	}
+	return files, firstLines(diff), err
 }
 
 // command runs the command, and returns what it left otherwise in the workspace.
 func (v *Verifier) command(ctx context.Context, f Facts) (ran session.Verification, moved string, changed []string, err error) {
-	rt, can := v.Runtime.(session.Verifier)
-	if !can {
-		return ran, "", nil, fmt.Errorf("%w: its runtime has no verifications", session.ErrUnprobeable)
+	argv := f.Spec.Command
+	if f.Spec.Clean {
+		argv = fresh(f.Commit, v.Session.Spec.Workspace.Setup, argv)
 	}
-	ran, waited, err := v.execute(ctx, rt, f)
+	ran, waited, err := v.inTurn(ctx, f, argv)
+	if err == nil && f.Spec.Clean {
+		err = untested(ran)
+	}
 	if err == nil {
 		moved, changed, err = v.left(ctx, f)
 	}
@@ -236,8 +263,8 @@ func (v *Verifier) command(ctx context.Context, f Facts) (ran session.Verificati
 	return ran, moved, changed, err
 }
 
-// execute runs the command as soon as it may, and reports whether it had to wait for that.
-func (v *Verifier) execute(ctx context.Context, rt session.Verifier, f Facts) (ran session.Verification, waited bool, err error) {
+// inTurn runs a command as soon as it may, and reports whether it had to wait for that.
+func (v *Verifier) inTurn(ctx context.Context, f Facts, argv []string) (ran session.Verification, waited bool, err error) {
 	if v.Slot != nil {
 		var release func()
 		if release, waited, err = v.Slot(ctx); err != nil {
@@ -245,8 +272,17 @@ func (v *Verifier) execute(ctx context.Context, rt session.Verifier, f Facts) (r
 		}
 		defer release()
 	}
-	ran, err = rt.Verify(ctx, v.Place, v.Session.Run.ID, f.Spec.Command, f.Spec.Timeout.D())
+	ran, err = v.execute(ctx, f, argv)
 	return ran, waited, err
+}
+
+// execute runs a command where the agent works.
+func (v *Verifier) execute(ctx context.Context, f Facts, argv []string) (session.Verification, error) {
+	rt, can := v.Runtime.(session.Verifier)
+	if !can {
+		return session.Verification{}, fmt.Errorf("%w: its runtime has no verifications", session.ErrUnprobeable)
+	}
+	return rt.Verify(ctx, v.Place, v.Session.Run.ID, argv, f.Spec.Timeout.D())
 }
 
 // left returns the commit of the workspace, if it is another one, and the files that have changed.
@@ -287,7 +323,7 @@ func (v *Verifier) escalate(now session.Verified) {
 
 // send gives the agent the failure that is recorded. The error is ErrOutdated if it takes no text
 // now, and then nothing was sent.
-func (v *Verifier) send(ctx context.Context, f Facts, output string) error {
+func (v *Verifier) send(ctx context.Context, f Facts, o Outcome) error {
 	if v.Awake != nil && !v.Awake() {
 		return ErrOutdated
 	}
@@ -299,7 +335,8 @@ func (v *Verifier) send(ctx context.Context, f Facts, output string) error {
 	}
 	v.Session.Verified = &sent
 	f.Was = &sent
-	err := v.Send(ctx, Message(sent, output))
+	command, output := o.shown(sent.Block)
+	err := v.Send(ctx, Message(sent, command, output))
 	if untyped(err) {
 		return errors.Join(ErrOutdated, err, v.Record(context.WithoutCancel(ctx), &sent, was))
 	}

@@ -84,9 +84,10 @@ func (b *bench) Verify(_ context.Context, _ session.Location, run string, argv [
 	}
 	c := exec.Command("sh", argv[1:]...) // which argv[0] is
 	c.Dir = b.work
+	c.Env = append(os.Environ(), "AGENTFORM_RUN="+run)
 	out, err := c.CombinedOutput()
 	if err != nil {
-		v.Failed = err.Error()
+		v.Failed, v.Code = err.Error(), c.ProcessState.ExitCode()
 	}
 	if b.meanwhile != nil {
 		b.meanwhile()
@@ -542,10 +543,91 @@ func TestHangingGit(t *testing.T) {
 			return "", context.Cause(ctx)
 		}
 		_, _, err := v.look(t.Context())
-		_, unlisted := v.protected(t.Context(), Facts{}, git.Base{})
+		_, _, unlisted := v.protected(t.Context(), Facts{}, git.Base{})
 		_, _, unseen := v.left(t.Context(), Facts{})
 		if !errors.Is(err, errSlow) || !errors.Is(unlisted, errSlow) || !errors.Is(unseen, errSlow) {
 			t.Errorf("%v, %v, %v", err, unlisted, unseen)
 		}
 	})
+}
+
+// TestCommit checks that what a turn leaves is committed, and nothing that is changed later.
+func TestCommit(t *testing.T) {
+	b := newBench(t, func(v *session.Verify) { v.Commit = true })
+	b.turn("touch done a; git add done; git commit -q -m done; touch b")
+	b.do("a turn with a rest", "verified")
+	if got := b.sh(b.work, "git log --format=%s -1; git show --format= --name-only; git status --porcelain"); got != "Commit the work of session.api\na\nb" {
+		t.Errorf("committed: %q", got)
+	}
+	if v := b.record.Verified; v.Commit != b.sh(b.work, "git rev-parse HEAD") {
+		t.Errorf("verified %s", v.Commit)
+	}
+	b.sh(b.work, "touch person")
+	b.do("somebody works there")
+	if got := b.sh(b.work, "git status --porcelain"); got != "?? person" {
+		t.Errorf("left: %q", got)
+	}
+	b.sh(b.work, "rm person")
+	b.turn("touch c; printf 'exit 1' > $(git rev-parse --git-common-dir)/hooks/pre-commit; chmod +x $(git rev-parse --git-common-dir)/hooks/pre-commit")
+	b.do("a hook refuses", "verification_failed red 1/3")
+	if v := b.record.Verified; v.Detail != "not committed: c; git commit: exit status 1" || len(b.sent) != 1 {
+		t.Errorf("%q, sent %q", v.Detail, b.sent)
+	}
+}
+
+// TestCommitAskedByHand checks that a verification by hand commits, too.
+func TestCommitAskedByHand(t *testing.T) {
+	b := newBench(t, func(v *session.Verify) { v.Commit = true })
+	b.turn("touch done")
+	if v, _, err := b.verifier().Once(t.Context()); err != nil || !v.OK {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// TestClean checks that the command runs where only the commit and its setup are.
+func TestClean(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	clean := func(v *session.Verify) {
+		v.Clean, v.Command = true, []string{"sh", "-c", "pwd; test -e done && test -e dep.log"}
+	}
+	b := newBench(t, clean)
+	b.turn("touch done dep.log; git add done; git commit -q -m 'done'")
+	b.do("an ignored file is not there", "verification_failed red 1/3")
+	if want := "/agentform-verify-run/work\n"; !strings.Contains(strings.Join(b.sent, ""), want) {
+		t.Errorf("sent %q", b.sent)
+	}
+
+	b = newBench(t, clean)
+	b.record.Spec.Workspace.Setup = []string{"sh", "-c", "echo 'the dep' > dep.log"}
+	b.turn("touch done; git add done; git commit -q -m 'done'; touch done.log")
+	b.do("setup makes it", "verified")
+	if got := b.sh(b.work, "ls; git worktree list | wc -l; ls $TMPDIR"); got != "done\ndone.log\ntests\n2" {
+		t.Errorf("left: %q", got)
+	}
+}
+
+// TestUntestable checks that a commit is not judged of which there is no checkout.
+func TestUntestable(t *testing.T) {
+	for name, change := range map[string]func(*bench){
+		"the command says so": func(b *bench) { b.record.Spec.Verify.Command = []string{"sh", "-c", "echo no disk >&2; exit 125"} },
+		"no place for it":     func(b *bench) { b.t.Setenv("TMPDIR", "/none/no disk") },
+		"setup fails so":      func(b *bench) { b.record.Spec.Workspace.Setup = []string{"sh", "-c", "echo no disk; exit 125"} },
+	} {
+		b := newBench(t, func(v *session.Verify) { v.Clean = true })
+		b.turn("touch done; git add done; git commit -q -m done")
+		change(b)
+		if err := b.verifier().Do(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "its commit cannot be tested: ") || !strings.HasSuffix(err.Error(), "its output is in /log") || b.record.Verified != nil {
+			t.Errorf("%s: %v, %+v", name, err, b.record.Verified)
+		}
+	}
+}
+
+// TestProtectedIsShown checks that the agent is sent how it has changed a protected file.
+func TestProtectedIsShown(t *testing.T) {
+	b := newBench(t)
+	b.turn("echo true > tests/all; touch done; git add .; git commit -q -m cheat")
+	b.do("it cheats", "verification_failed red 1/3")
+	if len(b.sent) != 1 || !strings.Contains(b.sent[0], "$ git diff\ndiff --git a/tests/all b/tests/all\n") || !strings.Contains(b.sent[0], "\n-test -e done\n+true\n") {
+		t.Errorf("sent %q", b.sent)
+	}
 }

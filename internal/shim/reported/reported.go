@@ -46,5 +46,5 @@ func Exit(e *rundir.Exit) *session.Exit {
 // Verification returns how a command of a verification with that timeout ended. Failed has nothing
 // of what it printed, which may hold a secret: Failed is kept in the state and in histories.
 func Verification(p shim.Probed, timeout time.Duration) session.Verification {
-	return session.Verification{Failed: p.Ended(timeout), Output: p.Output, Log: p.Log}
+	return session.Verification{Failed: p.Ended(timeout), Code: p.Code, Output: p.Output, Log: p.Log}
 }

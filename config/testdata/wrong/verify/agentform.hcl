@@ -74,3 +74,15 @@ session "empty" {
   branch = "empty"
   verify {}
 }
+
+session "others" {
+  agent  = "claude"
+  branch = "main"
+  workspace {
+    mode = "in_place"
+  }
+  verify {
+    command = ["make", "test"]
+    commit  = true
+  }
+}
