@@ -119,7 +119,7 @@ func TestBeside(t *testing.T) {
 		t.Errorf("a probe that fails: %q, %v", failed, err)
 	}
 	v, err := b.runtime.Verify(ctx, p, run, []string{"sh", "-c", `echo "$IMAGE"; exit 3`}, time.Minute)
-	if err != nil || v.Failed != "exit status 3: yes" || v.Output != "yes" || v.Log == "" {
+	if err != nil || v.Failed != "exit status 3" || v.Code != 3 || v.Output != "yes" || v.Log == "" {
 		t.Errorf("a verification: %+v, %v", v, err)
 	}
 	wait.For(t, "all is read", func() (any, bool) {

@@ -64,7 +64,7 @@ func TestProbes(t *testing.T) {
 	}
 	for script, want := range map[string]session.Verification{
 		"echo fine":                  {Output: "fine"},
-		"echo one; echo two; exit 3": {Failed: "exit status 3", Output: "one\ntwo"},
+		"echo one; echo two; exit 3": {Failed: "exit status 3", Code: 3, Output: "one\ntwo"},
 	} {
 		got, err := b.runtime.Verify(t.Context(), place, run, []string{"sh", "-c", script}, time.Minute)
 		if log, unread := os.ReadFile(got.Log); unread != nil || string(log) != want.Output+"\n" {
