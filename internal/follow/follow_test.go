@@ -56,6 +56,8 @@ func TestVerdict(t *testing.T) {
 	queued := func(s follow.Sight) follow.Sight { s.Queued = true; return s }
 	awaited := func(s follow.Sight) follow.Sight { s.Answer = turn.Awaited; return s }
 	answered := func(s follow.Sight) follow.Sight { s.Queued, s.Answer = true, turn.Given; return s }
+	verified := func(s follow.Sight, seconds float64) follow.Sight { s.VerifiedAt = after(seconds); return s }
+	red := func(s follow.Sight, seconds float64) follow.Sight { s.RedSince = after(seconds); return s }
 	for name, c := range map[string]struct {
 		goal  follow.Goal
 		looks []at
@@ -110,6 +112,16 @@ func TestVerdict(t *testing.T) {
 		"told, and the next message was queued":   {follow.Turn, []at{{2, queued(does(working, 1))}, {3.1, turned(queued(does(idle, 1)), 3)}, {3.3, queued(does(working, 1))}}, follow.Waiting},
 		"told, and may be of the one before":      {follow.Turn, []at{{2, queued(does(working, 1))}, {3.1, turned(queued(does(idle, 1)), 3)}}, follow.Waiting},
 		"told of the queued message":              {follow.Turn, []at{{2, queued(does(working, 1))}, {3.1, turned(queued(does(idle, 1)), 3)}, {5.2, turned(queued(does(idle, 1)), 3)}}, follow.Reached},
+		"its turn has ended":                      {follow.Verified, []at{{1, turned(does(idle, 0), 0.9)}}, follow.Waiting},
+		"verified":                                {follow.Verified, []at{{1, verified(turned(does(idle, 0), 0.9), 1)}}, follow.Reached},
+		"verified, and given more":                {follow.Verified, []at{{1, verified(does(idle, 0), 0.9)}, {2, verified(does(idle, 1.5), 0.9)}, {8, verified(does(idle, 1.5), 0.9)}}, follow.Waiting},
+		"verified, and another turn":              {follow.Verified, []at{{9, verified(turned(does(idle, 0), 8), 0.9)}}, follow.Waiting},
+		"verified, and works":                     {follow.Verified, []at{{1, verified(does(working, 0), 0.9)}}, follow.Waiting},
+		"verified and finished":                   {follow.Verified, []at{{1, verified(done, 0.9)}}, follow.Reached},
+		"done, and not verified":                  {follow.Verified, []at{{1, done}}, follow.Over},
+		"needs somebody":                          {follow.Verified, []at{{1, red(turned(does(idle, 0), 0.9), 1)}}, follow.Over},
+		"somebody helps":                          {follow.Verified, []at{{1, red(does(working, 0), 0.9)}}, follow.Waiting},
+		"done while it needs somebody":            {follow.Done, []at{{1, red(turned(does(idle, 0), 0.9), 1)}}, follow.Waiting},
 		"stopped":                                 {follow.Ready, []at{{1, left(session.StateStopped, "")}}, follow.Over},
 	} {
 		var f follow.Follower
@@ -250,9 +262,12 @@ func TestVisible(t *testing.T) {
 		"no question": {ready, follow.Blocked, false}, "a question": {asking, follow.Blocked, true},
 		"done by its phrase": {custom, follow.Done, true}, "ready by its life": {custom, follow.Ready, true},
 	} {
-		if err := follow.Visible(c.AgentSpec, c.Goal); (err == nil) != c.want {
+		if err := follow.Visible(session.Spec{Agent: c.AgentSpec}, c.Goal); (err == nil) != c.want {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if follow.Visible(session.Spec{Verify: session.Verify{Command: []string{"true"}}}, follow.Verified) != nil || follow.Visible(session.Spec{}, follow.Verified) == nil {
+		t.Error("only a verify block shows that work is verified")
 	}
 }
 

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,6 +30,7 @@ type Sight struct {
 	UnderWay     bool            // a start or a stop of it has begun and is not complete
 	ActionFailed bool            // the last action on it failed
 	RedSince     time.Time       // since when its work fails verification and its agent is sent nothing more; zero: it does not
+	VerifiedAt   time.Time       // when its work was verified by its verify block; zero: it is not
 	Stuck        bool            // its start was approved, and a problem prevents it
 	StuckAt      time.Time       // of Stuck; zero: not known
 	Run          string          // the id of its run
@@ -100,14 +102,15 @@ type Goal string
 
 // The goals.
 const (
-	Turn    Goal = "turn"    // the turn of the last input has ended, or the work is done
-	Done    Goal = "done"    // the work is done, by exit or screen
-	Blocked Goal = "blocked" // the agent waits for a person's answer
-	Ready   Goal = "ready"   // a prompt can be typed
+	Turn     Goal = "turn"     // the turn of the last input has ended, or the work is done
+	Done     Goal = "done"     // the work is done, by exit or screen
+	Verified Goal = "verified" // the work of the last input is verified
+	Blocked  Goal = "blocked"  // the agent waits for a person's answer
+	Ready    Goal = "ready"    // a prompt can be typed
 )
 
 // Goals returns all goals, the usual one first.
-func Goals() []Goal { return []Goal{Turn, Done, Blocked, Ready} }
+func Goals() []Goal { return []Goal{Turn, Done, Verified, Blocked, Ready} }
 
 // Verdict is what the looks so far say of a goal.
 type Verdict string
@@ -131,7 +134,7 @@ func (f *Follower) Verdict(a session.Address, goals ...Goal) Verdict {
 		return Over
 	case slices.ContainsFunc(goals, c.reached):
 		return Reached
-	case c.over():
+	case c.over(), c.red() && !slices.ContainsFunc(goals, func(g Goal) bool { return g != Verified }):
 		return Over
 	}
 	return Waiting
@@ -148,7 +151,21 @@ func (c *course) over() bool {
 	return !c.UnderWay && c.Status.Terminal() && (!c.Alive || c.turn.Settled())
 }
 
+// red reports whether the work of the last input fails verification, and its agent is sent nothing
+// more.
+func (c *course) red() bool { return c.turn.Ended() && !c.RedSince.IsZero() }
+
+// verified reports whether the work of the last input is verified, of an agent that lives also
+// whatever it did since then.
+func (c *course) verified() bool {
+	return !c.VerifiedAt.IsZero() && !c.Given.After(c.VerifiedAt) &&
+		(!c.Alive || c.turn.Ended() && !c.turn.EndedAt().After(c.VerifiedAt))
+}
+
 func (c *course) reached(g Goal) bool {
+	if g == Verified {
+		return c.verified()
+	}
 	if c.Status == session.StatusDone && !c.Alive { // a one-shot agent that exited with 0
 		return g != Blocked
 	}
@@ -167,10 +184,13 @@ func (c *course) blocked() bool {
 	return c.Alive && c.Activity == session.Blocked && c.turn.Held() >= turn.Calm
 }
 
-// Visible returns nil if it can be observed that such an agent reaches the goal, or what
+// Visible returns nil if it can be observed that such a session reaches the goal, or what
 // its block lacks.
-func Visible(a session.AgentSpec, g Goal) error {
+func Visible(s session.Spec, g Goal) error {
+	a := s.Agent
 	switch {
+	case g == Verified && !s.Verify.Declared():
+		return errors.New(`it has no verify block, so nothing verifies its work`)
 	case a.Base != "" || a.OneShot:
 	case g == Turn && a.Ready == "":
 		return fmt.Errorf(`cannot tell when a turn of agent %q ends: set in its block what its screen shows then, ready = "…"`, a.Name)

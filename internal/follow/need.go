@@ -148,7 +148,7 @@ func (c *course) liveNeed(once bool) Reason {
 	switch {
 	case c.blocked(), once && c.Activity == session.Blocked:
 		return NeedsAnswer
-	case c.turn.Ended() && !c.RedSince.IsZero():
+	case c.red():
 		return NeedsFix
 	case c.turn.Ended():
 		return NeedsWork

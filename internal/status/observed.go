@@ -108,6 +108,9 @@ func (k Input) sight(x api.Session) follow.Sight {
 		if v := r.Verified; v != nil && v.Held {
 			s.RedSince = v.At
 		}
+		if v := r.Verified; v.By(r.Spec.Verify) {
+			s.VerifiedAt = v.At
+		}
 		if e := unverifiable(*r, k.Events); e != nil && s.RedSince.IsZero() {
 			s.RedSince = e.Time
 		}

@@ -292,11 +292,11 @@ func (g observation) of(a session.Address) *api.Session {
 
 type selection struct {
 	*observer
-	named  []session.Address
-	all    bool                                  // all, also those that come to be
-	role   string                                // of those that are meant; empty: any
-	agents map[session.Address]session.AgentSpec // of those that are meant
-	runs   []string                              // of those that were looked at
+	named []session.Address
+	all   bool                             // all, also those that come to be
+	role  string                           // of those that are meant; empty: any
+	specs map[session.Address]session.Spec // of those that are meant
+	runs  []string                         // of those that were looked at
 }
 
 // openSelection returns the sessions that are meant, or all if none are named or chosen.
@@ -309,7 +309,7 @@ func openSelection(a *app, o sessionArgs) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &selection{observer: e, all: len(o.typed) == 0 && !o.byFlag(), agents: map[session.Address]session.AgentSpec{}}
+	f := &selection{observer: e, all: len(o.typed) == 0 && !o.byFlag(), specs: map[session.Address]session.Spec{}}
 	specs := e.project.Manifest.Sessions
 	switch f.named = addresses(specs, s.Sessions); {
 	case o.byFlag():
@@ -321,10 +321,10 @@ func openSelection(a *app, o sessionArgs) (*selection, error) {
 		return nil, err
 	}
 	for _, spec := range specs {
-		f.agents[spec.Address] = spec.Agent
+		f.specs[spec.Address] = spec
 	}
 	for _, r := range s.Sessions {
-		f.agents[r.Address] = r.Spec.Agent
+		f.specs[r.Address] = r.Spec
 	}
 	return f, nil
 }

@@ -36,7 +36,7 @@ var untilWords = []string{"turn", "exit"}
 
 // untilTurn returns why it waits for the exit instead, if that is worth a message.
 func untilTurn(spec session.Spec, given string) (turn bool, why string, err error) {
-	unseen := follow.Visible(spec.Agent, follow.Turn)
+	unseen := follow.Visible(spec, follow.Turn)
 	switch {
 	case spec.Agent.OneShot || given == "exit":
 		return false, "", nil

@@ -35,6 +35,7 @@ func waitCommand(a *app) *cobra.Command {
 
   turn     the agent has finished its turn and is idle
   done     the work is done: the session is finished, or the screen says so
+  verified the work is verified, as its verify block asks
   blocked  the agent waits for an answer
   ready    the agent accepts a prompt
 
@@ -49,18 +50,19 @@ Agents with hooks or a session file report the end of a turn at once. Others are
 their title and screen, also before they write a session file.
 
 Exit 1 if a session can no longer get there, because it is stopped, has failed or has exited,
-or on timeout. Blocked sessions are reported on standard error and waited for, since someone
+or its agent is sent nothing more of why its work is not verified; or on timeout. Blocked sessions are reported on standard error and waited for, since someone
 may answer; with --fail-on-question the exit code is 5 as soon as a session asks. With --all,
 --role or --label sessions that were stopped before are left out.`,
 		Example: `  agentform send api 'Add a test for that.' && agentform wait api
   agentform wait api web --timeout 30m
   agentform wait --role builder
+  agentform wait --all --for verified && agentform land --all
   agentform wait api --fail-on-question && agentform land api
   agentform wait 'worker["web"]' --for=blocked --any`,
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, g := range goals {
 				if !slices.Contains(follow.Goals(), follow.Goal(g)) {
-					return usageError{c.CommandPath(), fmt.Errorf("--for %q: must be turn, done, blocked or ready", g)}
+					return usageError{c.CommandPath(), fmt.Errorf("--for %q: must be turn, done, verified, blocked or ready", g)}
 				}
 				o.goals = append(o.goals, follow.Goal(g))
 			}
@@ -73,13 +75,13 @@ may answer; with --fail-on-question the exit code is 5 as soon as a session asks
 			return runWait(c.Context(), a, o)
 		},
 	}
-	c.Flags().StringSliceVar(&goals, "for", []string{string(follow.Turn)}, "`state` to wait for: turn, done, blocked, ready, or several")
+	c.Flags().StringSliceVar(&goals, "for", []string{string(follow.Turn)}, "`state` to wait for: turn, done, verified, blocked, ready, or several")
 	c.Flags().Lookup("for").DefValue = string(follow.Turn) // without brackets in the help
 	c.Flags().BoolVar(&o.any, "any", false, "return when any of the sessions gets there")
 	c.Flags().BoolVar(&o.failOnQuestion, "fail-on-question", false, "exit 5 when a session asks a question")
 	durationVar(c.Flags(), &o.timeout, "timeout", 0, "give up after this time (default: no limit)")
 	o.register(a, c, "sessions")
-	completeFlag(c, "for", words("turn", "done", "blocked", "ready"))
+	completeFlag(c, "for", words("turn", "done", "verified", "blocked", "ready"))
 	return c
 }
 
@@ -134,7 +136,7 @@ func (f *selection) visible(seen []api.Session, goals []follow.Goal) error {
 		switch x.State {
 		case session.StateRunning, session.StateStarting, session.StatePaused:
 			for _, g := range goals {
-				if err := follow.Visible(f.agents[x.Address], g); err != nil {
+				if err := follow.Visible(f.specs[x.Address], g); err != nil {
 					errs = append(errs, fmt.Errorf("%s: %w", x.Address, err))
 				}
 			}
@@ -200,8 +202,11 @@ func stuck(x api.Session) bool {
 	case session.StatePaused, session.StatePending, session.StateUnknown:
 		return true
 	}
-	return x.Activity == session.Blocked || x.Activity == session.BlockedAPI
+	return x.Activity == session.Blocked || x.Activity == session.BlockedAPI || red(x)
 }
+
+// red reports whether a session's work fails verification, and its agent is sent nothing more.
+func red(x api.Session) bool { return x.Verified != nil && x.Verified.Held }
 
 func (w *waiting) line(to io.Writer, x view.Waited) error {
 	return view.WaitedLine(to, w.app.style(to), x, time.Now())
@@ -254,10 +259,11 @@ func (w *waiting) end(reached, timedOut bool) error {
 type goalWords struct{ names, waited, never, reached string }
 
 var wordsOfGoal = map[follow.Goal]goalWords{
-	follow.Turn:    {"turn", "the turn to end", "finish a turn", "turn ended in"},
-	follow.Done:    {"done", "the work to be done", "be done", "done:"},
-	follow.Blocked: {"blocked", "a question", "ask", "blocked:"},
-	follow.Ready:   {"ready", "the agent to be ready", "be ready", "ready:"},
+	follow.Turn:     {"turn", "the turn to end", "finish a turn", "turn ended in"},
+	follow.Done:     {"done", "the work to be done", "be done", "done:"},
+	follow.Verified: {"verified", "the work to be verified", "be verified", "verified:"},
+	follow.Blocked:  {"blocked", "a question", "ask", "blocked:"},
+	follow.Ready:    {"ready", "the agent to be ready", "be ready", "ready:"},
 }
 
 func wordsOf(goals []follow.Goal) goalWords {
@@ -282,6 +288,8 @@ func errOver(x view.Waited, never string) error {
 		return fmt.Errorf("%s no longer exists", x.Address)
 	case x.Activity == session.Blocked:
 		return &questionError{x.Address}
+	case red(x.Session):
+		return fmt.Errorf("%s fails verification: %s\nagentform logs %s --verify prints the output", x.Address, x.Verified.Detail, quoted(x.Address))
 	}
 	return fmt.Errorf("%s is %s and will not %s\nagentform show %[4]s shows why, agentform restart %[4]s restarts it",
 		x.Address, status.Word(x.Session), never, quoted(x.Address))
