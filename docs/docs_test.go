@@ -155,6 +155,10 @@ func newWorld(t *testing.T, bin string) *world {
 	w.must(t, "git", "config", "--global", "user.email", "you@example.invalid")
 	w.must(t, "git", "init", "--quiet", "-b", "main")
 	w.write(t, ".gitignore", ".agentform/\n")
+	w.write(t, "Makefile", "test:\n\t@! grep -n TODO *.md\n")
+	for _, name := range []string{"search", "upload", "settings"} {
+		w.write(t, name+".md", "# "+name+"\n")
+	}
 	w.must(t, "git", "add", ".")
 	w.must(t, "git", "commit", "--quiet", "-m", "a shop")
 	t.Cleanup(func() { w.end(t, filepath.Join(dir, "run")) })
