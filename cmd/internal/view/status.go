@@ -67,8 +67,8 @@ func statusColumns(sessions []api.Session, wide bool) []statusColumn {
 		statusColumn{column{title: "AGENT", spare: 3}, text(func(x api.Session) string { return x.Agent })},
 		statusColumn{column{title: "BRANCH", min: 12}, func(x api.Session, _ time.Time) cell { return branchCell(x) }},
 		statusColumn{column{title: "CHANGES", spare: 2}, text(func(x api.Session) string { return changed(x.Changes) })})
-	if wide || slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Changes != nil && x.Changes.Behind > 0 }) {
-		columns = append(columns, statusColumn{column{title: "BEHIND", right: true, spare: 4}, text(func(x api.Session) string { return behind(x.Changes) })})
+	if wide || slices.ContainsFunc(sessions, func(x api.Session) bool { n := lacks(x); return n != nil && *n > 0 }) {
+		columns = append(columns, statusColumn{column{title: "BEHIND", right: true, spare: 4}, text(func(x api.Session) string { return number(lacks(x)) })})
 	}
 	if wide || slices.ContainsFunc(sessions, func(x api.Session) bool { return conflictNames(x.Conflicts) != nil }) {
 		columns = append(columns, statusColumn{column{title: "CONFLICTS", spare: 1}, func(x api.Session, _ time.Time) cell { return conflictCell(x, wide) }})
@@ -203,12 +203,13 @@ func changed(c *api.Changes) string {
 	return strings.Join(parts, " ")
 }
 
-// behind returns how many commits a workspace lacks of its base.
-func behind(c *api.Changes) string {
-	if c == nil {
-		return "-"
+// lacks returns how many commits of its base a session's work lacks; nil: that is not known, or
+// all of it has landed.
+func lacks(x api.Session) *int {
+	if c := x.Changes; c != nil && (x.Landed == nil || c.Ahead > 0) {
+		return &c.Behind
 	}
-	return number(&c.Behind)
+	return nil
 }
 
 // conflictNames names what the work of a session cannot be merged with, and is nil if there is
