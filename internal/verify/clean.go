@@ -20,7 +20,7 @@ unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE
 trap 'cd / && rm -rf "$dir"' EXIT
 rm -rf "$dir" && mkdir -m 700 "$dir" &&
 objects=$(git rev-parse --path-format=absolute --git-path objects) &&
-git init --quiet "$dir/work" && echo "$objects" >"$dir/work/.git/objects/info/alternates" &&
+git init --quiet --object-format="$(git rev-parse --show-object-format)" "$dir/work" && echo "$objects" >"$dir/work/.git/objects/info/alternates" &&
 git -C "$dir/work" -c advice.detachedHead=false checkout --quiet --detach "$1" &&
 cd "$dir/work" || exit %d
 %s
