@@ -368,7 +368,7 @@ func (l *Lander) check(ctx context.Context, f Facts, q Request, path, to string)
 		return err
 	}
 	if q.Tree != "" && tree != q.Tree {
-		return &Refusal{Why: fmt.Sprintf("%s would make another %s than was foreseen: tree %s, not %s", f.Address, f.Base, tree[:7], q.Tree[:min(7, len(q.Tree))]),
+		return &Refusal{Why: otherTree(f.Address, f.Base, tree, q.Tree),
 			Next: "something has changed meanwhile: run the same command again"}
 	}
 	if l.Verify == nil || !f.Verifies || q.Unverified {

@@ -49,16 +49,26 @@ func Sort(all []*Member, conflict func(a, b *Member) bool) {
 	}
 }
 
-// Foresee orders members, merges them one after the other in a quarantine, and sets their trees.
-// It refuses those that conflict with what lands before them, and those that need one that does
-// not land; these are last then, by their addresses.
-func Foresee(ctx context.Context, q *git.Quarantine, method Method, all []*Member) error {
-	landing := slices.DeleteFunc(slices.Clone(all), func(m *Member) bool { return m.Refused != nil })
-	conflicts, err := compare(ctx, q, landing)
+// Shown is a step of an order that somebody was shown and agreed to.
+type Shown struct {
+	Address session.Address
+	Tree    string // of the base after it
+}
+
+// Foresee orders members, as they were shown if they were, merges them one after the other in a
+// quarantine, and sets their trees. It refuses those that conflict with what lands before them, and
+// those that need one that does not land; these are last then, by their addresses.
+func Foresee(ctx context.Context, q *git.Quarantine, method Method, all []*Member, shown []Shown) error {
+	if shown != nil {
+		keepOrder(all, shown)
+	}
+	conflicts, err := compare(ctx, q, Landing(all))
 	if err != nil {
 		return err
 	}
-	Sort(all, func(a, b *Member) bool { return conflicts[[2]string{a.Commit, b.Commit}] })
+	if shown == nil {
+		Sort(all, func(a, b *Member) bool { return conflicts[[2]string{a.Commit, b.Commit}] })
+	}
 	tips, landed := map[string]string{}, map[string][]*Member{} // by base
 	for _, m := range all {
 		if m.Refused != nil {
@@ -91,6 +101,45 @@ func Foresee(ctx context.Context, q *git.Quarantine, method Method, all []*Membe
 		return cmp.Compare(rank(a), rank(b))
 	})
 	return nil
+}
+
+// keepOrder orders members as they were shown, and refuses the others: their work may have come
+// since.
+func keepOrder(all []*Member, shown []Shown) {
+	at := func(m *Member) int {
+		return slices.IndexFunc(shown, func(s Shown) bool { return s.Address == m.Address })
+	}
+	for _, m := range all {
+		if m.Refused == nil && at(m) < 0 {
+			m.Refused = &Refusal{Why: fmt.Sprintf("%s was not in the order that was shown", m.Address)}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Member) int { return cmp.Compare(at(a), at(b)) })
+}
+
+// CheckShown refuses to land members of which one would not land as it was shown.
+func CheckShown(all []*Member, shown []Shown) *Refusal {
+	for _, s := range shown {
+		i := slices.IndexFunc(all, func(m *Member) bool { return m.Address == s.Address })
+		why := ""
+		switch {
+		case i < 0:
+			why = fmt.Sprintf("%s has nothing to land now", s.Address)
+		case all[i].Refused != nil:
+			why = fmt.Sprintf("%s does not land now: %v", s.Address, all[i].Refused)
+		case all[i].Tree != s.Tree:
+			why = otherTree(s.Address, all[i].Base, all[i].Tree, s.Tree)
+		default:
+			continue
+		}
+		return &Refusal{Why: why, Next: "something has changed since the order was shown: get it again"}
+	}
+	return nil
+}
+
+// otherTree says that landing a session would make another tree than was foreseen.
+func otherTree(a session.Address, base, is, was string) string {
+	return fmt.Sprintf("%s would make another %s than was foreseen: tree %.7s, not %.7s", a, base, is, was)
 }
 
 // rank is 1 of a member that does not land, else 0.
@@ -155,4 +204,17 @@ func clash(m *Member, before []*Member, conflicts map[[2]string]bool, files []st
 // Landing returns the members that land.
 func Landing(all []*Member) []*Member {
 	return slices.DeleteFunc(slices.Clone(all), func(m *Member) bool { return m.Refused != nil })
+}
+
+// Many is what became of landing several sessions.
+type Many struct {
+	Members   []*Member
+	Landed    []Landed
+	Failed    error           // why those after the last of Landed did not land
+	Refreshed []RefreshResult // sessions that depend on what has landed
+}
+
+// Left returns the members that were to land and did not.
+func (m Many) Left() []*Member {
+	return Landing(m.Members)[len(m.Landed):]
 }

@@ -90,7 +90,7 @@ func TestForesee(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Foresee(t.Context(), q, method, all); err != nil {
+		if err := Foresee(t.Context(), q, method, all, nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range all {
@@ -105,12 +105,13 @@ func TestForesee(t *testing.T) {
 				t.Errorf("%d, %s of %s: main has the tree %s, foreseen was %s, %v", n, method, m.Address, tree, m.Tree, err)
 			}
 		}
+		checkKept(t, q, method, all)
 		// What needs one that does not land does not land either.
 		for i, m := range all {
 			m.Needs, m.Refused = []session.Address{all[(i+1)%len(all)].Address}, nil
 		}
 		all[0].Refused, all[0].Needs = &Refusal{Why: "no"}, nil
-		if err := Foresee(t.Context(), q, method, all); err != nil {
+		if err := Foresee(t.Context(), q, method, all, nil); err != nil {
 			t.Fatal(err)
 		}
 		if at := slices.IndexFunc(all, func(m *Member) bool { return m.Refused == nil }); at >= 0 {
@@ -119,5 +120,46 @@ func TestForesee(t *testing.T) {
 	}
 	if landed == 0 || refused == 0 {
 		t.Errorf("%d landed, %d refused", landed, refused)
+	}
+}
+
+// checkKept foresees an order again that was shown: it is kept, also by what it leaves out, and what
+// would land otherwise is refused.
+func checkKept(t *testing.T, q *git.Quarantine, method Method, all []*Member) {
+	t.Helper()
+	var shown []Shown
+	for _, m := range Landing(all) {
+		shown = append(shown, Shown{m.Address, m.Tree})
+	}
+	if len(shown) < 2 {
+		return
+	}
+	again := func(order []Shown) []*Member {
+		var members []*Member
+		for _, m := range all {
+			members = append(members, &Member{Facts: m.Facts})
+		}
+		slices.Reverse(members)
+		if err := Foresee(t.Context(), q, method, members, order); err != nil {
+			t.Fatal(err)
+		}
+		return members
+	}
+	if r := CheckShown(again(shown), shown); r != nil {
+		t.Errorf("the same order: %v", r)
+	}
+	fewer := shown[:len(shown)-1]
+	members := again(fewer)
+	if r := CheckShown(members, fewer); r != nil || len(Landing(members)) != len(fewer) {
+		t.Errorf("%d of %d were shown, and %d land: %v", len(fewer), len(shown), len(Landing(members)), r)
+	}
+	if r := CheckShown(again(shown[1:]), shown[1:]); r == nil || !strings.Contains(r.Why, string(shown[1].Address)+" would make another") {
+		t.Errorf("the first has not landed: %v", r)
+	}
+	if r := CheckShown(members, shown); r == nil || !strings.Contains(r.Why, string(shown[len(shown)-1].Address)+" does not land now: ") {
+		t.Errorf("one that was left out: %v", r)
+	}
+	if r := CheckShown(members, []Shown{{Address: "session.gone"}}); r == nil || !strings.Contains(r.Why, "session.gone has nothing to land now") {
+		t.Errorf("one without work: %v", r)
 	}
 }

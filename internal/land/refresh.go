@@ -33,6 +33,31 @@ func (r Refreshed) Request() string {
 		r.Base, plaintext.Count(r.Commits, "commit"), "  "+strings.Join(r.Conflicts[:min(len(r.Conflicts), maxFiles)], "\n  "))
 }
 
+// Detail says what was done, for the history.
+func (r Refreshed) Detail() string {
+	how := "merged into"
+	if r.Method == Rebase {
+		how = "is the new base of"
+	}
+	return fmt.Sprintf("%s of %s %s %s", plaintext.Count(r.Commits, "commit"), r.Base, how, r.Branch)
+}
+
+// Refusal is the refusal of files that conflict and that no agent was asked to merge; nil: there
+// are none.
+func (r Refreshed) Refusal() *Refusal {
+	if len(r.Conflicts) == 0 || r.Sent {
+		return nil
+	}
+	return &Refusal{Why: fmt.Sprintf("%s conflicts with %s of %s in %s; nothing was changed:", r.Branch, plaintext.Count(r.Commits, "commit"), r.Base,
+		plaintext.Count(len(r.Conflicts), "file")), Files: r.Conflicts}
+}
+
+// RefreshResult is what became of refreshing one session of several.
+type RefreshResult struct {
+	Refreshed
+	Err error
+}
+
 // stale is what Refresh judges.
 type stale struct {
 	Facts

@@ -55,6 +55,7 @@ type shop struct {
 	listen  func() (owner, tcp net.Listener)
 	connect func(ctx context.Context) (net.Conn, error) // to the door for the owner
 	wakers  func() []hub.Waker
+	lander  server.Lander        // nil: the hub lands nothing
 	client  *api.Client          // by that door
 	tcp     string               // the address of the door on TCP
 	stop    func()               // ends the hub and its API
@@ -154,7 +155,7 @@ func specOf(dir string, a session.Address) session.Spec {
 }
 
 // hubOf is the hub of the project in a folder, and its API.
-func hubOf(dir string, open func(by string) *engine.Engine, wakers ...hub.Waker) (*hub.Hub, *server.Server) {
+func hubOf(dir string, l server.Lander, open func(by string) *engine.Engine, wakers ...hub.Waker) (*hub.Hub, *server.Server) {
 	data := filepath.Join(dir, "data")
 	reader, metrics := activity.New(data, dir, agent.For), server.NewMetrics("test")
 	h := hub.New(hub.Config{
@@ -162,7 +163,7 @@ func hubOf(dir string, open func(by string) *engine.Engine, wakers ...hub.Waker)
 		Activity: reader, Looked: metrics.Looked, Wakers: wakers,
 	})
 	return h, server.New(server.Config{Hub: h, Activity: reader, Usage: usage.New(data, price.BuiltIn().Cost), Facts: open("ada").Observer.Facts, Metrics: metrics, Project: "shop", Version: "test", By: "ada", Environ: os.Environ(),
-		Report: func(s *hub.Snapshot, since time.Time) api.Report {
+		Land: l, Report: func(s *hub.Snapshot, since time.Time) api.Report {
 			return report.Of(report.Input{Project: "shop", Since: since, Until: s.At, Supervisor: api.HubRuns})
 		}})
 }
@@ -170,7 +171,7 @@ func hubOf(dir string, open func(by string) *engine.Engine, wakers ...hub.Waker)
 // serve runs the hub and its API in this process, with two doors.
 func (s *shop) serve() {
 	s.t.Helper()
-	h, serves := hubOf(s.dir, s.engine, s.wakers()...)
+	h, serves := hubOf(s.dir, s.lander, s.engine, s.wakers()...)
 	if s.times != nil {
 		s.times(serves)
 	}

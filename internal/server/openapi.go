@@ -22,7 +22,11 @@ func OpenAPI() map[string]any {
 	paths := object{}
 	for _, r := range append(routes(), loginRoutes(Listener{})...) {
 		for _, path := range r.paths() {
-			item := object{strings.ToLower(r.method): r.operation(path, s)}
+			item, _ := paths[path].(object)
+			if item == nil {
+				item = object{}
+			}
+			item[strings.ToLower(r.method)] = r.operation(path, s)
 			if strings.Contains(path, "{id}") {
 				item["parameters"] = []any{object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string", "maxLength": maxID},
 					"description": "the id, the address or the short name of a session, escaped: worker%5B%22web%22%5D"}}

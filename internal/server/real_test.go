@@ -120,7 +120,7 @@ func init() { serve = serveUntilEnd }
 func serveUntilEnd(dir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	h, served := hubOf(dir, func(by string) *engine.Engine { return open(dir, by) }, wakers()...)
+	h, served := hubOf(dir, nil, func(by string) *engine.Engine { return open(dir, by) }, wakers()...)
 	ended := make(chan error, 1)
 	supervised, end := context.WithCancel(context.Background())
 	defer end()

@@ -44,6 +44,9 @@ var (
 	ranked = param{name: "ranked", kind: "boolean", about: "true: in the order of agentform status, those that need attention first; else by address"}
 	many   = param{name: "events", kind: "integer", most: 1000, about: "this many of the last events; else 10"}
 	none   = []param{}
+
+	verified = param{name: "verified", kind: "boolean", about: "true: only sessions whose work is verified"}
+	method   = param{name: "method", kind: "string", most: 20, about: "how work is landed: merge (the default), squash or rebase"}
 )
 
 func routes() []route {
@@ -103,6 +106,26 @@ func routes() []route {
 			summary: "Bring a session's work to its base branch",
 			about:   "As agentform land --keep: the session must be at rest and its work committed, unless commit has a message. 409 has the reason why not; then nothing is changed.",
 			query:   none, fails: []int{404, 409, 413, 415}, handle: landSession,
+		},
+		route{
+			method: "POST", path: "/v1/sessions/{id}/refresh", id: "refreshSession", in: api.RefreshOptions{}, out: api.RefreshDocument{},
+			summary: "Bring the base of a session into its branch",
+			about: "As agentform refresh: the session must be at rest and its workspace clean. 409 has the reason why not, and files that conflict unless the agent was asked to merge them; " +
+				"then nothing is changed.",
+			query: none, fails: []int{404, 409, 413, 415}, handle: refreshSession,
+		},
+		route{
+			method: "GET", path: "/v1/landing", id: "getLanding", out: api.LandingDocument{}, query: []param{verified, method}, fails: []int{409},
+			summary: "The order in which the work of all sessions would land",
+			about:   "As agentform land --all --dry-run: each step has the tree of the base after it. Work that does not land has the reason.",
+			handle:  getLanding,
+		},
+		route{
+			method: "POST", path: "/v1/landing", id: "landAll", in: api.LandingOptions{}, out: api.LandingDocument{},
+			summary: "Land the work of sessions in the order that was shown",
+			about: "As agentform land --all --keep, of the steps of GET /v1/landing: each with the tree that it had there. 409 if a session would not land so any more, or nothing could be landed; then nothing is changed. " +
+				"If some have landed when one fails, the response has the error of that one, and those after it have not landed.",
+			query: none, fails: []int{409, 413, 415, 500}, handle: landAll,
 		},
 		route{
 			method: "GET", path: "/v1/sessions/{id}/terminal", id: "openTerminal", query: none, media: "application/octet-stream",

@@ -155,6 +155,7 @@ func TestRefusals(t *testing.T) {
 			{"DELETE", "/v1/sessions", "", "", 405, "method_not_allowed"},
 			{"OPTIONS", "/v1/sessions", "", "", 405, "method_not_allowed"},
 			{"GET", "/v1/sessions/pool%5B0%5D/stop", "", "", 405, "method_not_allowed"},
+			{"DELETE", "/v1/landing", "", "", 405, "method_not_allowed"},
 			{"POST", "/v1/sessions/nobody/stop", "", "", 404, "not_found"},
 			{"POST", "/v1/sessions/pool/stop", "", "", 400, "ambiguous"},
 			{"POST", "/v1/sessions/pool%5B0%5D/explode", "", "", 404, "not_found"},

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,7 +47,7 @@ type Config struct {
 	Project  string
 	Version  string       // of agentform
 	Diff     Differ       // nil: the API has no diffs
-	Land     Lander       // nil: the API lands nothing
+	Land     Lander       // nil: the API lands and refreshes nothing
 	Report   Reporter     // nil: the API has no reports
 	Logouts  *Logouts     // nil: a logout counts until the hub exits
 	Environ  []string     // of the commands that attach terminals
@@ -172,10 +174,14 @@ func (s *Server) Listens(l Listener) {
 
 func (s *Server) Handler(l Listener) http.Handler {
 	mux := http.NewServeMux()
+	byPath := map[string][]route{}
 	for _, x := range append(routes(), loginRoutes(l)...) {
 		for _, path := range x.paths() {
-			mux.Handle(path, s.dispatch(x))
+			byPath[path] = append(byPath[path], x)
 		}
+	}
+	for path, all := range byPath {
+		mux.Handle(path, s.dispatch(all))
 	}
 	servePage(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -184,13 +190,22 @@ func (s *Server) Handler(l Listener) http.Handler {
 	return s.middleware(l, mux)
 }
 
-func (s *Server) dispatch(x route) http.Handler {
+// dispatch handles the requests to one path, with a route for each method.
+func (s *Server) dispatch(all []route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != x.method && !(r.Method == http.MethodHead && x.method == http.MethodGet) {
-			w.Header().Set("Allow", x.method)
-			s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", r.Method+" is not allowed here", "use "+x.method))
+		i := slices.IndexFunc(all, func(x route) bool {
+			return r.Method == x.method || r.Method == http.MethodHead && x.method == http.MethodGet
+		})
+		if i < 0 {
+			var methods []string
+			for _, x := range all {
+				methods = append(methods, x.method)
+			}
+			w.Header().Set("Allow", strings.Join(methods, ", "))
+			s.refuse(w, r, fail(http.StatusMethodNotAllowed, "method_not_allowed", r.Method+" is not allowed here", "use "+strings.Join(methods, " or ")))
 			return
 		}
+		x := all[i]
 		began := time.Now()
 		c, err := callerOf(r), error(nil)
 		switch {

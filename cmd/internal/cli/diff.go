@@ -126,7 +126,7 @@ func compare(ctx context.Context, a *app, r session.Record) (*comparison, error)
 	if err := checkWorkspace(r); err != nil {
 		return nil, err
 	}
-	if err := useLocalRepo(a, &r); err != nil {
+	if err := project.UseLocalRepo(a.open(), &r); err != nil {
 		return nil, err
 	}
 	host := changes.HostGit(r)

@@ -15,12 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/environ"
-	"github.com/agentform/agentform/internal/launch"
-	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
@@ -166,7 +163,7 @@ func commandIn(ctx context.Context, a *app, r session.Record, o execOptions, for
 		return nil, err
 	}
 	p, argv := a.project, o.argv
-	env, err := environOf(p, r, o.secrets)
+	env, err := project.LaunchEnviron(p, r, o.secrets)
 	if err != nil {
 		return nil, err
 	}
@@ -226,32 +223,6 @@ func elsewhere(ctx context.Context, a *app, r session.Record, c session.Command)
 		return nil, fmt.Errorf("the command %s, which is needed to enter its %s, is not on PATH: install it", argv[0], noun)
 	}
 	return argv, nil
-}
-
-// environOf returns the environment that the agent of a session was started with, with its
-// secrets on request.
-func environOf(p *project.Project, r session.Record, secrets bool) ([]string, error) {
-	env, names, err := rundir.LaunchEnv(p.RunDir(r.Run.ID))
-	if err != nil || len(env) == 0 { // adopted, or its files are gone
-		adapter := agent.For(r.Spec.Agent)
-		inherited := session.Inherit(p.Secrets.Environ(), r.Spec, adapter)
-		env, _ = launch.Environ(r.Spec, inherited, nil)
-		names = nil
-		for name := range inherited.Secrets {
-			names = append(names, name)
-		}
-	}
-	if !secrets {
-		return env, nil
-	}
-	for _, name := range slices.Concat(names, r.Spec.Secrets) {
-		value, err := p.Secrets.Fetch(name)
-		if err != nil {
-			return nil, fmt.Errorf("secret %s: %w", name, err)
-		}
-		env = append(env, name+"="+value)
-	}
-	return env, nil
 }
 
 // runForeground runs a command that has the terminal, and returns its exit status as a

@@ -10,7 +10,6 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
-	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
@@ -70,7 +69,7 @@ func fetchBranch(ctx context.Context, a *app, lineage string, r session.Record) 
 		f.Ref = "refs/heads/" + t.Branch
 		return f, nil
 	}
-	if err := useLocalRepo(a, &r); err != nil {
+	if err := project.UseLocalRepo(a.open(), &r); err != nil {
 		return f, err
 	}
 	t = r.Tree
@@ -87,21 +86,6 @@ func fetchBranch(ctx context.Context, a *app, lineage string, r session.Record) 
 	}
 	f.Fetched, f.Commit, f.Moved, f.Ahead = true, got.Commit, got.Moved, got.Ahead
 	return f, err
-}
-
-// useLocalRepo makes the repository that holds the manifest that of a session whose clone is of
-// one on a server, for commands that bring its commits here.
-func useLocalRepo(a *app, r *session.Record) error {
-	if !session.Remote(r.Tree.Repo) {
-		return nil
-	}
-	root := a.open().Manifest.Root
-	repo := (&expr.Dirs{Repos: map[string]string{}}).Repository(root)
-	if repo == "" {
-		return fmt.Errorf("its repository is %s, and %s is in no repository to which its commits could be brought: push them from its workspace, or run this in a clone", r.Tree.Repo, root)
-	}
-	r.Tree.Repo = repo
-	return nil
 }
 
 // volumeOf returns the workspace of a session that its runtime holds; nil: this machine sees

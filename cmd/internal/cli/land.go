@@ -7,15 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/landing"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
-	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/plan"
@@ -153,7 +151,8 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 		}
 		return err
 	}
-	l, err := newLander(ctx, a, p, address)
+	f := landingOf(a, p, printStep(a))
+	l, err := f.Lander(ctx, address)
 	if err != nil {
 		return err
 	}
@@ -161,14 +160,10 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 		return landDryRun(ctx, a, l, o)
 	}
 	working, stop := untilInterrupted(ctx)
-	done, err := l.Land(working, o.Request, func(step land.Step) {
-		if !a.globals.json {
-			_ = view.LandStep(a.env.Stderr, a.err(), address, step) // only progress
-		}
-	})
+	done, err := l.Land(working, o.Request, func(step land.Step) { f.Step(address, step) })
 	interrupted := working.Err() != nil && ctx.Err() == nil
 	stop()
-	recordLanding(ctx, a, p, l.Record, done, o.remove)
+	f.Record(ctx, l.Record, done, o.remove)
 	if err != nil && interrupted {
 		fmt.Fprintln(a.env.Stderr, "Interrupted: nothing was landed. Run the same command to continue.")
 		return outcome(exitInterrupted)
@@ -188,126 +183,45 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 	return errors.Join(err, view.Cleaned(a.env.Stdout, a.out(), done, after))
 }
 
-// newLander observes a session, and what works in other checkouts.
-func newLander(ctx context.Context, a *app, p *project.Project, address session.Address) (*land.Lander, error) {
-	e := newObserver(a, p)
-	seen, err := e.observe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return landerOf(a, p, seen, address)
-}
-
-// landerOf returns what lands the work of a session of a snapshot.
-func landerOf(a *app, p *project.Project, seen *snapshot, address session.Address) (*land.Lander, error) {
-	k := seen.of(address)
-	switch {
-	case k.Record == nil:
-		return nil, fmt.Errorf("%s was just removed from the state", address)
-	case k.Record.Unmade():
-		return nil, fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", address, quoted(address))
-	case k.Record.Tree.Mode == session.Plain || k.Record.Tree.Mode == "":
-		return nil, fmt.Errorf("%s works in a directory without git, so it has no branch", address)
-	case k.Diagnosis.State == session.StateUnknown:
-		return nil, errUnknown(p, *k.Record, k.Diagnosis)
-	}
-	r := *k.Record
-	if err := useLocalRepo(a, &r); err != nil {
-		return nil, err
-	}
-	l := &land.Lander{
-		Record: r, Ref: landedRef(address, r.Tree.Branch), Dir: filepath.Join(p.Manifest.DataDir, "land"),
-		Environ: a.env.Environ, LockWait: p.LockTimeout,
-		Sessions: func(path string) (session.Address, session.Activity) {
-			for _, other := range seen.sessions {
-				if other.Record != nil && other.Record.Tree.Path == path && other.Look != nil {
-					return other.Record.Address, other.Look.Activity
-				}
+// landingOf returns the sessions of a project as their work is landed. step is called before each step.
+func landingOf(a *app, p *project.Project, step func(session.Address, land.Step)) *landing.Fleet {
+	return &landing.Fleet{
+		Project: p, Step: step, Warn: a.warn,
+		Observe: func(ctx context.Context) (landing.Look, error) {
+			seen, err := newObserver(a, p).observe(ctx)
+			if err != nil {
+				return landing.Look{}, err
 			}
-			return "", ""
+			return landing.Look{Sessions: seen.sessions, Runtime: seen.reconciler.For}, nil
+		},
+		Send: func(ctx context.Context, r session.Record, text string) error {
+			targets, err := targetsOf(ctx, p, []session.Record{r}, r.Address)
+			if err != nil {
+				return err
+			}
+			return targets[0].send(ctx, a, p.Activity(), sendOptions{Input: session.Input{Text: text}}).Err
 		},
 	}
-	if k.Look != nil && k.Diagnosis.Alive != nil && *k.Diagnosis.Alive {
-		l.Doing, l.Asks, l.Answers = k.Look.Activity, k.Look.Detection.Detail, k.Look.Detection.Question != nil
-	}
-	if r.Tree.Mode == session.Clone && !r.Spec.Runtime.Traits().HostGit {
-		rt, err := seen.reconciler.For(r.Spec)
-		if err != nil {
-			return nil, err
-		}
-		c, ok := rt.(session.Container)
-		if !ok {
-			return nil, fmt.Errorf("%s: its runtime cannot run git in its workspace", address)
-		}
-		if h, ok := rt.(session.WorkspaceHolder); ok && !r.Spec.Runtime.Traits().HostFiles {
-			v := git.VolumeOf(h, r)
-			l.Volume = &v
-			l.Held = func(ctx context.Context) (bool, error) {
-				all, err := h.Workspaces(ctx)
-				return slices.ContainsFunc(all, func(co session.Checkout) bool { return co.Path == r.Tree.Path }), err
-			}
-		}
-		l.Elsewhere = func(ctx context.Context, args ...string) (string, error) {
-			return c.Run(ctx, r.Spec, r.Tree.Path, append([]string{"git"}, git.ArgsElsewhere(args...)...), []string{"LC_ALL=C"})
-		}
-	}
-	return l, nil
 }
 
-// landedRef is the ref of the work that was taken over from a session, as fetch has it.
-func landedRef(address session.Address, branch string) string {
-	return git.TakenRefs + config.WorkspaceName(address) + "/" + branch
+// printStep prints what is about to be done.
+func printStep(a *app) func(session.Address, land.Step) {
+	return func(address session.Address, step land.Step) {
+		if !a.globals.json {
+			_ = view.LandStep(a.env.Stderr, a.err(), address, step) // only progress
+		}
+	}
 }
 
 func landDryRun(ctx context.Context, a *app, l *land.Lander, o landOptions) error {
-	f, steps, err := decideLanding(ctx, l, o.Request)
+	f, steps, err := landing.Decide(ctx, l, o.Request)
 	if err != nil {
 		return err
 	}
 	if !a.globals.json {
 		return view.LandPlan(a.env.Stdout, a.out(), f, steps)
 	}
-	return view.LandJSON(a.env.Stdout, wouldBe(f, steps, o.Method), view.Cleanup{}, true)
-}
-
-func decideLanding(ctx context.Context, l *land.Lander, q land.Request) (f land.Facts, steps []land.Step, err error) {
-	if f, err = l.Look(ctx, q); err != nil {
-		return f, nil, err
-	}
-	steps, err = land.Decide(f, q)
-	return f, steps, err
-}
-
-// wouldBe returns what landing would do, if it were done now.
-func wouldBe(f land.Facts, steps []land.Step, m land.Method) land.Landed {
-	return land.Landed{Address: f.Address, Branch: f.Branch, Commit: f.Commit, Base: f.Base, Method: m, Already: len(steps) == 0,
-		Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Steps: steps}
-}
-
-// recordLanding records a landing in the state and in the session's history. asked says that
-// what the base has already counts as well.
-func recordLanding(ctx context.Context, a *app, p *project.Project, r session.Record, d land.Landed, asked bool) {
-	if d.Done && (d.Worked || asked) && (r.Landed == nil || r.Landed.Into != d.Base || r.Landed.From != d.Commit) {
-		l := session.Landed{Into: d.Base, Commit: d.In, From: d.Commit, At: time.Now().UTC(), Unverified: r.Unverified(d.Commit)}
-		if err := engine.RecordLanding(ctx, p.Reconciler(project.ToAct), r, l); err != nil {
-			a.warn([]session.Diagnostic{{Severity: session.Warning, Address: r.Address, Summary: "it has landed, and that is not recorded",
-				Detail: err.Error() + "\nagentform land " + quoted(r.Address) + " records it"}})
-		}
-	}
-	if (!d.Done || d.Already) && d.Remote == "" {
-		return
-	}
-	e := history.Event{Time: time.Now(), Address: r.Address, ID: r.ID, Run: r.Run.ID, Kind: history.Landed, By: p.Who().User, Old: d.Commit, New: d.To, Reason: string(d.Method),
-		Detail: fmt.Sprintf("%s on %s (%s)", d.Branch, d.Base, d.Method)}
-	if d.Remote != "" {
-		e.New, e.Detail = "", fmt.Sprintf("%s pushed to %s", d.Branch, d.Remote)
-	}
-	if r.Unverified(d.Commit) {
-		e.Detail += ", not verified"
-	}
-	if err := history.Append(p.SessionDir(r), e); err != nil {
-		a.log.Warn("it was landed, but the history cannot be written", "error", err)
-	}
+	return view.LandJSON(a.env.Stdout, landing.WouldBe(f, steps, o.Method), view.Cleanup{}, true)
 }
 
 // cleanUp does what was asked for after landing, or asks.

@@ -3,13 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/session"
 )
@@ -60,13 +57,14 @@ func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
 	if err != nil {
 		return err
 	}
-	seen, err := newObserver(a, p).observe(ctx)
+	f := landingOf(a, p, printStep(a))
+	seen, err := f.Observe(ctx)
 	if err != nil {
 		return err
 	}
 	var all []session.Address
 	for _, address := range named {
-		if r := seen.of(address).Record; o.byFlag() && (r == nil || r.Unmade() || r.Spent() || r.Tree.Mode == session.Plain) {
+		if r := seen.Of(address).Record; o.byFlag() && (r == nil || r.Unmade() || r.Spent() || r.Tree.Mode == session.Plain) {
 			continue
 		}
 		all = append(all, address)
@@ -75,13 +73,15 @@ func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
 		a.say("No sessions to refresh.")
 		return nil
 	}
-	results := make([]view.Refreshed, 0, len(all))
+	results := make([]land.RefreshResult, 0, len(all))
 	for _, address := range all { // one at a time: they may share a repository
-		x := view.Refreshed{Refreshed: land.Refreshed{Address: address}}
-		if l, err := landerOf(a, p, seen, address); err != nil {
+		x := land.RefreshResult{Refreshed: land.Refreshed{Address: address}}
+		if l, err := f.LanderOf(seen, address); err != nil {
 			x.Err = err
 		} else {
-			x.Refreshed, x.Err = refreshOne(ctx, a, p, l, o.dryRun)
+			working, stop := untilInterrupted(ctx)
+			x.Refreshed, x.Err = f.Refresh(working, l, o.dryRun)
+			stop()
 		}
 		if results = append(results, x); ctx.Err() != nil {
 			break
@@ -90,39 +90,7 @@ func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
 	return endRefresh(a, results, len(all), o.dryRun)
 }
 
-// refreshOne brings the base into the branch of one session, or asks its agent to.
-func refreshOne(ctx context.Context, a *app, p *project.Project, l *land.Lander, dryRun bool) (land.Refreshed, error) {
-	r := l.Record
-	method := land.Merge
-	if r.Spec.Refresh.Method == string(land.Rebase) {
-		method = land.Rebase
-	}
-	working, stop := untilInterrupted(ctx)
-	defer stop()
-	done, err := l.Refresh(working, method, dryRun)
-	if err != nil || dryRun {
-		return done, err
-	}
-	if len(done.Conflicts) > 0 && r.Spec.Refresh.OnConflict == session.ConflictSends && l.Doing != "" {
-		targets, err := targetsOf(ctx, p, []session.Record{r}, r.Address)
-		if err != nil {
-			return done, err
-		}
-		sent := targets[0].send(ctx, a, p.Activity(), sendOptions{Input: session.Input{Text: done.Request()}})
-		done.Sent = sent.Err == nil
-		return done, sent.Err
-	}
-	if done.Done && !done.Already {
-		e := history.Event{Time: time.Now(), Address: r.Address, ID: r.ID, Run: r.Run.ID, Kind: history.Refreshed, By: p.Who().User,
-			Old: done.From, New: done.To, Reason: string(done.Method), Detail: view.RefreshedDetail(done)}
-		if err := history.Append(p.SessionDir(r), e); err != nil {
-			a.log.Warn("it was refreshed, but the history cannot be written", "error", err)
-		}
-	}
-	return done, nil
-}
-
-func endRefresh(a *app, results []view.Refreshed, all int, dryRun bool) error {
+func endRefresh(a *app, results []land.RefreshResult, all int, dryRun bool) error {
 	var errs []error
 	failed := 0
 	for _, x := range results {

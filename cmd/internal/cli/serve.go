@@ -229,7 +229,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) (err error) {
 		notifySystemd(log, daemon.SdNotifyReady)
 		err = serveAPI(serving, p, server.Config{
 			Hub: hub, Activity: config.Activity, Usage: config.Usage, Facts: p.Facts, Metrics: metrics, Project: p.Manifest.Project, Version: a.env.Version, By: p.Who().User, Environ: a.env.Environ, Log: log,
-			Diff: differ(a), Land: lander(a), Report: report,
+			Diff: differ(a), Land: newLander(a), Report: report,
 		}, tcp, func(l api.Link) {
 			if made && !o.vars { // else the command that started this process prints it
 				printLink(a.env.Stdout, l)

@@ -5,54 +5,132 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/landing"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/server"
-	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
-// lander returns what lands work for the hub's API, as agentform land --keep does: one
-// session at a time.
-func lander(a *app) server.Lander {
-	var one sync.Mutex
-	return func(ctx context.Context, address session.Address, o api.LandOptions) (api.LandDocument, error) {
-		one.Lock()
-		defer one.Unlock()
-		d := api.LandDocument{Format: api.FormatVersion, DryRun: o.DryRun}
-		p, _, err := a.openState()
-		if err != nil {
-			return d, err
-		}
-		l, err := newLander(ctx, a, p, address)
-		if err != nil {
-			return d, &land.Refusal{Why: err.Error()}
-		}
-		q := land.Request{Method: cmp.Or(land.Method(o.Method), land.Merge), Commit: strings.TrimSpace(o.Commit), Message: o.Message, Into: o.Into, Verify: true, Unverified: o.Unverified}
-		var done land.Landed
-		if o.DryRun {
-			f, steps, decided := decideLanding(ctx, l, q)
-			done, err = wouldBe(f, steps, q.Method), decided
-		} else {
-			done, err = l.Land(ctx, q, func(land.Step) {})
-			recordLanding(ctx, a, p, l.Record, done, false)
-		}
-		if err != nil {
-			return d, fmt.Errorf("land %s: %w", address, err)
-		}
-		d.Result = landed(done)
-		return d, nil
-	}
+// lander lands and refreshes work for the hub's API, as agentform land --keep and refresh do: one
+// request at a time.
+type lander struct {
+	app *app
+	one chan struct{} // has a value while a request is carried out
 }
 
-func landed(d land.Landed) api.Landed {
-	x := api.Landed{Address: d.Address, Branch: d.Branch, Commit: d.Commit, Base: d.Base, Method: string(d.Method), Done: d.Done, Already: d.Already,
-		Commits: d.Commits, From: d.From, To: d.To, Moved: d.Moved, Remote: d.Remote, URL: d.URL, Open: d.Open, Note: d.Note}
-	for _, s := range d.Steps {
-		x.Steps = append(x.Steps, api.LandStep(s))
+func newLander(a *app) server.Lander { return &lander{a, make(chan struct{}, 1)} }
+
+// begin waits for its turn, and reads the state. end lets the next request begin.
+func (x *lander) begin(ctx context.Context) (f *landing.Fleet, s state.State, end func(), err error) {
+	select {
+	case x.one <- struct{}{}:
+	case <-ctx.Done():
+		return nil, s, nil, context.Cause(ctx)
 	}
-	x.Steps = wire.List(x.Steps)
-	return x
+	end = func() { <-x.one }
+	p, s, err := x.app.openState()
+	if err != nil {
+		end()
+		return nil, s, nil, err
+	}
+	return landingOf(x.app, p, func(session.Address, land.Step) {}), s, end, nil
 }
+
+// Land implements server.Lander.
+func (x *lander) Land(ctx context.Context, address session.Address, o api.LandOptions) (d api.LandDocument, err error) {
+	f, _, end, err := x.begin(ctx)
+	if err != nil {
+		return d, err
+	}
+	defer end()
+	l, err := f.Lander(ctx, address)
+	if err != nil {
+		return d, &land.Refusal{Why: err.Error()}
+	}
+	q := land.Request{Method: methodOf(o.Method), Commit: strings.TrimSpace(o.Commit), Message: o.Message, Into: o.Into, Verify: true, Unverified: o.Unverified}
+	var done land.Landed
+	if o.DryRun {
+		facts, steps, decided := landing.Decide(ctx, l, q)
+		done, err = landing.WouldBe(facts, steps, q.Method), decided
+	} else {
+		done, err = l.Land(ctx, q, func(land.Step) {})
+		f.Record(ctx, l.Record, done, false)
+	}
+	if err != nil {
+		return d, fmt.Errorf("land %s: %w", address, err)
+	}
+	return status.LandOf(done, o.DryRun), nil
+}
+
+// Refresh implements server.Lander.
+func (x *lander) Refresh(ctx context.Context, address session.Address, o api.RefreshOptions) (d api.RefreshDocument, err error) {
+	f, _, end, err := x.begin(ctx)
+	if err != nil {
+		return d, err
+	}
+	defer end()
+	l, err := f.Lander(ctx, address)
+	if err != nil {
+		return d, &land.Refusal{Why: err.Error()}
+	}
+	done, err := f.Refresh(ctx, l, o.DryRun)
+	if err == nil {
+		if r := done.Refusal(); r != nil {
+			err = r
+		}
+	}
+	if err != nil {
+		return d, fmt.Errorf("refresh %s: %w", address, err)
+	}
+	return status.RefreshesOf([]land.RefreshResult{{Refreshed: done}}, o.DryRun), nil
+}
+
+// Foresee implements server.Lander.
+func (x *lander) Foresee(ctx context.Context, o api.LandingOptions) (d api.LandingDocument, err error) {
+	f, _, end, err := x.begin(ctx)
+	if err != nil {
+		return d, err
+	}
+	defer end()
+	want := manyOf(o)
+	want.DryRun = true
+	all, err := f.Foresee(ctx, want)
+	return status.LandingOf(land.Many{Members: all}, true), err
+}
+
+// LandAll implements server.Lander.
+func (x *lander) LandAll(ctx context.Context, o api.LandingOptions) (d api.LandingDocument, err error) {
+	f, s, end, err := x.begin(ctx)
+	if err != nil {
+		return d, err
+	}
+	defer end()
+	want := manyOf(o)
+	all, err := f.Foresee(ctx, want)
+	if err != nil {
+		return d, err
+	}
+	if r := land.CheckShown(all, want.Shown); r != nil {
+		return d, r
+	}
+	many := f.LandAll(ctx, s.Sessions, all, want, func(*land.Lander, land.Landed) error { return nil })
+	if len(many.Landed) == 0 && many.Failed != nil {
+		return d, many.Failed
+	}
+	return status.LandingOf(many, false), nil
+}
+
+// manyOf returns how many sessions land by the API: none is verified less than it must be.
+func manyOf(o api.LandingOptions) landing.Options {
+	want := landing.Options{Request: land.Request{Method: methodOf(o.Method), Verify: true}, Verified: o.Verified}
+	for _, step := range o.Steps {
+		want.Shown = append(want.Shown, land.Shown(step))
+	}
+	return want
+}
+
+func methodOf(name string) land.Method { return cmp.Or(land.Method(name), land.Merge) }

@@ -14,7 +14,6 @@ import (
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/remedy"
-	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -125,20 +124,12 @@ func targetsOf(ctx context.Context, p *project.Project, records []session.Record
 		case t.Record.Spent():
 			t.fault = errSpent(t.Record)
 		case t.Diagnosis.State == session.StateUnknown:
-			t.fault = errUnknown(p, t.Record, t.Diagnosis)
+			t.fault = project.ErrUnknown(p, t.Record, t.Diagnosis)
 		default:
 			t.runtime, t.fault = r.For(t.Record.Spec)
 		}
 	}
 	return all, nil
-}
-
-func errUnknown(p *project.Project, r session.Record, d plan.Diagnosis) error {
-	detail := d.Detail
-	if d.Reason == plan.ReasonElsewhere && p.Stored.Shared() {
-		detail = remedy.With(detail, plan.Elsewhere(r, p.Owner()))
-	}
-	return fmt.Errorf("%s: its state is unknown: %s", r.Address, detail)
 }
 
 // ofSession adds the address to an error that does not name it.
@@ -168,7 +159,7 @@ func (t *target) checkRunning() error {
 	case t.Diagnosis.State == session.StateStopped:
 		return fmt.Errorf("%s is stopped (%s)\nagentform start %s, or agentform restart %s, starts it again", t.Record.Address, t.Diagnosis.Detail, name, name)
 	case t.Diagnosis.State == session.StateUnknown:
-		return errUnknown(t.project, t.Record, t.Diagnosis)
+		return project.ErrUnknown(t.project, t.Record, t.Diagnosis)
 	case t.Record.Intent == session.Queued:
 		how := "the hub starts it in its turn"
 		if _, runs := hub.Running(t.project.Manifest.DataDir); !runs {

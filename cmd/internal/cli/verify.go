@@ -111,7 +111,7 @@ func verifyOne(ctx context.Context, a *app, p *project.Project, access verify.Ac
 	case !r.Spec.Verify.Declared():
 		return fail(errors.New("it has no verify block"))
 	case k.Diagnosis.State == session.StateUnknown:
-		x.Err = errUnknown(p, r, k.Diagnosis)
+		x.Err = project.ErrUnknown(p, r, k.Diagnosis)
 		return x
 	case does == session.Working || does == session.Blocked || does == session.Booting:
 		return fail(fmt.Errorf("it is %s: its work is verified when its turn has ended\nagentform wait %s waits for that", does, quoted(r.Address)))

@@ -45,7 +45,7 @@ func TestDocuments(t *testing.T) {
 			})
 		},
 		"refresh.json": func(w io.Writer) error {
-			return RefreshedJSON(w, []Refreshed{
+			return RefreshedJSON(w, []land.RefreshResult{
 				{Refreshed: land.Refreshed{Address: "session.api", Branch: "agents/api", Base: "main", Method: land.Merge, Done: true, Commits: 3, From: "9fd63385b1e0c7a2", To: "1c0ffee5b1e0c7a2"}},
 				{Refreshed: land.Refreshed{Address: "session.docs", Branch: "agents/docs", Base: "main", Method: land.Merge, Commits: 1, From: "42d63385b1e0c7a2", To: "42d63385b1e0c7a2", Conflicts: []string{"go.mod"}, Sent: true}},
 			}, false)
@@ -53,7 +53,7 @@ func TestDocuments(t *testing.T) {
 		"landing.json": func(w io.Writer) error {
 			api := &land.Member{Facts: land.Facts{Address: "session.api", Branch: "agents/api", Base: "main", Commit: "9fd63385b1e0c7a2", Commits: make([]git.Commit, 2)}, Tree: "4b825dc642cb6eb9"}
 			docs := &land.Member{Facts: land.Facts{Address: "session.docs", Branch: "agents/docs"}, Refused: errors.New("session.docs is working")}
-			return LandingJSON(w, []*land.Member{api, docs}, []land.Landed{{Address: "session.api", Done: true, To: "1c0ffee5b1e0c7a2"}}, nil, false)
+			return LandingJSON(w, land.Many{Members: []*land.Member{api, docs}, Landed: []land.Landed{{Address: "session.api", Done: true, To: "1c0ffee5b1e0c7a2"}}}, false)
 		},
 		"logs.json": func(w io.Writer) error {
 			return TailJSON(w, Tail{Address: "session.api", Path: "/home/ada/.claude/projects/-work/6d1f0a52.jsonl", Entries: sampleEntries()})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
@@ -133,21 +134,6 @@ func Landing(w io.Writer, s Style, all []*land.Member) error {
 }
 
 // LandingJSON writes what lands, or would, and what became of it as one document.
-func LandingJSON(w io.Writer, all []*land.Member, done []land.Landed, refreshed []Refreshed, dryRun bool) error {
-	steps, out := []wire.Object{}, []wire.Object{}
-	for _, m := range all {
-		if m.Refused != nil {
-			out = append(out, wire.Object{"address", m.Address, "branch", m.Branch, "why", m.Refused.Error()})
-			continue
-		}
-		x := wire.Object{"address", m.Address, "branch", m.Branch, "base", m.Base, "commit", m.Commit, "commits", len(m.Commits), "tree", m.Tree}
-		landed, is := false, ""
-		for _, d := range done {
-			if d.Address == m.Address {
-				landed, is = d.Done, d.To
-			}
-		}
-		steps = append(steps, append(x, "landed", landed, "base_is", is))
-	}
-	return document(w, "dry_run", dryRun, "steps", steps, "left_out", out, "refreshes", refreshes(refreshed))
+func LandingJSON(w io.Writer, l land.Many, dryRun bool) error {
+	return wire.Write(w, status.LandingOf(l, dryRun))
 }

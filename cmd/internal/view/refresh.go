@@ -1,28 +1,13 @@
 package view
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 )
-
-// Refreshed is what became of refreshing one session.
-type Refreshed struct {
-	land.Refreshed
-	Err error
-}
-
-// RefreshedDetail says what was done, for the history.
-func RefreshedDetail(x land.Refreshed) string {
-	how := "merged into"
-	if x.Method == land.Rebase {
-		how = "is the new base of"
-	}
-	return fmt.Sprintf("%s of %s %s %s", plaintext.Count(x.Commits, "commit"), x.Base, how, x.Branch)
-}
 
 // RefreshedLine writes what became of refreshing one session, or with dryRun what would.
 func RefreshedLine(w io.Writer, s Style, x land.Refreshed, dryRun bool) error {
@@ -53,15 +38,6 @@ func RefreshedLine(w io.Writer, s Style, x land.Refreshed, dryRun bool) error {
 }
 
 // RefreshedJSON writes what became of refreshing sessions as one document.
-func RefreshedJSON(w io.Writer, all []Refreshed, dryRun bool) error {
-	return document(w, "dry_run", dryRun, "refreshes", refreshes(all))
-}
-
-func refreshes(all []Refreshed) []wire.Object {
-	list := make([]wire.Object, len(all))
-	for i, x := range all {
-		list[i] = wire.Object{"address", x.Address, "branch", x.Branch, "base", x.Base, "method", x.Method, "done", x.Done, "already", x.Already,
-			"commits", x.Commits, "branch_was", x.From, "branch_is", x.To, "conflicts", wire.List(x.Conflicts), "sent", x.Sent, "error", failure(x.Err)}
-	}
-	return list
+func RefreshedJSON(w io.Writer, all []land.RefreshResult, dryRun bool) error {
+	return wire.Write(w, status.RefreshesOf(all, dryRun))
 }

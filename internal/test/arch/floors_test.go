@@ -101,6 +101,7 @@ var floors = map[string]int{
 	"cmd/internal/explain":  10,
 	"cmd/internal/view/ci":  10,
 	"cmd/internal/ui":       10,
+	"cmd/internal/landing":  10,
 	"cmd/internal/project":  9,
 	"cmd/internal/cli":      11,
 	"cmd/internal/manual":   12,

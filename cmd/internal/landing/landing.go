@@ -1,0 +1,173 @@
+package landing
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/land"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/session"
+)
+
+// Fleet is the sessions of a project, as their work is landed.
+type Fleet struct {
+	Project *project.Project
+	// Observe looks at the sessions now.
+	Observe func(context.Context) (Look, error)
+	// Send gives a text to the agent of a session.
+	Send func(ctx context.Context, r session.Record, text string) error
+	// Step is called before each step of the landing of a session.
+	Step func(session.Address, land.Step)
+	// Warn reports that something is done and not recorded.
+	Warn func([]session.Diagnostic)
+}
+
+// Look is what an observation shows.
+type Look struct {
+	Sessions []status.Input
+	Runtime  func(session.Spec) (session.Runtime, error)
+}
+
+// Of returns what an observation shows of a session.
+func (l Look) Of(a session.Address) status.Input {
+	for _, k := range l.Sessions {
+		if k.Address() == a {
+			return k
+		}
+	}
+	return status.Input{}
+}
+
+// Lander observes the sessions, and returns what lands the work of one.
+func (f *Fleet) Lander(ctx context.Context, a session.Address) (*land.Lander, error) {
+	seen, err := f.Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return f.LanderOf(seen, a)
+}
+
+// LanderOf returns what lands the work of a session of an observation.
+func (f *Fleet) LanderOf(seen Look, a session.Address) (*land.Lander, error) {
+	k := seen.Of(a)
+	switch {
+	case k.Record == nil:
+		return nil, fmt.Errorf("%s was just removed from the state", a)
+	case k.Record.Unmade():
+		return nil, fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", a, quoted(a))
+	case k.Record.Tree.Mode == session.Plain || k.Record.Tree.Mode == "":
+		return nil, fmt.Errorf("%s works in a directory without git, so it has no branch", a)
+	case k.Diagnosis.State == session.StateUnknown:
+		return nil, project.ErrUnknown(f.Project, *k.Record, k.Diagnosis)
+	}
+	r := *k.Record
+	if err := project.UseLocalRepo(f.Project, &r); err != nil {
+		return nil, err
+	}
+	l := &land.Lander{
+		Record: r, Ref: Ref(a, r.Tree.Branch), Dir: filepath.Join(f.Project.Manifest.DataDir, "land"),
+		Environ: f.Project.Environ, LockWait: f.Project.LockTimeout,
+		Sessions: func(path string) (session.Address, session.Activity) {
+			for _, other := range seen.Sessions {
+				if other.Record != nil && other.Record.Tree.Path == path && other.Look != nil {
+					return other.Record.Address, other.Look.Activity
+				}
+			}
+			return "", ""
+		},
+	}
+	if k.Look != nil && k.Diagnosis.Alive != nil && *k.Diagnosis.Alive {
+		l.Doing, l.Asks, l.Answers = k.Look.Activity, k.Look.Detection.Detail, k.Look.Detection.Question != nil
+	}
+	if r.Tree.Mode == session.Clone && !r.Spec.Runtime.Traits().HostGit {
+		return l, reachClone(seen, l)
+	}
+	return l, nil
+}
+
+// reachClone has git run where a clone is, whose agent is not trusted on this machine.
+func reachClone(seen Look, l *land.Lander) error {
+	r := l.Record
+	rt, err := seen.Runtime(r.Spec)
+	if err != nil {
+		return err
+	}
+	c, ok := rt.(session.Container)
+	if !ok {
+		return fmt.Errorf("%s: its runtime cannot run git in its workspace", r.Address)
+	}
+	if h, ok := rt.(session.WorkspaceHolder); ok && !r.Spec.Runtime.Traits().HostFiles {
+		v := git.VolumeOf(h, r)
+		l.Volume = &v
+		l.Held = func(ctx context.Context) (bool, error) {
+			all, err := h.Workspaces(ctx)
+			return slices.ContainsFunc(all, func(co session.Checkout) bool { return co.Path == r.Tree.Path }), err
+		}
+	}
+	l.Elsewhere = func(ctx context.Context, args ...string) (string, error) {
+		return c.Run(ctx, r.Spec, r.Tree.Path, append([]string{"git"}, git.ArgsElsewhere(args...)...), []string{"LC_ALL=C"})
+	}
+	return nil
+}
+
+// Ref is the ref of the work that was taken over from a session, as fetch has it.
+func Ref(a session.Address, branch string) string {
+	return git.TakenRefs + config.WorkspaceName(a) + "/" + branch
+}
+
+// Decide returns the facts of a session, and the steps that land its work.
+func Decide(ctx context.Context, l *land.Lander, q land.Request) (f land.Facts, steps []land.Step, err error) {
+	if f, err = l.Look(ctx, q); err != nil {
+		return f, nil, err
+	}
+	steps, err = land.Decide(f, q)
+	return f, steps, err
+}
+
+// WouldBe returns what landing would do, if it were done now.
+func WouldBe(f land.Facts, steps []land.Step, m land.Method) land.Landed {
+	return land.Landed{Address: f.Address, Branch: f.Branch, Commit: f.Commit, Base: f.Base, Method: m, Already: len(steps) == 0,
+		Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Steps: steps}
+}
+
+// Record records a landing in the state and in the session's history. asked says that what the base
+// has already counts as well.
+func (f *Fleet) Record(ctx context.Context, r session.Record, d land.Landed, asked bool) {
+	if d.Done && (d.Worked || asked) && (r.Landed == nil || r.Landed.Into != d.Base || r.Landed.From != d.Commit) {
+		l := session.Landed{Into: d.Base, Commit: d.In, From: d.Commit, At: time.Now().UTC(), Unverified: r.Unverified(d.Commit)}
+		if err := engine.RecordLanding(ctx, f.Project.Reconciler(project.ToAct), r, l); err != nil {
+			f.Warn([]session.Diagnostic{{Severity: session.Warning, Address: r.Address, Summary: "it has landed, and that is not recorded",
+				Detail: err.Error() + "\nagentform land " + quoted(r.Address) + " records it"}})
+		}
+	}
+	if (!d.Done || d.Already) && d.Remote == "" {
+		return
+	}
+	e := history.Event{Kind: history.Landed, Old: d.Commit, New: d.To, Reason: string(d.Method), Detail: fmt.Sprintf("%s on %s (%s)", d.Branch, d.Base, d.Method)}
+	if d.Remote != "" {
+		e.New, e.Detail = "", fmt.Sprintf("%s pushed to %s", d.Branch, d.Remote)
+	}
+	if r.Unverified(d.Commit) {
+		e.Detail += ", not verified"
+	}
+	f.note(r, e)
+}
+
+// note appends an event to the history of a session.
+func (f *Fleet) note(r session.Record, e history.Event) {
+	e.Time, e.Address, e.ID, e.Run, e.By = time.Now(), r.Address, r.ID, r.Run.ID, f.Project.Who().User
+	if err := history.Append(f.Project.SessionDir(r), e); err != nil {
+		f.Project.Log.Warn("it is done, but the history cannot be written", "what", e.Kind, "session", r.Address, "error", err)
+	}
+}
+
+func quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }

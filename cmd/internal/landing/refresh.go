@@ -1,0 +1,31 @@
+package landing
+
+import (
+	"context"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/land"
+	"github.com/agentform/agentform/session"
+)
+
+// Refresh brings the base into the branch of one session, or asks its agent to.
+func (f *Fleet) Refresh(ctx context.Context, l *land.Lander, dryRun bool) (land.Refreshed, error) {
+	r := l.Record
+	method := land.Merge
+	if r.Spec.Refresh.Method == string(land.Rebase) {
+		method = land.Rebase
+	}
+	done, err := l.Refresh(ctx, method, dryRun)
+	if err != nil || dryRun {
+		return done, err
+	}
+	if len(done.Conflicts) > 0 && r.Spec.Refresh.OnConflict == session.ConflictSends && l.Doing != "" {
+		err := f.Send(ctx, r, done.Request())
+		done.Sent = err == nil
+		return done, err
+	}
+	if done.Done && !done.Already {
+		f.note(r, history.Event{Kind: history.Refreshed, Old: done.From, New: done.To, Reason: string(done.Method), Detail: done.Detail()})
+	}
+	return done, nil
+}
