@@ -59,40 +59,49 @@ type Shown struct {
 // quarantine, and sets their trees. It refuses those that conflict with what lands before them, and
 // those that need one that does not land; these are last then, by their addresses.
 func Foresee(ctx context.Context, q *git.Quarantine, method Method, all []*Member, shown []Shown) error {
-	if shown != nil {
-		keepOrder(all, shown)
-	}
 	conflicts, err := compare(ctx, q, Landing(all))
 	if err != nil {
 		return err
 	}
+	var newer []*Member
 	if shown == nil {
 		Sort(all, func(a, b *Member) bool { return conflicts[[2]string{a.Commit, b.Commit}] })
+	} else {
+		newer = keepOrder(all, shown)
 	}
 	tips, landed := map[string]string{}, map[string][]*Member{} // by base
-	for _, m := range all {
-		if m.Refused != nil {
-			continue
-		}
-		if needed := refusedOf(all, m.Needs); needed != "" {
-			m.Refused = &Refusal{Why: fmt.Sprintf("%s needs %s, which does not land", m.Address, needed)}
-			continue
-		}
-		onto := cmp.Or(tips[m.Base], m.BaseTip)
+	merged := func(m *Member) (git.Merge, string, error) {
 		merge := q.Merge
 		if method != Merge {
 			merge = q.Squash
 		}
-		merged, commit, err := merge(ctx, onto, m.Commit)
+		merged, commit, err := merge(ctx, cmp.Or(tips[m.Base], m.BaseTip), m.Commit)
 		if err != nil {
-			return fmt.Errorf("merge %s: %w", m.Address, err)
+			return merged, "", fmt.Errorf("merge %s: %w", m.Address, err)
 		}
 		if files := merged.Conflicts; len(files) > 0 {
 			m.Refused = clash(m, landed[m.Base], conflicts, files)
+		}
+		return merged, commit, nil
+	}
+	for _, m := range Landing(all) {
+		if needed := refusedOf(all, m.Needs); needed != "" {
+			m.Refused = &Refusal{Why: fmt.Sprintf("%s needs %s, which does not land", m.Address, needed)}
 			continue
 		}
-		m.Tree, tips[m.Base] = merged.Tree, commit
-		landed[m.Base] = append(landed[m.Base], m)
+		result, commit, err := merged(m)
+		if err != nil {
+			return err
+		}
+		if m.Refused == nil {
+			m.Tree, tips[m.Base] = result.Tree, commit
+			landed[m.Base] = append(landed[m.Base], m)
+		}
+	}
+	for _, m := range newer { // that it conflicts says more
+		if _, _, err := merged(m); err != nil {
+			return err
+		}
 	}
 	slices.SortStableFunc(all, func(a, b *Member) int {
 		if a.Refused != nil && b.Refused != nil {
@@ -103,18 +112,20 @@ func Foresee(ctx context.Context, q *git.Quarantine, method Method, all []*Membe
 	return nil
 }
 
-// keepOrder orders members as they were shown, and refuses the others: their work may have come
-// since.
-func keepOrder(all []*Member, shown []Shown) {
+// keepOrder orders members as they were shown, and refuses and returns the others: their work may
+// have come since.
+func keepOrder(all []*Member, shown []Shown) (newer []*Member) {
 	at := func(m *Member) int {
 		return slices.IndexFunc(shown, func(s Shown) bool { return s.Address == m.Address })
 	}
 	for _, m := range all {
 		if m.Refused == nil && at(m) < 0 {
 			m.Refused = &Refusal{Why: fmt.Sprintf("%s was not in the order that was shown", m.Address)}
+			newer = append(newer, m)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *Member) int { return cmp.Compare(at(a), at(b)) })
+	return newer
 }
 
 // CheckShown refuses to land members of which one would not land as it was shown.

@@ -153,6 +153,14 @@ func checkKept(t *testing.T, q *git.Quarantine, method Method, all []*Member) {
 	if r := CheckShown(members, fewer); r != nil || len(Landing(members)) != len(fewer) {
 		t.Errorf("%d of %d were shown, and %d land: %v", len(fewer), len(shown), len(Landing(members)), r)
 	}
+	members = again(shown)
+	for _, was := range all {
+		i := slices.IndexFunc(members, func(m *Member) bool { return m.Address == was.Address })
+		if was.Refused != nil && strings.Contains(was.Refused.Error(), " conflicts with session.") && !strings.Contains(members[i].Refused.Error(), " conflicts with ") {
+			t.Errorf("%s conflicts as before: %v", was.Address, members[i].Refused)
+		}
+	}
+	members = again(fewer)
 	if r := CheckShown(again(shown[1:]), shown[1:]); r == nil || !strings.Contains(r.Why, string(shown[1].Address)+" would make another") {
 		t.Errorf("the first has not landed: %v", r)
 	}

@@ -1,6 +1,8 @@
 // The page: its state, and the views that show it.
 import { Component, html, render, useEffect, useRef, useState } from "/vendor/preact.mjs";
 import { ask, of } from "/api.mjs";
+import { useDialog } from "/dialog.mjs";
+import { Land, LandAll, Refresh } from "/land.mjs";
 import * as model from "/model.mjs";
 
 const kept = 200; // events on the page
@@ -158,60 +160,21 @@ function confirmVerb(s, v) {
 
 const Verbs = ({ s }) => html`<div class="verbs">${model.verbs.filter((v) => v.when(s)).map((v) => html`<button key=${v.label} disabled=${!operates()} onClick=${() => confirmVerb(s, v)}>${v.label}</button>`)}</div>`;
 
-// useDialog returns a ref of a dialog that is shown modally and tells when it closes.
-function useDialog(close) {
-  const ref = useRef();
-  useEffect(() => {
-    const before = document.activeElement;
-    ref.current.showModal();
-    return () => before?.focus?.();
-  }, []);
-  return { ref, onClose: close, onCancel: close, onClick: (e) => e.target === ref.current && close() };
-}
-
 function Confirm({ d }) {
   const close = () => set({ dialog: null });
   return html`<dialog ...${useDialog(close)} aria-label=${d.title}><h2>${d.title}</h2>${d.text && html`<p>${d.text}</p>`}
     <div class="verbs"><button autofocus onClick=${close}>Cancel</button><button class="yes" onClick=${() => (close(), d.run())}>${d.yes}</button></div></dialog>`;
 }
 
-// Land shows what landing would do, or why it would not, and does it when told to.
-function Land({ s }) {
-  const [want, setWant] = useState({ method: "merge", commit: "" });
-  const [d, setD] = useState(null);
-  const [problem, setProblem] = useState("");
-  const [landing, setLanding] = useState(false);
-  const close = () => set({ dialog: null });
-  useEffect(() => {
-    let over = false;
-    setD(null);
-    const look = () => ask(`${of(s.address)}/land`, { ...want, dry_run: true }).then((x) => over || (setD(x.result), setProblem("")), (e) => over || setProblem(e.message));
-    const typed = setTimeout(look, want.commit ? 300 : 0);
-    return () => (clearTimeout(typed), (over = true));
-  }, [want.method, want.commit]);
-  const land = async () => {
-    setLanding(true);
-    try {
-      const { result: r } = await ask(`${of(s.address)}/land`, want);
-      set({ dialog: null, notice: r.url ? `${r.branch} is pushed: ${r.url}` : `${r.branch} is landed on ${r.base}.` });
-      soon();
-    } catch (e) {
-      setProblem(e.message);
-    }
-    setLanding(false);
-  };
-  return html`<dialog ...${useDialog(close)} aria-label=${`Land ${s.name}`} class="land"><h2>Land ${s.name}</h2>
-    <label>Method <select aria-label="method" value=${want.method} onChange=${(e) => setWant({ ...want, method: e.target.value })}>
-      <option value="merge">merge</option><option value="squash">squash into one commit</option><option value="rebase">rebase</option><option value="pr">push and open a pull request</option></select></label>
-    <label>Message for what is not committed <input value=${want.commit} onInput=${(e) => setWant({ ...want, commit: e.target.value })} placeholder="none: only commits are landed" /></label>
-    ${problem ? html`<p role="alert" class="trouble">${problem}</p>` : !d ? html`<p role="status">Looking…</p>` : d.already ? html`<p role="status">${d.base} has all of it already.</p>`
-      : html`<div role="status"><p>${d.branch} on ${d.base}:</p><ol>${d.steps.map((x, i) => html`<li key=${i}>${x.detail}</li>`)}</ol></div>`}
-    <div class="verbs"><button autofocus onClick=${close}>Cancel</button><button class="yes" disabled=${landing || !d || d.already || problem} onClick=${land}>${landing ? "Landing…" : "Land"}</button></div></dialog>`;
-}
+const closeDialog = () => set({ dialog: null });
+const changed = (notice) => {
+  set({ notice });
+  soon();
+};
 
 const keys = [
   ["Ctrl-K", "jump to a session or view"], ["?", "this help"], ["g f", "fleet"], ["g p", "plan"], ["g n", "needs you"], ["g r", "report"],
-  ["/", "filter the fleet"], ["j, k", "next and previous session"], ["1 … 5", "tabs of a session"], ["Esc", "close a dialog"],
+  ["/", "filter the fleet"], ["L", "land all, in the fleet"], ["j, k", "next and previous session"], ["1 … 5", "tabs of a session"], ["Esc", "close a dialog"],
 ];
 function Help() {
   const close = () => set({ dialog: null });
@@ -297,6 +260,7 @@ function Fleet() {
       <input id="filter" type="search" aria-label="filter sessions" placeholder="filter  /" value=${fleet.filter} onInput=${(e) => change({ filter: e.target.value, at: -1 })} />
       <label>Group <select aria-label="group by" value=${fleet.group} onChange=${(e) => change({ group: e.target.value })}>
         <option value="">none</option><option value="role">role</option><option value="runtime">runtime</option><option value="state">state</option><option value="agent">agent</option></select></label>
+      <button disabled=${!operates()} onClick=${landAll}>Land all…</button>
       <span role="status">${model.counts(store.counts, store.wrong)}${fleet.filter ? ` · ${all.filter((r) => r.session).length} shown` : ""}</span>
     </div>
     <div class="table" role="table" aria-label="sessions" aria-rowcount=${all.length + 1} ref=${ref} tabindex="0">
@@ -313,6 +277,8 @@ function Fleet() {
     </div>
   </section>`;
 }
+
+const landAll = () => set({ dialog: { landAll: true }, trouble: "", notice: "" });
 
 function step(by) {
   const all = model.rows(store.sessions, fleet);
@@ -495,7 +461,8 @@ function Changes({ s }) {
     }
   };
   const files = model.patch(d.patch);
-  return html`<div class="diff scrolls" tabindex="0" role="region" aria-label="changes"><p>${d.branch} against ${d.base || "HEAD"}: ${d.files.length} files, ${d.ahead} commits ahead. <button disabled=${!operates()} onClick=${() => set({ dialog: { land: s } })}>Land…</button></p>
+  return html`<div class="diff scrolls" tabindex="0" role="region" aria-label="changes"><p>${d.branch} against ${d.base || "HEAD"}: ${d.files.length} files, ${d.ahead} commits ahead${s.changes?.behind ? `, ${s.changes.behind} behind` : ""}. <button disabled=${!operates()} onClick=${() => set({ dialog: { land: s } })}>Land…</button>${" "}
+    ${s.changes?.behind > 0 && html`<${Refresh} s=${s} disabled=${!operates()} began=${() => set({ trouble: "", notice: "" })} done=${changed} failed=${fail} />`}</p>
     ${model.conflicts(s).map((c) => html`<p key=${c.name} class="conflict">Conflicts with ${c.name} in ${c.files.join(", ")}</p>`)}
     ${d.truncated && html`<p role="alert">The diff is longer than what is shown: agentform diff shows all of it.</p>`}
     <ul class="files">${d.files.map((f) => html`<li key=${f.path}><a href=${`#file-${f.path}`} onClick=${(e) => (e.preventDefault(), document.getElementById(`file-${f.path}`)?.scrollIntoView())}>${f.path}</a> ${f.change} ${f.added != null && html`<ins>+${f.added}</ins> <del>−${f.removed}</del>`}</li>`)}</ul>
@@ -548,7 +515,7 @@ function App() {
   <main>${store.trouble && html`<p class="trouble" role="alert">${store.trouble} <button onClick=${() => set({ trouble: "" })}>Dismiss</button></p>`}
     <p class="notice" role="status">${store.notice}</p>
     ${r.view === "plan" ? html`<${Plan} />` : r.view === "needs" ? html`<${Needs} />` : r.view === "report" ? html`<${Report} />` : r.view === "session" ? html`<${Session} key=${r.address} address=${r.address} tab=${r.tab} />` : html`<${Fleet} />`}</main>
-  ${store.dialog?.help ? html`<${Help} />` : store.dialog?.jump ? html`<${Jump} />` : store.dialog?.land ? html`<${Land} s=${store.dialog.land} />` : store.dialog ? html`<${Confirm} d=${store.dialog} />` : null}`;
+  ${store.dialog?.help ? html`<${Help} />` : store.dialog?.jump ? html`<${Jump} />` : store.dialog?.land ? html`<${Land} s=${store.dialog.land} close=${closeDialog} done=${changed} />` : store.dialog?.landAll ? html`<${LandAll} close=${closeDialog} done=${changed} />` : store.dialog ? html`<${Confirm} d=${store.dialog} />` : null}`;
 }
 
 let before = "";
@@ -564,6 +531,7 @@ addEventListener("keydown", (e) => {
   if (goes) location.hash = goes;
   else if (e.key === "?") set({ dialog: { help: true } });
   else if (e.key === "/" && r.view === "fleet") document.getElementById("filter")?.focus();
+  else if (e.key === "L" && r.view === "fleet" && operates()) landAll();
   else if ((e.key === "j" || e.key === "k") && r.view === "fleet") step(e.key === "j" ? 1 : -1);
   else if (e.key === "Enter" && r.view === "fleet" && e.target.tagName !== "A" && e.target.tagName !== "BUTTON") {
     const s = model.rows(store.sessions, fleet)[fleet.at]?.session;

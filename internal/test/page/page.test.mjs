@@ -332,6 +332,93 @@ test("work is landed when nothing stands against it", async () => {
   assert.equal((await fleet.json("status", "api")).sessions[0].state, "running");
 });
 
+test("what a session lacks is brought into its branch", async () => {
+  const { sessions } = await fleet.json("status", "web");
+  const workspace = sessions[0].workspace;
+  const git = (...args) => execFileSync("git", args, { cwd: workspace, env: fleet.env, encoding: "utf8" });
+  execFileSync("git", ["commit", "-q", "--allow-empty", "-m", "moved"], { cwd: fleet.shop, env: fleet.env });
+  const page = await open({ view: "#/s/session.web/changes" });
+  const button = page.locator('button:text-is("Refresh")');
+  await fleet.agentform("send", "web", "look"); // what has had output is looked at
+  await button.waitFor();
+  await says(page, " behind.", ".diff");
+  await shot(page, "behind");
+  await fleet.agentform("wait", "web");
+  writeFileSync(join(workspace, "cart.go"), "package web\n");
+  await button.click();
+  await says(page, "only a clean workspace is refreshed");
+  await accessible(page, "refused");
+  git("checkout", "-q", "--", ".");
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await says(page, "of main merged into agents/web.");
+  assert.match(git("log", "--format=%s"), /moved/);
+  assert.match(await fleet.agentform("events", "web"), /refreshed/);
+  await fleet.agentform("send", "web", "look");
+  await button.waitFor({ state: "detached" });
+});
+
+test("all work lands in the order that was shown", async () => {
+  const { sessions } = await fleet.json("status");
+  const workspace = (name) => sessions.find((s) => s.name === name).workspace;
+  const git = (name, ...args) => execFileSync("git", args, { cwd: workspace(name), env: fleet.env, encoding: "utf8" });
+  const works = (name, file, text) => {
+    writeFileSync(join(workspace(name), file), text);
+    git(name, "add", ".");
+    git(name, "commit", "-qm", `${file} of ${name}`);
+  };
+  for (const name of ["api", "web", "shell"]) git(name, "reset", "-q", "--hard", "main");
+  works("api", "a<b>.go", "package api\n");
+  works("web", "web.go", "package web\n");
+  works("shell", "a<b>.go", "package shell\n");
+  writeFileSync(join(workspace("cat"), "open.go"), "package cat\n");
+  const page = await open({ dark: true });
+  await page.waitForSelector(".row a");
+  await page.keyboard.press("L");
+  const dialog = page.locator('dialog[aria-label="Land all"]');
+  await dialog.locator('button:text-is("Land 2")').waitFor();
+  assert.deepEqual(await dialog.locator("ol b").allTextContents(), ["web", "api"]);
+  await says(page, "shell conflicts with session.api, which lands before it, in 1 file:\n  a<b>.go", "dialog");
+  await says(page, "cat has 1 untracked file", "dialog");
+  assert.match(await dialog.locator("ol li").first().textContent(), /^web 1 commit of agents\/web on main\s+tree [0-9a-f]{7}$/);
+  await accessible(page, "land all");
+  await shot(page, "land-all-dark");
+  await dialog.getByLabel("verified only").check();
+  await says(page, "Nothing to land.", "dialog");
+  assert.ok(await dialog.locator("button.yes").isDisabled());
+  await dialog.getByLabel("verified only").uncheck();
+  await dialog.locator('button:text-is("Land 2")').waitFor();
+
+  works("web", "web.go", "package more\n");
+  await dialog.locator("button.yes").click();
+  await says(page, "session.web would make another main than was foreseen", "dialog");
+  assert.doesNotMatch(git("web", "log", "--format=%s", "main"), /of web/);
+  await says(page, "web 2 commits of agents/web on main", "dialog ol"); // the order as it is then
+  await dialog.getByLabel("Method").selectOption("squash");
+  await dialog.locator('button:text-is("Land 2")').waitFor();
+  assert.equal(await dialog.locator("[role=alert]").count(), 0);
+  await page.evaluate(() => document.querySelector('[aria-label="light or dark"]').click());
+  await accessible(page, "land all in the light");
+  await shot(page, "land-all");
+  for (let i = 0; i < 20 && !(await page.evaluate(() => document.activeElement.matches("button.yes"))); i++) await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await says(page, "2 of 2 sessions landed.", "dialog");
+  assert.equal(await dialog.locator("p.landed").count(), 2);
+  await says(page, "shell conflicts with session.api, which", "dialog");
+  await shot(page, "landed-all");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await says(page, "2 of 2 sessions landed.");
+  assert.equal(git("api", "log", "-2", "--format=", "--name-only", "main"), "a<b>.go\nweb.go\n");
+  assert.equal((await fleet.json("status", "api")).sessions[0].landed.into, "main");
+
+  git("shell", "reset", "-q", "--hard", "main");
+  rmSync(join(workspace("cat"), "open.go"));
+  await page.click('button:text-is("Land all…")');
+  await says(page, "Nothing to land.", "dialog");
+  await page.click('dialog button:text-is("Cancel")');
+});
+
 test("a session that has needed somebody for 5 seconds is notified of, once", async () => {
   const page = await open();
   await page.context().grantPermissions(["notifications"], { origin: fleet.origin });
@@ -430,6 +517,10 @@ test("a page for reading only looks", async () => {
   assert.equal(await page.locator("button.control").count(), 0);
   await says(page, "read-only", "header");
   assert.equal(await page.locator(".verbs button:enabled").count(), 0);
+  await page.evaluate(() => (location.hash = "#/"));
+  assert.ok(await page.isDisabled('button:text-is("Land all…")'));
+  await page.keyboard.press("L");
+  assert.equal(await page.locator("dialog").count(), 0);
   const status = await page.evaluate(() => fetch("/v1/sessions/shell/stop", { method: "POST" }).then((r) => r.status));
   assert.equal(status, 403);
 });

@@ -1,0 +1,12 @@
+import { useEffect, useRef } from "/vendor/preact.mjs";
+
+// useDialog returns a ref of a dialog that is shown modally and tells when it closes.
+export function useDialog(close) {
+  const ref = useRef();
+  useEffect(() => {
+    const before = document.activeElement;
+    ref.current.showModal();
+    return () => before?.focus?.();
+  }, []);
+  return { ref, onClose: close, onCancel: close, onClick: (e) => e.target === ref.current && close() };
+}
