@@ -22,7 +22,7 @@ import (
 
 type landOptions struct {
 	land.Request
-	all, verified      bool
+	all, verified, ask bool
 	dryRun             bool
 	stop, remove, keep bool
 }
@@ -56,7 +56,8 @@ printed before; --dry-run prints only that. Work that conflicts with its base as
 whose session is not at rest, is left out, with the sessions that depend on it. If a merge
 has another tree than was printed, the rest does not land. Where the result is not the tree
 that was verified, the setup and the verify command of the session run in a checkout of it
-first. Sessions that depend on what has landed, and rest, are refreshed.
+first. Sessions that depend on what has landed, and rest, are refreshed. With --ask nothing
+lands unless you agree to the order.
 
 With --pr the branch is pushed, and gh or glab opens the pull request; if it is not
 installed, the address to open is printed.
@@ -87,6 +88,8 @@ After an interruption, run the same command again to continue.`,
 				return usageError{c.CommandPath(), fmt.Errorf("%s exclude each other", strings.Join(after, " and "))}
 			case o.verified && !o.all:
 				return usageError{c.CommandPath(), errors.New("--verified chooses among --all: without it a session with a verify block lands only verified commits anyway")}
+			case o.ask && (!o.all || o.dryRun || a.globals.json):
+				return usageError{c.CommandPath(), errors.New("--ask is for --all, at a terminal, without --dry-run and --json")}
 			case o.all && (pr || o.Commit != "" || o.Message != "" || o.Into != ""):
 				return usageError{c.CommandPath(), errors.New("--pr, --commit, --message and --into are for one session, not for --all")}
 			case rebase && o.Message != "":
@@ -119,6 +122,7 @@ After an interruption, run the same command again to continue.`,
 	f.BoolVar(&o.Unverified, "unverified", false, "land also what its verify block has not verified, and record that")
 	f.BoolVar(&o.all, "all", false, "land all sessions, in the order that --dry-run shows")
 	f.BoolVar(&o.verified, "verified", false, "with --all: only sessions whose work is verified")
+	f.BoolVar(&o.ask, "ask", false, "with --all: ask before what is shown lands")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only show what would be done")
 	f.BoolVar(&o.remove, "remove", false, "then stop the session, remove its worktree and delete the branch")
 	f.BoolVar(&o.stop, "stop", false, "then stop the session")

@@ -34,6 +34,11 @@ func runLandAll(ctx context.Context, a *app, o landOptions) error {
 			return err
 		}
 	}
+	if n := len(land.Landing(all)); o.ask && n > 0 {
+		if err := confirm(a, fmt.Sprintf("Land %s in this order?", plaintext.Count(n, "session")), "agentform land --all"); err != nil {
+			return err
+		}
+	}
 	many := f.LandAll(working, s.Sessions, all, want, func(l *land.Lander, done land.Landed) error {
 		if !a.globals.json {
 			if err := view.Landed(a.env.Stdout, a.out(), done); err != nil {

@@ -38,7 +38,8 @@ the selected one, or the plan. It refreshes automatically, with and without a hu
   a          answer the question
   s          send text
   r x        restart, stop
-  L          land its work
+  R          refresh its branch
+  L          land its work, or that of all sessions
   d l e p    diff, log, events, plan; tab: the next of them; esc: screen
   j k g G    select; n: next that needs you
   PgUp PgDn  scroll; z: over the whole width

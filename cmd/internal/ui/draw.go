@@ -344,7 +344,7 @@ func promptOf(m Model) (prompt, note string) {
 		if i := slices.IndexFunc(m.fleet.Rows, func(r Row) bool { return r.Address == m.target }); i >= 0 {
 			row = m.fleet.Rows[i]
 		}
-		return "land " + name + "? m/s/r/p ", paint(m, Plain, "m merge  s squash  r rebase  p pull request  ") + paint(m, Dim, plaintext.OneLine(row.Work))
+		return "land " + name + "? m/s/r/p/a ", paint(m, Plain, "m merge  s squash  r rebase  p pull request  a all sessions  ") + paint(m, Dim, plaintext.OneLine(row.Work))
 	case answering:
 		return "answer " + name + ": ", questionOf(m)
 	}
@@ -444,7 +444,8 @@ var helpText = [][2]string{
 	{"a", "answer the question"},
 	{"s", "send text to the agent"},
 	{"r  x", "restart, stop"},
-	{"L", "land: merge its work, or open a pull request"},
+	{"R", "refresh: bring its base into its branch"},
+	{"L", "land: merge its work or that of all, or open a pull request"},
 	{"d l e p  esc", "Diff, Log, Events, Plan; Screen"},
 	{"tab  1-5", "next tab; a tab"},
 	{"j k ↓ ↑  g G", "select; first, last"},

@@ -104,8 +104,8 @@ func act(m *Model, key string, row Row) []any {
 		m.ask(answering, "")
 	case "s":
 		m.ask(sending, "")
-	case "r", "x":
-		m.act = map[string]string{"r": "restart", "x": "stop"}[key]
+	case "r", "x", "R":
+		m.act = map[string]string{"r": "restart", "x": "stop", "R": "refresh"}[key]
 		m.ask(confirming, "")
 	case "L":
 		m.ask(landing, "")
@@ -180,7 +180,7 @@ func (m *Model) scroll(key string) bool {
 	return true
 }
 
-// confirm restarts or stops the session if the key says so.
+// confirm restarts, stops or refreshes the session if the key says so.
 func confirm(m *Model, k Key) []any {
 	m.mode = browsing
 	if k.Name != "y" {
@@ -190,10 +190,13 @@ func confirm(m *Model, k Key) []any {
 	return m.do(m.act+" "+m.target.Short(), m.act, "--", string(m.target))
 }
 
-// land lands the work of the session in the way that the key says. The terminal is the
-// command's, which asks what becomes of the session.
+// land lands the work of the session in the way that the key says, or that of all sessions. The
+// terminal is the command's, which asks what becomes of the session, or shows the order and asks.
 func land(m *Model, k Key) []any {
 	m.mode = browsing
+	if k.Name == "a" {
+		return []any{Terminal{Args: []string{"land", "--all", "--ask"}, Stay: true}}
+	}
 	method, chosen := map[string]string{"m": "--merge", "s": "--squash", "r": "--rebase", "p": "--pr"}[k.Name]
 	if !chosen {
 		m.say("land canceled", false)

@@ -117,7 +117,7 @@ type Model struct {
 	mode     mode
 	line     line
 	target   session.Address // of mode
-	act      string          // to be confirmed: restart or stop
+	act      string          // to be confirmed: restart, stop or refresh
 	question *session.Question
 	message  string
 	bad      bool // message is an error

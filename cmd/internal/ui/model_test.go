@@ -345,7 +345,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestStopAndLand asks before both.
+// TestStopAndLand asks before it stops, refreshes or lands.
 func TestStopAndLand(t *testing.T) {
 	worked := row("a", "idle")
 	worked.Work = "agents/a  +3 ↑1"
@@ -355,6 +355,20 @@ func TestStopAndLand(t *testing.T) {
 	p.see("stop canceled")
 	p.press("x", "y")
 	if got := asked[ui.Do](p); len(got) != 1 || !slices.Equal(got[0].Args, []string{"stop", "--", "session.a"}) {
+		t.Errorf("asked for %+v", p.requests)
+	}
+	p.press("R", "n")
+	p.see("refresh canceled")
+	p.press("R")
+	p.see("refresh a? y/n")
+	p.press("y")
+	if got := asked[ui.Do](p); len(got) != 1 || !slices.Equal(got[0].Args, []string{"refresh", "--", "session.a"}) {
+		t.Errorf("asked for %+v", p.requests)
+	}
+	p.press("L")
+	p.see("a all sessions")
+	p.press("a")
+	if got := asked[ui.Terminal](p); len(got) != 1 || !slices.Equal(got[0].Args, []string{"land", "--all", "--ask"}) || !got[0].Stay {
 		t.Errorf("asked for %+v", p.requests)
 	}
 	for key, want := range map[string]string{"m": "--merge", "s": "--squash", "r": "--rebase", "p": "--pr"} {
