@@ -123,8 +123,8 @@ func routes() []route {
 		route{
 			method: "POST", path: "/v1/landing", id: "landAll", in: api.LandingOptions{}, out: api.LandingDocument{},
 			summary: "Land the work of sessions in the order that was shown",
-			about: "As agentform land --all --keep, of the steps of GET /v1/landing: each with the tree that it had there. 409 if a session would not land so any more, or nothing could be landed; then nothing is changed. " +
-				"If some have landed when one fails, the response has the error of that one, and those after it have not landed.",
+			about: "As agentform land --all --keep, of the steps of GET /v1/landing: each with the tree that it had there. 409 if a session would not land so any more; then nothing is changed. " +
+				"If one fails later, or its result is not verified, the response has the error of that one, and those after it have not landed.",
 			query: none, fails: []int{409, 413, 415, 500}, handle: landAll,
 		},
 		route{

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,20 +25,21 @@ type lander struct {
 
 func newLander(a *app) server.Lander { return &lander{a, make(chan struct{}, 1)} }
 
-// begin waits for its turn, and reads the state. end lets the next request begin.
+// begin waits for its turn, and reads the state. end closes the fleet, and lets the next request
+// begin.
 func (x *lander) begin(ctx context.Context) (f *landing.Fleet, s state.State, end func(), err error) {
 	select {
 	case x.one <- struct{}{}:
 	case <-ctx.Done():
 		return nil, s, nil, context.Cause(ctx)
 	}
-	end = func() { <-x.one }
 	p, s, err := x.app.openState()
 	if err != nil {
-		end()
+		<-x.one
 		return nil, s, nil, err
 	}
-	return landingOf(x.app, p, func(session.Address, land.Step) {}), s, end, nil
+	f = landingOf(x.app, p, func(session.Address, land.Step) {})
+	return f, s, func() { f.Close(); <-x.one }, nil
 }
 
 // Land implements server.Lander.
@@ -118,8 +120,8 @@ func (x *lander) LandAll(ctx context.Context, o api.LandingOptions) (d api.Landi
 		return d, r
 	}
 	many := f.LandAll(ctx, s.Sessions, all, want, func(*land.Lander, land.Landed) error { return nil })
-	if len(many.Landed) == 0 && many.Failed != nil {
-		return d, many.Failed
+	if r := (*land.Refusal)(nil); len(many.Landed) == 0 && errors.As(many.Failed, &r) {
+		return d, r
 	}
 	return status.LandingOf(many, false), nil
 }

@@ -23,6 +23,8 @@ type Fleet struct {
 	Project *project.Project
 	// Observe looks at the sessions now.
 	Observe func(context.Context) (Look, error)
+	// Close ends what Observe has opened. A program that ends after the landing need not.
+	Close func()
 	// Send gives a text to the agent of a session.
 	Send func(ctx context.Context, r session.Record, text string) error
 	// Step is called before each step of the landing of a session.

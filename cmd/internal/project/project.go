@@ -89,6 +89,7 @@ type Project struct {
 	MaxRunning int
 
 	owner   func() session.Owner
+	opening sync.Mutex // of closers: requests to a hub come at the same time
 	closers []func()
 
 	installing sync.Mutex

@@ -47,6 +47,8 @@ func (p *Project) Reconciler(why Purpose) *engine.Engine {
 		SetCloseOnExec()
 	}
 	r := p.reconciler(why)
+	p.opening.Lock()
+	defer p.opening.Unlock()
 	p.closers = append(p.closers, r.Close)
 	return r
 }

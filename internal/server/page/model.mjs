@@ -219,7 +219,7 @@ export function due(sessions, told, now) {
 export const landed = (d) => `${d.steps.filter((x) => x.landed).length} of ${d.steps.length} ${d.steps.length === 1 ? "session" : "sessions"} landed.`;
 
 // outcome is what became of a step of an order.
-export const outcome = (x) => (x.landed ? `landed, ${x.base} is now at ${x.base_is.slice(0, 7)}` : x.error ? x.error : "not landed: the one before it failed");
+export const outcome = (x) => (x.landed ? `landed, ${x.base} is now at ${x.base_is.slice(0, 7)}` : x.error ? x.error : "not landed: one before it failed");
 
 // leftOut is why a session does not land, without its name.
 export const leftOut = (x) => (x.why.startsWith(x.address) ? x.why.slice(x.address.length).replace(/^[: ]+/, "") : x.why);

@@ -419,6 +419,43 @@ test("all work lands in the order that was shown", async () => {
   await page.click('dialog button:text-is("Cancel")');
 });
 
+test("a long order fits a phone, and its result says where it stopped", async () => {
+  const page = await open({ size: { width: 360, height: 740 }, touch: true });
+  const steps = Array.from({ length: 40 }, (_, i) => ({
+    address: `session.worker["number-${i}"]`, branch: `agents/a-rather-long-name-of-a-branch-${i}`, base: "main", commit: "c".repeat(40), commits: i, tree: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    landed: false, base_is: "", error: "",
+  }));
+  const answer = (route, body) => route.fulfill({ json: { format_version: "1.0", left_out: [], refreshes: [], ...body } });
+  await page.route("**/v1/landing**", (route) => {
+    if (route.request().method() === "GET") return answer(route, { dry_run: true, steps });
+    const sent = route.request().postDataJSON();
+    assert.deepEqual(sent.steps.map((x) => x.address), steps.map((x) => x.address));
+    const refreshed = { address: "session.docs", branch: "agents/docs", base: "main", method: "merge", done: true, already: false, commits: 1, branch_was: "", branch_is: "", conflicts: [], sent: false, error: "" };
+    return answer(route, {
+      dry_run: false, refreshes: [refreshed],
+      steps: steps.map((x, i) => ({ ...x, landed: i < 1, base_is: i < 1 ? "1c0ffee5b1e0c7a2" : "", error: i === 1 ? "session.worker, merged into main, is not verified: make: exit status 2\nFAIL <b>" : "" })),
+    });
+  });
+  await page.click('button:text-is("Land all…")');
+  const button = page.locator('dialog button:text-is("Land 40")');
+  await button.waitFor();
+  const inside = async (x) => {
+    const b = await x.boundingBox();
+    assert.ok(b.x >= 0 && b.y >= 0 && b.x + b.width <= 360 && b.y + b.height <= 740, JSON.stringify(b));
+  };
+  await inside(button);
+  assert.ok(await page.evaluate(() => document.querySelector("dialog").scrollWidth <= document.querySelector("dialog").clientWidth));
+  await shot(page, "land-all-phone");
+  await button.click();
+  await says(page, "1 of 40 sessions landed.", "dialog");
+  assert.deepEqual((await page.locator("dialog li p").allTextContents()).slice(0, 3),
+    ["landed, main is now at 1c0ffee", "session.worker, merged into main, is not verified: make: exit status 2\nFAIL <b>", "not landed: one before it failed"]);
+  await says(page, "docs 1 commit of main merged into agents/docs.", "dialog");
+  await inside(page.locator('dialog button:text-is("Close")'));
+  await accessible(page, "landed in part");
+  await shot(page, "landed-all-phone");
+});
+
 test("a session that has needed somebody for 5 seconds is notified of, once", async () => {
   const page = await open();
   await page.context().grantPermissions(["notifications"], { origin: fleet.origin });
