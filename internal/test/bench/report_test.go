@@ -87,6 +87,7 @@ func TestRatios(t *testing.T) {
 		{"state", recording},
 		{"start", start},
 		{"changes", changes},
+		{"landing", landing},
 		{"usage", spending},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.measure(t, m) }) {
