@@ -76,7 +76,7 @@ type Manifest struct {
 	Bases map[session.Address]session.Range `json:"-"`
 
 	// NeedsHub are the parts of the manifest that only a hub carries out: notify, budget,
-	// health, restart, depends_on, verify.
+	// health, restart, depends_on, verify, pr.
 	NeedsHub []string `json:"-"`
 
 	Files []string // every manifest that was read

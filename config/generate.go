@@ -90,6 +90,10 @@ func (g *generator) session(of []Draft) {
 		g.note(session.Single(of[0].Spec.Address.Block()), "left out: only some of its instances are verified, and one block declares it for all")
 		return
 	}
+	if slices.ContainsFunc(of, func(d Draft) bool { return d.Spec.PR.Declared() != of[0].Spec.PR.Declared() }) {
+		g.note(session.Single(of[0].Spec.Address.Block()), "left out: only some of its instances have a pr block, and one block declares it for all")
+		return
+	}
 	var instances []blockBody
 	var keys []string
 	for _, d := range of {
@@ -369,6 +373,15 @@ func policies(b *blockBody, s session.Spec, usual Agent) {
 		b.flag("verify.commit", v.Commit, false)
 		b.flag("verify.clean", v.Clean, false)
 		b.list("verify.protect", v.Protect, nil)
+	}
+	if p := s.PR; p.Declared() {
+		if p.Checks == session.PRSends && p.Reviews == session.PRSends && p.Rounds == 3 && slices.Equal(p.From, usualReviewers()) {
+			b.text("pr.checks", string(p.Checks), "") // an empty block would be left out
+		}
+		b.text("pr.checks", string(p.Checks), string(session.PRSends))
+		b.text("pr.reviews", string(p.Reviews), string(session.PRSends))
+		b.number("pr.rounds", float64(p.Rounds), 3)
+		b.list("pr.from", p.From, usualReviewers())
 	}
 	b.text("stop.signal", s.Stop.Signal, usual.Stop.Signal)
 	b.duration("stop.grace", s.Stop.Grace, usual.Stop.Grace)

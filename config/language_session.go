@@ -124,6 +124,15 @@ func sessionShape(named []string) shape {
 			{Name: "on_conflict", Kind: aText, Forces: toNothing, Default: `"hold"`, Values: []string{"send", "hold"}, Meanings: []string{"asks the agent to merge the base", "only names the files"}, Doc: "What files that conflict lead to. The branch is not changed."},
 		},
 	}
+	blocks["pr"] = shape{
+		doc: "What the hub does about the pull request of its branch on GitHub.",
+		attrs: []attribute{
+			{Name: "checks", Kind: aText, Forces: toNothing, Default: `"send"`, Values: []string{"send", "ignore"}, Meanings: []string{"sends the agent which checks of the last commit failed, with the end of their logs", "only counts them"}, Doc: "What failed checks lead to."},
+			{Name: "reviews", Kind: aText, Forces: toNothing, Default: `"send"`, Values: []string{"send", "ignore"}, Meanings: []string{"sends the agent comments that are not resolved, and reviews that request changes", "only counts them"}, Doc: "What reviews lead to."},
+			{Name: "rounds", Kind: aWhole, Forces: toNothing, Default: "3", Doc: "After this many texts in a row, or a turn that pushed nothing, the session needs you and the agent is sent nothing more."},
+			{Name: "from", Kind: someTexts, Forces: toNothing, Default: `["COLLABORATOR", "MEMBER", "OWNER"]`, Values: []string{"OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"}, Meanings: []string{"who owns the repository", "members of the organization that owns it", "who was invited to it", "whose commits are in it", "everyone else"}, Doc: "Whose reviews the agent is sent, by [association](https://docs.github.com/en/graphql/reference/enums#commentauthorassociation)."},
+		},
+	}
 	blocks["verify"] = shape{
 		doc: "The command that has to succeed before its work counts.",
 		attrs: []attribute{

@@ -169,7 +169,7 @@ var (
 		"moved.to": "session.new", "notify.webhook": `"https://example.com"`, "notify.report": `"08:00"`, "agentform.telemetry.endpoint": `"http://127.0.0.1:4318"`, "session.workspace.repo": `"."`,
 		"session.lifecycle.replace_triggered_by": "[1]", "session.health.heartbeat.key": `"F12"`, "session.restart.backoff.factor": "1",
 		"agent.health.heartbeat.key": `"F12"`,
-		"session.for_each":           `{ it = 1 }`, "import.for_each": `{ it = 1 }`, "notify.on": `["done"]`,
+		"session.for_each":           `{ it = 1 }`, "import.for_each": `{ it = 1 }`, "notify.on": `["done"]`, "session.pr.from": `["NONE"]`,
 		"session.conversation.id": `"x"`, "output.value": "1", "runtimedocker.user": `"1000:1000"`, "runtimekubernetes.user": `"1000:1000"`,
 		"runtimekubernetes.affinity": `{ nodeAffinity = {} }`, "runtimekubernetes.resources.requests": `{ cpu = "1" }`,
 		"runtimekubernetes.resources.limits": `{ cpu = "1" }`,

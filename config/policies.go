@@ -20,9 +20,10 @@ func needsHub(l *loader, m *Manifest) []string {
 		declared["restart"] = declared["restart"] || restart(s) && s.Restart.Policy != "never"
 		declared["health"] = declared["health"] || health(s)
 		declared["verify"] = declared["verify"] || s.Verify.Declared() && s.Finish != session.FinishVerified // which apply --wait follows, too
+		declared["pr"] = declared["pr"] || s.PR.Declared()
 	}
 	var needs []string
-	for _, word := range []string{"notify", "budget", "health", "restart", "depends_on", "verify"} {
+	for _, word := range []string{"notify", "budget", "health", "restart", "depends_on", "verify", "pr"} {
 		if declared[word] {
 			needs = append(needs, word)
 		}

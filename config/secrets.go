@@ -161,10 +161,16 @@ func withWebhooks(secrets map[string]SecretSource, all []Notify) map[string]Secr
 }
 
 func readEvents(d reader, b *expr.Block, name string, into *[]string) {
+	if !readChoices(d, b, name, into) {
+		d.Require(b, name, `the events, like `+name+` = ["blocked", "failed"], or "report"`)
+	}
+}
+
+// readChoices decodes a list of the attribute's choices, sorted, and reports whether there is one.
+func readChoices(d reader, b *expr.Block, name string, into *[]string) bool {
 	var list []string
 	if !d.Words(b, name, &list) {
-		d.Require(b, name, `the events, like `+name+` = ["blocked", "failed"], or "report"`)
-		return
+		return false
 	}
 	known := b.Attr(name).Choices
 	if len(list) == 0 {
@@ -177,4 +183,5 @@ func readEvents(d reader, b *expr.Block, name string, into *[]string) {
 	}
 	slices.Sort(list)
 	*into = slices.Compact(list)
+	return true
 }

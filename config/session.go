@@ -142,6 +142,7 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	d.OneOf(b.Block("pause"), "mode", &s.Pause.Mode)
 	readVerify(d, b.Block("verify"), &s)
 	readRefresh(d, b.Block("refresh"), &s.Refresh)
+	readPR(d, b.Block("pr"), &s.PR)
 	readStop(d, b.Block("stop"), &s.Stop)
 	lifecycle := b.Block("lifecycle")
 	d.Flag(lifecycle, "prevent_destroy", &s.Lifecycle.PreventDestroy)
@@ -153,6 +154,7 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 		l.Warn(b.At("finish"), "Finish without effect", "%s works in a directory without git, so it has no branch to land.", s.Address)
 	}
 	checkVerify(d, b, s)
+	checkPR(d, b, s)
 	if b.Block("refresh") != nil && s.Workspace.Mode == session.Plain {
 		l.Warn(b.Block("refresh").Def, "Refresh without effect", "%s works in a directory without git, so it has no base.", s.Address)
 	}

@@ -37,6 +37,11 @@ var fields = []field{
 	{"verify.clean", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Clean }},
 	{"verify.protect", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Protect }},
 
+	{"pr.checks", ForcesNothing, func(s *session.Spec) any { return &s.PR.Checks }},
+	{"pr.reviews", ForcesNothing, func(s *session.Spec) any { return &s.PR.Reviews }},
+	{"pr.rounds", ForcesNothing, func(s *session.Spec) any { return &s.PR.Rounds }},
+	{"pr.from", ForcesNothing, func(s *session.Spec) any { return &s.PR.From }},
+
 	{"agent", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Name }},
 	{"agent.base", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Base }},
 	{"agent.command", ForcesRestart, func(s *session.Spec) any { return &s.Agent.Command }},

@@ -54,6 +54,7 @@ type Spec struct {
 	Finish    Finish    `json:"finish,omitempty"`
 	Verify    Verify    `json:"verify,omitzero"`
 	Refresh   Refresh   `json:"refresh,omitzero"`
+	PR        PR        `json:"pr,omitzero"`
 	Restart   Restart   `json:"restart"`
 	Health    Health    `json:"health"`
 	Pause     Pause     `json:"pause"`

@@ -144,6 +144,7 @@ func useful() map[string][]string {
 		"session":                  {"prompt"},
 		"session.workspace":        {"base", "setup"},
 		"session.verify":           {"command", "protect"},
+		"session.pr":               {"rounds"},
 		"session.health.heartbeat": {"command"},
 		"agent":                    {"permissions", "trust"},
 		"agent.health.heartbeat":   {"command"},

@@ -1,0 +1,75 @@
+package session
+
+import (
+	"slices"
+	"time"
+)
+
+// PR is what the hub does about the pull request of a session's branch.
+type PR struct {
+	Checks  PRUse    `json:"checks"`
+	Reviews PRUse    `json:"reviews"`
+	Rounds  int      `json:"rounds"`         // texts in a row after which a person is needed; 0: there is no block
+	From    []string `json:"from,omitempty"` // GitHub's associations of people whose reviews are sent
+}
+
+// Declared reports whether there is a pr block.
+func (p PR) Declared() bool { return p.Rounds > 0 }
+
+// PRUse is what the hub does about failed checks, or about reviews.
+type PRUse string
+
+// The values of checks and reviews.
+const (
+	PRSends   PRUse = "send"   // its agent is sent them, until Rounds is reached
+	PRIgnores PRUse = "ignore" // they are only counted
+)
+
+// PullRequest is what is known of the pull request of a session's branch.
+type PullRequest struct {
+	Number  int       `json:"number"`
+	URL     string    `json:"url"`
+	State   PRState   `json:"state"`
+	Head    string    `json:"head"`              // its commit
+	Checks  Checks    `json:"checks,omitempty"`  // of Head
+	Reviews int       `json:"reviews,omitempty"` // comments that are not resolved, and reviews that request changes
+	Given   []string  `json:"given,omitempty"`   // ids of what its agent was sent, or was about to be, oldest first
+	Round   int       `json:"round,omitempty"`   // of the texts in a row, counted from 1
+	At      time.Time `json:"at"`                // of the last change of this record
+	// SentAt is when the agent was about to be sent something last, for the commit SentFor; zero: it was not.
+	SentAt  time.Time `json:"sent_at,omitzero"`
+	SentFor string    `json:"sent_for,omitempty"`
+	// Held says that the agent is sent nothing more: a person is needed. Detail is why.
+	Held   bool   `json:"held,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// PRState is the state of a pull request.
+type PRState string
+
+// The states.
+const (
+	PROpen   PRState = "open"
+	PRMerged PRState = "merged"
+	PRClosed PRState = "closed" // without being merged
+)
+
+// Checks says how the checks of a commit ended.
+type Checks string
+
+// The values. A commit without checks has none of them.
+const (
+	ChecksRun    Checks = "running"
+	ChecksFailed Checks = "failed" // one has, though others may run
+	ChecksPassed Checks = "passed"
+)
+
+// Same reports whether two records of pull requests are the same one; either may be nil.
+func (p *PullRequest) Same(q *PullRequest) bool {
+	if p == nil || q == nil {
+		return p == q
+	}
+	return p.Number == q.Number && p.URL == q.URL && p.State == q.State && p.Head == q.Head && p.Checks == q.Checks && p.Reviews == q.Reviews &&
+		slices.Equal(p.Given, q.Given) && p.Round == q.Round && p.At.Equal(q.At) && p.SentAt.Equal(q.SentAt) && p.SentFor == q.SentFor &&
+		p.Held == q.Held && p.Detail == q.Detail
+}
