@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/forge"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
@@ -431,9 +432,10 @@ func (l *Lander) open(ctx context.Context, u git.User, f Facts, q Request, done 
 	if err := git.Mark(ctx, l.Record.Tree.Repo, l.Ref, f.Commit); err != nil {
 		return err
 	}
-	place := PlaceOf(f.Remote.URL)
-	done.URL = cmp.Or(place.Address(f.Branch, f.Base), Offered(said))
-	line := ToolOf(place.Forge, f.Branch, f.Base, MessageOf(f, q))
+	place := forge.PlaceOf(f.Remote.URL)
+	done.URL = cmp.Or(place.Address(f.Branch, f.Base), forge.Offered(said))
+	m := MessageOf(f, q)
+	line := forge.ToolOf(place.Kind, f.Branch, f.Base, m.Title(), m.Body())
 	if line == nil {
 		return nil
 	}
@@ -444,7 +446,7 @@ func (l *Lander) open(ctx context.Context, u git.User, f Facts, q Request, done 
 	}
 	report(done.Steps[len(done.Steps)-1])
 	out, err := l.tool(ctx, program, line)
-	url := LastAddress(out)
+	url := forge.LastAddress(out)
 	switch {
 	case err == nil && url != "", strings.Contains(out, "already exists") && url != "":
 		done.URL, done.Open = url, true

@@ -70,6 +70,7 @@ var floors = map[string]int{
 	"internal/verify":         3,
 	"internal/conflicts":      3,
 	"internal/oneoff":         0,
+	"internal/forge":          0,
 	"internal/sharedstate":    2,
 	"cmd/internal/backends":   3,
 	"internal/activity":       2,

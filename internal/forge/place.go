@@ -1,4 +1,4 @@
-package land
+package forge
 
 import (
 	"net/url"
@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Forge is the kind of a server with pull requests.
-type Forge string
+// Kind is the kind of a server with pull requests.
+type Kind string
 
-// The forges. Gitea is also Forgejo.
+// The kinds. Gitea is also Forgejo.
 const (
-	GitHub          Forge = "GitHub"
-	GitLab          Forge = "GitLab"
-	Bitbucket       Forge = "Bitbucket"
-	BitbucketServer Forge = "Bitbucket Server"
-	Gitea           Forge = "Gitea"
-	Unknown         Forge = ""
+	GitHub          Kind = "GitHub"
+	GitLab          Kind = "GitLab"
+	Bitbucket       Kind = "Bitbucket"
+	BitbucketServer Kind = "Bitbucket Server"
+	Gitea           Kind = "Gitea"
+	Unknown         Kind = ""
 )
 
 // Place is a repository on a forge.
 type Place struct {
-	Forge Forge
-	Web   string // its address for a browser; empty: the remote is not on a server
+	Kind Kind
+	Web  string // its address for a browser; empty: the remote is not on a server
 }
 
 // scp matches git@example.org:shop/api.git.
@@ -48,11 +48,11 @@ func PlaceOf(remote string) Place {
 		host = strings.TrimPrefix(strings.TrimPrefix(host, "altssh."), "ssh.")
 	}
 	path = strings.Trim(strings.TrimSuffix(strings.Trim(path, "/"), ".git"), "/")
-	p := Place{Forge: forgeOf(host), Web: "https://" + host}
+	p := Place{Kind: kindOf(host), Web: "https://" + host}
 	if port != "" {
 		p.Web += ":" + port
 	}
-	if p.Forge == BitbucketServer {
+	if p.Kind == BitbucketServer {
 		path = strings.TrimPrefix(path, "scm/")
 		if project, repo, ok := strings.Cut(path, "/"); ok {
 			path = "projects/" + project + "/repos/" + repo
@@ -65,7 +65,7 @@ func PlaceOf(remote string) Place {
 	return p
 }
 
-func forgeOf(host string) Forge {
+func kindOf(host string) Kind {
 	switch {
 	case host == "bitbucket.org":
 		return Bitbucket
@@ -73,11 +73,11 @@ func forgeOf(host string) Forge {
 		return Gitea
 	}
 	for _, x := range []struct {
-		word  string
-		forge Forge
+		word string
+		kind Kind
 	}{{"github", GitHub}, {"gitlab", GitLab}, {"bitbucket", BitbucketServer}, {"stash", BitbucketServer}, {"gitea", Gitea}, {"forgejo", Gitea}} {
 		if strings.Contains(host, x.word) {
-			return x.forge
+			return x.kind
 		}
 	}
 	return Unknown
@@ -87,7 +87,7 @@ func forgeOf(host string) Forge {
 func (p Place) Address(branch, base string) string {
 	escape := func(s string) string { return (&url.URL{Path: "/" + s}).EscapedPath()[1:] }
 	q := url.QueryEscape
-	switch p.Forge {
+	switch p.Kind {
 	case GitHub:
 		return p.Web + "/compare/" + escape(base) + "..." + escape(branch) + "?expand=1"
 	case GitLab:
@@ -113,13 +113,13 @@ func Offered(said string) string {
 	return ""
 }
 
-// ToolOf returns the command line that opens a pull request on a forge; nil: none is known.
-func ToolOf(f Forge, branch, base string, m Message) []string {
-	switch f {
+// ToolOf returns the command line that opens a pull request; nil: none is known.
+func ToolOf(k Kind, branch, base, title, body string) []string {
+	switch k {
 	case GitHub:
-		return []string{"gh", "pr", "create", "--head", branch, "--base", base, "--title", m.Title(), "--body", m.Body()}
+		return []string{"gh", "pr", "create", "--head", branch, "--base", base, "--title", title, "--body", body}
 	case GitLab:
-		return []string{"glab", "mr", "create", "--source-branch", branch, "--target-branch", base, "--title", m.Title(), "--description", m.Body(), "--yes"}
+		return []string{"glab", "mr", "create", "--source-branch", branch, "--target-branch", base, "--title", title, "--description", body, "--yes"}
 	}
 	return nil
 }

@@ -1,0 +1,264 @@
+package forge
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/textproto"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/internal/environ"
+)
+
+const (
+	callLimit = 30 * time.Second // of one call, in which a server may never answer
+	maxAnswer = 8 << 20          // bytes of one answer
+	maxLog    = 256 << 10        // bytes of the end of a log
+	atOnce    = 2                // calls: each is a process
+	// reserve is the part of GitHub's limit that is left to others: a tenth.
+	reserve = 10
+	// blockedFor is how long nothing is asked of a server that refuses for its limit and does not
+	// say until when.
+	blockedFor = 10 * time.Minute
+)
+
+// Tool calls gh. Its methods may be called concurrently.
+type Tool struct {
+	Environ environ.Vars // in which gh finds its credentials
+	Now     func() time.Time
+
+	slots  chan struct{}
+	mu     sync.Mutex
+	limits map[string]time.Time // until when a limit is left to others, by host and kind
+}
+
+// NewTool returns the gh of an environment.
+func NewTool(e environ.Vars, now func() time.Time) *Tool {
+	return &Tool{Environ: e, Now: now, slots: make(chan struct{}, atOnce), limits: map[string]time.Time{}}
+}
+
+// LimitedError reports that a server's limit is nearly used up.
+type LimitedError struct {
+	Host  string
+	Until time.Time
+}
+
+func (e *LimitedError) Error() string {
+	return fmt.Sprintf("the limit of %s is nearly used up: it is asked again at %s", e.Host, e.Until.UTC().Format(time.RFC3339))
+}
+
+// question is a call of the API.
+type question struct {
+	host   string
+	path   string   // without the first slash
+	etag   string   // of the last answer; empty: there is none
+	texts  []string // variables of a query, NAME=TEXT
+	number int      // the variable of that name; 0: there is none
+}
+
+func (q question) argv() []string {
+	argv := []string{"api", "--include", "--hostname", q.host, "--header", "Accept: application/vnd.github+json"}
+	if q.etag != "" {
+		argv = append(argv, "--header", "If-None-Match: "+q.etag)
+	}
+	for _, f := range q.texts {
+		argv = append(argv, "--raw-field", f)
+	}
+	if q.number > 0 {
+		argv = append(argv, "--field", "number="+strconv.Itoa(q.number))
+	}
+	return append(argv, q.path)
+}
+
+// limit names the limit that the question counts for.
+func (q question) limit() string {
+	if q.path == graphql {
+		return q.host + " " + graphql
+	}
+	return q.host
+}
+
+const graphql = "graphql"
+
+// answer is what the API answered.
+type answer struct {
+	status int
+	header textproto.MIMEHeader
+	body   []byte
+}
+
+// ask asks the API. The error is a *LimitedError if its limit is nearly used up. An answer with
+// another status than 200 and 304 is an error.
+func (t *Tool) ask(ctx context.Context, q question) (answer, error) {
+	if err := t.free(q); err != nil {
+		return answer{}, err
+	}
+	var out bounded
+	said, err := t.run(ctx, q.argv(), &out)
+	if ctx.Err() != nil {
+		return answer{}, context.Cause(ctx)
+	}
+	a, parsed := parse(out.Bytes())
+	switch {
+	case out.full:
+		return answer{}, fmt.Errorf("ask %s for %s: the answer has more than %d bytes", q.host, q.path, maxAnswer)
+	case parsed != nil && err == nil:
+		return answer{}, fmt.Errorf("ask %s for %s: %w", q.host, q.path, parsed)
+	case parsed != nil: // it did not get as far as an answer
+		return answer{}, fmt.Errorf("ask %s for %s: %s", q.host, q.path, cmp.Or(said, err.Error()))
+	}
+	limited := t.note(q, a)
+	switch {
+	case a.status == http.StatusOK, a.status == http.StatusNotModified && q.etag != "":
+		return a, nil
+	case limited != nil:
+		return a, limited
+	}
+	return a, fmt.Errorf("ask %s for %s: %s", q.host, q.path, cmp.Or(said, "HTTP "+strconv.Itoa(a.status)))
+}
+
+// free returns a *LimitedError while the rest of the limit is left to others.
+func (t *Tool) free(q question) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if until := t.limits[q.limit()]; t.Now().Before(until) {
+		return &LimitedError{q.host, until}
+	}
+	return nil
+}
+
+// note notes what an answer says of the limit, and returns a *LimitedError if it refuses for that.
+func (t *Tool) note(q question, a answer) error {
+	number := func(name string) (int, bool) {
+		n, err := strconv.Atoi(a.header.Get(name))
+		return n, err == nil
+	}
+	var until time.Time
+	left, counts := number("X-RateLimit-Remaining")
+	of, _ := number("X-RateLimit-Limit")
+	if reset, ok := number("X-RateLimit-Reset"); ok && counts && left <= of/reserve {
+		until = time.Unix(int64(reset), 0)
+	}
+	refused := a.status == http.StatusTooManyRequests || a.status == http.StatusForbidden && (counts && left == 0 || a.header.Get("Retry-After") != "")
+	if refused {
+		after, ok := number("Retry-After")
+		switch {
+		case ok:
+			until = t.Now().Add(time.Duration(after) * time.Second)
+		case until.IsZero():
+			until = t.Now().Add(blockedFor)
+		}
+	}
+	if until.IsZero() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.limits[q.limit()] = until
+	if refused {
+		return &LimitedError{q.host, until}
+	}
+	return nil
+}
+
+// log returns the end of the log of a job.
+func (t *Tool) log(ctx context.Context, q question) (string, error) {
+	if err := t.free(q); err != nil {
+		return "", err
+	}
+	var out ending
+	said, err := t.run(ctx, []string{"api", "--hostname", q.host, q.path}, &out)
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if err != nil {
+		return "", errors.New(cmp.Or(said, err.Error()))
+	}
+	return strings.ToValidUTF8(string(out.text), "�"), nil
+}
+
+// run runs gh, and returns the first line of what it says of an error.
+func (t *Tool) run(ctx context.Context, argv []string, out io.Writer) (said string, err error) {
+	select {
+	case t.slots <- struct{}{}:
+		defer func() { <-t.slots }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	program, found := t.Environ.Program("gh", "/")
+	if !found {
+		return "", errors.New("gh is not installed")
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, callLimit, fmt.Errorf("gh has not answered within %s", callLimit))
+	defer cancel()
+	c := exec.CommandContext(ctx, program, argv...)
+	c.Dir, c.Env = "/", append(slices.Clone(t.Environ), "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "GH_FORCE_TTY=", "GH_DEBUG=", "DEBUG=", "NO_COLOR=1", "CLICOLOR_FORCE=0")
+	var fault ending
+	c.Stdout, c.Stderr = out, &fault
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
+	c.WaitDelay = 2 * time.Second
+	err = c.Run()
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	said, _, _ = strings.Cut(strings.TrimSpace(string(fault.text)), "\n")
+	return said, err
+}
+
+// parse reads what gh prints of an answer with its headers.
+func parse(out []byte) (a answer, err error) {
+	r := bufio.NewReader(bytes.NewReader(out))
+	text := textproto.NewReader(r)
+	line, err := text.ReadLine()
+	if err != nil {
+		return a, errors.New("gh printed no answer")
+	}
+	words := strings.Fields(line)
+	if len(words) < 2 || !strings.HasPrefix(words[0], "HTTP/") {
+		return a, fmt.Errorf("gh printed no answer, but %.100q", line)
+	}
+	if a.status, err = strconv.Atoi(words[1]); err != nil {
+		return a, fmt.Errorf("gh printed no status, but %.100q", line)
+	}
+	if a.header, err = text.ReadMIMEHeader(); err != nil {
+		return a, fmt.Errorf("read the headers: %w", err)
+	}
+	a.body, err = io.ReadAll(r)
+	return a, err
+}
+
+// bounded keeps what is written, up to maxAnswer bytes, and fails then.
+type bounded struct {
+	bytes.Buffer
+	full bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.full = b.full || b.Len()+len(p) > maxAnswer; b.full {
+		return 0, errors.New("the answer is too long")
+	}
+	return b.Buffer.Write(p)
+}
+
+// ending keeps the last maxLog bytes of what is written.
+type ending struct{ text []byte }
+
+func (e *ending) Write(p []byte) (int, error) {
+	e.text = append(e.text, p...)
+	if len(e.text) > 2*maxLog {
+		e.text = slices.Clone(e.text[len(e.text)-maxLog:])
+	}
+	return len(p), nil
+}
