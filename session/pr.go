@@ -27,22 +27,26 @@ const (
 
 // PullRequest is what is known of the pull request of a session's branch.
 type PullRequest struct {
-	Number  int       `json:"number"`
-	URL     string    `json:"url"`
-	State   PRState   `json:"state"`
-	Head    string    `json:"head"`              // its commit
-	Checks  Checks    `json:"checks,omitempty"`  // of Head
-	Reviews int       `json:"reviews,omitempty"` // comments that are not resolved, and reviews that request changes
-	Given   []string  `json:"given,omitempty"`   // ids of what its agent was sent, or was about to be, oldest first
-	Round   int       `json:"round,omitempty"`   // of the texts in a row, counted from 1
-	At      time.Time `json:"at"`                // of the last change of this record
+	Number  int      `json:"number"` // 0: there is none yet
+	URL     string   `json:"url"`
+	State   PRState  `json:"state"`
+	Head    string   `json:"head"`              // its commit
+	Checks  Checks   `json:"checks,omitempty"`  // of Head
+	Reviews int      `json:"reviews,omitempty"` // comments that are not resolved, and reviews that request changes
+	Given   []string `json:"given,omitempty"`   // ids of what its agent was sent, or was about to be, oldest first
+	Round   int      `json:"round,omitempty"`   // of the texts in a row, counted from 1
 	// SentAt is when the agent was about to be sent something last, for the commit SentFor; zero: it was not.
 	SentAt  time.Time `json:"sent_at,omitzero"`
 	SentFor string    `json:"sent_for,omitempty"`
-	// Held says that the agent is sent nothing more: a person is needed. Detail is why.
-	Held   bool   `json:"held,omitempty"`
-	Detail string `json:"detail,omitempty"`
+	// HeldAt is since when the agent is sent nothing more: a person is needed. Zero: it is not held.
+	HeldAt time.Time `json:"held_at,omitzero"`
+	Detail string    `json:"detail,omitempty"` // why it is held
+	// Unread says that it is held since the pull request cannot be read: what is known of it is old.
+	Unread bool `json:"unread,omitempty"`
 }
+
+// Held reports whether a person is needed; p may be nil.
+func (p *PullRequest) Held() bool { return p != nil && !p.HeldAt.IsZero() }
 
 // PRState is the state of a pull request.
 type PRState string
@@ -70,6 +74,6 @@ func (p *PullRequest) Same(q *PullRequest) bool {
 		return p == q
 	}
 	return p.Number == q.Number && p.URL == q.URL && p.State == q.State && p.Head == q.Head && p.Checks == q.Checks && p.Reviews == q.Reviews &&
-		slices.Equal(p.Given, q.Given) && p.Round == q.Round && p.At.Equal(q.At) && p.SentAt.Equal(q.SentAt) && p.SentFor == q.SentFor &&
-		p.Held == q.Held && p.Detail == q.Detail
+		slices.Equal(p.Given, q.Given) && p.Round == q.Round && p.SentAt.Equal(q.SentAt) && p.SentFor == q.SentFor &&
+		p.HeldAt.Equal(q.HeldAt) && p.Detail == q.Detail && p.Unread == q.Unread
 }

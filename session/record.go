@@ -56,6 +56,8 @@ type Record struct {
 	Landed *Landed `json:"landed,omitempty"`
 	// Verified is the outcome of its last verification; nil: there was none.
 	Verified *Verified `json:"verified,omitempty"`
+	// PR is what is known of the pull request of its branch; nil: nothing.
+	PR *PullRequest `json:"pr,omitempty"`
 	// Inherits names the secrets that the agent of a queued start inherits. Their values
 	// are not recorded.
 	Inherits  []string  `json:"inherits,omitempty"`

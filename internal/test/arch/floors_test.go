@@ -68,6 +68,7 @@ var floors = map[string]int{
 	"cmd/internal/discover":   3,
 	"internal/changes":        2,
 	"internal/verify":         3,
+	"internal/pr":             4,
 	"internal/conflicts":      3,
 	"internal/oneoff":         0,
 	"internal/forge":          0,

@@ -1,0 +1,225 @@
+package pr
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/internal/forge"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/session"
+)
+
+// Action is what is to be done about a pull request.
+type Action string
+
+// The actions. Each but Nothing begins with recording what was read.
+const (
+	Nothing Action = ""
+	Note    Action = "note" // record what was read
+	Send    Action = "send" // give the agent what is new
+	Hold    Action = "hold" // record that it needs a person
+	Land    Action = "land" // record that its work is in its base, if that has all of it
+)
+
+// Facts are what Decide judges.
+type Facts struct {
+	Spec session.PR
+	Was  *session.PullRequest // nil: nothing is recorded
+	Now  *forge.PullRequest   // nil: there is none
+	At   time.Time
+	// Rests says that the agent has ended a turn and takes text. Given is when it was last given
+	// something, Ended when it ended the turn of that.
+	Rests        bool
+	Given, Ended time.Time
+	Works        bool // its agent works
+	Unverified   bool // its verify block is still to judge the turn, or has sent a failure
+}
+
+// Parcel is what an agent is to be given.
+type Parcel struct {
+	Checks   []forge.Check
+	Comments []forge.Comment
+}
+
+func (p Parcel) empty() bool { return len(p.Checks)+len(p.Comments) == 0 }
+
+// ids identify what is in the parcel.
+func (p Parcel) ids() (all []string) {
+	for _, c := range p.Checks {
+		all = append(all, checkID(c))
+	}
+	for _, c := range p.Comments {
+		all = append(all, c.ID)
+	}
+	return all
+}
+
+const checkPrefix = "check:"
+
+func checkID(c forge.Check) string { return checkPrefix + strconv.FormatInt(c.ID, 10) }
+
+// String returns what is in it, for people: 1 failed check and 2 comments of reviews.
+func (p Parcel) String() string {
+	var words []string
+	if n := len(p.Checks); n > 0 {
+		words = append(words, plaintext.Count(n, "failed check"))
+	}
+	if n := len(p.Comments); n > 0 {
+		words = append(words, plaintext.Count(n, "review comment"))
+	}
+	return plaintext.List(words, "and")
+}
+
+const (
+	// patience is how long a failed check waits for those that still run: they are sent together,
+	// and one that never ends keeps none back.
+	patience = 10 * time.Minute
+	// settled is how long after a turn its push has certainly reached the pull request.
+	settled = time.Minute
+	// remembered bounds the ids of what was sent. What is on a pull request at once is far less.
+	remembered = 500
+)
+
+// Decide returns what is to be done, what is to be recorded first, and what the agent is to be
+// given. The times and ids of what is sent are in the record.
+func Decide(f Facts) (Action, session.PullRequest, Parcel) {
+	next := noted(f)
+	note := func() (Action, session.PullRequest, Parcel) {
+		if f.Was.Same(&next) || f.Was == nil && next.Number == 0 && !next.Held() {
+			return Nothing, next, Parcel{}
+		}
+		return Note, next, Parcel{}
+	}
+	switch {
+	case f.Now == nil:
+		return note()
+	case f.Now.Merged != "" && f.Was != nil && f.Was.Number == f.Now.Number && f.Was.State == session.PRMerged:
+		return note()
+	case f.Now.Merged != "" && f.Works:
+		return Nothing, next, Parcel{} // what it is doing may not be in the base
+	case f.Now.Merged != "":
+		return Land, next, Parcel{}
+	case !f.Now.Open, next.Held(), !f.Rests, f.Unverified:
+		return note()
+	}
+	hold := func(detail string) (Action, session.PullRequest, Parcel) {
+		next.HeldAt, next.Detail = f.At.UTC(), detail
+		return Hold, next, Parcel{}
+	}
+	stands := standing(f)
+	fresh := Parcel{
+		slices.DeleteFunc(slices.Clone(stands.Checks), func(c forge.Check) bool { return slices.Contains(next.Given, checkID(c)) }),
+		slices.DeleteFunc(slices.Clone(stands.Comments), func(c forge.Comment) bool { return slices.Contains(next.Given, c.ID) }),
+	}
+	if waits(f, fresh.Checks) {
+		fresh.Checks = nil
+	}
+	sent := !next.SentAt.IsZero()
+	switch {
+	case sent && f.Given.Before(next.SentAt):
+		return hold("its agent may not have been sent what is new of its pull request")
+	case fresh.empty() && sent && next.SentFor == f.Now.Head && f.Ended.After(next.SentAt) && f.At.Sub(f.Ended) >= settled && !stands.empty():
+		return hold("its agent has pushed nothing since it was sent " + stands.String())
+	case fresh.empty():
+		return note()
+	case next.Round >= f.Spec.Rounds:
+		return hold(fmt.Sprintf("after %s in a row there is more: %s", plaintext.Count(next.Round, "text"), fresh))
+	}
+	next.Round, next.SentAt, next.SentFor = next.Round+1, f.At.UTC(), f.Now.Head
+	next.Given = append(slices.Clone(next.Given), fresh.ids()...)
+	next.Given = next.Given[max(0, len(next.Given)-remembered):]
+	return Send, next, fresh
+}
+
+// noted returns the record of what was read.
+func noted(f Facts) session.PullRequest {
+	var next session.PullRequest
+	if f.Was != nil {
+		next = *f.Was
+	}
+	if next.Unread {
+		next.Unread, next.HeldAt, next.Detail = false, time.Time{}, ""
+	}
+	x := f.Now
+	if x == nil {
+		return next
+	}
+	if next.Number != x.Number {
+		next = session.PullRequest{Number: x.Number}
+	}
+	next.URL, next.Head, next.State = x.URL, x.Head, session.PRClosed
+	switch {
+	case x.Merged != "":
+		next.State, next.HeldAt, next.Detail = session.PRMerged, time.Time{}, ""
+		if f.Was != nil && f.Was.State == session.PRMerged {
+			next.HeldAt, next.Detail = f.Was.HeldAt, f.Was.Detail
+		}
+		return next
+	case !x.Open:
+		return next
+	}
+	next.State, next.Checks, next.Reviews = session.PROpen, checksOf(x.Checks), len(x.Comments)
+	helped := next.Held() && (f.Given.After(next.HeldAt) || next.Round < f.Spec.Rounds && next.Head != next.SentFor)
+	if helped {
+		next.HeldAt, next.Detail = time.Time{}, ""
+	}
+	if clean(f.Spec, next) && standing(f).empty() {
+		next.Round, next.SentAt, next.SentFor, next.HeldAt, next.Detail = 0, time.Time{}, "", time.Time{}, ""
+	} else if helped && next.Round >= f.Spec.Rounds {
+		next.Round = 0
+	}
+	return next
+}
+
+// clean reports whether the checks of the last commit are no reason for another text. Those of a
+// commit that was just pushed are not there yet.
+func clean(spec session.PR, r session.PullRequest) bool {
+	sent := slices.ContainsFunc(r.Given, func(id string) bool { return strings.HasPrefix(id, checkPrefix) })
+	return spec.Checks == session.PRIgnores || r.Checks == session.ChecksPassed || r.Checks == "" && !sent
+}
+
+// standing returns what the agent is to have been given: what failed, and what is not resolved.
+func standing(f Facts) (p Parcel) {
+	if f.Spec.Checks == session.PRSends {
+		for _, c := range f.Now.Checks {
+			if c.Failed {
+				p.Checks = append(p.Checks, c)
+			}
+		}
+	}
+	if f.Spec.Reviews == session.PRSends {
+		for _, c := range f.Now.Comments {
+			if slices.Contains(f.Spec.From, c.Association) {
+				p.Comments = append(p.Comments, c)
+			}
+		}
+	}
+	return p
+}
+
+// waits reports whether failed checks are to wait for others of their commit.
+func waits(f Facts, failed []forge.Check) bool {
+	running := slices.ContainsFunc(f.Now.Checks, func(c forge.Check) bool { return !c.Done })
+	return running && !slices.ContainsFunc(failed, func(c forge.Check) bool { return f.At.Sub(c.At) >= patience })
+}
+
+// checksOf sums up the checks of a commit.
+func checksOf(all []forge.Check) session.Checks {
+	var of session.Checks
+	for _, c := range all {
+		switch {
+		case c.Failed:
+			return session.ChecksFailed
+		case !c.Done:
+			of = session.ChecksRun
+		}
+	}
+	if len(all) > 0 {
+		of = cmp.Or(of, session.ChecksPassed)
+	}
+	return of
+}
