@@ -14,14 +14,21 @@ import (
 // newVerifications returns what verifies the work of the hub's sessions, besides its looks.
 func newVerifications(h *Hub) *verify.Scheduler {
 	return verify.NewScheduler(verify.Access{
-		Activity: h.cfg.Activity, Folder: h.engine.Applier.Folder, By: history.ByHub, Emit: h.changed, Now: h.engine.Observer.Now, Log: h.log,
-		Open: func(spec session.RuntimeSpec) (session.Runtime, error) {
-			return h.engine.Opened(h.Snapshot().Lineage, spec)
-		},
+		Reach: newReach(h),
 		Record: func(ctx context.Context, r session.Record, v session.Verified) error {
 			return recordVerified(ctx, h.engine, r, v)
 		},
 	}, &h.work, h.Wake)
+}
+
+// newReach returns how what acts besides the hub's looks reaches its sessions.
+func newReach(h *Hub) verify.Reach {
+	return verify.Reach{
+		Activity: h.cfg.Activity, Folder: h.engine.Applier.Folder, By: history.ByHub, Emit: h.changed, Now: h.engine.Observer.Now, Log: h.log,
+		Open: func(spec session.RuntimeSpec) (session.Runtime, error) {
+			return h.engine.Opened(h.Snapshot().Lineage, spec)
+		},
+	}
 }
 
 // recordVerified records an outcome as soon as no other process has the state's lock.

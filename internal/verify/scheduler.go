@@ -25,26 +25,33 @@ type Seen struct {
 	Doing    session.Doing
 }
 
-// idle reports whether the work of the session can be verified: its agent has ended a turn, and
-// nobody has paused it.
-func (s Seen) idle() bool {
+// idle reports whether the work of the session can be verified.
+func (s Seen) idle() bool { return s.Record.Spec.Verify.Declared() && s.Rests() }
+
+// Rests reports whether its agent has ended a turn and takes text: nobody has paused it.
+func (s Seen) Rests() bool {
 	r, l := s.Record, s.Live
-	return r.Spec.Verify.Declared() && !s.Doing.Ended.IsZero() && s.Doing.Run == r.Run.ID && r.Intent == session.Settled && r.Finished == nil &&
+	return !s.Doing.Ended.IsZero() && s.Doing.Run == r.Run.ID && r.Intent == session.Settled && r.Finished == nil &&
 		l != nil && l.Liveness == session.Alive && !l.Frozen && !l.InputOff && l.Mark.Run == r.Run.ID
+}
+
+// Reach is how the sessions of a project, and their histories, are reached.
+type Reach struct {
+	Activity *activity.Reader
+	Open     func(session.RuntimeSpec) (session.Runtime, error)
+	Folder   func(session.Record) string // that has the session's history
+	By       string                      // who acts, for histories
+	Emit     func(history.Event)         // is called with every event
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Access is how verifications reach the sessions of a project.
 type Access struct {
-	Activity *activity.Reader
-	Open     func(session.RuntimeSpec) (session.Runtime, error)
-	Folder   func(session.Record) string // that has the session's history
+	Reach
 	// Record records an outcome in place of the record's, or returns ErrOutdated if that is not
 	// the last. It may wait for the state's lock.
 	Record func(context.Context, session.Record, session.Verified) error
-	By     string              // who verifies, for histories
-	Emit   func(history.Event) // is called with every event
-	Now    func() time.Time
-	Log    *slog.Logger
 }
 
 // Verifier returns what verifies a session that was seen. doing returns what its agent does now.
@@ -64,19 +71,22 @@ func (x Access) Verifier(s Seen, doing func(context.Context) (session.Doing, err
 			r.Verified = was
 			return x.Record(ctx, r, now)
 		},
-		Send: func(ctx context.Context, text string) error {
-			_, sent, err := x.Activity.Send(ctx, rt, r, *s.Live, session.Input{Text: text}, false, x.Log)
-			if err != nil {
-				return err
-			}
-			return x.add(r, sent)
-		},
-		Tell: func(e history.Event) { x.tell(r, e) },
+		Send: func(ctx context.Context, text string) error { return x.Send(ctx, rt, s, text) },
+		Tell: func(e history.Event) { x.Tell(r, e) },
 	}, nil
 }
 
+// Send types a text into the agent of a session that was seen alive, and adds that to its history.
+func (x Reach) Send(ctx context.Context, rt session.Runtime, s Seen, text string) error {
+	_, sent, err := x.Activity.Send(ctx, rt, s.Record, *s.Live, session.Input{Text: text}, false, x.Log)
+	if err != nil {
+		return err
+	}
+	return x.add(s.Record, sent)
+}
+
 // add adds an event to the history of a session.
-func (x Access) add(r session.Record, e history.Event) error {
+func (x Reach) add(r session.Record, e history.Event) error {
 	e.By = x.By
 	if err := history.Append(x.Folder(r), e); err != nil {
 		return fmt.Errorf("record an event: %w", err)
@@ -85,11 +95,11 @@ func (x Access) add(r session.Record, e history.Event) error {
 	return nil
 }
 
-// tell adds an event of now to the history of a session.
-func (x Access) tell(r session.Record, e history.Event) {
+// Tell adds an event of now to the history of a session.
+func (x Reach) Tell(r session.Record, e history.Event) {
 	e.Time, e.Address, e.ID, e.Run = x.Now(), r.Address, r.ID, r.Run.ID
 	if err := x.add(r, e); err != nil {
-		x.Log.Warn("a verification is missing in the history", "session", r.Address, "error", err)
+		x.Log.Warn("an event is missing in the history", "session", r.Address, "event", e.Kind, "error", err)
 	}
 }
 
@@ -156,7 +166,7 @@ func (x *Scheduler) See(ctx context.Context, all []Seen) {
 				x.Log.Warn("its work cannot be verified now", "session", s.Record.Address, "error", err)
 			}
 			if tell && ctx.Err() == nil {
-				x.tell(s.Record, history.Event{Kind: history.Escalated, Reason: history.CannotVerify, Detail: err.Error()})
+				x.Tell(s.Record, history.Event{Kind: history.Escalated, Reason: history.CannotVerify, Detail: err.Error()})
 			}
 			x.Wake()
 		})

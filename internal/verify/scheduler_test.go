@@ -27,12 +27,12 @@ func (b *bench) seen() Seen {
 // scheduler returns a scheduler that opens no runtime, for that reason.
 func (b *bench) scheduler(why func() error, told *[]string) *Scheduler {
 	folder := b.t.TempDir()
-	return NewScheduler(Access{
+	return NewScheduler(Access{Reach: Reach{
 		Open:   func(session.RuntimeSpec) (session.Runtime, error) { return nil, why() },
 		Folder: func(session.Record) string { return folder },
 		Emit:   func(e history.Event) { *told = append(*told, fmt.Sprint(e.Kind, " ", e.Reason, ": ", e.Detail)) },
 		Now:    time.Now, Log: slog.New(slog.DiscardHandler),
-	}, &sync.WaitGroup{}, func() {})
+	}}, &sync.WaitGroup{}, func() {})
 }
 
 // TestRetries checks how often a verification that cannot be made is tried again, and that a person

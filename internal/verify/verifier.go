@@ -337,7 +337,7 @@ func (v *Verifier) send(ctx context.Context, f Facts, o Outcome) error {
 	f.Was = &sent
 	command, output := o.shown(sent.Block)
 	err := v.Send(ctx, Message(sent, command, output))
-	if untyped(err) {
+	if Untyped(err) {
 		return errors.Join(ErrOutdated, err, v.Record(context.WithoutCancel(ctx), &sent, was))
 	}
 	if err != nil {
@@ -346,9 +346,9 @@ func (v *Verifier) send(ctx context.Context, f Facts, o Outcome) error {
 	return nil
 }
 
-// untyped reports whether an error of Send means that nothing was typed, and may be later: the session
+// Untyped reports whether an error of Send means that nothing was typed, and may be later: the session
 // is paused, or its agent asks something.
-func untyped(err error) bool {
+func Untyped(err error) bool {
 	_, paused := errors.AsType[*input.PausedError](err)
 	_, asks := errors.AsType[*input.DialogError](err)
 	return paused || asks

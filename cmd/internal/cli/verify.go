@@ -84,9 +84,11 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 // accessOf returns how verifications of a command reach the sessions of a snapshot.
 func accessOf(a *app, s *snapshot, e *engine.Engine, emit func(history.Event)) verify.Access {
 	return verify.Access{
-		Activity: s.activity, Folder: s.project.SessionDir, By: s.project.Who().User, Emit: emit, Now: time.Now, Log: a.log,
-		Open: func(spec session.RuntimeSpec) (session.Runtime, error) {
-			return s.reconciler.Opened(s.State.Lineage, spec)
+		Reach: verify.Reach{
+			Activity: s.activity, Folder: s.project.SessionDir, By: s.project.Who().User, Emit: emit, Now: time.Now, Log: a.log,
+			Open: func(spec session.RuntimeSpec) (session.Runtime, error) {
+				return s.reconciler.Opened(s.State.Lineage, spec)
+			},
 		},
 		Record: func(ctx context.Context, r session.Record, v session.Verified) error {
 			return engine.RecordVerified(ctx, e, r, v)
