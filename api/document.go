@@ -72,8 +72,24 @@ type Session struct {
 	// Landed is where its work is; null: it was not landed, or its agent was started since.
 	Landed *session.Landed `json:"landed"`
 	// Verified is the outcome of its last verification; null: there was none.
-	Verified    *Verified   `json:"verified"`
-	Transcripts Transcripts `json:"transcripts"`
+	Verified *Verified `json:"verified"`
+	// Pull is the pull request of its branch; null: nothing is known of one, or it is not asked for.
+	Pull        *PullRequest `json:"pr"`
+	Transcripts Transcripts  `json:"transcripts"`
+}
+
+// PullRequest is what is known of the pull request of a session's branch.
+type PullRequest struct {
+	Number  int             `json:"number"` // 0: there is none yet
+	URL     string          `json:"url"`
+	State   session.PRState `json:"state"`   // open, merged, closed; empty: there is none yet
+	Head    string          `json:"head"`    // its commit
+	Checks  session.Checks  `json:"checks"`  // of that: running, failed, passed; empty: there are none
+	Reviews int             `json:"reviews"` // comments that are not resolved, and reviews that request changes
+	Round   int             `json:"round"`   // texts in a row that its agent was sent of it
+	Rounds  int             `json:"rounds"`  // after how many a person is needed
+	Detail  string          `json:"detail"`  // why it is held, for people; empty: it is not
+	Held    bool            `json:"held"`    // a person is needed: its agent is sent nothing more
 }
 
 // Verified is the outcome of a verification of a session's work: a fact about a commit.

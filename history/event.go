@@ -43,6 +43,8 @@ const (
 	WorkKept        Kind = "work_kept" // a workspace was not removed, and why
 	Verified        Kind = "verified"  // its command succeeded for the commit New
 
+	PRFeedback Kind = "pr_feedback" // its agent was given what is new of its pull request New: Detail
+
 	// VerificationFailed: for the commit New; Reason has the round, Detail is why.
 	VerificationFailed Kind = "verification_failed"
 
@@ -71,6 +73,9 @@ const Queued = "queued"
 
 // CannotVerify is the Reason of an Escalated event if work cannot be verified; Detail is why.
 const CannotVerify = "cannot_verify"
+
+// PRHeld is the Reason of an Escalated event if a pull request, New, needs a person; Detail is why.
+const PRHeld = "pr_held"
 
 // Event is one thing that happened to one session.
 type Event struct {

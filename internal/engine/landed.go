@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/internal/pr"
 	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -22,6 +23,22 @@ func RecordVerified(ctx context.Context, e *Engine, rec session.Record, v sessio
 		now.Verified = &v
 		return nil
 	}, "was verified")
+}
+
+// RecordPR records, under the lock, what is known of the pull request of the session with that id,
+// and that its work has landed if that is not nil. The error is pr.ErrOutdated if what is recorded
+// is not rec.PR any more; the others are those of RecordLanding.
+func RecordPR(ctx context.Context, e *Engine, rec session.Record, p session.PullRequest, landed *session.Landed) error {
+	return amend(ctx, e, rec, func(now *session.Record) error {
+		if !now.PR.Same(rec.PR) {
+			return pr.ErrOutdated
+		}
+		now.PR = &p
+		if landed != nil {
+			now.Landed = landed
+		}
+		return nil
+	}, "has a pull request")
 }
 
 // RecordLanding records, under the lock, how the work of a session with that id came to its base. The

@@ -172,6 +172,7 @@ func TestNeeds(t *testing.T) {
 			named("paused", 9, with(does(session.Idle, 0), func(s *follow.Sight) { s.State = session.StatePaused })),
 			named("ready", 5, turn),
 			named("red", 0, with(turn, func(s *follow.Sight) { s.RedSince = after(-10) })),
+			named("pulled", 0, with(turn, func(s *follow.Sight) { s.PullSince = after(-10) })),
 			named("red, at work", 9, with(does(session.Working, 0), func(s *follow.Sight) { s.RedSince = after(-10) })),
 			named("shot", 9, left(session.StateStopped, session.Done)),
 			named("sick", 0, with(does(session.Working, 0), func(s *follow.Sight) { s.UnwellAt = after(-45) })),
@@ -192,7 +193,7 @@ func TestNeeds(t *testing.T) {
 	for _, n := range f.Needs() {
 		got = append(got, n.Address.Block()+" "+string(n.Reason))
 	}
-	want := []string{"asks blocked", "stuck error", "prevented stuck", "unsent error", "late timeout", "lost error", "sick unhealthy", "stale stale", "red verification_failed", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended"}
+	want := []string{"asks blocked", "stuck error", "prevented stuck", "unsent error", "late timeout", "lost error", "sick unhealthy", "stale stale", "pulled pr_held", "red verification_failed", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended"}
 	if !slices.Equal(got, want) {
 		t.Errorf("needs:\ngot  %q\nwant %q", got, want)
 	}

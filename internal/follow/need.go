@@ -22,6 +22,7 @@ const (
 	NeedsTime    Reason = "timeout"             // its run reached its timeout
 	NeedsPlace   Reason = "error"               // its tmux session or container is gone, or the last action failed
 	NeedsFix     Reason = "verification_failed" // its work fails verification, and its agent is sent nothing more
+	NeedsPR      Reason = "pr_held"             // its agent is sent nothing more of its pull request
 	NeedsBranch  Reason = "branch_mismatch"
 	NeedsStart   Reason = "stuck"     // its start was approved, and a problem prevents it
 	NeedsCare    Reason = "unhealthy" // the hub found it unhealthy, and does not restart it
@@ -100,6 +101,8 @@ func (c *course) needSince(why Reason) time.Time {
 		return c.UnwellAt
 	case why == NeedsFix:
 		return c.RedSince
+	case why == NeedsPR:
+		return c.PullSince
 	}
 	return c.turn.Since()
 }
@@ -150,6 +153,8 @@ func (c *course) liveNeed(once bool) Reason {
 		return NeedsAnswer
 	case c.red():
 		return NeedsFix
+	case c.turn.Ended() && !c.PullSince.IsZero():
+		return NeedsPR
 	case c.turn.Ended():
 		return NeedsWork
 	case !once && !c.turn.Settled():

@@ -393,3 +393,8 @@ func (r *Reader) Contains(ctx context.Context, commit, other string) (bool, erro
 	}
 	return x.Status == "ahead" || x.Status == "identical", nil
 }
+
+// Same reports whether two readers read the same branch.
+func (r *Reader) Same(s *Reader) bool {
+	return r.tool == s.tool && r.host == s.host && r.repo == s.repo && r.branch == s.branch
+}

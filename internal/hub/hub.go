@@ -20,7 +20,9 @@ import (
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/forge"
 	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/pr"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/session"
@@ -47,6 +49,8 @@ type Config struct {
 	Inherited  func(run string) []string
 	MaxRunning int // limits how many agents live at once; 0: no limit
 	AtOnce     int // limits concurrent starts; 0: DefaultAtOnce
+	// Forge reads pull requests; nil: they are not read.
+	Forge *forge.Tool
 	// Notify receives events that notify blocks may name, Looked the duration of each look,
 	// and Changed the events of what the hub and people by it change. They must not block,
 	// may be called from several goroutines, and may be nil.
@@ -85,6 +89,7 @@ type Hub struct {
 	daily         daily
 	repairs       repairs
 	verifications *verify.Scheduler
+	pulls         *pr.Scheduler // nil: they are not read
 	subscriptions subscriptions
 }
 
@@ -112,6 +117,9 @@ func New(c Config) *Hub {
 	h.repairs = repairs{engine: e, log: c.Log, work: &h.work, done: make(chan repaired, 1)}
 	h.subscriptions = subscriptions{engine: e, log: c.Log, work: &h.work, wake: h.Wake, subscribed: map[string]bool{}}
 	h.verifications = newVerifications(h)
+	if c.Forge != nil {
+		h.pulls = newPulls(h)
+	}
 	h.snapshot.Store(&Snapshot{})
 	return h
 }
@@ -238,6 +246,9 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.counting.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)
 	h.verifications.See(ctx, s.verifiable())
+	if h.pulls != nil && s.Fault == nil {
+		h.pulls.See(ctx, s.pulled())
+	}
 	for _, m := range h.observer.memory {
 		if in := m.course.Due(); in > 0 {
 			s.lookAgain(in)

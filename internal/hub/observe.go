@@ -126,7 +126,7 @@ func (o *observer) input(st state.State) engine.HubInput {
 		if m.finding.Ends && r.Spec.Health.OnUnhealthy == "restart" {
 			c.Sick[r.Address] = plan.Sick{Run: m.run, Detail: m.finding.Detail}
 		}
-		if (awaited[r.Address] || r.Spec.Finish != session.FinishNever || r.Spec.Verify.Declared()) && m.activityRead {
+		if (awaited[r.Address] || r.Spec.Finish != session.FinishNever || r.Spec.Verify.Declared() || r.Spec.PR.Declared()) && m.activityRead {
 			d := activity.DoingOf(r, m.activity, m.liveness == session.Alive, m.movedAt, m.events, o.engine.Observer.Now())
 			d.Ended = activity.EndedAt(&m.course, r, m.activity)
 			c.Doing[r.Address] = d

@@ -16,7 +16,7 @@ func newVerifications(h *Hub) *verify.Scheduler {
 	return verify.NewScheduler(verify.Access{
 		Reach: newReach(h),
 		Record: func(ctx context.Context, r session.Record, v session.Verified) error {
-			return recordVerified(ctx, h.engine, r, v)
+			return whenFree(ctx, func() error { return engine.RecordVerified(ctx, h.engine, r, v) })
 		},
 	}, &h.work, h.Wake)
 }
@@ -31,10 +31,10 @@ func newReach(h *Hub) verify.Reach {
 	}
 }
 
-// recordVerified records an outcome as soon as no other process has the state's lock.
-func recordVerified(ctx context.Context, e *engine.Engine, r session.Record, v session.Verified) error {
+// whenFree records something as soon as no other process has the state's lock.
+func whenFree(ctx context.Context, record func() error) error {
 	for {
-		err := engine.RecordVerified(ctx, e, r, v)
+		err := record()
 		if _, locked := errors.AsType[*state.LockedError](err); !locked {
 			return err
 		}

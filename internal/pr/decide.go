@@ -35,8 +35,9 @@ type Facts struct {
 	// something, Ended when it ended the turn of that.
 	Rests        bool
 	Given, Ended time.Time
-	Works        bool // its agent works
-	Unverified   bool // its verify block is still to judge the turn, or has sent a failure
+	From         time.Time // what was merged before does not count: a person started its agent again
+	Works        bool      // its agent works
+	Unverified   bool      // its verify block is still to judge the turn, or has sent a failure
 }
 
 // Parcel is what an agent is to be given.
@@ -97,7 +98,7 @@ func Decide(f Facts) (Action, session.PullRequest, Parcel) {
 	switch {
 	case f.Now == nil:
 		return note()
-	case f.Now.Merged != "" && f.Was != nil && f.Was.Number == f.Now.Number && f.Was.State == session.PRMerged:
+	case f.Now.Merged != "" && (next.Held() || f.Now.MergedAt.Before(f.From)):
 		return note()
 	case f.Now.Merged != "" && f.Works:
 		return Nothing, next, Parcel{} // what it is doing may not be in the base
@@ -154,9 +155,8 @@ func noted(f Facts) session.PullRequest {
 	next.URL, next.Head, next.State = x.URL, x.Head, session.PRClosed
 	switch {
 	case x.Merged != "":
-		next.State, next.HeldAt, next.Detail = session.PRMerged, time.Time{}, ""
-		if f.Was != nil && f.Was.State == session.PRMerged {
-			next.HeldAt, next.Detail = f.Was.HeldAt, f.Was.Detail
+		if next.State = session.PRMerged; f.Was == nil || f.Was.State != session.PRMerged { // else the merge is why
+			next.HeldAt, next.Detail = time.Time{}, ""
 		}
 		return next
 	case !x.Open:

@@ -58,7 +58,7 @@ func held(at int, detail string) func(*session.PullRequest) {
 
 func TestDecide(t *testing.T) {
 	passed, runs := forge.Check{ID: 8, Done: true}, forge.Check{ID: 9}
-	merged := func(p *forge.PullRequest) { p.Open, p.Merged = false, "beef" }
+	merged := func(p *forge.PullRequest) { p.Open, p.Merged, p.MergedAt = false, "beef", minute(5) }
 	works := func(f *Facts) { f.Rests, f.Works = false, true }
 	// The agent was given something at minute 11, and has ended the turn at minute 15; it is minute 20.
 	for name, c := range map[string]struct {
@@ -106,7 +106,9 @@ func TestDecide(t *testing.T) {
 		"merged":                      {known(held(16, "why")), pull("old", merged), nil, "land merged failed round 1"},
 		"merged while it works":       {known(), pull("old", merged), works, ""},
 		"merged, and it does not run": {known(), pull("old", merged), func(f *Facts) { f.Rests = false }, "land merged failed round 1"},
-		"merged, as is recorded":      {known(held(16, "why"), func(r *session.PullRequest) { r.State = session.PRMerged }), pull("old", merged), nil, ""},
+		"merged, and started again":   {known(), pull("old", merged), func(f *Facts) { f.From = minute(6) }, "note merged failed round 1"},
+		"merged, and not landed yet":  {known(func(r *session.PullRequest) { r.State = session.PRMerged }), pull("old", merged), nil, "land merged failed round 1"},
+		"merged without some commits": {known(held(16, "why"), func(r *session.PullRequest) { r.State = session.PRMerged }), pull("old", merged), nil, ""},
 	} {
 		f := Facts{Spec: wanted, Was: c.was, Now: c.now, At: minute(20), Rests: true, Given: minute(11), Ended: minute(15)}
 		f.Spec.From = slices.Clone(wanted.From)

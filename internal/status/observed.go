@@ -111,6 +111,9 @@ func (k Input) sight(x api.Session) follow.Sight {
 		if v := r.Verified; v.By(r.Spec.Verify) {
 			s.VerifiedAt = v.At
 		}
+		if r.PR.Held() {
+			s.PullSince = r.PR.HeldAt
+		}
 		if e := unverifiable(*r, k.Events); e != nil && s.RedSince.IsZero() {
 			s.RedSince = e.Time
 		}

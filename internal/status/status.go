@@ -104,6 +104,9 @@ func Of(k Input) api.Session {
 	if r := k.Record; r == nil || !r.Spent() {
 		branch(&s, spec, k.Checkout, r != nil && r.Unmade())
 	}
+	if s.Pull != nil && s.Pull.URL != "" { // else its agent may have shown another one
+		s.PR = s.Pull.URL
+	}
 	if all := activity.Requests(k.Events); s.PR == "" && len(all) > 0 {
 		s.PR = all[len(all)-1]
 	}
@@ -119,6 +122,9 @@ func Of(k Input) api.Session {
 		s.Detail = join(s.Detail, v.Detail)
 	}
 	if r := k.Record; r != nil && s.Activity == session.Idle {
+		if r.PR.Held() {
+			s.Detail = join(s.Detail, r.PR.Detail)
+		}
 		if e := unverifiable(*r, k.Events); e != nil {
 			s.Detail = join(s.Detail, "its work cannot be verified: "+e.Detail)
 		}
@@ -166,7 +172,7 @@ func (k Input) spec() session.Spec {
 func recorded(s *api.Session, r session.Record) {
 	s.ID, s.Origin, s.Override, s.OverBudget = r.ID, r.Origin, r.Override, r.OverBudget
 	s.Finished, s.Landed = r.Finished, r.Landed
-	s.Verified = VerifiedOf(r)
+	s.Verified, s.Pull = VerifiedOf(r), pullOf(r)
 	s.CreatedAt, s.StartedAt = wire.UTCOrNil(r.CreatedAt), wire.UTCOrNil(r.Run.StartedAt)
 	s.PaneID, s.Container, s.ConversationID = r.Location.Pane, r.Location.Container, r.Run.Conversation
 	s.Restarts = max(r.Run.Number-1, 0)
@@ -200,6 +206,16 @@ func VerifiedOf(r session.Record) *api.Verified {
 		return nil
 	}
 	return &api.Verified{Commit: v.Commit, OK: v.OK, At: wire.UTC(v.At), Round: v.Round, Rounds: r.Spec.Verify.Rounds, Detail: v.Detail, Log: v.Log, Held: v.Held}
+}
+
+// pullOf returns what is known of a session's pull request; nil: nothing.
+func pullOf(r session.Record) *api.PullRequest {
+	p := r.PR
+	if p == nil {
+		return nil
+	}
+	return &api.PullRequest{Number: p.Number, URL: p.URL, State: p.State, Head: p.Head, Checks: p.Checks, Reviews: p.Reviews,
+		Round: p.Round, Rounds: r.Spec.PR.Rounds, Detail: p.Detail, Held: p.Held()}
 }
 
 func looked(s *api.Session, x activity.Look) {

@@ -37,6 +37,7 @@ standard error. It waits until there is one. The reasons are
   unhealthy        the hub found it unhealthy and left it as it is
   verification_failed
                    its work fails verification, and its agent is sent nothing more
+  pr_held          its pull request needs you, and its agent is sent nothing more
 
 A blocked session comes first, then problems, then limits, then finished turns; of these the
 highest priority, then the longest wait. The same session is printed until it no longer

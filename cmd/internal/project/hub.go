@@ -17,6 +17,7 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/budget"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/forge"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/notify"
@@ -53,6 +54,7 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 		Inherited:  func(run string) []string { _, names, _ := rundir.LaunchEnv(p.RunDir(run)); return names },
 		MaxRunning: p.MaxRunning,
 		AtOnce:     min(hub.DefaultAtOnce, p.Parallelism),
+		Forge:      forge.NewTool(p.Environ, time.Now),
 		Notify:     n.Send,
 		Wakers:     wakers,
 		Log:        log,

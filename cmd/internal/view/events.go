@@ -118,7 +118,7 @@ func kindInk(k history.Kind) ink {
 	switch k {
 	case history.ApplyErrored, history.BranchMismatch, history.Escalated, history.Unhealthy, history.BudgetExceeded, history.VerificationFailed:
 		return red
-	case history.ApplySkipped, history.RunEnded, history.WorkKept, history.Held, history.BudgetWarned, history.BudgetHeld:
+	case history.ApplySkipped, history.RunEnded, history.WorkKept, history.Held, history.BudgetWarned, history.BudgetHeld, history.PRFeedback:
 		return yellow
 	case history.ApplyComplete, history.Ready, history.Healthy, history.BranchRestored, history.Landed, history.Refreshed, history.Verified, history.BudgetLifted:
 		return green

@@ -114,7 +114,7 @@ func facts(x status.Detail, now time.Time) []attribute {
 		add("verified", verification(*v, now))
 		add("verify log", v.Log)
 	}
-	add("pull request", x.PR)
+	add("pull request", pullRequest(x))
 	add("origin", string(x.Origin))
 	r := cmp.Or(x.Record, &session.Record{})
 	add("last error", r.LastError)
@@ -140,6 +140,26 @@ func verification(v api.Verified, now time.Time) string {
 		word += fmt.Sprintf(" (%d/%d)", v.Round, v.Rounds)
 	}
 	return word + ", " + v.Commit[:min(7, len(v.Commit))] + " at " + clock(v.At, now) + why
+}
+
+// pullRequest returns the address of a session's pull request, and what is known of it:
+// https://github.com/shop/api/pull/12 (open, checks failed, 2 reviews, sent 1/3).
+func pullRequest(x status.Detail) string {
+	p := x.Pull
+	if p == nil || p.Number == 0 {
+		return x.PR
+	}
+	words := string(p.State)
+	if p.Checks != "" {
+		words += ", checks " + string(p.Checks)
+	}
+	if p.Reviews > 0 {
+		words += ", " + plaintext.Count(p.Reviews, "review")
+	}
+	if p.Round > 0 {
+		words += fmt.Sprintf(", sent %d/%d", p.Round, p.Rounds)
+	}
+	return p.URL + " (" + words + ")"
 }
 
 // tokensOf returns how many tokens a session used, and which.

@@ -102,7 +102,7 @@ func needReason(n Needy, now time.Time) string {
 
 func needInk(n Needy) ink {
 	switch n.Reason {
-	case "error", "failed", "branch_mismatch", "unhealthy", "stuck", "verification_failed":
+	case "error", "failed", "branch_mismatch", "unhealthy", "stuck", "verification_failed", "pr_held":
 		return red
 	case "turn_ended":
 		return green
@@ -111,7 +111,7 @@ func needInk(n Needy) ink {
 }
 
 var needWords = map[string]string{
-	"blocked": "asks", "stale": "exited", "turn_ended": "finished its turn", "blocked_api": "at a limit", "branch_mismatch": "on another branch", "timeout": "timed out", "verification_failed": "red",
+	"blocked": "asks", "stale": "exited", "turn_ended": "finished its turn", "blocked_api": "at a limit", "branch_mismatch": "on another branch", "timeout": "timed out", "verification_failed": "red", "pr_held": "pull request",
 }
 
 // NeedJSON writes a session that needs attention as one document.
