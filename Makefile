@@ -67,7 +67,7 @@ check: ## everything else, area by area, and a table of them; make check-AREA ru
 # make check-cli: one area. Its receipt is dist/check/cli.json.
 check-%: engine
 	@case " $(AREAS) " in *" $* "*) ;; *) echo "there is no area $*, but: $(AREAS)" >&2; exit 1 ;; esac
-	@GO="$(GO)" scripts/tools.sh psql $(if $(filter Linux,$(shell uname)),ip nsenter /usr/sbin/sshd)
+	@GO="$(GO)" scripts/tools.sh psql gh $(if $(filter Linux,$(shell uname)),ip nsenter /usr/sbin/sshd)
 	@GO="$(GO)" scripts/check.sh $* $(MAKE) --no-print-directory area-$*
 
 area-lint:

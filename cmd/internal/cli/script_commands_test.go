@@ -53,6 +53,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"disk":        disk,
 	"foreign":     foreign,
 	"webhook":     webhook,
+	"github":      github,
 	"collector":   collector,
 	"stateserver": startStateServer,
 	"s3server":    startS3,
