@@ -60,7 +60,8 @@ first. Sessions that depend on what has landed, and rest, are refreshed. With --
 lands unless you agree to the order.
 
 With --pr the branch is pushed, and gh or glab opens the pull request; if it is not
-installed, the address to open is printed.
+installed, the address to open is printed. The hub sends the agent of a session with a pr block
+what becomes of it, and records that it has landed when it is merged.
 
 What happens afterwards is asked at a terminal. --remove, --stop and --keep answer in advance.
 After an interruption, run the same command again to continue.`,
