@@ -48,6 +48,12 @@ type PullRequest struct {
 // Held reports whether a person is needed; p may be nil.
 func (p *PullRequest) Held() bool { return p != nil && !p.HeldAt.IsZero() }
 
+// PRHeld reports whether the session's pull request needs a person. What was so before its work has
+// landed is over.
+func (r Record) PRHeld() bool {
+	return r.Spec.PR.Declared() && r.PR.Held() && (r.Landed == nil || r.Landed.At.Before(r.PR.HeldAt))
+}
+
 // PRState is the state of a pull request.
 type PRState string
 

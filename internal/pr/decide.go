@@ -36,6 +36,7 @@ type Facts struct {
 	Rests        bool
 	Given, Ended time.Time
 	From         time.Time // what was merged before does not count: a person started its agent again
+	Landed       bool      // its work has landed, by this pull request or otherwise
 	Works        bool      // its agent works
 	Unverified   bool      // its verify block is still to judge the turn, or has sent a failure
 }
@@ -98,7 +99,7 @@ func Decide(f Facts) (Action, session.PullRequest, Parcel) {
 	switch {
 	case f.Now == nil:
 		return note()
-	case f.Now.Merged != "" && (next.Held() || f.Now.MergedAt.Before(f.From)):
+	case f.Now.Merged != "" && (next.Held() || f.Now.MergedAt.Before(f.From) || f.Landed && f.Was != nil && f.Was.Number == f.Now.Number && f.Was.State == session.PRMerged):
 		return note()
 	case f.Now.Merged != "" && f.Works:
 		return Nothing, next, Parcel{} // what it is doing may not be in the base

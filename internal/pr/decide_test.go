@@ -108,6 +108,8 @@ func TestDecide(t *testing.T) {
 		"merged, and it does not run": {known(), pull("old", merged), func(f *Facts) { f.Rests = false }, "land merged failed round 1"},
 		"merged, and started again":   {known(), pull("old", merged), func(f *Facts) { f.From = minute(6) }, "note merged failed round 1"},
 		"merged, and not landed yet":  {known(func(r *session.PullRequest) { r.State = session.PRMerged }), pull("old", merged), nil, "land merged failed round 1"},
+		"merged, and landed":          {known(func(r *session.PullRequest) { r.State = session.PRMerged }), pull("old", merged), func(f *Facts) { f.Landed = true }, ""},
+		"merged after another one":    {known(func(r *session.PullRequest) { r.State, r.Number = session.PRMerged, 11 }), pull("old", merged), func(f *Facts) { f.Landed = true }, "land merged"},
 		"merged without some commits": {known(held(16, "why"), func(r *session.PullRequest) { r.State = session.PRMerged }), pull("old", merged), nil, ""},
 	} {
 		f := Facts{Spec: wanted, Was: c.was, Now: c.now, At: minute(20), Rests: true, Given: minute(11), Ended: minute(15)}

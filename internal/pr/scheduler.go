@@ -67,9 +67,10 @@ func NewScheduler(a Access, work *sync.WaitGroup, wake func()) *Scheduler {
 	return &Scheduler{Access: a, Work: work, Wake: wake, jobs: map[string]*job{}}
 }
 
-// Watched reports whether the pull request of a session is read.
+// Watched reports whether the pull request of a session is read. One that has landed may get another
+// one, as long as it is not done.
 func Watched(r session.Record) bool {
-	return r.Spec.PR.Declared() && r.Tree.Branch != "" && r.Landed == nil && r.Intent == session.Settled
+	return r.Spec.PR.Declared() && r.Run.ID != "" && r.Tree.Branch != "" && r.Intent == session.Settled && (r.Landed == nil || r.Finished == nil)
 }
 
 // See adds a look at all sessions whose pull requests are read, and begins what is due. What has
@@ -90,8 +91,10 @@ func (x *Scheduler) See(ctx context.Context, all []verify.Seen) {
 			if say {
 				x.Log.Warn("its pull request cannot be read now", "session", s.Record.Address, "error", err)
 			}
-			if tell {
-				x.unread(ctx, s, err)
+			if tell && !x.unread(ctx, s, err) {
+				x.mu.Lock()
+				x.jobs[s.Record.ID].tries-- // it is told after the next one
+				x.mu.Unlock()
 			}
 			if changed || tell {
 				x.Wake()
@@ -167,22 +170,24 @@ func (x *Scheduler) end(s verify.Seen, changed, runs bool, err error) (say, tell
 	return say, j.tries == toldAfter
 }
 
-// unread records that the pull request of a session cannot be read.
-func (x *Scheduler) unread(ctx context.Context, s verify.Seen, why error) {
+// unread records that the pull request of a session cannot be read, and reports whether a person
+// knows.
+func (x *Scheduler) unread(ctx context.Context, s verify.Seen, why error) bool {
 	r := s.Record
 	var next session.PullRequest
 	if r.PR != nil {
 		next = *r.PR
 	}
 	if next.Held() {
-		return // somebody knows
+		return true
 	}
 	next.Unread, next.HeldAt, next.Detail = true, x.Now().UTC(), "its pull request cannot be read: "+why.Error()
 	if err := x.Record(ctx, r, next, nil); err != nil {
 		x.Log.Warn("it is not recorded that a pull request cannot be read", "session", r.Address, "error", err)
-		return
+		return false
 	}
 	x.Tell(r, history.Event{Kind: history.Escalated, Reason: history.PRHeld, New: next.URL, Detail: next.Detail})
+	return true
 }
 
 func (x *Scheduler) watch(ctx context.Context, s verify.Seen) (changed, runs bool, err error) {

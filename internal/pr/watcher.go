@@ -67,7 +67,7 @@ func (w *Watcher) Do(ctx context.Context) (changed, runs bool, err error) {
 func (w *Watcher) facts(now *forge.PullRequest) Facts {
 	r, seen := w.Session, w.Look()
 	f := Facts{Spec: r.Spec.PR, Was: r.PR, Now: now, At: w.Now(), Rests: seen.Rests(), Given: seen.Doing.Since, Ended: seen.Doing.Ended,
-		From: r.FinishFrom, Works: works(seen)}
+		From: r.FinishFrom, Landed: r.Landed != nil, Works: works(seen)}
 	if v := r.Verified; r.Spec.Verify.Declared() {
 		f.Unverified = v == nil || v.At.Before(f.Ended) || !v.OK && !v.Held && r.Spec.Verify.OnFailure == session.FailureSends
 	}

@@ -33,6 +33,7 @@ type bench struct {
 	sent     []string
 	told     []string
 	unsent   error  // the agent takes no text
+	unsaved  error  // of the state
 	before   func() // a text is typed
 	asked    func() // is called when something more than the pull request is read
 }
@@ -266,24 +267,53 @@ func TestTwoWatchers(t *testing.T) {
 	}
 }
 
+// scheduler returns a scheduler of the session, whose agent it cannot reach.
+func (b *bench) scheduler() *Scheduler {
+	folder := b.t.TempDir()
+	return NewScheduler(Access{
+		Reach: verify.Reach{
+			Folder: func(session.Record) string { return folder },
+			Emit:   func(e history.Event) { b.told = append(b.told, fmt.Sprint(e.Kind, " ", e.Reason, ": ", e.Detail)) },
+			Now:    time.Now, Log: slog.New(slog.DiscardHandler),
+		},
+		Source: func(context.Context, session.Record, Source) (Source, error) { return b, nil },
+		Record: func(_ context.Context, r session.Record, now session.PullRequest, landed *session.Landed) error {
+			return errors.Join(b.unsaved, b.save(r.PR, now, landed))
+		},
+	}, &sync.WaitGroup{}, func() {})
+}
+
+// TestUnread checks that a person is told that a pull request cannot be read as soon as that can be
+// recorded.
+func TestUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.fault, b.unsaved = errors.New("no network"), errors.New("no space left")
+		x := b.scheduler()
+		for i := range 90 {
+			if i == 60 {
+				b.unsaved = nil
+			}
+			x.See(t.Context(), []verify.Seen{b.seen()})
+			x.Work.Wait()
+			if b.unsaved != nil {
+				b.record.PR = nil
+			}
+			time.Sleep(time.Minute)
+		}
+		if d := cmp.Diff([]string{"escalated pr_held: its pull request cannot be read: no network"}, b.told); d != "" || !b.record.PR.Held() {
+			t.Errorf("%s%+v", d, b.record.PR)
+		}
+	})
+}
+
 // TestSchedule checks how often a pull request is read.
 func TestSchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		begun := time.Now()
 		b.record.CreatedAt = begun
-		folder := t.TempDir()
-		x := NewScheduler(Access{
-			Reach: verify.Reach{
-				Folder: func(session.Record) string { return folder },
-				Emit:   func(e history.Event) { b.told = append(b.told, fmt.Sprint(e.Kind, " ", e.Reason, ": ", e.Detail)) },
-				Now:    time.Now, Log: slog.New(slog.DiscardHandler),
-			},
-			Source: func(context.Context, session.Record, Source) (Source, error) { return b, nil },
-			Record: func(_ context.Context, r session.Record, now session.PullRequest, landed *session.Landed) error {
-				return b.save(r.PR, now, landed)
-			},
-		}, &sync.WaitGroup{}, func() {})
+		x := b.scheduler()
 		look := func(what string, d time.Duration, want ...string) {
 			t.Helper()
 			from := time.Now()

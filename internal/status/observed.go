@@ -111,7 +111,7 @@ func (k Input) sight(x api.Session) follow.Sight {
 		if v := r.Verified; v.By(r.Spec.Verify) {
 			s.VerifiedAt = v.At
 		}
-		if r.PR.Held() {
+		if r.PRHeld() {
 			s.PullSince = r.PR.HeldAt
 		}
 		if e := unverifiable(*r, k.Events); e != nil && s.RedSince.IsZero() {

@@ -122,7 +122,7 @@ func Of(k Input) api.Session {
 		s.Detail = join(s.Detail, v.Detail)
 	}
 	if r := k.Record; r != nil && s.Activity == session.Idle {
-		if r.PR.Held() {
+		if r.PRHeld() {
 			s.Detail = join(s.Detail, r.PR.Detail)
 		}
 		if e := unverifiable(*r, k.Events); e != nil {
@@ -211,11 +211,11 @@ func VerifiedOf(r session.Record) *api.Verified {
 // pullOf returns what is known of a session's pull request; nil: nothing.
 func pullOf(r session.Record) *api.PullRequest {
 	p := r.PR
-	if p == nil {
+	if p == nil || !r.Spec.PR.Declared() {
 		return nil
 	}
 	return &api.PullRequest{Number: p.Number, URL: p.URL, State: p.State, Head: p.Head, Checks: p.Checks, Reviews: p.Reviews,
-		Round: p.Round, Rounds: r.Spec.PR.Rounds, Detail: p.Detail, Held: p.Held()}
+		Round: p.Round, Rounds: r.Spec.PR.Rounds, Detail: p.Detail, Held: r.PRHeld()}
 }
 
 func looked(s *api.Session, x activity.Look) {

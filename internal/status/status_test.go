@@ -170,6 +170,37 @@ func TestUnverifiableIsSaid(t *testing.T) {
 	}
 }
 
+// TestPullRequestIsHeld checks that a session whose pull request is held needs a person, and why,
+// until its work has landed or the manifest does not ask for it.
+func TestPullRequestIsHeld(t *testing.T) {
+	alive := true
+	held := &session.PullRequest{Number: 12, URL: "https://github.com/shop/api/pull/12", State: session.PROpen, HeldAt: ago(2 * time.Minute), Detail: "it has pushed nothing"}
+	for name, c := range map[string]struct {
+		rounds int
+		pr     *session.PullRequest
+		landed *session.Landed
+		want   string
+	}{
+		"it is":           {3, held, nil, "pr_held 2m: it has pushed nothing"},
+		"it is not":       {3, &session.PullRequest{URL: held.URL}, nil, "turn_ended 16m: "},
+		"nobody asks":     {0, held, nil, "turn_ended 16m: "},
+		"landed since":    {3, held, &session.Landed{At: ago(time.Minute)}, "turn_ended 16m: "},
+		"of the next one": {3, held, &session.Landed{At: ago(time.Hour)}, "pr_held 2m: it has pushed nothing"},
+	} {
+		r := session.Record{Address: "session.api", Run: session.Run{ID: "run", DeliveredAt: ago(time.Hour)}, PR: c.pr, Landed: c.landed}
+		r.Spec.PR.Rounds = c.rounds
+		s := Of(Input{Record: &r, At: at, Live: &session.Live{Liveness: session.Alive, MovedAt: ago(time.Second)},
+			Diagnosis: plan.Diagnosis{State: session.StateRunning, Alive: &alive},
+			Look:      &activity.Look{Detection: session.Detection{Activity: session.Idle, PR: "https://github.com/other/pull/1"}, TurnAt: ago(16 * time.Minute)}})
+		if got := s.Needs.Reason + " " + plaintext.Age(at.Sub(s.Needs.Since)) + ": " + s.Detail; got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+		if asked := c.rounds > 0; (s.Pull != nil) != asked || asked && (s.PR != held.URL || s.Pull.Held != strings.HasPrefix(c.want, "pr_held")) {
+			t.Errorf("%s: %s, %+v", name, s.PR, s.Pull)
+		}
+	}
+}
+
 func TestLookByHand(t *testing.T) {
 	x := Detail{Record: record("session.api", "agents/api")}
 	x.Record.Location = session.Location{Runtime: "docker", Name: "shop-api", Container: "shop-api", Socket: "/run/a b"}
