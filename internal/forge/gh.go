@@ -48,6 +48,9 @@ func NewTool(e environ.Vars, now func() time.Time) *Tool {
 	return &Tool{Environ: e, Now: now, slots: make(chan struct{}, atOnce), limits: map[string]time.Time{}}
 }
 
+// ErrNoTool reports that there is no gh to ask with.
+var ErrNoTool = errors.New("gh is not installed")
+
 // LimitedError reports that a server's limit is nearly used up.
 type LimitedError struct {
 	Host  string
@@ -115,6 +118,8 @@ func (t *Tool) ask(ctx context.Context, q question) (answer, error) {
 		return answer{}, fmt.Errorf("ask %s for %s: the answer has more than %d bytes", q.host, q.path, maxAnswer)
 	case parsed != nil && err == nil:
 		return answer{}, fmt.Errorf("ask %s for %s: %w", q.host, q.path, parsed)
+	case errors.Is(err, ErrNoTool):
+		return answer{}, err
 	case parsed != nil: // it did not get as far as an answer
 		return answer{}, fmt.Errorf("ask %s for %s: %s", q.host, q.path, cmp.Or(said, err.Error()))
 	}
@@ -198,7 +203,7 @@ func (t *Tool) run(ctx context.Context, argv []string, out io.Writer) (said stri
 	}
 	program, found := t.Environ.Program("gh", "/")
 	if !found {
-		return "", errors.New("gh is not installed")
+		return "", ErrNoTool
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, callLimit, fmt.Errorf("gh has not answered within %s", callLimit))
 	defer cancel()

@@ -240,7 +240,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	x.tool.Environ = environ.Vars{"PATH=/nowhere"}
-	if _, err := x.Read(t.Context(), never); err == nil || !strings.HasSuffix(err.Error(), "gh is not installed") {
+	if _, err := x.Read(t.Context(), never); !errors.Is(err, ErrNoTool) {
 		t.Errorf("without gh: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

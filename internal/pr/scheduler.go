@@ -35,9 +35,10 @@ const (
 	everyLimit   = 10 * time.Minute
 	// again is the time until what has changed meanwhile is decided again.
 	again = 10 * time.Second
-	// toldAfter is the number of failed readings in a row after which a person is needed. What ends
-	// by itself, such as a network that is gone for a moment, has ended by then.
-	toldAfter = 3
+	// toldAfter is the number of failed readings in a row after which a person is needed: half an
+	// hour. A server or a network that is gone for less comes back by itself, and would call for a
+	// person in each session.
+	toldAfter = 6
 )
 
 // Scheduler reads the pull requests of sessions again and again.
@@ -167,7 +168,8 @@ func (x *Scheduler) end(s verify.Seen, changed, runs bool, err error) (say, tell
 	j.notUntil = now.Add(j.every)
 	say = err.Error() != j.failed
 	j.failed = err.Error()
-	return say, j.tries == toldAfter
+	lasts := errors.Is(err, forge.ErrUnread) || errors.Is(err, forge.ErrNoTool)
+	return say, j.tries == toldAfter || lasts && say
 }
 
 // unread records that the pull request of a session cannot be read, and reports whether a person

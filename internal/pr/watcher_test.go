@@ -286,9 +286,15 @@ func (b *bench) scheduler() *Scheduler {
 // TestUnread checks that a person is told that a pull request cannot be read as soon as that can be
 // recorded.
 func TestUnread(t *testing.T) {
+	for _, fault := range []error{errors.New("no network"), forge.ErrNoTool} {
+		testUnread(t, fault)
+	}
+}
+
+func testUnread(t *testing.T, fault error) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		b.fault, b.unsaved = errors.New("no network"), errors.New("no space left")
+		b.fault, b.unsaved = fault, errors.New("no space left")
 		x := b.scheduler()
 		for i := range 90 {
 			if i == 60 {
@@ -301,7 +307,7 @@ func TestUnread(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		if d := cmp.Diff([]string{"escalated pr_held: its pull request cannot be read: no network"}, b.told); d != "" || !b.record.PR.Held() {
+		if d := cmp.Diff([]string{"escalated pr_held: its pull request cannot be read: " + fault.Error()}, b.told); d != "" || !b.record.PR.Held() {
 			t.Errorf("%s%+v", d, b.record.PR)
 		}
 	})
@@ -341,7 +347,11 @@ func TestSchedule(t *testing.T) {
 		b.fault = &forge.LimitedError{Host: "github.com", Until: time.Now().Add(20 * time.Minute)}
 		look("the limit is used up", 19*time.Minute, "0s")
 		b.fault = errors.New("no network")
-		look("without a network", 20*time.Minute, "1m0s", "5m0s", "13m0s")
+		look("without a network", 33*time.Minute, "1m0s", "5m0s", "13m0s", "23m0s")
+		if len(b.told) > 0 {
+			t.Errorf("it was told %q", b.told)
+		}
+		look("for long", 11*time.Minute, "0s", "10m0s")
 		if d := cmp.Diff([]string{"escalated pr_held: its pull request cannot be read: no network"}, b.told); d != "" {
 			t.Error(d)
 		}
@@ -349,9 +359,14 @@ func TestSchedule(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		b.fault = nil
-		look("with one again", 9*time.Minute, "3m0s", "4m0s", "6m0s", "8m0s")
+		look("with one again", 14*time.Minute, "9m0s", "10m0s", "12m0s")
 		if b.record.PR.Held() {
 			t.Errorf("%+v", b.record.PR)
+		}
+		b.told, b.fault, b.record.PR = nil, forge.ErrNoTool, nil
+		look("without gh", 15*time.Minute, "0s", "4m0s", "12m0s")
+		if d := cmp.Diff([]string{"escalated pr_held: its pull request cannot be read: gh is not installed"}, b.told); d != "" {
+			t.Error(d)
 		}
 		x.See(t.Context(), nil)
 		if len(x.jobs) > 0 {
