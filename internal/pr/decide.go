@@ -194,12 +194,22 @@ func standing(f Facts) (p Parcel) {
 	}
 	if f.Spec.Reviews == session.PRSends {
 		for _, c := range f.Now.Comments {
-			if slices.Contains(f.Spec.From, c.Association) {
+			if slices.Contains(f.Spec.From, association(c)) {
 				p.Comments = append(p.Comments, c)
 			}
 		}
 	}
 	return p
+}
+
+// association returns the association of an author by the words of a manifest, in which everyone
+// who has nothing to do with the repository is NONE.
+func association(c forge.Comment) string {
+	switch c.Association {
+	case "OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR":
+		return c.Association
+	}
+	return "NONE"
 }
 
 // waits reports whether failed checks are to wait for others of their commit.

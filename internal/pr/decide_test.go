@@ -79,6 +79,7 @@ func TestDecide(t *testing.T) {
 		"checks are ignored":          {nil, pull("a", with(failed(1))), func(f *Facts) { f.Spec.Checks = session.PRIgnores }, "note open failed"},
 		"a comment":                   {nil, pull("a", asks(comment(5, "OWNER"), comment(6, "NONE"))), nil, "send open 2 reviews round 1: comment:5"},
 		"of nobody that is named":     {nil, pull("a", asks(comment(6, "NONE"))), nil, "note open 1 reviews"},
+		"of everyone":                 {nil, pull("a", asks(comment(6, "NONE"), comment(7, "FIRST_TIMER"), comment(8, "CONTRIBUTOR"))), func(f *Facts) { f.Spec.From = []string{"NONE"} }, "send open 3 reviews round 1: comment:6 comment:7"},
 		"comments are ignored":        {nil, pull("a", asks(comment(5, "OWNER"))), func(f *Facts) { f.Spec.Reviews = session.PRIgnores }, "note open 1 reviews"},
 		"a comment, checks run":       {nil, pull("a", asks(comment(5, "OWNER")), with(runs)), nil, "send open running 1 reviews round 1: comment:5"},
 		"both":                        {nil, pull("a", asks(comment(5, "OWNER")), with(failed(1))), nil, "send open failed 1 reviews round 1: check:1 comment:5"},
