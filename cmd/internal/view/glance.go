@@ -13,17 +13,20 @@ type Glance struct {
 	Status  string // in words
 	Color   string // of Status, as parameters of SGR
 	Reason  string // why, in one line and without the answers to a question
-	Changes string // of its workspace, and with what they conflict; a dash if they are not known
+	Changes string // of its workspace, with what they conflict, and their pull request; a dash if they are not known
 }
 
 // GlanceOf returns a session for a list.
 func GlanceOf(x api.Session, now time.Time) Glance {
 	changes := changed(x.Changes)
-	if c := x.Changes; c != nil && c.Behind > 0 {
-		changes += fmt.Sprintf(", %d behind", c.Behind)
+	if n := lacks(x); n != nil && *n > 0 {
+		changes += fmt.Sprintf(", %d behind", *n)
 	}
 	if names := conflictNames(x.Conflicts); names != nil {
 		changes += ", conflicts with " + few(names)
+	}
+	if p := x.Pull; p != nil && p.Number > 0 {
+		changes += ", pull request " + requested(p)
 	}
 	return Glance{status.Text(x, now), string(wordInk(x)), withoutAnswers(x, why(x, now)), changes}
 }

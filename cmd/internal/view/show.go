@@ -149,6 +149,11 @@ func pullRequest(x status.Detail) string {
 	if p == nil || p.Number == 0 {
 		return x.PR
 	}
+	return p.URL + " (" + requested(p) + ")"
+}
+
+// requested says how a pull request is.
+func requested(p *api.PullRequest) string {
 	words := string(p.State)
 	if p.Checks != "" {
 		words += ", checks " + string(p.Checks)
@@ -159,7 +164,7 @@ func pullRequest(x status.Detail) string {
 	if p.Round > 0 {
 		words += fmt.Sprintf(", sent %d/%d", p.Round, p.Rounds)
 	}
-	return p.URL + " (" + words + ")"
+	return words
 }
 
 // tokensOf returns how many tokens a session used, and which.

@@ -2,10 +2,22 @@ package view
 
 import (
 	"testing"
+	"time"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/session"
 )
+
+func TestGlanceOfAPullRequest(t *testing.T) {
+	x := api.Session{Changes: &api.Changes{Ahead: 2, Behind: 1}, Pull: &api.PullRequest{Number: 12, State: session.PROpen, Checks: session.ChecksFailed, Reviews: 1, Round: 1, Rounds: 3}}
+	if got, want := GlanceOf(x, time.Now()).Changes, "↑2, 1 behind, pull request open, checks failed, 1 review, sent 1/3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	x.Pull.Number = 0
+	if got := GlanceOf(x, time.Now()).Changes; got != "↑2, 1 behind" {
+		t.Errorf("without one: %q", got)
+	}
+}
 
 func TestLacks(t *testing.T) {
 	landed := &session.Landed{}

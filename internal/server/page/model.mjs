@@ -215,6 +215,14 @@ export function due(sessions, told, now) {
   return sessions.filter((s) => s.needs && !told.has(key(s)) && now - Date.parse(s.needs.since) >= 5000).map((s) => ({ session: s, key: key(s) }));
 }
 
+// pull is the address of a session's pull request, and how it is.
+export function pull(s) {
+  const p = s.pr;
+  if (!p?.number) return s.pr_url;
+  const parts = [p.state, p.checks && `checks ${p.checks}`, p.reviews && `${p.reviews} ${p.reviews === 1 ? "review" : "reviews"}`, p.round && `sent ${p.round}/${p.rounds}`];
+  return `${p.url} (${parts.filter(Boolean).join(", ")})`;
+}
+
 // landed says how many of an order have landed.
 export const landed = (d) => `${d.steps.filter((x) => x.landed).length} of ${d.steps.length} ${d.steps.length === 1 ? "session" : "sessions"} landed.`;
 

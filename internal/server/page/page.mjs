@@ -480,7 +480,7 @@ function Details({ s }) {
   const rows = [
     ["address", s.address], ["role", s.role], ["agent", s.agent], ["runtime", s.runtime], ["declared", model.declared(s)], ["actual", model.actual(s)], ["detail", s.detail], ["held", model.held(s, store.now)], ["branch", s.branch_fault || s.branch],
     ["workspace", s.workspace], ["health", s.unhealthy?.detail || s.health], ["restarts", String(s.restarts)], ["budget", s.restart_budget?.reason && `${s.restart_budget.reason.replaceAll("_", " ")}, ${s.restart_budget.try} of ${s.restart_budget.of}`],
-    ["turns", s.turns == null ? "" : String(s.turns)], ["tokens", s.usage ? model.used(s.usage) : s.tokens == null ? "" : String(s.tokens)], ["cost", s.usage && `${model.cost(s.usage)} ${model.priced(s.usage)}`], ["pull request", s.pr_url], ["conversation", s.conversation_id], ["overridden", s.override ? `by ${s.override.by}` : ""],
+    ["turns", s.turns == null ? "" : String(s.turns)], ["tokens", s.usage ? model.used(s.usage) : s.tokens == null ? "" : String(s.tokens)], ["cost", s.usage && `${model.cost(s.usage)} ${model.priced(s.usage)}`], ["pull request", model.pull(s)], ["conversation", s.conversation_id], ["overridden", s.override ? `by ${s.override.by}` : ""],
   ].filter(([, v]) => v);
   return html`<div class="scrolls" tabindex="0" role="region" aria-label="details">${problem && html`<p role="alert">${problem}</p>`}<dl class="details">${rows.map(([k, v]) => html`<div key=${k}><dt>${k}</dt><dd>${v}</dd></div>`)}</dl>
     ${d?.look_by_hand?.length > 0 && html`<h3>Commands to inspect it yourself</h3><pre>${d.look_by_hand.join("\n")}</pre>`}</div>`;

@@ -456,6 +456,16 @@ test("a long order fits a phone, and its result says where it stopped", async ()
   await shot(page, "landed-all-phone");
 });
 
+test("a pull request is shown with how it is", async () => {
+  const page = await open();
+  const shown = await page.evaluate(async () => {
+    const { pull } = await import("/model.mjs");
+    const pr = { number: 12, url: "https://github.com/shop/api/pull/12", state: "open", checks: "failed", reviews: 2, round: 1, rounds: 3 };
+    return [pull({ pr, pr_url: pr.url }), pull({ pr: { ...pr, checks: "", reviews: 0, round: 0 } }), pull({ pr: { number: 0 }, pr_url: "" })];
+  });
+  assert.deepEqual(shown, ["https://github.com/shop/api/pull/12 (open, checks failed, 2 reviews, sent 1/3)", "https://github.com/shop/api/pull/12 (open)", ""]);
+});
+
 test("a session that has needed somebody for 5 seconds is notified of, once", async () => {
   const page = await open();
   await page.context().grantPermissions(["notifications"], { origin: fleet.origin });
