@@ -49,7 +49,7 @@ func TestVerifyByAgentform(t *testing.T) {
 				return strings.Contains(p.Do("status", "--json"), `"reason": "verification_failed"`)
 			})
 			given := strings.Join(lab.Model.Turns()[len(lab.Model.Turns())-1].Prompts, "\n")
-			if strings.Count(given, "does not pass verification: exit status 1: looking.") != 1 {
+			if strings.Count(given, "does not pass verification: exit status 1.") != 1 {
 				t.Errorf("the model got %q", given)
 			}
 
