@@ -74,6 +74,8 @@ type kind struct {
 	refuses  func(in session.StartInput) string
 	// login is what MissingLogin returns of the agent's own command; nil: nothing.
 	login func(s session.Spec, f LoginFacts) (lack, remedy string)
+	// credentials says which login is used; zero: it is not known.
+	credentials credentials
 	// ignoresHooks is what IgnoresHooks returns; nil: nothing.
 	ignoresHooks func(s session.Spec, f LoginFacts) (why, remedy string)
 	// reads is what session.EnvReader returns; nil: no variable.

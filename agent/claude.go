@@ -65,16 +65,17 @@ func claude() kind {
 			},
 		},
 		// Its commands, and, typed or pasted, the shell's, which asks nobody.
-		commands:   "/!",
-		files:      claudeFiles,
-		transcript: func() session.TranscriptReader { return &claudeReader{} },
-		entries:    claudeEntries,
-		usage:      claudeUsage,
-		signal:     claudeSignal,
-		reads:      claudeReads,
-		dotfiles:   claudeDotfiles,
-		refuses:    claudeRefuses,
-		login:      claudeLogin,
+		commands:    "/!",
+		files:       claudeFiles,
+		transcript:  func() session.TranscriptReader { return &claudeReader{} },
+		entries:     claudeEntries,
+		usage:       claudeUsage,
+		signal:      claudeSignal,
+		reads:       claudeReads,
+		credentials: claudeCredentials,
+		dotfiles:    claudeDotfiles,
+		refuses:     claudeRefuses,
+		login:       claudeLogin,
 	}
 }
 

@@ -13,9 +13,9 @@ func claudeLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	if f.OS == "darwin" || f.set(s, "ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_") || has(given, "--settings") {
 		return "", ""
 	}
-	dir, state := filepath.Join(f.At.Home, ".claude"), filepath.Join(f.At.Home, ".claude.json")
+	dir, state := claudeDir(f.At), filepath.Join(f.At.Home, ".claude.json")
 	if own := f.At.Env["CLAUDE_CONFIG_DIR"]; own != "" {
-		dir, state = own, filepath.Join(own, ".claude.json")
+		state = filepath.Join(own, ".claude.json")
 	}
 	if f.exists(filepath.Join(dir, ".credentials.json")) || f.contains(state, `"primaryApiKey"`, `"oauthAccount"`) {
 		return "", ""
@@ -55,4 +55,30 @@ func claudeReads(lookup func(string) string) []string {
 		names = append(names, "AZURE_*")
 	}
 	return names
+}
+
+// claudeDir is its own directory.
+func claudeDir(of session.Lookup) string {
+	if own := of.Env["CLAUDE_CONFIG_DIR"]; own != "" {
+		return own
+	}
+	if of.Home == "" {
+		return ""
+	}
+	return filepath.Join(of.Home, ".claude")
+}
+
+var awsKeys = []string{"AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_REGION"}
+
+// claudeCredentials is the order of https://code.claude.com/docs/en/authentication: clouds, a
+// token for a gateway, a key, the token of a subscription, its login. A helper of its settings
+// is not seen.
+var claudeCredentials = credentials{
+	keys: append([]credentialKey{
+		{"CLAUDE_CODE_USE_BEDROCK", awsKeys},
+		{"CLAUDE_CODE_USE_VERTEX", []string{"ANTHROPIC_VERTEX_PROJECT_ID", "GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG"}},
+		{"CLAUDE_CODE_USE_FOUNDRY", []string{"ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_FOUNDRY_RESOURCE"}},
+	}, keysOf("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN")...),
+	also: []string{"ANTHROPIC_BASE_URL"},
+	dir:  claudeDir,
 }

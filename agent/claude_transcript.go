@@ -16,12 +16,9 @@ import (
 // claudeFiles returns the patterns of the transcript and of the process's state
 // file, which exists from the start.
 func claudeFiles(of session.Lookup) []string {
-	folder := of.Env["CLAUDE_CONFIG_DIR"]
+	folder := claudeDir(of)
 	if folder == "" {
-		if of.Home == "" {
-			return nil
-		}
-		folder = filepath.Join(of.Home, ".claude")
+		return nil
 	}
 	folder = globLiteral(folder)
 	name := "*"

@@ -66,14 +66,15 @@ func codex() kind {
 		},
 		// Typed or pasted they are its commands and the shell's, which asks nobody;
 		// as an argument only the second is. After a blank both are text.
-		commands:   "/!",
-		files:      codexFiles,
-		transcript: func() session.TranscriptReader { return &rollout{open: map[string]bool{}} },
-		entries:    codexEntries,
-		usage:      codexUsage,
-		signal:     codexSignal,
-		reads:      codexReads,
-		login:      codexLogin,
+		commands:    "/!",
+		files:       codexFiles,
+		transcript:  func() session.TranscriptReader { return &rollout{open: map[string]bool{}} },
+		entries:     codexEntries,
+		usage:       codexUsage,
+		signal:      codexSignal,
+		reads:       codexReads,
+		credentials: codexCredentials,
+		login:       codexLogin,
 		// No hook tells that a question was answered, or that a turn failed.
 		trust: []string{FromTranscript, FromTitle, FromHook},
 	}

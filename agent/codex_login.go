@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"path/filepath"
 	"slices"
 
@@ -15,7 +14,7 @@ func codexLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	if f.set(s, "AZURE_OPENAI_", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN") || has(given, "-c", "--config", "--oss", "-p", "--profile") {
 		return "", ""
 	}
-	dir := cmp.Or(f.At.Env["CODEX_HOME"], filepath.Join(f.At.Home, ".codex"))
+	dir := codexDir(f.At)
 	if f.exists(filepath.Join(dir, "auth.json")) {
 		return "", ""
 	}
@@ -42,4 +41,23 @@ func codexReads(func(string) string) []string {
 	return []string{
 		"OPENAI_*", "AZURE_OPENAI_*", "CODEX_HOME", "CODEX_SQLITE_HOME", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE",
 	}
+}
+
+// codexDir is its own directory.
+func codexDir(of session.Lookup) string {
+	if own := of.Env["CODEX_HOME"]; own != "" {
+		return own
+	}
+	if of.Home == "" {
+		return ""
+	}
+	return filepath.Join(of.Home, ".codex")
+}
+
+// codexCredentials is what https://developers.openai.com/codex/config-file/environment-variables
+// lists. OPENAI_API_KEY alone is no login; a provider of its configuration may use it.
+var codexCredentials = credentials{
+	keys: keysOf("CODEX_API_KEY", "CODEX_ACCESS_TOKEN"),
+	also: []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY"},
+	dir:  codexDir,
 }

@@ -12,10 +12,7 @@ import (
 
 // codexFiles returns the pattern of a conversation's rollout.
 func codexFiles(of session.Lookup) []string {
-	home := of.Env["CODEX_HOME"]
-	if home == "" && of.Home != "" {
-		home = filepath.Join(of.Home, ".codex")
-	}
+	home := codexDir(of)
 	if home == "" {
 		return nil
 	}

@@ -35,16 +35,17 @@ func copilot() kind {
 			started:    []string{`Copilot v\d`},
 			turn:       `^❯ +\S.* \d\d:\d\d`,
 		},
-		commands:   "/!",
-		shield:     "\u200b", // a zero-width space: it drops blanks before it runs a command
-		files:      copilotFiles,
-		transcript: func() session.TranscriptReader { return &copilotSession{} },
-		entries:    copilotEntries,
-		usage:      copilotUsage,
-		dotfiles:   copilotDotfiles,
-		reads:      copilotReads,
-		login:      copilotLogin,
-		trust:      []string{FromTranscript},
+		commands:    "/!",
+		shield:      "\u200b", // a zero-width space: it drops blanks before it runs a command
+		files:       copilotFiles,
+		transcript:  func() session.TranscriptReader { return &copilotSession{} },
+		entries:     copilotEntries,
+		usage:       copilotUsage,
+		dotfiles:    copilotDotfiles,
+		reads:       copilotReads,
+		credentials: copilotCredentials,
+		login:       copilotLogin,
+		trust:       []string{FromTranscript},
 	}
 }
 
@@ -125,4 +126,13 @@ func copilotReads(func(string) string) []string {
 		"COPILOT_PROVIDER_*", "COPILOT_MODEL", "COPILOT_OFFLINE", "COPILOT_GITHUB_TOKEN", "COPILOT_HOME", "COPILOT_GH_HOST",
 		"COPILOT_CUSTOM_INSTRUCTIONS_DIRS", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST",
 	}
+}
+
+// copilotCredentials is the order of
+// https://docs.github.com/en/copilot/how-tos/copilot-cli/set-up-copilot-cli/authenticate-copilot-cli,
+// after a provider of its own.
+var copilotCredentials = credentials{
+	keys: append([]credentialKey{{"COPILOT_PROVIDER_API_KEY", []string{"COPILOT_PROVIDER_BASE_URL"}}}, keysOf("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")...),
+	also: []string{"COPILOT_PROVIDER_BASE_URL", "COPILOT_GH_HOST"},
+	dir:  copilotHome,
 }

@@ -69,15 +69,16 @@ func gemini() kind {
 		// for a key.
 		commands: "!",
 		// What is typed while it loads a conversation is lost.
-		resumedVia: ViaArgument,
-		files:      geminiFiles,
-		transcript: func() session.TranscriptReader { return &chat{seen: map[string]bool{}} },
-		entries:    geminiEntries,
-		usage:      geminiUsage,
-		dotfiles:   geminiDotfiles,
-		signal:     geminiSignal,
-		reads:      geminiReads,
-		login:      geminiLogin,
+		resumedVia:  ViaArgument,
+		files:       geminiFiles,
+		transcript:  func() session.TranscriptReader { return &chat{seen: map[string]bool{}} },
+		entries:     geminiEntries,
+		usage:       geminiUsage,
+		dotfiles:    geminiDotfiles,
+		signal:      geminiSignal,
+		reads:       geminiReads,
+		credentials: geminiCredentials,
+		login:       geminiLogin,
 		// No hook tells that a question was answered; the title does.
 		trust: []string{FromTranscript, FromTitle, FromHook},
 	}

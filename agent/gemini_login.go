@@ -39,3 +39,18 @@ func geminiReads(func(string) string) []string {
 		"GOOGLE_*", "GCLOUD_PROJECT", "CLOUDSDK_CONFIG", "CODE_ASSIST_ENDPOINT",
 	}
 }
+
+// geminiCredentials is what https://geminicli.com/docs/get-started/authentication lists. Its
+// settings choose between a key and its login.
+var geminiCredentials = credentials{
+	keys: append(keysOf(geminiKey), credentialKey{"GOOGLE_API_KEY", []string{"GOOGLE_CLOUD_PROJECT"}},
+		credentialKey{"GOOGLE_APPLICATION_CREDENTIALS", []string{"GOOGLE_CLOUD_PROJECT"}}),
+	also: []string{"GEMINI_DEFAULT_AUTH_TYPE", "GOOGLE_GENAI_USE_VERTEXAI"},
+	dir: func(of session.Lookup) string {
+		home := geminiHome(of)
+		if home == "" {
+			return ""
+		}
+		return filepath.Join(home, ".gemini")
+	},
+}

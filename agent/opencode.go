@@ -49,12 +49,13 @@ func opencode() kind {
 		// and twelve more to take up the text.
 		late: true,
 		// It puts the prompt of its command line into the composer then, and waits.
-		resumedVia: ViaPaste,
-		files:      opencodeFiles,
-		transcript: newOpencodeConversation,
-		entries:    opencodeEntries,
-		usage:      opencodeUsage,
-		reads:      opencodeReads,
+		resumedVia:  ViaPaste,
+		files:       opencodeFiles,
+		transcript:  newOpencodeConversation,
+		entries:     opencodeEntries,
+		usage:       opencodeUsage,
+		reads:       opencodeReads,
+		credentials: opencodeCredentials,
 	}
 }
 
@@ -147,10 +148,7 @@ func opencodeComposer(screen string) (text string, shown bool) {
 
 // opencodeFiles returns the file that the plugin writes.
 func opencodeFiles(of session.Lookup) []string {
-	data := of.Env["XDG_DATA_HOME"]
-	if data == "" && of.Home != "" {
-		data = filepath.Join(of.Home, ".local", "share")
-	}
+	data := opencodeData(of)
 	if data == "" {
 		return nil
 	}
@@ -158,7 +156,7 @@ func opencodeFiles(of session.Lookup) []string {
 	if of.Conversation != "" {
 		name = globLiteral(of.Conversation) + ".jsonl"
 	}
-	return []string{filepath.Join(globLiteral(data), "opencode", "agentform", name)}
+	return []string{filepath.Join(globLiteral(data), "agentform", name)}
 }
 
 // opencodeReads returns what opencode logs in with and where its files are. A provider of
@@ -168,4 +166,25 @@ func opencodeReads(func(string) string) []string {
 		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY", "GROQ_API_KEY",
 		"MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "OPENCODE_API_KEY", "OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR",
 	}
+}
+
+// opencodeData is the directory with its data.
+func opencodeData(of session.Lookup) string {
+	data := of.Env["XDG_DATA_HOME"]
+	if data == "" && of.Home != "" {
+		data = filepath.Join(of.Home, ".local", "share")
+	}
+	if data == "" {
+		return ""
+	}
+	return filepath.Join(data, "opencode")
+}
+
+// opencodeCredentials is what https://opencode.ai/docs/providers lists: it logs in to many
+// providers, with keys, and with what auth.json in its data has.
+var opencodeCredentials = credentials{
+	keys: keysOf("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY", "GROQ_API_KEY",
+		"MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "OPENCODE_API_KEY"),
+	every: true,
+	dir:   opencodeData,
 }

@@ -54,6 +54,7 @@ func qwen() kind {
 
 		conversation: qwenHookConversation,
 		reads:        qwenReads,
+		credentials:  qwenCredentials,
 		login:        qwenLogin,
 		ignoresHooks: qwenIgnoresHooks,
 	}
@@ -209,4 +210,14 @@ func qwenReads(func(string) string) []string {
 		"GEMINI_API_KEY", "GEMINI_MODEL", "GOOGLE_*", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY", "OPENROUTER_API_KEY",
 		"QWEN_HOME", "QWEN_RUNTIME_DIR", "QWEN_DEFAULT_AUTH_TYPE", "QWEN_CODE_SYSTEM_SETTINGS_PATH",
 	}
+}
+
+// qwenCredentials is what https://qwenlm.github.io/qwen-code-docs/en/users/configuration/auth/
+// lists. Its settings choose which of them counts.
+var qwenCredentials = credentials{
+	keys: keysOf("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY",
+		"OPENROUTER_API_KEY"),
+	every: true,
+	also:  []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "QWEN_DEFAULT_AUTH_TYPE"},
+	dir:   qwenHome,
 }

@@ -79,6 +79,20 @@ func TestCreate(t *testing.T) {
 	}
 }
 
+// TestCredential checks that a run is recorded with what its agent is known by to its provider:
+// a key by its digest.
+func TestCredential(t *testing.T) {
+	r := newFixture(t)
+	s := r.spec("api")
+	s.Agent.Base, s.Agent.Env = agent.Opencode, map[string]string{"OPENAI_API_KEY": "sk-1"}
+	r.must(r.create(s))
+	got := r.record("api").Run.Credential
+	want := agent.Credential(s, agent.CredentialFacts{Salt: lineage, Env: []string{"OPENAI_API_KEY=sk-1"}})
+	if got != want || got.ID == "" {
+		t.Errorf("recorded %+v, want %+v", got, want)
+	}
+}
+
 func TestCreateThenPause(t *testing.T) {
 	r := newFixture(t)
 	p := r.create(r.spec("api"))

@@ -99,6 +99,15 @@ type Run struct {
 	DeliveredAt  time.Time `json:"delivered_at,omitzero"` // when the prompt was delivered; zero: not yet
 	Conversation string    `json:"conversation,omitempty"`
 	Resumed      bool      `json:"resumed,omitempty"` // it was started in a conversation that there was
+	// Credential is what the agent was started with; zero: not known.
+	Credential Credential `json:"credential,omitzero"`
+}
+
+// Credential is what an agent uses with its model's provider, whose limits are those of the
+// credential. Runs with the same ID share them.
+type Credential struct {
+	ID   string `json:"id"`   // a digest, which tells nothing of a key
+	Name string `json:"name"` // for people: "claude, ~/.claude"
 }
 
 // Process identifies a process. A pid alone is reused.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/sessionfile"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -96,6 +97,7 @@ func (r *Run) Prepare(o Options) (l session.Launch, err error) {
 	if o.ProjectDir != "" {
 		env = append(env, rundir.ProjectVariable+"="+o.ProjectDir)
 	}
+	r.Record.Run.Credential = agent.Credential(s, agent.CredentialFacts{Salt: o.Project, ID: r.Record.ID, Env: env, Secrets: secrets})
 	l = Place(*r.Record, o.Name, o.Project)
 	l.RunDir, l.Argv, l.Env, l.Secrets, l.Timeout = o.Dir, start.Argv, env, secrets, s.Timeout.D()
 	l.SessionFolders = r.sessionFolders(env)

@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/session"
+)
+
+// credentials says which of its logins an agent uses.
+type credentials struct {
+	// keys are the variables that it logs in with, the one that counts first; with every, the
+	// model decides which of them counts.
+	keys  []credentialKey
+	every bool
+	// also are variables that say whose a key or a login is, such as the address of a gateway.
+	also []string
+	// dir returns the directory that has its login if it has none of the keys; empty: not known.
+	dir func(of session.Lookup) string
+}
+
+// credentialKey is a variable with a key or a token, or one that chooses a cloud, whose own
+// variables say which account is used.
+type credentialKey struct {
+	name  string
+	cloud []string
+}
+
+// CredentialFacts is what Credential needs to know of a run.
+type CredentialFacts struct {
+	Salt string   // of the digests, so that the same key tells nothing in another project
+	ID   string   // of the session
+	Env  []string // NAME=VALUE
+	// Secrets are further variables of the run, whose values must not be written down.
+	Secrets map[string]string
+}
+
+// Credential returns the credential of a run, or zero if that of its agent is not known. A
+// secret that the manifest declares counts by its name, so that its value need not be asked
+// for: a project has one source for each name. All else counts by its value.
+func Credential(s session.Spec, f CredentialFacts) session.Credential {
+	k := kindOf(s.Agent)
+	c, who := k.credentials, cmp.Or(s.Agent.Base, s.Agent.Name)
+	if c.dir == nil {
+		return session.Credential{}
+	}
+	env := map[string]string{}
+	for _, kv := range f.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	part := func(name string) string {
+		switch {
+		case slices.Contains(s.Secrets, name):
+			return "secret " + name
+		case f.Secrets[name] != "":
+			return "value " + f.Secrets[name]
+		case env[name] != "":
+			return "value " + env[name]
+		}
+		return ""
+	}
+	var parts, names []string
+	for _, name := range c.also {
+		if value := part(name); value != "" {
+			parts = append(parts, name+" "+value)
+		}
+	}
+	ownHome := s.Runtime.Traits().OwnHome
+	for _, key := range c.keys {
+		value := part(key.name)
+		if value == "" || len(names) > 0 && !c.every {
+			continue
+		}
+		names = append(names, key.name)
+		for _, name := range key.cloud {
+			value += "\x00" + part(name)
+		}
+		if len(key.cloud) > 0 && ownHome { // the rest of its login may be in its home
+			value += "\x00" + f.ID
+		}
+		parts = append(parts, "key "+value)
+	}
+	name := who + ", " + strings.Join(names, " and ")
+	if len(names) == 0 {
+		of := session.Lookup{Home: env["HOME"], Env: env}
+		if ownHome {
+			of.Home = cmp.Or(env["HOME"], session.HomeInside)
+			parts = append(parts, "own "+f.ID)
+		}
+		dir := c.dir(of)
+		if dir == "" {
+			return session.Credential{}
+		}
+		parts = append(parts, who, s.Profile, "directory "+filepath.Clean(dir))
+		name = who + ", " + shortened(filepath.Clean(dir), of.Home)
+	}
+	return session.Credential{ID: digest(f.Salt, parts), Name: name}
+}
+
+// shortened returns a path with ~ in place of the home that it is in.
+func shortened(path, home string) string {
+	if rest, in := strings.CutPrefix(path, strings.TrimSuffix(home, "/")+"/"); in && home != "" {
+		return "~/" + rest
+	}
+	return path
+}
+
+// digest returns 16 hex digits that tell nothing of the parts.
+func digest(salt string, parts []string) string {
+	h := hmac.New(sha256.New, []byte(salt))
+	h.Write([]byte(strings.Join(parts, "\x00\x00")))
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// keysOf returns keys that need nothing else.
+func keysOf(names ...string) []credentialKey {
+	all := make([]credentialKey, len(names))
+	for i, name := range names {
+		all[i].name = name
+	}
+	return all
+}
