@@ -378,6 +378,7 @@ func (j *job) enqueue() error {
 		return err
 	}
 	e.rec.Spec, e.rec.Inherits = spec, slices.Sorted(maps.Keys(in.Secrets))
+	e.rec.Run.Credential = credential(spec, in, j.run.plan.Lineage, e.rec.ID)
 	e.rec.Intent, e.rec.LastError = session.Queued, ""
 	e.liftOverride()
 	if o := e.startOver(); o != nil {

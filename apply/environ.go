@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/launch"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -42,6 +44,29 @@ func (e *environments) of(s session.Spec, given ...map[string]string) (env []str
 	}
 	env, secrets = launch.Environ(s, in, nil, given...)
 	return env, secrets, nil
+}
+
+// credential returns the credential that a session would be started with.
+func credential(s session.Spec, in session.Inherited, lineage, id string) session.Credential {
+	env, secrets := launch.Environ(s, in, nil)
+	return agent.Credential(s, agent.CredentialFacts{Salt: lineage, ID: id, Env: env, Secrets: secrets})
+}
+
+// Credentials returns a function for the credential that a start of a plan would use; zero if
+// that is not known.
+func (a *Applier) Credentials(p plan.Plan) func(plan.Change) session.Credential {
+	e := newRun(a, p).environs
+	return func(c plan.Change) session.Credential {
+		in, err := e.inherited(*c.After)
+		if err != nil {
+			return session.Credential{}
+		}
+		id := ""
+		if c.Before != nil {
+			id = c.Before.ID
+		}
+		return credential(*c.After, in, p.Lineage, id)
+	}
 }
 
 // conceal takes variables out of the environments that sessions inherit.

@@ -15,8 +15,8 @@ type Hub struct {
 	Sick map[session.Address]Sick
 	// Lacking is why a secret of a session is unavailable.
 	Lacking map[session.Address]string
-	// Limits is when the provider's limit ends that an exited agent reported.
-	Limits map[session.Address]time.Time
+	// Limits are the provider's limits that agents are at, or exited at.
+	Limits map[session.Address]Limit
 	// AtOnce limits concurrent starts; 0: no limit.
 	AtOnce int
 }
@@ -80,10 +80,10 @@ func (j *join) start(c Change) Change {
 	if exit := j.exit(c); exit != nil {
 		x.Ended, x.Left = exit.At, exit.Cause == "self" && !failure(*exit)
 	}
-	if until, limited := j.in.Hub.Limits[c.Address]; limited {
-		if j.in.Now.Before(until) {
+	if limit, limited := j.in.Hub.Limits[c.Address]; limited {
+		if j.in.Now.Before(limit.Until) {
 			c = held(c, ReasonBlockedAPI, "its agent exited at a limit of the model's provider")
-			c.Until = until
+			c.Until = limit.Until
 			return c
 		}
 		x.Free, c.Reason = true, ReasonLimitOver

@@ -63,6 +63,10 @@ func holdStarts(j *join, p *Plan) {
 	})
 	limit, waiting := j.in.Options.MaxRunning, 0
 	deadlocked, enough := q.deadlocked(starters, limit)
+	var spent map[string]Quota
+	if j.in.Hub != nil {
+		spent = Quotas(j.in.Records, j.in.Hub.Limits, j.in.Now)
+	}
 	for _, c := range starters {
 		if kept := deadlocked[c.Address]; len(kept) > 0 {
 			x := deadlock(c.Address, kept, limit, enough)
@@ -72,6 +76,9 @@ func holdStarts(j *join, p *Plan) {
 			continue
 		}
 		waits, isHeld := q.dependencies(*c)
+		if !isHeld {
+			waits, isHeld = holdLimited(*c, spent)
+		}
 		switch {
 		case isHeld:
 			*c = waits

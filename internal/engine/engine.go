@@ -42,6 +42,8 @@ type Engine struct {
 	Observer Observer         // without Runtime
 	Applier  apply.Applier    // without Store and Runtime
 	Activity *activity.Reader // nil: plans do not know what agents do
+	// Quotas returns the quotas that are used up, as a hub has seen them. It may be nil.
+	Quotas func(now time.Time) map[string]plan.Quota
 
 	mu       sync.Mutex                 // of open
 	open     map[string]session.Runtime // by lineage and engine

@@ -83,6 +83,11 @@ func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}
 			a.AfterTurn = TurnLimit(o.TurnLimit)
 		}
 		tally, err := a.Run(ctx, p, drain)
+		for _, d := range p.Problems {
+			if d.Code == string(plan.ReasonBlockedAPI) {
+				tally.Warnings = append(tally.Warnings, d)
+			}
+		}
 		errs = append(errs, err, x.revert(store, a, tally))
 		return tally, errors.Join(errs...)
 	})

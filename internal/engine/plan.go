@@ -22,12 +22,16 @@ func (e *Engine) decide(ctx context.Context, st state.State, w session.World, q 
 	in := e.input(st, w, q.Wanted)
 	in.ByHand, in.Options, in.Moves, in.Removed, in.Imports = byHand, q.Options, q.Moves, q.Removed, q.Imports
 	p := Explain(compute(e, &in))
-	asked := p.Asks()
-	if e.Activity == nil || len(asked) == 0 {
-		return p
+	if asked := p.Asks(); e.Activity != nil && len(asked) > 0 {
+		in.Doing = e.doing(ctx, st, w, asked)
+		p = Explain(compute(e, &in))
 	}
-	in.Doing = e.doing(ctx, st, w, asked)
-	return Explain(compute(e, &in))
+	if e.Quotas != nil && p.MayStart() {
+		if spent := e.Quotas(w.At); len(spent) > 0 {
+			p.Problems = append(p.Problems, plan.WarnLimited(p.Changes, spent, e.Applier.Credentials(p))...)
+		}
+	}
+	return p
 }
 
 // compute returns the plan for its input. If something is to be started, it looks for agents

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/state"
 )
 
@@ -135,10 +136,12 @@ func readClaim(path string) (c claim) {
 	return claim{}
 }
 
-// notified is what a hub has notified of.
+// notified is what a hub has notified of, and knows for others.
 type notified struct {
 	At       time.Time `json:"at,omitzero"`       // the last event
 	Reported time.Time `json:"reported,omitzero"` // when the last daily report was due
+	// Quotas are those that are used up, by the digest of their credential.
+	Quotas map[string]plan.Quota `json:"quotas,omitempty"`
 }
 
 // maxNotifyAge limits the age of events without a hub that are notified later.

@@ -25,6 +25,7 @@ import (
 	"github.com/agentform/agentform/internal/pr"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/internal/verify"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -87,6 +88,7 @@ type Hub struct {
 	spending      spending
 	budgets       budgets
 	daily         daily
+	quotas        map[string]plan.Quota // as recorded
 	repairs       repairs
 	verifications *verify.Scheduler
 	pulls         *pr.Scheduler // nil: they are not read
@@ -165,7 +167,7 @@ func (h *Hub) Run(ctx context.Context) error {
 		return fmt.Errorf("claim the project for the hub: %w", err)
 	}
 	last := readNotified(h.cfg.DataDir)
-	h.feed.past, h.daily.reported = last.At, last.Reported
+	h.feed.past, h.daily.reported, h.quotas = last.At, last.Reported, last.Quotas
 	h.budgets.load()
 	ctx, cancel := context.WithCancel(ctx)
 	for _, w := range h.cfg.Wakers {
@@ -245,6 +247,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.spending.known(s.Sessions)
 	h.counting.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)
+	h.recordQuotas(s)
 	h.verifications.See(ctx, s.verifiable())
 	if h.pulls != nil && s.Fault == nil {
 		h.pulls.See(ctx, s.pulled())

@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"maps"
@@ -110,7 +109,7 @@ func (o *observer) read() (state.State, error) {
 
 func (o *observer) input(st state.State) engine.HubInput {
 	c := engine.HubInput{MaxRunning: o.maxRunning, Hub: plan.Hub{AtOnce: o.atOnce,
-		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]time.Time{}},
+		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]plan.Limit{}},
 		Doing: map[session.Address]session.Doing{}}
 	awaited := map[session.Address]bool{}
 	for _, r := range st.Sessions {
@@ -131,8 +130,8 @@ func (o *observer) input(st state.State) engine.HubInput {
 			d.Ended = activity.EndedAt(&m.course, r, m.activity)
 			c.Doing[r.Address] = d
 		}
-		if n := m.activity.Transcript; m.liveness != session.Alive && n != nil && n.Activity == session.BlockedAPI {
-			c.Limits[r.Address] = cmp.Or(n.Until, n.At.Add(r.Spec.Restart.Backoff.Max.D()))
+		if l, limited := m.limit(r); limited {
+			c.Limits[r.Address] = l
 		}
 	}
 	return c

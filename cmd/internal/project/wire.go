@@ -20,6 +20,7 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/internal/shim"
@@ -27,6 +28,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/kubernetes"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 	"github.com/agentform/agentform/tmux"
@@ -78,6 +80,7 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 			Now:       time.Now,
 		},
 		Activity: p.Activity(),
+		Quotas:   func(now time.Time) map[string]plan.Quota { return hub.Quotas(m.DataDir, now) },
 		Applier: apply.Applier{
 			Agent:       agent.For,
 			Hooks:       p.hook,
