@@ -107,6 +107,7 @@ func New(c Config) *Hub {
 	h.feed = feed{stream: newStream(), project: c.Project, dataDir: c.DataDir, notify: c.Notify, log: c.Log}
 	h.observer = observer{engine: e, activity: c.Activity, maxRunning: c.MaxRunning, atOnce: c.AtOnce,
 		feed: &h.feed, log: c.Log, memory: map[session.Address]*memory{}}
+	h.feed.memory = h.observer.memory
 	if c.Secret != nil {
 		h.observer.secrets = &secrets{ask: c.Secret, inherited: c.Inherited, answers: map[string]answer{}}
 	}

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"time"
 
@@ -41,12 +42,50 @@ func Quotas(dataDir string, now time.Time) map[string]plan.Quota {
 	return spent
 }
 
+// sharing reports whether people were notified of a session's limit for another one with the
+// same credential, which is at it too, and counts the others with that credential.
+func sharing(all map[session.Address]*memory, a session.Address, m *memory) (told bool, others int) {
+	if m.credential.ID == "" {
+		return false, 0
+	}
+	until := m.activity.Detection.Until
+	for other, x := range all {
+		if other == a || x.credential.ID != m.credential.ID {
+			continue
+		}
+		if x.liveness == session.Alive {
+			others++
+		}
+		ends := x.activity.Detection.Until
+		said := last(x.events, limitEvent(x.run), of(history.StatusChanged)) != nil
+		told = told || said && x.activity.Activity == session.BlockedAPI && ends.Sub(until).Abs() < sameEnd
+	}
+	return told, others
+}
+
+// sameEnd is how far apart agents say that the same limit ends, who say the minute.
+const sameEnd = 2 * time.Minute
+
+// withOthers adds to a limit how many other sessions it concerns.
+func withOthers(detail string, others int) string {
+	more := fmt.Sprintf("and %d more with the same credential", others)
+	if detail == "" {
+		return more
+	}
+	return detail + "; " + more
+}
+
+// limitEvent returns a function that reports whether an event of a run says that its agent met
+// a limit.
+func limitEvent(run string) func(history.Event) bool {
+	return func(e history.Event) bool {
+		return e.Kind == history.StatusChanged && e.Run == run && e.New == string(session.StatusBlockedAPI)
+	}
+}
+
 // limitedSince returns when the live agent met the limit that it is at.
 func (m *memory) limitedSince() time.Time {
-	at := func(e history.Event) bool {
-		return e.Kind == history.StatusChanged && e.Run == m.run && e.New == string(session.StatusBlockedAPI)
-	}
-	if e := last(m.events, at, of(history.StatusChanged)); e != nil {
+	if e := last(m.events, limitEvent(m.run), of(history.StatusChanged)); e != nil {
 		return e.Time
 	}
 	return m.readAt

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
@@ -24,7 +26,7 @@ func subscribed(dir string) func(*session.Spec) {
 
 // resetsAt is what Claude Code shows at a limit that ends at a time of day.
 func resetsAt(at time.Time) string {
-	return "● You've hit your limit · resets " + strings.ToLower(at.Format("3:04PM")) + "\n\n>"
+	return "You've hit your limit · resets " + strings.ToLower(at.Format("3:04PM")) + "\n\n>"
 }
 
 // TestLimitHoldsItsCredential checks that a session that meets a spent quota holds the starts of
@@ -72,6 +74,45 @@ func TestLimitHoldsItsCredential(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		if !r.alive("b") || !r.alive("d") {
 			t.Errorf("b and d live after it has reset: %t %t; %q", r.alive("b"), r.alive("d"), r.events("b"))
+		}
+	})
+}
+
+// TestOneNotificationOfALimit checks that people are notified once of a limit that sessions with
+// one credential meet, once of its next end, and once for each other credential.
+func TestOneNotificationOfALimit(t *testing.T) {
+	in(t, func(r *room) {
+		end := time.Now().Add(3 * time.Hour)
+		later := end.Add(5 * time.Hour)
+		var specs []session.Spec
+		for i, n := range []string{"a", "b", "c"} {
+			r.rt.Script(place(n), sessiontest.Step{Screen: ">"}, sessiontest.Step{After: time.Minute + time.Duration(i)*time.Minute, Screen: resetsAt(end)},
+				sessiontest.Step{After: 4*time.Hour + time.Duration(i)*time.Minute, Screen: ">"}, sessiontest.Step{After: 5*time.Hour + time.Duration(i)*time.Minute, Screen: resetsAt(later)})
+			specs = append(specs, r.spec(n, subscribed("/home/ada/.claude")))
+		}
+		r.rt.Script(place("d"), sessiontest.Step{Screen: ">"}, sessiontest.Step{After: 2 * time.Minute, Screen: resetsAt(end)})
+		r.apply(append(specs, r.spec("d", subscribed("/srv/claude")))...)
+		_, stop := r.hub()
+		defer stop()
+		time.Sleep(6 * time.Hour)
+		var got []string
+		r.mu.Lock()
+		for _, e := range r.notified {
+			if e.Event == "blocked_api" {
+				got = append(got, e.Address+": "+e.Detail)
+			}
+		}
+		r.mu.Unlock()
+		want := []string{
+			"session.a: You've hit your limit · resets 3:00am; and 2 more with the same credential",
+			"session.d: You've hit your limit · resets 3:00am",
+			"session.a: You've hit your limit · resets 8:00am; and 2 more with the same credential",
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+		if n := len(r.events("b", history.StatusChanged)); n == 0 {
+			t.Error("the history of b does not have its limit")
 		}
 	})
 }

@@ -17,6 +17,8 @@ import (
 type memory struct {
 	id, run string
 	branch  string
+	// credential is what its agent uses; zero: not known.
+	credential session.Credential
 	tail    *history.Tail
 	events  []history.Event // without excerpts and questions
 
@@ -73,7 +75,7 @@ func (m *memory) begin(run string, at time.Time) {
 	if m.run == run {
 		return
 	}
-	*m = memory{id: m.id, run: run, branch: m.branch, tail: m.tail, events: m.events, transcript: m.transcript, probing: m.probing, quietSince: at}
+	*m = memory{id: m.id, run: run, branch: m.branch, credential: m.credential, tail: m.tail, events: m.events, transcript: m.transcript, probing: m.probing, quietSince: at}
 }
 
 func (m *memory) readHistory() ([]history.Event, error) {

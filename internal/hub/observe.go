@@ -148,7 +148,7 @@ func (o *observer) recall(st state.State, at time.Time) {
 			m = &memory{id: r.ID, run: r.Run.ID, tail: history.TailOf(o.folder(r)), quietSince: at}
 			o.memory[r.Address] = m
 		}
-		m.branch = r.Spec.Branch
+		m.branch, m.credential = r.Spec.Branch, r.Run.Credential
 		o.feed.publish(r.Address, m, !known && !o.began)
 		m.begin(r.Run.ID, at)
 	}

@@ -179,6 +179,7 @@ type feed struct {
 	*stream
 	project, dataDir string
 	notify           func(notify.Event) // nil: nobody is notified
+	memory           map[session.Address]*memory
 	log              *slog.Logger
 	past             time.Time // events up to it were notified by an earlier hub
 }
@@ -209,9 +210,18 @@ func (f *feed) notifyOf(e history.Event, m *memory) {
 	if on == "" {
 		return
 	}
-	if f.notify != nil {
+	detail := e.Detail
+	if on == string(session.StatusBlockedAPI) {
+		told, others := sharing(f.memory, e.Address, m)
+		if told {
+			on = ""
+		} else if others > 0 {
+			detail = withOthers(detail, others)
+		}
+	}
+	if f.notify != nil && on != "" {
 		x := notify.Event{Event: on, Also: also, Time: e.Time, Project: f.project, Address: string(e.Address), ID: e.ID, Run: e.Run,
-			Old: e.Old, New: e.New, Reason: e.Reason, Detail: e.Detail, Branch: m.branch, Question: e.Question}
+			Old: e.Old, New: e.New, Reason: e.Reason, Detail: detail, Branch: m.branch, Question: e.Question}
 		if e.Kind == history.TurnEnded || on == string(session.StatusBlocked) {
 			input := of(history.Sent, history.PromptDelivered)
 			if was := last(m.events, func(p history.Event) bool { return input(p) && p.Time.Before(e.Time) }, never); was != nil {
