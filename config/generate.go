@@ -363,6 +363,7 @@ func policies(b *blockBody, s session.Spec, usual Agent) {
 	}
 
 	b.text("pause.mode", s.Pause.Mode, session.Detach)
+	b.text("limits.resume", string(cmp.Or(s.Limits.Resume, session.ResumeNever)), string(session.ResumeNever))
 	b.text("refresh.method", cmp.Or(s.Refresh.Method, "merge"), "merge")
 	b.text("refresh.on_conflict", string(cmp.Or(s.Refresh.OnConflict, session.ConflictHolds)), string(session.ConflictHolds))
 	if v := s.Verify; v.Declared() {

@@ -117,6 +117,12 @@ func sessionShape(named []string) shape {
 			{Name: "mode", Kind: aText, Forces: toNothing, Default: `"detach"`, Values: []string{"detach", "freeze"}, Meanings: []string{"detaches clients and refuses input, while the agent continues", "suspends its processes"}, Doc: "How a session is paused."},
 		},
 	}
+	blocks["limits"] = shape{
+		doc: "What happens when a [limit](hub.md#limits) of the model's provider has ended.",
+		attrs: []attribute{
+			{Name: "resume", Kind: aText, Forces: toNothing, Default: `"never"`, Values: []string{"never", "staggered"}, Meanings: []string{"the agent stays at the limit until you send it something", "the hub sends the agent `continue`, one session of a login or key after the other"}, Doc: "How its work is resumed when a quota has reset."},
+		},
+	}
 	blocks["refresh"] = shape{
 		doc: "How [`agentform refresh`](commands.md#agentform-refresh) brings the base into the branch.",
 		attrs: []attribute{

@@ -19,11 +19,12 @@ func needsHub(l *loader, m *Manifest) []string {
 		declared["depends_on"] = declared["depends_on"] || len(s.Until) > 0
 		declared["restart"] = declared["restart"] || restart(s) && s.Restart.Policy != "never"
 		declared["health"] = declared["health"] || health(s)
+		declared["limits"] = declared["limits"] || s.Limits.Resume == session.ResumeStaggered
 		declared["verify"] = declared["verify"] || s.Verify.Declared() && s.Finish != session.FinishVerified // which apply --wait follows, too
 		declared["pr"] = declared["pr"] || s.PR.Declared()
 	}
 	var needs []string
-	for _, word := range []string{"notify", "budget", "health", "restart", "depends_on", "verify", "pr"} {
+	for _, word := range []string{"notify", "budget", "health", "restart", "depends_on", "verify", "pr", "limits"} {
 		if declared[word] {
 			needs = append(needs, word)
 		}

@@ -143,6 +143,10 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	readVerify(d, b.Block("verify"), &s)
 	readRefresh(d, b.Block("refresh"), &s.Refresh)
 	readPR(d, b.Block("pr"), &s.PR)
+	if limits := b.Block("limits"); limits != nil {
+		s.Limits.Resume = session.ResumeNever
+		d.OneOf(limits, "resume", (*string)(&s.Limits.Resume))
+	}
 	readStop(d, b.Block("stop"), &s.Stop)
 	lifecycle := b.Block("lifecycle")
 	d.Flag(lifecycle, "prevent_destroy", &s.Lifecycle.PreventDestroy)

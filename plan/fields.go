@@ -27,6 +27,8 @@ var fields = []field{
 	{"timeout", ForcesNothing, func(s *session.Spec) any { return &s.Timeout }},
 	{"finish", ForcesNothing, func(s *session.Spec) any { return &s.Finish }},
 
+	{"limits.resume", ForcesNothing, func(s *session.Spec) any { return &s.Limits.Resume }},
+
 	{"refresh.method", ForcesNothing, func(s *session.Spec) any { return &s.Refresh.Method }},
 	{"refresh.on_conflict", ForcesNothing, func(s *session.Spec) any { return &s.Refresh.OnConflict }},
 	{"verify.command", ForcesNothing, func(s *session.Spec) any { return &s.Verify.Command }},

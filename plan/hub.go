@@ -17,6 +17,8 @@ type Hub struct {
 	Lacking map[session.Address]string
 	// Limits are the provider's limits that agents are at, or exited at.
 	Limits map[session.Address]Limit
+	// Waiting are exited agents that are started after others have resumed; see ResumeTurns.
+	Waiting map[session.Address]session.Address
 	// AtOnce limits concurrent starts; 0: no limit.
 	AtOnce int
 }
@@ -85,6 +87,9 @@ func (j *join) start(c Change) Change {
 			c = held(c, ReasonBlockedAPI, "its agent exited at a limit of the model's provider")
 			c.Until = limit.Until
 			return c
+		}
+		if before, waits := j.in.Hub.Waiting[c.Address]; waits {
+			return held(c, ReasonBlockedAPI, waitsFor(before))
 		}
 		x.Free, c.Reason = true, ReasonLimitOver
 	}

@@ -58,14 +58,17 @@ func TestHub(t *testing.T) {
 		hub   func(*Hub)
 		want  string
 	}{
-		"dead, and waited for":  {newStage().record(restartable("a")).live("a", died(6*time.Second)), nil, "restart failed: agent exited (exit status 1)"},
-		"dead for a moment":     {newStage().record(restartable("a")).live("a", died(time.Second)), nil, "hold backing_off: backing off, next try 2026-11-21T12:00:04Z (1 of 5)"},
-		"gone":                  {newStage().record(restartable("a")), nil, "hold backing_off: backing off, next try 2026-11-21T12:00:05Z (1 of 5)"},
-		"left":                  {newStage().record(restartable("a")).live("a", exitedWith("self", 0, "")), nil, "hold restart_policy: agent exited (exit status 0); the restart policy does not restart it"},
-		"never":                 {newStage().record(restartable("a", never)).live("a", died(time.Hour)), nil, "hold restart_policy: agent exited (exit status 1); the restart policy does not restart it"},
-		"spent":                 {newStage().record(restartable("a")).live("a", died(0)), tries(5), "hold budget_spent: agent exited (exit status 1); not restarted: 5 attempts within 15m are used up"},
-		"a limit":               {newStage().record(restartable("a")).live("a", died(time.Hour)), func(h *Hub) { h.Limits = map[session.Address]Limit{a: {Until: now.Add(time.Minute)}} }, "hold blocked_api: its agent exited at a limit of the model's provider"},
-		"a limit that is over":  {newStage().record(restartable("a")).live("a", died(0)), func(h *Hub) { h.Limits = map[session.Address]Limit{a: {Until: now}} }, "restart limit_over: agent exited (exit status 1)"},
+		"dead, and waited for": {newStage().record(restartable("a")).live("a", died(6*time.Second)), nil, "restart failed: agent exited (exit status 1)"},
+		"dead for a moment":    {newStage().record(restartable("a")).live("a", died(time.Second)), nil, "hold backing_off: backing off, next try 2026-11-21T12:00:04Z (1 of 5)"},
+		"gone":                 {newStage().record(restartable("a")), nil, "hold backing_off: backing off, next try 2026-11-21T12:00:05Z (1 of 5)"},
+		"left":                 {newStage().record(restartable("a")).live("a", exitedWith("self", 0, "")), nil, "hold restart_policy: agent exited (exit status 0); the restart policy does not restart it"},
+		"never":                {newStage().record(restartable("a", never)).live("a", died(time.Hour)), nil, "hold restart_policy: agent exited (exit status 1); the restart policy does not restart it"},
+		"spent":                {newStage().record(restartable("a")).live("a", died(0)), tries(5), "hold budget_spent: agent exited (exit status 1); not restarted: 5 attempts within 15m are used up"},
+		"a limit":              {newStage().record(restartable("a")).live("a", died(time.Hour)), func(h *Hub) { h.Limits = map[session.Address]Limit{a: {Until: now.Add(time.Minute)}} }, "hold blocked_api: its agent exited at a limit of the model's provider"},
+		"a limit that is over": {newStage().record(restartable("a")).live("a", died(0)), func(h *Hub) { h.Limits = map[session.Address]Limit{a: {Until: now}} }, "restart limit_over: agent exited (exit status 1)"},
+		"its turn after a limit comes later": {newStage().record(restartable("a")).live("a", died(0)), func(h *Hub) {
+			h.Limits, h.Waiting = map[session.Address]Limit{a: {Until: now}}, map[session.Address]session.Address{a: session.Single("b")}
+		}, "hold blocked_api: its limit has ended; it is started after session.b has resumed"},
 		"a secret":              {newStage().record(restartable("a")).live("a", died(time.Hour)), func(h *Hub) { h.Lacking = map[session.Address]string{a: "secret K"} }, "hold secret_unavailable: secret K"},
 		"a secret, backing off": {newStage().record(restartable("a")).live("a", died(0)), func(h *Hub) { h.Lacking = map[session.Address]string{a: "secret K"} }, "hold backing_off: backing off, next try 2026-11-21T12:00:05Z (1 of 5)"},
 		"rebooted":              {newStage().record(restartable("a"), func(r *session.Record) { r.Run.BootID = "boot-0" }), tries(5), "restart host_rebooted: host rebooted"},

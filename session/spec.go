@@ -55,6 +55,7 @@ type Spec struct {
 	Verify    Verify    `json:"verify,omitzero"`
 	Refresh   Refresh   `json:"refresh,omitzero"`
 	PR        PR        `json:"pr,omitzero"`
+	Limits    Limits    `json:"limits,omitzero"`
 	Restart   Restart   `json:"restart"`
 	Health    Health    `json:"health"`
 	Pause     Pause     `json:"pause"`

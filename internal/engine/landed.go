@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/internal/pr"
@@ -49,6 +51,22 @@ func RecordLanding(ctx context.Context, e *Engine, rec session.Record, l session
 		now.Landed = &l
 		return nil
 	}, "has landed")
+}
+
+// ErrRunChanged reports that a session has another run, or was told to continue meanwhile.
+var ErrRunChanged = errors.New("it has changed meanwhile")
+
+// RecordContinued records, under the lock, when the agent of a session is told to continue; zero:
+// it was not. The error is ErrRunChanged if rec is not what is recorded any more; the others are
+// those of RecordLanding.
+func RecordContinued(ctx context.Context, e *Engine, rec session.Record, at time.Time) error {
+	return amend(ctx, e, rec, func(now *session.Record) error {
+		if now.Run.ID != rec.Run.ID || !now.Run.ContinuedAt.Equal(rec.Run.ContinuedAt) || now.Intent != session.Settled {
+			return ErrRunChanged
+		}
+		now.Run.ContinuedAt = at
+		return nil
+	}, "continues")
 }
 
 // amend changes the record of a session under the lock. what it says is for an error.

@@ -89,6 +89,7 @@ type Hub struct {
 	budgets       budgets
 	daily         daily
 	quotas        map[string]plan.Quota // as recorded
+	resumption    resumption
 	repairs       repairs
 	verifications *verify.Scheduler
 	pulls         *pr.Scheduler // nil: they are not read
@@ -123,6 +124,7 @@ func New(c Config) *Hub {
 	if c.Forge != nil {
 		h.pulls = newPulls(h)
 	}
+	h.resumption = resumption{engine: e, activity: c.Activity, emit: h.changed, work: &h.work, wake: h.Wake, log: c.Log}
 	h.snapshot.Store(&Snapshot{})
 	return h
 }
@@ -249,6 +251,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.counting.start(ctx, s, h.observer.memory)
 	h.snapshot.Store(s)
 	h.recordQuotas(s)
+	h.resumption.see(ctx, s, h.observer.turns)
 	h.verifications.See(ctx, s.verifiable())
 	if h.pulls != nil && s.Fault == nil {
 		h.pulls.See(ctx, s.pulled())

@@ -20,13 +20,13 @@ import (
 func subscribed(dir string) func(*session.Spec) {
 	return func(s *session.Spec) {
 		s.Agent.Base, s.Agent.Env = agent.Claude, map[string]string{"CLAUDE_CONFIG_DIR": dir}
-		s.Agent.Ready, s.Agent.StatusBarLines = "^>$", 3
+		s.Agent.Ready, s.Agent.StatusBarLines = `^❯ ?$`, 3
 	}
 }
 
 // resetsAt is what Claude Code shows at a limit that ends at a time of day.
 func resetsAt(at time.Time) string {
-	return "You've hit your limit · resets " + strings.ToLower(at.Format("3:04PM")) + "\n\n>"
+	return "You've hit your limit · resets " + strings.ToLower(at.Format("3:04PM")) + "\n\n❯ "
 }
 
 // TestLimitHoldsItsCredential checks that a session that meets a spent quota holds the starts of
@@ -34,9 +34,9 @@ func resetsAt(at time.Time) string {
 func TestLimitHoldsItsCredential(t *testing.T) {
 	in(t, func(r *room) {
 		end := time.Now().Add(3 * time.Hour)
-		r.rt.Script(place("a"), sessiontest.Step{Screen: ">"}, sessiontest.Step{After: time.Minute, Screen: resetsAt(end)})
+		r.rt.Script(place("a"), sessiontest.Step{Screen: "❯ "}, sessiontest.Step{After: time.Minute, Screen: resetsAt(end)})
 		for _, n := range []string{"b", "c", "d"} {
-			r.rt.Script(place(n), sessiontest.Step{Screen: ">"})
+			r.rt.Script(place(n), sessiontest.Step{Screen: "❯ "})
 		}
 		mine, other := subscribed("/home/ada/.claude"), subscribed("/srv/claude")
 		r.applyWith(plan.Options{MaxRunning: 3}, r.spec("a", mine), r.spec("b", mine), r.spec("c", other), r.spec("d", mine))
@@ -86,11 +86,11 @@ func TestOneNotificationOfALimit(t *testing.T) {
 		later := end.Add(5 * time.Hour)
 		var specs []session.Spec
 		for i, n := range []string{"a", "b", "c"} {
-			r.rt.Script(place(n), sessiontest.Step{Screen: ">"}, sessiontest.Step{After: time.Minute + time.Duration(i)*time.Minute, Screen: resetsAt(end)},
-				sessiontest.Step{After: 4*time.Hour + time.Duration(i)*time.Minute, Screen: ">"}, sessiontest.Step{After: 5*time.Hour + time.Duration(i)*time.Minute, Screen: resetsAt(later)})
+			r.rt.Script(place(n), sessiontest.Step{Screen: "❯ "}, sessiontest.Step{After: time.Minute + time.Duration(i)*time.Minute, Screen: resetsAt(end)},
+				sessiontest.Step{After: 4*time.Hour + time.Duration(i)*time.Minute, Screen: "❯ "}, sessiontest.Step{After: 5*time.Hour + time.Duration(i)*time.Minute, Screen: resetsAt(later)})
 			specs = append(specs, r.spec(n, subscribed("/home/ada/.claude")))
 		}
-		r.rt.Script(place("d"), sessiontest.Step{Screen: ">"}, sessiontest.Step{After: 2 * time.Minute, Screen: resetsAt(end)})
+		r.rt.Script(place("d"), sessiontest.Step{Screen: "❯ "}, sessiontest.Step{After: 2 * time.Minute, Screen: resetsAt(end)})
 		r.apply(append(specs, r.spec("d", subscribed("/srv/claude")))...)
 		_, stop := r.hub()
 		defer stop()

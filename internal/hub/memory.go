@@ -19,8 +19,8 @@ type memory struct {
 	branch  string
 	// credential is what its agent uses; zero: not known.
 	credential session.Credential
-	tail    *history.Tail
-	events  []history.Event // without excerpts and questions
+	tail       *history.Tail
+	events     []history.Event // without excerpts and questions
 
 	activity     activity.Look
 	activityRead bool

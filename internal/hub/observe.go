@@ -37,6 +37,7 @@ type observer struct {
 	state  *state.State // as last read; nil: not yet
 	fault  error        // why it could not be read again
 	began  bool         // the first look is over
+	turns  plan.Turns   // who resumes after limits
 }
 
 // observe observes all sessions once. It returns nil if ctx ended meanwhile.
@@ -109,7 +110,7 @@ func (o *observer) read() (state.State, error) {
 
 func (o *observer) input(st state.State) engine.HubInput {
 	c := engine.HubInput{MaxRunning: o.maxRunning, Hub: plan.Hub{AtOnce: o.atOnce,
-		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]plan.Limit{}},
+		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]plan.Limit{}, Waiting: map[session.Address]session.Address{}},
 		Doing: map[session.Address]session.Doing{}}
 	awaited := map[session.Address]bool{}
 	for _, r := range st.Sessions {
@@ -134,6 +135,13 @@ func (o *observer) input(st state.State) engine.HubInput {
 			c.Limits[r.Address] = l
 		}
 	}
+	turns := plan.ResumeTurns(o.resuming(st, c.Limits), o.engine.Observer.Now())
+	for a, before := range turns.Waiting {
+		if o.memory[a].liveness != session.Alive {
+			c.Waiting[a] = before
+		}
+	}
+	o.turns = turns
 	return c
 }
 

@@ -1,0 +1,140 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// continueText is what an agent is told when a quota has reset. To each built-in agent it is a
+// message like any other: at a limit they end their turn, and keep the conversation.
+const continueText = "continue"
+
+// resuming returns what decides who resumes after a limit.
+func (o *observer) resuming(st state.State, limits map[session.Address]plan.Limit) []plan.Resuming {
+	var all []plan.Resuming
+	for i := range st.Sessions {
+		r := &st.Sessions[i]
+		m := o.memory[r.Address]
+		if m == nil || m.run != r.Run.ID || r.Run.Credential.ID == "" {
+			continue
+		}
+		x := plan.Resuming{Address: r.Address, Credential: r.Run.Credential.ID, Priority: r.Spec.Priority, Alive: m.liveness == session.Alive,
+			Limit: limits[r.Address], Staggered: r.Spec.Limits.Resume == session.ResumeStaggered, Starting: m.activity.Starting,
+			Begun: laterOf(r.Run.StartedAt, r.Run.ContinuedAt)}
+		if _, limited := limits[r.Address]; !limited || !x.Staggered {
+			all = append(all, x)
+			continue
+		}
+		wanted := plan.Desired(*r) == session.Running && r.OverBudget == nil && r.Finished == nil
+		if x.Alive {
+			x.Able = wanted && r.Intent == session.Settled && o.untouched(*r, m)
+		} else {
+			x.Able = wanted && r.Spec.Restart.Policy != "never"
+			x.Staggered = x.Staggered && x.Able
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// untouched reports whether nobody works with a live agent, and it asks nothing.
+func (o *observer) untouched(r session.Record, m *memory) bool {
+	if m.attached > 0 || m.activity.Detection.Question != nil {
+		return false
+	}
+	a, knows := o.activity.Agent(r).(interface {
+		Composer(screen string) (text string, shown bool)
+	})
+	if !knows {
+		return false
+	}
+	text, shown := a.Composer(m.screen)
+	return shown && text == ""
+}
+
+// resumption tells agents to continue after limits, one at a time.
+type resumption struct {
+	engine   *engine.Engine
+	activity *activity.Reader
+	emit     func(history.Event)
+	work     *sync.WaitGroup
+	wake     func()
+	log      *slog.Logger
+	running  atomic.Bool
+}
+
+// see tells an agent to continue whose turn it is.
+func (x *resumption) see(ctx context.Context, s *Snapshot, t plan.Turns) {
+	if t.Again > 0 {
+		s.lookAgain(t.Again)
+	}
+	if s.Fault != nil || len(t.Next) == 0 {
+		return
+	}
+	for _, k := range s.Sessions {
+		if !t.Next[k.Record.Address] || k.Live == nil || k.Live.Liveness != session.Alive || k.Diagnosis.State == session.StatePaused {
+			continue
+		}
+		if !x.running.CompareAndSwap(false, true) {
+			return
+		}
+		x.work.Go(func() {
+			defer x.running.Store(false)
+			err := x.tell(ctx, s.Lineage, k)
+			switch _, locked := errors.AsType[*state.LockedError](err); {
+			case err == nil:
+				x.wake()
+			case !locked && ctx.Err() == nil: // the next look decides again
+				x.log.Warn("it is not told to continue", "session", k.Record.Address, "error", err)
+			}
+		})
+		return
+	}
+}
+
+// tell records that an agent is told to continue, and tells it: if the hub is killed in
+// between, it is not told twice.
+func (x *resumption) tell(ctx context.Context, lineage string, k status.Input) error {
+	r := *k.Record
+	rt, err := x.engine.Opened(lineage, r.Spec.Runtime)
+	if err != nil {
+		return err
+	}
+	at := x.engine.Observer.Now().UTC()
+	if err := engine.RecordContinued(ctx, x.engine, r, at); err != nil {
+		return err
+	}
+	_, sent, err := x.activity.Send(ctx, rt, r, *k.Live, session.Input{Text: continueText}, false, x.log)
+	if err != nil {
+		_, paused := errors.AsType[*input.PausedError](err)
+		_, asks := errors.AsType[*input.DialogError](err)
+		if paused || asks { // nothing was typed
+			told := r
+			told.Run.ContinuedAt = at
+			err = errors.Join(err, engine.RecordContinued(context.WithoutCancel(ctx), x.engine, told, r.Run.ContinuedAt))
+		}
+		return fmt.Errorf("tell %s to continue: %w", r.Address, err)
+	}
+	sent.By = history.ByHub
+	if sent.Reason == "" {
+		sent.Reason = string(plan.ReasonLimitOver)
+	}
+	if err := history.Append(x.engine.Applier.Folder(r), sent); err != nil {
+		return err
+	}
+	x.emit(sent)
+	return nil
+}
