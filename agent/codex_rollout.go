@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -156,6 +158,9 @@ func (r *rollout) Add(line []byte) {
 		delete(r.open, p.CallID)
 	case "token_count":
 		r.n.Tokens = max(r.n.Tokens, p.Info.Total.All)
+		if found := limitWindows(p.Limits); len(found) > 0 {
+			r.n.Limits = found
+		}
 		r.resets = limitReset(p.Limits)
 	case "task_complete", "turn_aborted":
 		endTurn(&r.n, l.At, p.Type == "turn_aborted" && p.Reason == rolloutInterrupted)
@@ -180,18 +185,51 @@ func (r *rollout) Add(line []byte) {
 	}
 }
 
+// rolloutWindow is what the account has used of a limit.
+type rolloutWindow struct {
+	Used    *float64 `json:"used_percent"`
+	Minutes int64    `json:"window_minutes"`
+	Resets  int64    `json:"resets_at"` // Unix time
+}
+
+// resetsAt returns when the limit resets, or zero.
+func (w rolloutWindow) resetsAt() time.Time {
+	if w.Resets == 0 {
+		return time.Time{}
+	}
+	return moment(1000 * min(w.Resets, math.MaxInt64/1000)).Local()
+}
+
+// windowsOf returns those of a rollout's limits that say what is used.
+func windowsOf(limits map[string]json.RawMessage) (all []rolloutWindow) {
+	for _, raw := range limits {
+		var w rolloutWindow
+		if json.Unmarshal(raw, &w) == nil && w.Used != nil {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// maxWindow bounds the length of a limit, in minutes: a longer one is none.
+const maxWindow = 366 * 24 * 60
+
+// limitWindows returns what the account has used of each limit, the shortest first.
+func limitWindows(limits map[string]json.RawMessage) (all []session.LimitWindow) {
+	for _, w := range windowsOf(limits) {
+		if w.Minutes > 0 && w.Minutes <= maxWindow {
+			all = append(all, session.LimitWindow{Length: session.Duration(time.Duration(w.Minutes) * time.Minute), Used: *w.Used, ResetsAt: w.resetsAt()})
+		}
+	}
+	slices.SortFunc(all, func(a, b session.LimitWindow) int { return cmp.Compare(a.Length, b.Length) })
+	return all
+}
+
 // limitReset returns when the account's used-up limits reset, or zero.
-func limitReset(windows map[string]json.RawMessage) time.Time {
+func limitReset(limits map[string]json.RawMessage) time.Time {
 	var end time.Time
-	for _, raw := range windows {
-		var w struct {
-			Used   float64 `json:"used_percent"`
-			Resets int64   `json:"resets_at"` // Unix time
-		}
-		if json.Unmarshal(raw, &w) != nil || w.Used < 100 || w.Resets == 0 {
-			continue
-		}
-		if at := moment(1000 * min(w.Resets, math.MaxInt64/1000)).Local(); at.After(end) {
+	for _, w := range windowsOf(limits) {
+		if at := w.resetsAt(); *w.Used >= 100 && at.After(end) {
 			end = at
 		}
 	}

@@ -159,6 +159,10 @@ func when(t *testing.T, text string) time.Time {
 
 func TestCodexTranscript(t *testing.T) {
 	ended := when(t, "2026-11-21T05:35:22Z")
+	used := []session.LimitWindow{
+		{Length: session.Duration(5 * time.Hour), Used: 100, ResetsAt: time.Unix(1795246514, 0)},
+		{Length: session.Duration(7 * 24 * time.Hour), Used: 61, ResetsAt: time.Unix(1795800000, 0)},
+	}
 	started := session.Transcript{Conversation: "01a1", Dir: "/w", StartedAt: when(t, "2026-11-21T05:35:14.015Z"), At: when(t, "2026-11-21T05:35:14.145Z")}
 	with := func(edit func(*session.Transcript)) session.Transcript {
 		n := started
@@ -204,7 +208,7 @@ func TestCodexTranscript(t *testing.T) {
 		})},
 		"the account's limit": {[]string{rolloutMeta, rolloutStarted, rolloutUsed, rolloutFailed(`"usage_limit_exceeded"`)}, with(func(n *session.Transcript) {
 			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.BlockedAPI, "it failed", ended, 1, ended
-			n.Until = time.Unix(1795246514, 0)
+			n.Until, n.Limits = time.Unix(1795246514, 0), used
 		})},
 		"a bad key": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`{"http_connection_failed":{"http_status_code":401}}`)}, with(func(n *session.Transcript) {
 			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.Failed, "it failed", ended, 1, ended
@@ -213,7 +217,7 @@ func TestCodexTranscript(t *testing.T) {
 			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.Failed, "it failed", ended, 1, ended
 		})},
 		"goes on after a failure": {[]string{rolloutMeta, rolloutStarted, rolloutUsed, rolloutFailed(`"usage_limit_exceeded"`), rolloutStarted}, with(func(n *session.Transcript) {
-			n.Activity, n.Turns, n.FirstTurnAt = session.Working, 1, ended
+			n.Activity, n.Turns, n.FirstTurnAt, n.Limits = session.Working, 1, ended, used
 		})},
 		"resumed: its first line says where and when": {[]string{rolloutMeta, rolloutStarted, rolloutDone, strings.ReplaceAll(rolloutMeta, "/w", "/other")}, with(func(n *session.Transcript) {
 			n.Activity, n.Turns, n.FirstTurnAt, n.LastMessage = session.Idle, 1, ended, "made"

@@ -9,7 +9,7 @@ import (
 
 // copied returns a transcript that shares nothing with one that is still written to.
 func copied(n session.Transcript) session.Transcript {
-	n.Messages, n.Queued = slices.Clone(n.Messages), slices.Clone(n.Queued)
+	n.Messages, n.Queued, n.Limits = slices.Clone(n.Messages), slices.Clone(n.Queued), slices.Clone(n.Limits)
 	return n
 }
 

@@ -33,27 +33,29 @@ type Session struct {
 	Changes      *Changes         `json:"changes"` // of the workspace; null: not counted yet, or it has no git
 	// Conflicts are with the base and with other sessions; null: not known, such as of a
 	// workspace that is not on the hub's machine.
-	Conflicts      *[]Conflict       `json:"conflicts"`
-	ID             string            `json:"id"`
-	PaneID         string            `json:"pane_id"`
-	PID            *int              `json:"pid"` // of the agent
-	Container      string            `json:"container"`
-	Host           string            `json:"host,omitempty"` // the machine that has the session, if that is another one
-	Status         session.Status    `json:"status"`
-	Detail         string            `json:"detail"`   // why, for people
-	Question       *session.Question `json:"question"` // what the agent asks, if its answers are known
-	Since          *time.Time        `json:"since"`    // since when it is and does so, if that is known
-	Needs          *Need             `json:"needs"`    // null: it needs nobody
-	Priority       int               `json:"priority"`
-	Queue          *int              `json:"queue"` // its place, from 1, among the starts that max_running holds
-	Exit           *session.Exit     `json:"exit"`  // how the last run ended; null: it has not, or is not known
-	CreatedAt      *time.Time        `json:"created_at"`
-	StartedAt      *time.Time        `json:"started_at"` // of the run
-	FirstTurnAt    *time.Time        `json:"first_turn_at"`
-	Turns          *int              `json:"turns"`  // that have ended, by the agent's session file
-	Tokens         *int64            `json:"tokens"` // in and out, if the session file counts them
-	Usage          *Usage            `json:"usage"`  // null: not read, or the session file does not say
-	Until          *time.Time        `json:"until"`  // end of the limit, if activity is blocked_api and that is known
+	Conflicts   *[]Conflict       `json:"conflicts"`
+	ID          string            `json:"id"`
+	PaneID      string            `json:"pane_id"`
+	PID         *int              `json:"pid"` // of the agent
+	Container   string            `json:"container"`
+	Host        string            `json:"host,omitempty"` // the machine that has the session, if that is another one
+	Status      session.Status    `json:"status"`
+	Detail      string            `json:"detail"`   // why, for people
+	Question    *session.Question `json:"question"` // what the agent asks, if its answers are known
+	Since       *time.Time        `json:"since"`    // since when it is and does so, if that is known
+	Needs       *Need             `json:"needs"`    // null: it needs nobody
+	Priority    int               `json:"priority"`
+	Queue       *int              `json:"queue"` // its place, from 1, among the starts that max_running holds
+	Exit        *session.Exit     `json:"exit"`  // how the last run ended; null: it has not, or is not known
+	CreatedAt   *time.Time        `json:"created_at"`
+	StartedAt   *time.Time        `json:"started_at"` // of the run
+	FirstTurnAt *time.Time        `json:"first_turn_at"`
+	Turns       *int              `json:"turns"`  // that have ended, by the agent's session file
+	Tokens      *int64            `json:"tokens"` // in and out, if the session file counts them
+	Usage       *Usage            `json:"usage"`  // null: not read, or the session file does not say
+	Until       *time.Time        `json:"until"`  // end of the limit, if activity is blocked_api and that is known
+	// Limits is what is used of the account's limits, the shortest first; empty: its agent does not say.
+	Limits         []Limit           `json:"limits"`
 	Signal         string            `json:"signal"` // source of the activity: native, hook, title, screen, exit
 	Restarts       int               `json:"restarts"`
 	Budget         *Budget           `json:"restart_budget"` // if the hub restarts the session, or has given up
@@ -116,6 +118,13 @@ type Changes struct {
 	FetchedAt *time.Time `json:"fetched_at"` // last fetch of the base; null: not known, or it is not fetched
 	Base      string     `json:"base"`       // a branch, tag or commit; empty: HEAD
 	CountedAt time.Time  `json:"counted_at"`
+}
+
+// Limit is what an account has used of a limit of its provider.
+type Limit struct {
+	Window      string     `json:"window"` // its length: 5h, 7d
+	UsedPercent float64    `json:"used_percent"`
+	ResetsAt    *time.Time `json:"resets_at"` // null: not known
 }
 
 // Conflict is work, committed or not, that cannot be merged with that of a session.

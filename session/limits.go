@@ -1,5 +1,14 @@
 package session
 
+import "time"
+
+// LimitWindow is what an account has used of a limit of its provider.
+type LimitWindow struct {
+	Length   Duration
+	Used     float64   // percent
+	ResetsAt time.Time // zero: not known
+}
+
 // Limits are what happens when a limit of the model's provider has ended.
 type Limits struct {
 	Resume LimitResume `json:"resume,omitempty"` // empty: ResumeNever

@@ -52,7 +52,7 @@ func Of(k Input) api.Session {
 		Address: spec.Address, Name: spec.Address.Short(), Role: spec.Role, Agent: spec.Agent.Name,
 		Runtime: spec.Runtime.Key(), Desired: spec.Desired, Branch: spec.Branch, Workspace: spec.Workspace.Path,
 		State: k.Diagnosis.State, Activity: k.activity(), Alive: k.Diagnosis.Alive, Detail: k.Diagnosis.Detail,
-		PR: detection.PR, Health: k.health(detection.Activity), Until: wire.UTCOrNil(detection.Until), Signal: detection.Source,
+		PR: detection.PR, Health: k.health(detection.Activity), Until: wire.UTCOrNil(detection.Until), Signal: detection.Source, Limits: []api.Limit{},
 	}
 	s.Transcripts.Screen = k.Transcript
 	elsewhere := k.Record != nil && k.Diagnosis.Reason == plan.ReasonElsewhere
@@ -218,6 +218,15 @@ func pullOf(r session.Record) *api.PullRequest {
 		Round: p.Round, Rounds: r.Spec.PR.Rounds, Detail: p.Detail, Held: r.PRHeld()}
 }
 
+// windowName returns the length of a limit's window in days or as a duration: 7d, 5h.
+func windowName(d session.Duration) string {
+	const day = session.Duration(24 * time.Hour)
+	if d >= day && d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return d.Short()
+}
+
 func looked(s *api.Session, x activity.Look) {
 	s.Observable = x.Observable
 	if s.FirstTurnAt == nil {
@@ -225,6 +234,9 @@ func looked(s *api.Session, x activity.Look) {
 	}
 	if n := x.Transcript; n != nil {
 		s.Turns, s.Transcripts.Native = &n.Turns, n.Path
+		for _, w := range n.Limits {
+			s.Limits = append(s.Limits, api.Limit{Window: windowName(w.Length), UsedPercent: w.Used, ResetsAt: wire.UTCOrNil(w.ResetsAt)})
+		}
 		if n.Tokens > 0 {
 			s.Tokens = &n.Tokens
 		}

@@ -98,6 +98,7 @@ func facts(x status.Detail, now time.Time) []attribute {
 	if x.Usage != nil {
 		add("cost", cost(x.Usage)+" (list price)")
 	}
+	add("limits", limits(x.Session, now))
 	at("limited until", x.Until, "")
 	if o := x.OverBudget; o != nil {
 		add("over budget", o.String())

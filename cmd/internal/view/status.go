@@ -84,7 +84,24 @@ func statusColumns(sessions []api.Session, wide bool) []statusColumn {
 	if wide && slices.ContainsFunc(sessions, func(x api.Session) bool { return x.Usage != nil }) {
 		columns = append(columns, statusColumn{column{title: "COST", right: true}, text(func(x api.Session) string { return cost(x.Usage) })})
 	}
+	if wide && slices.ContainsFunc(sessions, func(x api.Session) bool { return len(x.Limits) > 0 }) {
+		columns = append(columns, statusColumn{column{title: "LIMITS"}, func(x api.Session, _ time.Time) cell { return cell{text: cmp.Or(limits(x, time.Time{}), "-")} }})
+	}
 	return columns
+}
+
+// limits returns what is used of the limits of a session's account, and when each resets, if
+// now is not zero.
+func limits(x api.Session, now time.Time) string {
+	var parts []string
+	for _, l := range x.Limits {
+		part := fmt.Sprintf("%s %.0f%%", l.Window, l.UsedPercent)
+		if l.ResetsAt != nil && !now.IsZero() {
+			part += " (resets " + clock(*l.ResetsAt, now) + ")"
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
 }
 
 func branchCell(x api.Session) cell {
