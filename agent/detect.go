@@ -33,8 +33,13 @@ func (d *detector) Detect(e session.Evidence) session.Detection {
 		}
 	}
 	if detection.Activity == session.BlockedAPI && detection.Until.IsZero() && !e.Now.IsZero() {
-		// The detail is one line; the end of the sentence may be on the next.
-		detection.Until = limitEnd(detection.Detail+"\n"+d.parse(e).turn, e.Now)
+		// The detail is one line; the end of the sentence may be on the next. It is of when the
+		// agent last put something out: a day later the same words would mean the next day.
+		said := e.Now
+		if !e.MovedAt.IsZero() && e.MovedAt.Before(said) {
+			said = e.MovedAt.In(said.Location())
+		}
+		detection.Until = limitEnd(detection.Detail+"\n"+d.parse(e).turn, said)
 	}
 	detection.PR = lastPullRequest(e.Screen)
 	if detection.PR == "" && e.Transcript != nil {

@@ -45,3 +45,14 @@ func TestALimitOnTheScreenEnds(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestLimitOfYesterday checks that a time of day is the one after the agent said it, also on the
+// next day.
+func TestLimitOfYesterday(t *testing.T) {
+	a := For(Builtins()["claude"])
+	said := time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)
+	e := session.Evidence{Liveness: session.Alive, Screen: "You've hit your limit · resets 3pm\n\n❯ ", MovedAt: said, Now: said.Add(20 * time.Hour)}
+	if got := a.Detect(e); got.Activity != session.BlockedAPI || !got.Until.Equal(said.Add(2*time.Hour)) {
+		t.Errorf("%+v", got)
+	}
+}
