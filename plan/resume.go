@@ -16,9 +16,9 @@ type Resuming struct {
 	Alive      bool
 	Limit      Limit // that its agent is at, or exited at; zero: none
 	Staggered  bool  // it resumes, one after the other
-	Able       bool  // its agent can be told to continue, or started, now
+	Able       bool  // its agent can be sent "continue", or started, now
 	Starting   bool
-	// Begun is when its agent was last started or told to continue.
+	// Begun is when its agent was last started or sent "continue".
 	Begun time.Time
 }
 

@@ -154,12 +154,12 @@ type Transcript struct {
 	Unsettled    bool      // whether the last turn has ended is not known; it counts as ended
 	Tokens       int64     // in and out, as far as the file counts them; 0: it does not
 	// Limits is what is used of the account's limits, the shortest first; nil: it does not say.
-	Limits []LimitWindow
-	LastPrompt   string    // the user's last message
-	LastMessage  string    // the agent's last message
-	Messages     []Message // the user's last ones that it has taken up, oldest first
-	Queued       []Message // those that it has not taken up yet, oldest first
-	Truncated    bool      // lines in the middle are missing
+	Limits      []LimitWindow
+	LastPrompt  string    // the user's last message
+	LastMessage string    // the agent's last message
+	Messages    []Message // the user's last ones that it has taken up, oldest first
+	Queued      []Message // those that it has not taken up yet, oldest first
+	Truncated   bool      // lines in the middle are missing
 }
 
 // Message is what a user told an agent.

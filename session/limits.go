@@ -20,5 +20,5 @@ type LimitResume string
 // The values of resume.
 const (
 	ResumeNever     LimitResume = "never"     // its agent is sent nothing
-	ResumeStaggered LimitResume = "staggered" // it is told to continue, one session of a credential after the other
+	ResumeStaggered LimitResume = "staggered" // it is sent "continue", one session of a credential after the other
 )

@@ -99,7 +99,7 @@ type Run struct {
 	DeliveredAt  time.Time `json:"delivered_at,omitzero"` // when the prompt was delivered; zero: not yet
 	Conversation string    `json:"conversation,omitempty"`
 	Resumed      bool      `json:"resumed,omitempty"` // it was started in a conversation that there was
-	// ContinuedAt is when the agent was about to be told to continue, after a quota had reset;
+	// ContinuedAt is when the agent was about to be sent "continue", after a quota had reset;
 	// zero: never.
 	ContinuedAt time.Time `json:"continued_at,omitzero"`
 	// Credential is what the agent was started with; zero: not known.

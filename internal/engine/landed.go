@@ -53,10 +53,10 @@ func RecordLanding(ctx context.Context, e *Engine, rec session.Record, l session
 	}, "has landed")
 }
 
-// ErrRunChanged reports that a session has another run, or was told to continue meanwhile.
+// ErrRunChanged reports that a session has another run, or was sent "continue" meanwhile.
 var ErrRunChanged = errors.New("it has changed meanwhile")
 
-// RecordContinued records, under the lock, when the agent of a session is told to continue; zero:
+// RecordContinued records, under the lock, when the agent of a session is sent "continue"; zero:
 // it was not. The error is ErrRunChanged if rec is not what is recorded any more; the others are
 // those of RecordLanding.
 func RecordContinued(ctx context.Context, e *Engine, rec session.Record, at time.Time) error {

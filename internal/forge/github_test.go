@@ -185,7 +185,7 @@ func TestReadClosed(t *testing.T) {
 	}
 }
 
-// TestLimits checks that the rest of a limit is left to others, until the server counts anew.
+// TestLimits checks that the rest of a limit is left to others, until the server counts again.
 func TestLimits(t *testing.T) {
 	head := "HTTP/2.0 %s\nX-Ratelimit-Limit: 5000\r\nX-Ratelimit-Remaining: %d\r\nX-Ratelimit-Reset: %d\r\n%s\r\n[]"
 	for name, c := range map[string]struct {

@@ -11,14 +11,14 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
 
-// continueText is what an agent is told when a quota has reset. To each built-in agent it is a
+// continueText is what an agent is sent when a quota has reset. To each built-in agent it is a
 // message like any other: at a limit they end their turn, and keep the conversation.
 const continueText = "continue"
 
@@ -65,7 +65,7 @@ func (o *observer) untouched(r session.Record, m *memory) bool {
 	return shown && text == ""
 }
 
-// resumption tells agents to continue after limits, one at a time.
+// resumption sends agents "continue" after limits, one at a time.
 type resumption struct {
 	engine   *engine.Engine
 	activity *activity.Reader
@@ -76,7 +76,7 @@ type resumption struct {
 	running  atomic.Bool
 }
 
-// see tells an agent to continue whose turn it is.
+// see sends it to an agent whose turn it is.
 func (x *resumption) see(ctx context.Context, s *Snapshot, t plan.Turns) {
 	if t.Again > 0 {
 		s.lookAgain(t.Again)
@@ -93,21 +93,21 @@ func (x *resumption) see(ctx context.Context, s *Snapshot, t plan.Turns) {
 		}
 		x.work.Go(func() {
 			defer x.running.Store(false)
-			err := x.tell(ctx, s.Lineage, k)
+			err := x.send(ctx, s.Lineage, k)
 			switch _, locked := errors.AsType[*state.LockedError](err); {
 			case err == nil:
 				x.wake()
 			case !locked && ctx.Err() == nil: // the next look decides again
-				x.log.Warn("it is not told to continue", "session", k.Record.Address, "error", err)
+				x.log.Warn("\"continue\" is not sent", "session", k.Record.Address, "error", err)
 			}
 		})
 		return
 	}
 }
 
-// tell records that an agent is told to continue, and tells it: if the hub is killed in
-// between, it is not told twice.
-func (x *resumption) tell(ctx context.Context, lineage string, k status.Input) error {
+// send records that an agent is sent "continue", and sends it: if the hub is killed in between,
+// it is not sent twice.
+func (x *resumption) send(ctx context.Context, lineage string, k status.Input) error {
 	r := *k.Record
 	rt, err := x.engine.Opened(lineage, r.Spec.Runtime)
 	if err != nil {
@@ -119,14 +119,12 @@ func (x *resumption) tell(ctx context.Context, lineage string, k status.Input) e
 	}
 	_, sent, err := x.activity.Send(ctx, rt, r, *k.Live, session.Input{Text: continueText}, false, x.log)
 	if err != nil {
-		_, paused := errors.AsType[*input.PausedError](err)
-		_, asks := errors.AsType[*input.DialogError](err)
-		if paused || asks { // nothing was typed
-			told := r
-			told.Run.ContinuedAt = at
-			err = errors.Join(err, engine.RecordContinued(context.WithoutCancel(ctx), x.engine, told, r.Run.ContinuedAt))
+		if verify.Untyped(err) {
+			recorded := r
+			recorded.Run.ContinuedAt = at
+			err = errors.Join(err, engine.RecordContinued(context.WithoutCancel(ctx), x.engine, recorded, r.Run.ContinuedAt))
 		}
-		return fmt.Errorf("tell %s to continue: %w", r.Address, err)
+		return fmt.Errorf("send \"continue\" to %s: %w", r.Address, err)
 	}
 	sent.By = history.ByHub
 	if sent.Reason == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentform/agentform/session/sessiontest"
 )
 
-// working is a scripted runtime whose agents work when they are sent a text, but for some.
+// working is a scripted runtime whose agents work when they are sent a text, except some.
 type working struct {
 	*sessiontest.Scripted
 
@@ -49,7 +49,7 @@ func (w *working) told() []string {
 	return slices.Clone(w.sent)
 }
 
-// TestResumeStaggered checks that agents at a spent quota are told to continue when it has reset,
+// TestResumeStaggered checks that agents at a spent quota are sent "continue" when it has reset,
 // one after the other, each once whatever hub sees it, and that no other is.
 func TestResumeStaggered(t *testing.T) {
 	in(t, func(r *room) {
@@ -101,7 +101,7 @@ func TestResumeStaggered(t *testing.T) {
 	})
 }
 
-// TestResumeStopsAtTheNextLimit checks that nobody is told to continue after the first agent has met
+// TestResumeStopsAtTheNextLimit checks that none is sent "continue" after the first agent has met
 // another limit.
 func TestResumeStopsAtTheNextLimit(t *testing.T) {
 	in(t, func(r *room) {

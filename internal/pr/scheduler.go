@@ -94,7 +94,7 @@ func (x *Scheduler) See(ctx context.Context, all []verify.Seen) {
 			}
 			if tell && !x.unread(ctx, s, err) {
 				x.mu.Lock()
-				x.jobs[s.Record.ID].tries-- // it is told after the next one
+				x.jobs[s.Record.ID].tries-- // the next one says it
 				x.mu.Unlock()
 			}
 			if changed || tell {

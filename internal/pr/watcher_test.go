@@ -283,7 +283,7 @@ func (b *bench) scheduler() *Scheduler {
 	}, &sync.WaitGroup{}, func() {})
 }
 
-// TestUnread checks that a person is told that a pull request cannot be read as soon as that can be
+// TestUnread checks that people are notified that a pull request cannot be read as soon as that can be
 // recorded.
 func TestUnread(t *testing.T) {
 	for _, fault := range []error{errors.New("no network"), forge.ErrNoTool} {
