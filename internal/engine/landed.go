@@ -2,13 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/agentform/agentform/apply"
-	"github.com/agentform/agentform/internal/pr"
 	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -28,12 +26,12 @@ func RecordVerified(ctx context.Context, e *Engine, rec session.Record, v sessio
 }
 
 // RecordPR records, under the lock, what is known of the pull request of the session with that id,
-// and that its work has landed if that is not nil. The error is pr.ErrOutdated if what is recorded
+// and that its work has landed if that is not nil. The error is verify.ErrOutdated if what is recorded
 // is not rec.PR any more; the others are those of RecordLanding.
 func RecordPR(ctx context.Context, e *Engine, rec session.Record, p session.PullRequest, landed *session.Landed) error {
 	return amend(ctx, e, rec, func(now *session.Record) error {
 		if !now.PR.Same(rec.PR) {
-			return pr.ErrOutdated
+			return verify.ErrOutdated
 		}
 		now.PR = &p
 		if landed != nil {
@@ -53,16 +51,13 @@ func RecordLanding(ctx context.Context, e *Engine, rec session.Record, l session
 	}, "has landed")
 }
 
-// ErrRunChanged reports that a session has another run, or was sent "continue" meanwhile.
-var ErrRunChanged = errors.New("it has changed meanwhile")
-
 // RecordContinued records, under the lock, when the agent of a session is sent "continue"; zero:
-// it was not. The error is ErrRunChanged if rec is not what is recorded any more; the others are
+// it was not. The error is verify.ErrOutdated if rec is not what is recorded any more; the others are
 // those of RecordLanding.
 func RecordContinued(ctx context.Context, e *Engine, rec session.Record, at time.Time) error {
 	return amend(ctx, e, rec, func(now *session.Record) error {
 		if now.Run.ID != rec.Run.ID || !now.Run.ContinuedAt.Equal(rec.Run.ContinuedAt) || now.Intent != session.Settled {
-			return ErrRunChanged
+			return verify.ErrOutdated
 		}
 		now.Run.ContinuedAt = at
 		return nil

@@ -23,7 +23,7 @@ type Access struct {
 	// nil: there is none.
 	Source func(ctx context.Context, r session.Record, last Source) (Source, error)
 	// Record records what is known of the pull request in place of the record's, and that the work
-	// has landed if that is not nil. It returns ErrOutdated if the record's is not the last.
+	// has landed if that is not nil. It returns verify.ErrOutdated if the record's is not the last.
 	Record func(ctx context.Context, r session.Record, now session.PullRequest, landed *session.Landed) error
 }
 
@@ -156,7 +156,7 @@ func (x *Scheduler) end(s verify.Seen, changed, runs bool, err error) (say, tell
 		}
 		j.failed, j.tries, j.notUntil = "", 0, now.Add(j.every)
 		return false, false
-	case errors.Is(err, ErrOutdated):
+	case errors.Is(err, verify.ErrOutdated):
 		j.notUntil = now.Add(again)
 		return false, false
 	case is:

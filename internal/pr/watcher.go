@@ -28,8 +28,8 @@ type Watcher struct {
 	// Head returns the commit of the session's branch in its workspace.
 	Head func(context.Context) (string, error)
 	// Record records what is known of the pull request in place of something else, and that the
-	// work has landed if that is not nil. It returns ErrOutdated if the other is not the last. It
-	// may wait for the state's lock.
+	// work has landed if that is not nil. It returns verify.ErrOutdated if the other is not the last.
+	// It may wait for the state's lock.
 	Record func(ctx context.Context, was *session.PullRequest, now session.PullRequest, landed *session.Landed) error
 	// Send types a text into the agent.
 	Send func(ctx context.Context, text string) error
@@ -37,10 +37,6 @@ type Watcher struct {
 	Tell func(history.Event)
 	Now  func() time.Time
 }
-
-// ErrOutdated reports that the session has changed meanwhile: what is to be done is to be decided
-// again.
-var ErrOutdated = errors.New("the session has changed meanwhile")
 
 // Do reads the pull request, and does what is due. It reports whether anything has changed.
 func (w *Watcher) Do(ctx context.Context) (changed, runs bool, err error) {
@@ -95,7 +91,7 @@ func (w *Watcher) record(ctx context.Context, next session.PullRequest, landed *
 	return nil
 }
 
-// send gives the agent a parcel. The error is ErrOutdated if it takes no text now, and then nothing
+// send gives the agent a parcel. The error is verify.ErrOutdated if it takes no text now, and then nothing
 // was sent.
 func (w *Watcher) send(ctx context.Context, next session.PullRequest, p Parcel) error {
 	logs := map[int64]string{}
@@ -113,7 +109,7 @@ func (w *Watcher) send(ctx context.Context, next session.PullRequest, p Parcel) 
 		logs[c.ID] = log
 	}
 	if !w.Look().Rests() {
-		return ErrOutdated
+		return verify.ErrOutdated
 	}
 	was := w.Session.PR
 	next.SentAt = w.Now().UTC()
@@ -127,7 +123,7 @@ func (w *Watcher) send(ctx context.Context, next session.PullRequest, p Parcel) 
 		if was != nil {
 			before = *was
 		}
-		return errors.Join(ErrOutdated, err, w.record(last, before, nil))
+		return errors.Join(verify.ErrOutdated, err, w.record(last, before, nil))
 	}
 	if err != nil {
 		next.HeldAt, next.Detail = w.Now().UTC(), fmt.Sprintf("its agent could not be sent %s: %v", p, err)
@@ -166,7 +162,7 @@ func (w *Watcher) land(ctx context.Context, f Facts, next session.PullRequest) e
 		return w.hold(ctx, next)
 	}
 	if works(w.Look()) {
-		return ErrOutdated
+		return verify.ErrOutdated
 	}
 	landed := &session.Landed{Into: f.Now.Base, Commit: f.Now.Merged, From: head, At: w.Now().UTC(), Unverified: r.Unverified(head)}
 	if err := w.record(ctx, next, landed); err != nil {

@@ -86,7 +86,7 @@ func (b *bench) Contains(_ context.Context, commit, other string) (bool, error) 
 
 func (b *bench) save(was *session.PullRequest, now session.PullRequest, landed *session.Landed) error {
 	if !was.Same(b.record.PR) {
-		return ErrOutdated
+		return verify.ErrOutdated
 	}
 	b.record.PR = &now
 	if landed != nil {
@@ -225,7 +225,7 @@ func TestUnsent(t *testing.T) {
 			b.pull = pull("a", with(failed(1)))
 			b.unsent = c.why
 			_, _, err := b.watcher().Do(t.Context())
-			if !errors.Is(err, c.why) || errors.Is(err, ErrOutdated) != (len(c.told) == 0) {
+			if !errors.Is(err, c.why) || errors.Is(err, verify.ErrOutdated) != (len(c.told) == 0) {
 				t.Errorf("%v", err)
 			}
 			if d := cmp.Diff(c.told, b.told); d != "" {
@@ -249,7 +249,7 @@ func TestMeanwhile(t *testing.T) {
 		b := newBench(t)
 		b.pull = p
 		b.asked = func() { b.doing = session.Doing{Run: "run", Activity: session.Working, Since: minute(20)} }
-		if _, _, err := b.watcher().Do(t.Context()); !errors.Is(err, ErrOutdated) || len(b.sent) > 0 || b.record.PR != nil || b.record.Landed != nil {
+		if _, _, err := b.watcher().Do(t.Context()); !errors.Is(err, verify.ErrOutdated) || len(b.sent) > 0 || b.record.PR != nil || b.record.Landed != nil {
 			t.Errorf("%s: %v, sent %q, %+v", name, err, b.sent, b.record.PR)
 		}
 	}
@@ -262,7 +262,7 @@ func TestTwoWatchers(t *testing.T) {
 	first := b.watcher()
 	b.do("another one", "pr_feedback  1 failed check (1/2)")
 	b.rests(11, 15) // as the first one still sees it
-	if _, _, err := first.Do(t.Context()); !errors.Is(err, ErrOutdated) || len(b.sent) != 1 {
+	if _, _, err := first.Do(t.Context()); !errors.Is(err, verify.ErrOutdated) || len(b.sent) != 1 {
 		t.Errorf("%v, sent %q", err, b.sent)
 	}
 }
