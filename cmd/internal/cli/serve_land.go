@@ -42,17 +42,25 @@ func (x *lander) begin(ctx context.Context) (f *landing.Fleet, s state.State, en
 	return f, s, func() { f.Close(); <-x.one }, nil
 }
 
+// beginOf is begin for the work of one session.
+func (x *lander) beginOf(ctx context.Context, address session.Address) (f *landing.Fleet, l *land.Lander, end func(), err error) {
+	if f, _, end, err = x.begin(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	if l, err = f.Lander(ctx, address); err != nil {
+		end()
+		return nil, nil, nil, &land.Refusal{Why: err.Error()}
+	}
+	return f, l, end, nil
+}
+
 // Land implements server.Lander.
 func (x *lander) Land(ctx context.Context, address session.Address, o api.LandOptions) (d api.LandDocument, err error) {
-	f, _, end, err := x.begin(ctx)
+	f, l, end, err := x.beginOf(ctx, address)
 	if err != nil {
 		return d, err
 	}
 	defer end()
-	l, err := f.Lander(ctx, address)
-	if err != nil {
-		return d, &land.Refusal{Why: err.Error()}
-	}
 	q := land.Request{Method: methodOf(o.Method), Commit: strings.TrimSpace(o.Commit), Message: o.Message, Into: o.Into, Verify: true, Unverified: o.Unverified}
 	var done land.Landed
 	if o.DryRun {
@@ -70,15 +78,11 @@ func (x *lander) Land(ctx context.Context, address session.Address, o api.LandOp
 
 // Refresh implements server.Lander.
 func (x *lander) Refresh(ctx context.Context, address session.Address, o api.RefreshOptions) (d api.RefreshDocument, err error) {
-	f, _, end, err := x.begin(ctx)
+	f, l, end, err := x.beginOf(ctx, address)
 	if err != nil {
 		return d, err
 	}
 	defer end()
-	l, err := f.Lander(ctx, address)
-	if err != nil {
-		return d, &land.Refusal{Why: err.Error()}
-	}
 	done, err := f.Refresh(ctx, l, o.DryRun)
 	if err == nil {
 		if r := done.Refusal(); r != nil {
