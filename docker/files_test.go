@@ -24,10 +24,10 @@ func TestPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	keep("a", record{Program: "/bin/guest-1"})
-	keep("b", record{Program: "/bin/guest-2"})
+	keep("a", record{Program: "/bin/shim-1"})
+	keep("b", record{Program: "/bin/shim-2"})
 	keep("adopted", record{Pane: "%0"})
-	if found, err := Programs(dir); err != nil || !slices.Equal(found, []string{"/bin/guest-1", "/bin/guest-2"}) {
+	if found, err := Programs(dir); err != nil || !slices.Equal(found, []string{"/bin/shim-1", "/bin/shim-2"}) {
 		t.Errorf("they are %q, %v", found, err)
 	}
 	keep("earlier", record{Container: "c"})

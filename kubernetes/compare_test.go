@@ -73,7 +73,6 @@ func TestEditsFound(t *testing.T) {
 		"tolerations":                   {func(_ *record, o object) { pod(o)["tolerations"] = []any{object{"key": "x"}} }, []string{inPod + "tolerations"}},
 		"the volume":                    {func(_ *record, o object) { pod(o)["volumes"] = slices.Delete(pod(o)["volumes"].([]any), 0, 1) }, []string{inPod + "volumes[session]"}},
 		"the command":                   {func(_ *record, o object) { main(o)["command"] = []any{"sleep"} }, []string{inPod + "containers[session].command"}},
-		"by an earlier version":         {func(k *record, o object) { main(o)["image"] = "b:1"; k.Generation = 0 }, nil},
 		"by a version, and not edited":  {func(k *record, o object) { main(o)["image"] = "b:1"; k.Generation = 2 }, nil},
 		"edited, and put back":          {func(_ *record, o object) { spec(o) }, nil},
 		"from another path of the data": {func(k *record, _ object) { k.Root = "/elsewhere" }, nil},

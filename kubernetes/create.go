@@ -159,7 +159,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 		return at, err
 	}
 	name, claim := objectName(l.Name), r.config.claimOf(l.Dir)
-	k := record{Mark: l.Mark, Spec: &l.Spec, Root: r.config.DataDir, Program: program.path, Begun: time.Now().UTC(), Ready: true, Generation: 1}
+	k := record{Mark: l.Mark, Spec: &l.Spec, Root: r.config.DataDir, Program: program.path, Begun: time.Now().UTC(), Generation: 1}
 	set, err := setOf(l, k, claim)
 	if err != nil {
 		return at, err
@@ -286,7 +286,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	}
 	generation := t.set.Metadata.Generation
 	err = t.update(ctx, func(k *record) error {
-		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, Program: t.record.Program, Begun: time.Now().UTC(), Ready: t.record.Ready,
+		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, Program: t.record.Program, Begun: time.Now().UTC(),
 			Generation: generation}
 		return nil
 	})

@@ -80,7 +80,7 @@ func (t made) edits() ([]session.Edit, error) {
 	if k.Spec == nil {
 		return nil, nil
 	}
-	unchanged := k.Generation == 0 || k.Generation == m.Generation
+	unchanged := k.Generation == m.Generation
 	if unchanged && contains(m.Labels, labelsOf(k.Mark, settings(*k.Spec), t.claim(*k.Spec))) && contains(m.Annotations, settings(*k.Spec).Annotations) {
 		return nil, nil // as almost always
 	}

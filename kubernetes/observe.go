@@ -147,11 +147,10 @@ func judge(l *session.Live, t target, p *pod) (ask bool) {
 		dead(true, "")
 	case c.Ready:
 		k.alive(l)
-		if ws := k.workspace(); k.Ready && ws.Path != "" {
+		if ws := k.workspace(); ws.Path != "" { // it is on its branch: the init of a pod that is ready looks
 			l.Checkout = &ws
-			return false
 		}
-		return k.Spec != nil && k.Spec.Branch != "" // an init of an earlier version
+		return false
 	default: // its agent has ended, its workspace is on another branch, or the kubelet has not asked for it yet
 		l.UnknownReason = ended(c)
 		return true
@@ -296,7 +295,7 @@ func (t target) readLog(ctx context.Context, l *session.Live, p *pod) (ask bool)
 		l.Liveness = session.Dead
 		l.UnknownReason = cmp.Or(l.UnknownReason, "its pod was made again, and no agent was started in it")
 		return true // the volume tells how it ended before
-	case t.record.Ready && l.Checkout != nil && (!l.Checkout.Exists || l.Checkout.Branch != branch):
+	case l.Checkout != nil && (!l.Checkout.Exists || l.Checkout.Branch != branch):
 		t.record.alive(l) // that its workspace is not as declared is why the pod is not ready
 		return false
 	}

@@ -30,12 +30,11 @@ const (
 type record struct {
 	Mark    session.Mark  `json:"mark"` // of the last run
 	Spec    *session.Spec `json:"spec,omitempty"`
-	Root    string        `json:"root"`            // where the pod has the volume: the data directory of whoever made it
-	Program string        `json:"program"`         // the init's, on the volume
-	Begun   time.Time     `json:"begun"`           // when the run was about to be started
-	Ready   bool          `json:"ready,omitempty"` // a pod that is ready has its workspace on its branch: its init looks
+	Root    string        `json:"root"`    // where the pod has the volume: the data directory of whoever made it
+	Program string        `json:"program"` // the init's, on the volume
+	Begun   time.Time     `json:"begun"`   // when the run was about to be started
 	// Generation is that of the StatefulSet as agentform made it, which grows with each
-	// change of its spec. 0: an earlier version made it, and did not say.
+	// change of its spec.
 	Generation int64         `json:"generation,omitempty"`
 	Exit       *session.Exit `json:"exit,omitempty"`  // of a run that was stopped
 	Paused     string        `json:"pause,omitempty"` // the mode

@@ -267,8 +267,8 @@ func TestAdoptedContainer(t *testing.T) {
 		want  string
 	}{
 		"lives":        {contained(adopted), "  a in_sync\n"},
-		"as requested": {contained(adopted).options(Options{Restart: a}), "  a no_guest\n! a cannot start an agent in its container\n"},
-		"stopped":      {contained(adopted, stopped("")), "  a no_guest\n! a cannot start an agent in its container\n? a missing\n"},
+		"as requested": {contained(adopted).options(Options{Restart: a}), "  a no_shim\n! a cannot start an agent in its container\n"},
+		"stopped":      {contained(adopted, stopped("")), "  a no_shim\n! a cannot start an agent in its container\n? a missing\n"},
 		"made anew":    {contained(adopted, stopped("")).options(Options{Replace: a}), "± a requested\n? a missing\n"},
 		"our own":      {contained().options(Options{Restart: a}), "↻ a requested\n"},
 		"taken away":   {contained(adopted).gone(), "↻ a gone\n? a missing\n"},

@@ -199,7 +199,7 @@ const (
 	ReasonAgentRuns        Reason = "agent_runs" // one that is not in the state
 	ReasonNameTaken        Reason = "name_taken"
 	ReasonAmbiguous        Reason = "two_live_objects"
-	ReasonNoShim           Reason = "no_guest" // the value is older than the name
+	ReasonNoShim           Reason = "no_shim"
 	ReasonPreventDestroy   Reason = "prevent_destroy"
 	ReasonNotTargeted      Reason = "not_targeted"
 	ReasonUnobserved       Reason = "unobserved"

@@ -18,7 +18,7 @@ func TestOwnerDiffers(t *testing.T) {
 		want    OwnerDifference
 	}{
 		{"the same", base, base, SameOwner},
-		{"a record of an earlier version", Owner{}, base, SameOwner},
+		{"a record without an owner", Owner{}, base, SameOwner},
 		{"nothing is known of this host", base, Owner{}, SameOwner},
 		{"the host was rebooted", base, with(func(o *Owner) { o.BootID = "b2" }), SameOwner},
 		{"the boot is unknown", base, with(func(o *Owner) { o.BootID = "" }), SameOwner},

@@ -232,7 +232,7 @@ func TestPauseFails(t *testing.T) {
 	api, db := r.spec("api"), r.spec("db")
 	r.must(api, db)
 	both := []session.Address{"session.api", "session.db"}
-	r.rt.Faults.Fail(sessiontest.OpPause, 1, errors.New("no guest answers"))
+	r.rt.Faults.Fail(sessiontest.OpPause, 1, errors.New("no shim answers"))
 	if _, tally, err := r.Override(t.Context(), engine.Override{Addresses: both, Desired: session.Paused}, nil); err == nil || tally.Failed != 1 || tally.Done != 1 {
 		t.Fatalf("%+v: %v", tally, err)
 	}

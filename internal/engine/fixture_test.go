@@ -21,9 +21,9 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// The test binary is also the guest of real sessions.
+// The test binary is also the shim of real sessions.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "guest" {
+	if len(os.Args) > 1 && os.Args[1] == "shim" {
 		os.Exit(program.Main(os.Args[2:]))
 	}
 	goleak.VerifyTestMain(m)

@@ -28,7 +28,7 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// newHost is a project with the real tmux, git, guests and state, and a shell
+// newHost is a project with the real tmux, git, shims and state, and a shell
 // script for an agent.
 func newHost(t *testing.T) (r *room, repo string) {
 	t.Helper()
@@ -66,7 +66,7 @@ func newHost(t *testing.T) (r *room, repo string) {
 	r.Engine = &engine.Engine{
 		Project: "shop", StatePath: filepath.Join(data, "state.json"), Version: "test",
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
-			return tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Shim: []string{self, "guest"}}), nil
+			return tmux.New(tmux.Config{SocketDir: sockets, DataDir: data, Lineage: lineage, Shim: []string{self, "shim"}}), nil
 		},
 		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: facts, BootID: proc.BootID, Now: time.Now},
 		Applier: apply.Applier{
@@ -229,7 +229,7 @@ func (r *room) heard(kind history.Kind) (of []string) {
 }
 
 // processes are the command lines of all processes that name the folder: tmux
-// servers and clients, guests and agents.
+// servers and clients, shims and agents.
 func processes(t *testing.T, dir string) (found []string) {
 	t.Helper()
 	out, err := exec.Command("ps", "-eo", "args").Output()

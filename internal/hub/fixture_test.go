@@ -32,9 +32,9 @@ import (
 // serve runs a hub as a process of its own. Only tests of real sessions have it.
 var serve func(dir string) (code int)
 
-// The test binary is also the guest of real sessions, and a hub of its own.
+// The test binary is also the shim of real sessions, and a hub of its own.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "guest" {
+	if len(os.Args) > 1 && os.Args[1] == "shim" {
 		os.Exit(program.Main(os.Args[2:]))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "hub" {

@@ -22,7 +22,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// probed is the scripted runtime with guests that can be asked.
+// probed is the scripted runtime with shims that can be asked.
 type probed struct {
 	*sessiontest.Scripted
 	r *room

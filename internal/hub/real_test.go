@@ -72,7 +72,7 @@ func newHost(t *testing.T) *host {
 // open is a reconciler of the project in a folder, in whatever process.
 func open(dir, by string) *engine.Engine {
 	data := filepath.Join(dir, "data")
-	self, _ := os.Executable() // without it no guest starts, which every test sees
+	self, _ := os.Executable() // without it no shim starts, which every test sees
 	facts := func(run string) session.RunFacts {
 		f, _ := rundir.ReadFacts(filepath.Join(data, "runs", run))
 		facts := session.RunFacts{Claimed: f.Claimed, Alive: f.Agent.Alive(), BootID: f.BootID, Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
@@ -85,7 +85,7 @@ func open(dir, by string) *engine.Engine {
 		Project: "shop", StatePath: filepath.Join(data, "state.json"), Version: "test", LockWait: 20 * time.Second,
 		Who: state.Holder{PID: os.Getpid(), User: by, Command: "test"},
 		Runtime: func(lineage string, _ session.RuntimeSpec) (session.Runtime, error) {
-			return tmux.New(tmux.Config{SocketDir: filepath.Join(dir, "s"), DataDir: data, Lineage: lineage, Shim: []string{self, "guest"}}), nil
+			return tmux.New(tmux.Config{SocketDir: filepath.Join(dir, "s"), DataDir: data, Lineage: lineage, Shim: []string{self, "shim"}}), nil
 		},
 		Observer: engine.Observer{Look: git.Look, LookClone: git.LookClone, Worktrees: git.Worktrees, Facts: facts, BootID: proc.BootID, Now: time.Now},
 		Applier: apply.Applier{

@@ -96,7 +96,7 @@ type InitReply struct {
 // machine numbers otherwise. It is a claim.
 type ContainerRun struct {
 	Claimed   bool         `json:"claimed,omitempty"` // a shim took it up
-	Shim      bool         `json:"guest,omitempty"`   // it runs; see Hello
+	Shim      bool         `json:"shim,omitempty"`    // it runs; see Hello
 	Agent     bool         `json:"agent,omitempty"`   // it runs
 	Frozen    bool         `json:"frozen,omitempty"`
 	Process   proc.Process `json:"process"` // the agent, as numbered in there

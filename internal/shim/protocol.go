@@ -119,7 +119,7 @@ type Settings struct {
 type Hello struct {
 	Protocol int          `json:"protocol"` // its rundir.Version
 	Run      string       `json:"run"`
-	Shim     proc.Process `json:"guest"` // under its former name, as in all JSON of runs
+	Shim     proc.Process `json:"shim"`
 }
 
 // Status is how a run stands.

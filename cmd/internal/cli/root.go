@@ -180,7 +180,6 @@ func shimCommand(a *app) *cobra.Command {
 		Short: "Run as the parent process of one agent",
 		Long: `Runs as the parent process of the agent with this run directory, or, with notify, records
 what one of its hooks reports. Started by agentform and agents, not by users.`,
-		Aliases:            []string{"guest"}, // in containers and hooks of an earlier version
 		Hidden:             true,
 		Args:               arguments(1, 3),
 		DisableFlagParsing: true, // what a hook says is no flag

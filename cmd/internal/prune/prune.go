@@ -50,7 +50,7 @@ const (
 	Workspace Kind = "workspace"
 	Run       Kind = "run"
 	Prompt    Kind = "prompt"
-	Shim      Kind = "guest" // a version of the shim; the value is its former name
+	Shim      Kind = "shim" // a version of it
 	Socket    Kind = "socket"
 	Branch    Kind = "branch"    // the path is the full name of its ref
 	Volume    Kind = "volume"    // the path is its name in its runtime

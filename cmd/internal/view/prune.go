@@ -38,14 +38,11 @@ func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	var rows [][]cell
 	counts, bytes := map[prune.Kind]int{}, map[prune.Kind]int64{}
 	row := func(kind prune.Kind, what cell, size int64, reason string) {
-		name, bytes := string(kind), ""
-		if kind == prune.Shim {
-			name = "shim" // the kind is its former name
-		}
+		bytes := ""
 		if size > 0 {
 			bytes = plaintext.Bytes(size)
 		}
-		rows = append(rows, []cell{{name, noInk}, what, {bytes, dim}, {reason, noInk}})
+		rows = append(rows, []cell{{string(kind), noInk}, what, {bytes, dim}, {reason, noInk}})
 	}
 	for _, l := range all {
 		switch {

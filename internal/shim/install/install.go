@@ -16,13 +16,12 @@ import (
 // Binary is the name of the shim's own program.
 const Binary = "agentform-shim"
 
-// Prefix begins the names of installed programs. It is the shim's former name, which
-// earlier versions look for.
-const Prefix = "guest-"
+// Prefix begins the names of installed programs.
+const Prefix = "shim-"
 
 // Install finds the shim's program beside the running executable, where
 // release archives and `go install ./cmd/agentform...` put it, and copies it to
-// DATA_DIR/bin/guest-<sha256>, so that an upgrade never touches a running shim.
+// DATA_DIR/bin/shim-<sha256>, so that an upgrade never touches a running shim.
 // Without that program the running executable serves, by its hidden subcommand
 // shim; it is not copied. argv is the command to put before the run's folder.
 func Install(dataDir string) (path string, argv []string, err error) {

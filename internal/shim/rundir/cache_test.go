@@ -13,16 +13,16 @@ import (
 // Whatever stands in a run's folder, a glance tells the same as a full reading,
 // but for what it says it leaves out.
 func TestGlanceTellsTheSame(t *testing.T) {
-	const run = `{"boot_id":"b","guest":{"pid":1,"start":2},"agent":{"pid":3,"start":4},"started_at":"2026-01-02T03:04:05Z"}`
+	const run = `{"boot_id":"b","shim":{"pid":1,"start":2},"agent":{"pid":3,"start":4},"started_at":"2026-01-02T03:04:05Z"}`
 	for name, files := range map[string]map[string]string{
 		"nothing":      {},
 		"prepared":     {"launch.json": `{"socket":"/s","spec":{"a":1}}`},
-		"claimed":      {"launch.json": `{"socket":"/s"}`, "claim": `{"guest":{"pid":1,"start":2},"boot_id":"b"}`},
+		"claimed":      {"launch.json": `{"socket":"/s"}`, "claim": `{"shim":{"pid":1,"start":2},"boot_id":"b"}`},
 		"runs":         {"launch.json": `{"socket":"/s"}`, "claim": "", "run": run},
 		"ended":        {"claim": "", "run": run, "exit": `{"cause":"self","code":3}`},
 		"not started":  {"claim": "", "exit": `{"cause":"failed_start","code":127}`},
 		"garbage run":  {"claim": "", "run": "{"},
-		"forged run":   {"claim": "", "run": `{"guest":{"pid":-1},"agent":{"pid":-1}}`},
+		"forged run":   {"claim": "", "run": `{"shim":{"pid":-1},"agent":{"pid":-1}}`},
 		"garbage exit": {"claim": "", "run": run, "exit": "{"},
 		"all":          {"launch.json": `{"socket":"/s","spec":{"a":1}}`, "claim": "", "run": run, "exit": `{"cause":"self","code":3}`},
 	} {
@@ -67,12 +67,12 @@ func TestGlancesSeeWhatIsNew(t *testing.T) {
 	expect("nothing", 0, false, 0)
 	for agent := 3; agent < 9; agent++ { // of the same length
 		tick(t)
-		write("run", fmt.Sprintf(`{"guest":{"pid":1,"start":2},"agent":{"pid":%d,"start":4}}`, agent))
+		write("run", fmt.Sprintf(`{"shim":{"pid":1,"start":2},"agent":{"pid":%d,"start":4}}`, agent))
 		expect("another file", agent, false, 1)
 		expect("another file, again", agent, false, 1)
 	}
 	tick(t)
-	if err := os.WriteFile(filepath.Join(dir, "run"), []byte(`{"guest":{"pid":1,"start":2},"agent":{"pid":9,"start":4}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "run"), []byte(`{"shim":{"pid":1,"start":2},"agent":{"pid":9,"start":4}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	expect("written in place", 9, false, 1)

@@ -51,8 +51,8 @@ type Config struct {
 	// its container has them: filecopy.Read.
 	SessionFolders []string `json:"session_folders,omitempty"`
 	// Init is the socket of the init that hands out the secrets; empty: there is
-	// none, and they are in SecretsFile. Its key is the init's former name.
-	Init string `json:"keeper,omitempty"`
+	// none, and they are in SecretsFile.
+	Init string `json:"init,omitempty"`
 	// InheritedSecrets names the secrets that are variables of the caller's
 	// environment and not declared as secrets: a restart asks for them again.
 	InheritedSecrets []string `json:"inherited_secrets,omitempty"`

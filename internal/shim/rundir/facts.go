@@ -51,7 +51,7 @@ type Facts struct {
 // running is what claim and run hold: the agent only once it runs.
 type running struct {
 	BootID    string       `json:"boot_id"`
-	Shim      proc.Process `json:"guest"` // under its former name, in all files of runs
+	Shim      proc.Process `json:"shim"`
 	Agent     proc.Process `json:"agent,omitzero"`
 	StartedAt time.Time    `json:"started_at,omitzero"`
 }
@@ -62,7 +62,7 @@ func (r running) text() []byte {
 	process := func(b []byte, name string, p proc.Process) []byte {
 		return fmt.Appendf(b, `,%q:{"pid":%d,"start":%d}`, name, p.PID, p.Start)
 	}
-	b := process(fmt.Appendf(nil, `{"boot_id":%q`, r.BootID), "guest", r.Shim)
+	b := process(fmt.Appendf(nil, `{"boot_id":%q`, r.BootID), "shim", r.Shim)
 	if r.Agent != (proc.Process{}) {
 		b = process(b, "agent", r.Agent)
 	}

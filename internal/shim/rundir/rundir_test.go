@@ -30,7 +30,7 @@ func TestReadFactsOfHostileFiles(t *testing.T) {
 		"unknown cause":  func(d string) { write(d, ExitFile, `{"cause":"magic","code":0}`) },
 		"negative pid":   func(d string) { write(d, RunFile, `{"agent":{"pid":-1,"start":1}}`) },
 		"not a number":   func(d string) { write(d, RunFile, `{"agent":{"pid":1e30}}`) },
-		"torn claim":     func(d string) { write(d, ClaimFile, `{"guest":{"pi`) },
+		"torn claim":     func(d string) { write(d, ClaimFile, `{"shim":{"pi`) },
 		"deep":           func(d string) { write(d, LaunchFile, `{"spec":`+strings.Repeat("[", 20000)+`}`) },
 		"a folder":       func(d string) { os.Mkdir(filepath.Join(d, ExitFile), 0o700) },
 		"a fifo":         func(d string) { syscall.Mkfifo(filepath.Join(d, ExitFile), 0o600) },
