@@ -759,28 +759,21 @@ func (t *tracker) seen(o *Observation, r *launch.Run, l *session.Live) {
 	}
 	o.Status, o.Activity, o.Detail, o.PR = session.StatusOf(state, does), does, look.Detection.Detail, look.Detection.PR
 	o.Question = look.Detection.Question
-	t.turn.See(turn.Look{
-		At: o.At, Run: r.Record.Run.ID, Is: string(state) + " " + string(does), Alive: l.Liveness == session.Alive,
-		Working: does == session.Working || does == session.Blocked || does == session.BlockedAPI,
-		Resting: !spec.OneShot && (does == session.Idle || does == session.Done),
-		Phrase:  look.Detection.Source == "screen" && (does == session.Done || does == session.Failed),
-		Prompt:  spec.Ready != "" && r.Agent.Ready(l.Screen),
-		Given:   t.given, Queued: t.queued, Moved: l.MovedAt, TurnAt: look.TurnAt, Answer: look.Answer,
-	})
-	if l.Liveness == session.Alive && look.Detection.Source == "screen" && (does == session.Done || does == session.Failed) && !t.turn.Settled() {
+	shown := activity.TurnLook(*r.Record, look, l.Liveness == session.Alive, l.MovedAt, nil, o.At)
+	shown.State, shown.Activity, shown.Prompt = state, does, spec.Ready != "" && r.Agent.Ready(l.Screen)
+	shown.Given, shown.Queued = t.given, t.queued
+	t.turn.See(shown)
+	if t.turn.Unconfirmed() {
 		o.Status = session.StatusOf(state, session.Working)
 	}
 	o.TurnEnded = t.turn.Ended()
 	if n := look.Transcript; n != nil {
 		o.Answer = n.LastMessage
-		if !n.Answered(t.given) && t.turn.Held() < fileLag {
+		if !n.Answered(t.given) && t.turn.Held() < turn.FileLag {
 			o.TurnEnded = false // its file has the answer in a moment
 		}
 	}
 }
-
-// fileLag is how long an agent's session file may lag behind its hooks and screen.
-const fileLag = 2 * time.Second
 
 // withoutBar returns a screen without its status bar, which changes by itself.
 func withoutBar(screen string, bar int) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -59,7 +60,7 @@ func TestThePresentOfACustomAgent(t *testing.T) {
 		"no mark at the start of a line":      {">", 0, "rate limit exceeded\n1 > 0 as it says\n> ", session.BlockedAPI, "rate limit exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := session.Evidence{Liveness: session.Alive, Now: noon, MovedAt: noon.Add(-restFor)}
+			e := session.Evidence{Liveness: session.Alive, Now: noon, MovedAt: noon.Add(-turn.Quiet)}
 			n := 0
 			for line := range strings.Lines(c.screen) {
 				switch last := len(e.Typed) - 1; {

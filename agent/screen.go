@@ -3,8 +3,8 @@ package agent
 import (
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -176,11 +176,8 @@ func (p screenPatterns) verdict(s screen, e session.Evidence) session.Detection 
 // resting reports whether a phrase can be a verdict: what an agent prints while it
 // works is its work. Without the time of the last output every phrase counts.
 func resting(e session.Evidence) bool {
-	return e.MovedAt.IsZero() || e.Now.IsZero() || e.Now.Sub(e.MovedAt) >= restFor
+	return e.MovedAt.IsZero() || e.Now.IsZero() || e.Now.Sub(e.MovedAt) >= turn.Quiet
 }
-
-// restFor is how long an agent without output rests: runtimes count seconds.
-const restFor = 2 * time.Second
 
 // asks reports whether a known dialog is up.
 func (p screenPatterns) asks(s screen) bool {

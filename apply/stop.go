@@ -96,7 +96,7 @@ func (s *stopper) awaitTurn(ctx context.Context, rec session.Record, l session.L
 	}
 	var course turn.Course
 	for began, pause := time.Now(), 20*time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
-		if s.rests(ctx, rec, l.Mark.Run, &course) {
+		if s.interruptible(ctx, rec, l.Mark.Run, &course) {
 			return true, nil
 		}
 		left := limit - time.Since(began)
@@ -111,9 +111,8 @@ func (s *stopper) awaitTurn(ctx context.Context, rec session.Record, l session.L
 	}
 }
 
-// rests reports whether a run's agent does not work. One whose screen alone says that it is
-// done or has failed may work on, and one that was sent a text takes that up in a moment.
-func (s *stopper) rests(ctx context.Context, rec session.Record, run string, course *turn.Course) bool {
+// interruptible reports whether ending a run's agent now interrupts no work.
+func (s *stopper) interruptible(ctx context.Context, rec session.Record, run string, course *turn.Course) bool {
 	lives, err := s.runtimes.lives(ctx, rec.Spec, true)
 	if err != nil {
 		return false
@@ -123,19 +122,14 @@ func (s *stopper) rests(ctx context.Context, rec session.Record, run string, cou
 		return true
 	}
 	l, now := &lives[i], time.Now()
-	var seen session.Detection
-	var answer turn.Answer
+	var look activity.Look
 	if run == rec.Run.ID {
-		look := s.reader.Read(rec, l, rec.Run.DeliveredAt, now)
-		seen, answer = look.Detection, look.Answer
-	} else { // it is not on record, so that its files are not known
-		seen = s.reader.Agent(rec).Detect(session.Evidence{Liveness: session.Alive, Title: l.Title, Screen: l.Screen})
+		look = s.reader.Read(rec, l, rec.Run.DeliveredAt, now)
+	} else { // it is not in the state, so that its files are not known
+		look.Detection = s.reader.Agent(rec).Detect(session.Evidence{Liveness: session.Alive, Title: l.Title, Screen: l.Screen})
 	}
-	does := seen.Activity
-	phrase := seen.Source == "screen" && (does == session.Done || does == session.Failed)
-	awaited := answer == turn.Awaited && (does == session.Idle || does == session.Done)
-	course.See(turn.Look{At: now, Run: run, Is: string(does), Alive: true, Working: does == session.Working, Phrase: phrase, Moved: l.MovedAt, Answer: answer})
-	return does != session.Working && (!phrase && !awaited || course.Settled())
+	course.See(activity.TurnLook(rec, look, true, l.MovedAt, nil, now))
+	return course.Interruptible()
 }
 
 // keepScreen appends the session's screen to its transcript. A transcript that cannot be

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -20,8 +21,6 @@ type Seen struct {
 	At       time.Time
 	MovedAt  time.Time // last output; zero: unknown
 }
-
-const quietTime = 2 * time.Second
 
 // steadyTime is how long a screen must show the same status before it is recorded.
 const steadyTime = 200 * time.Millisecond
@@ -67,7 +66,7 @@ func (r *Reader) steady(x Seen) bool {
 	if x.Status == session.StatusBlocked && x.Look.Detection.Question == nil && x.Look.Detection.Source != agent.FromScreen && x.At.Sub(s.at) < drawTime {
 		return false
 	}
-	rests := !x.MovedAt.IsZero() && x.At.Sub(x.MovedAt) >= quietTime
+	rests := !x.MovedAt.IsZero() && x.At.Sub(x.MovedAt) >= turn.Quiet
 	return x.Look.Detection.Source != agent.FromScreen || rests || x.At.Sub(s.at) >= steadyTime
 }
 

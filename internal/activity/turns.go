@@ -1,7 +1,7 @@
 package activity
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"time"
 
@@ -153,49 +153,40 @@ func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) 
 	return now.Sub(since) > limit
 }
 
-// restsFor is how long an agent that was not observed working must be idle to have ended
-// a turn.
-const restsFor = 5 * time.Second
-
 // TurnLook returns what one look shows of an agent's turn. moved is its last output.
 func TurnLook(rec session.Record, x Look, alive bool, moved time.Time, past []history.Event, now time.Time) turn.Look {
-	does := x.Activity
+	does := cmp.Or(x.Activity, x.Detection.Activity)
+	if does == session.Unobserved {
+		does = x.Detection.Activity // its screen says whether it rests
+	}
 	given, queued := Given(rec, past)
 	return turn.Look{
-		At: now, Run: rec.Run.ID, Is: fmt.Sprint(alive, does), Alive: alive,
-		Working: does == session.Working || does == session.Blocked || does == session.BlockedAPI,
-		Resting: !rec.Spec.Agent.OneShot && (does == session.Idle || does == session.Done),
-		Phrase:  x.Detection.Source == agent.FromScreen && does == session.Done,
-		Given:   given, Queued: queued, Moved: moved, TurnAt: x.TurnAt, Answer: x.Answer,
+		At: now, Run: rec.Run.ID, Activity: does, Alive: alive, OneShot: rec.Spec.Agent.OneShot, Screen: x.Detection.Source == agent.FromScreen,
+		Given: given, Queued: queued, Moved: moved, TurnAt: x.TurnAt, Answer: x.Answer,
 	}
 }
 
-// EndedAt returns session.Doing.Ended by the looks so far, x being the last. An agent that
-// resumed a conversation has ended the turn of an earlier run only if it says so itself: the
-// run may have been cut off.
-func EndedAt(course *turn.Course, rec session.Record, x Look) time.Time {
+// DoingOf returns what an agent does by the looks so far, x being the last, and whether a turn has
+// ended since its prompt, in this run or one whose conversation it resumed.
+func DoingOf(course *turn.Course, rec session.Record, x Look, past []history.Event) session.Doing {
+	given, _ := Given(rec, past)
+	prompted := rec.Run.DeliveredAt
+	ended := func(e history.Event) bool {
+		return e.Kind == history.FirstTurnDone && (e.Run == rec.Run.ID || !prompted.IsZero() && e.Time.After(prompted))
+	}
+	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting,
+		Ended: endedAt(course, rec, x),
+		Turn:  !x.FirstTurnAt.IsZero() || course.Ended() || slices.ContainsFunc(past, ended)}
+}
+
+// endedAt returns session.Doing.Ended. An agent that resumed a conversation has ended the turn of an
+// earlier run only if it says so itself: the run may have been cut off.
+func endedAt(course *turn.Course, rec session.Record, x Look) time.Time {
 	at := course.EndedAt()
 	if x.Transcript != nil && x.Transcript.Interrupted || at.Before(rec.Run.StartedAt) && !at.Equal(x.TurnAt) {
 		return time.Time{}
 	}
 	return at
-}
-
-// DoingOf returns what an agent does by one look, and whether a turn has ended since its
-// prompt, in this run or one whose conversation it resumed. moved is its last output.
-func DoingOf(rec session.Record, x Look, alive bool, moved time.Time, past []history.Event, now time.Time) session.Doing {
-	given, _ := Given(rec, past)
-	var course turn.Course
-	course.See(TurnLook(rec, x, alive, moved, past, now))
-	prompted := rec.Run.DeliveredAt
-	ended := func(e history.Event) bool {
-		return e.Kind == history.FirstTurnDone && (e.Run == rec.Run.ID || !prompted.IsZero() && e.Time.After(prompted))
-	}
-	rests := x.Detection.Activity == session.Idle && !given.IsZero() && now.Sub(given) > restsFor &&
-		!moved.IsZero() && now.Sub(moved) > restsFor
-	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting,
-		Ended: EndedAt(&course, rec, x),
-		Turn:  !x.FirstTurnAt.IsZero() || rests || slices.ContainsFunc(past, ended)}
 }
 
 // started reports whether the run's agent has been ready for a prompt.

@@ -11,6 +11,7 @@ import (
 	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/remedy"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -127,7 +128,8 @@ func (e *Engine) doing(ctx context.Context, st state.State, w session.World, ask
 		if live != nil {
 			moved, alive = live.MovedAt, live.Liveness == session.Alive
 		}
-		found[rec.Address] = activity.DoingOf(rec, e.Activity.Look(rec, live, past, w.At), alive, moved, past, w.At)
+		look := e.Activity.Look(rec, live, past, w.At)
+		found[rec.Address] = activity.DoingOf(turn.Once(activity.TurnLook(rec, look, alive, moved, past, w.At)), rec, look, past)
 	}
 	return found
 }

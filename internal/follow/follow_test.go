@@ -23,7 +23,7 @@ func after(seconds float64) time.Time {
 // does is a live session whose agent does that; given says when it was last
 // given something, in seconds; negative: never.
 func does(a session.Activity, given float64) follow.Sight {
-	s := follow.Sight{Address: "session.api", State: session.StateRunning, Activity: a, Recorded: true, Alive: true, Run: "one"}
+	s := follow.Sight{Look: turn.Look{State: session.StateRunning, Activity: a, Alive: true, Run: "one"}, Address: "session.api", Recorded: true}
 	if s.Status = session.StatusOf(s.State, a); a == session.Booting {
 		s.State = session.StateStarting
 	}
@@ -34,7 +34,7 @@ func does(a session.Activity, given float64) follow.Sight {
 }
 
 func left(s session.State, a session.Activity) follow.Sight {
-	return follow.Sight{Address: "session.api", State: s, Activity: a, Status: session.StatusOf(s, a), Recorded: true, Run: "one"}
+	return follow.Sight{Look: turn.Look{State: s, Activity: a, Run: "one"}, Address: "session.api", Status: session.StatusOf(s, a), Recorded: true}
 }
 
 // at is a sight at a moment, in seconds.

@@ -12,18 +12,14 @@ import (
 
 // Sight is one session in one look.
 type Sight struct {
+	turn.Look    // At is the time of the look
 	Address      session.Address
 	Priority     int
-	State        session.State
-	Activity     session.Activity
 	Status       session.Status
 	Desired      session.Desired // a person's override, if there is one
 	Detail       string          // why, for people
 	Recorded     bool            // it is on record; else it is only wanted
-	Alive        bool            // its agent is known to live
 	Ready        bool            // a prompt could be typed now
-	Prompt       bool            // its screen shows where a prompt is typed
-	Screen       bool            // its activity is known by its screen alone
 	OffBranch    bool            // its workspace is on another branch than declared
 	OffSince     time.Time       // of OffBranch; zero: not known
 	UnwellAt     time.Time       // since when it is unhealthy and needs a person; zero: it is not
@@ -34,14 +30,6 @@ type Sight struct {
 	PullSince    time.Time       // since when its pull request needs a person; zero: it does not
 	Stuck        bool            // its start was approved, and a problem prevents it
 	StuckAt      time.Time       // of Stuck; zero: not known
-	Run          string          // the id of its run
-	Since        time.Time       // since when it is and does so; zero: not known
-	Given        time.Time       // last prompt or other input; zero: never
-	Queued       bool            // it was working when it was last given something
-	Moved        time.Time       // last output, to the second; zero: not known
-	Answer       turn.Answer     // to what it was last sent
-	TurnAt       time.Time       // end of its last turn by its hooks or session file; zero: not known
-	Ended        time.Time       // exit of its agent; zero: none, or not known
 }
 
 // course is one session over several looks.
@@ -56,13 +44,8 @@ func (c *course) see(at time.Time, s Sight) {
 	if c.gone {
 		c.turn.Restart()
 	}
-	c.turn.See(turn.Look{
-		At: at, Run: s.Run, Is: string(s.State) + " " + string(s.Activity), Alive: s.Alive,
-		Working: s.Activity == session.Working || s.Activity == session.Blocked || s.Activity == session.BlockedAPI,
-		Resting: s.Activity == session.Idle || s.Activity == session.Done,
-		Phrase:  s.Screen && (s.Activity == session.Done || s.Activity == session.Failed), Prompt: s.Prompt,
-		Given: s.Given, Queued: s.Queued, Moved: s.Moved, Since: s.Since, Ended: s.Ended, TurnAt: s.TurnAt, Answer: s.Answer,
-	})
+	s.At = at
+	c.turn.See(s.Look)
 	if s.OffBranch && !c.OffBranch {
 		c.off = at
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -77,10 +78,14 @@ func (f *Follower) Need(a session.Address) (Need, bool) {
 }
 
 // Once returns why a session needs a person by one look at it, and whether it does. What
-// a Follower sees for some time first counts at once.
-func Once(at time.Time, s Sight) (Need, bool) {
+// a Follower sees for some time first counts at once, except for the end of its turn if several
+// looks say something of that.
+func Once(s Sight, of *turn.Course) (Need, bool) {
 	var c course
-	c.see(at, s)
+	c.see(s.At, s)
+	if of != nil {
+		c.turn = *of
+	}
 	return c.asNeed(c.need(true))
 }
 

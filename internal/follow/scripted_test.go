@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
@@ -77,7 +78,7 @@ func TestTurnsOfAgents(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					s := follow.Sight{Address: "session.api", State: session.StateRunning, Recorded: true, Alive: true, Run: "one", Moved: live.MovedAt.Truncate(time.Second)}
+					s := follow.Sight{Address: "session.api", Recorded: true, Look: turn.Look{State: session.StateRunning, Alive: true, Run: "one", Moved: live.MovedAt.Truncate(time.Second)}}
 					s.Activity = agent.For(spec).Detect(session.Evidence{Liveness: live.Liveness, Title: live.Title, Screen: live.Screen}).Activity
 					s.Status = session.StatusOf(s.State, s.Activity)
 					if at := began.Add(c.delivered); c.delivered != none && !time.Now().Before(at) {

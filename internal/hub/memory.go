@@ -36,7 +36,6 @@ type memory struct {
 	transcript   string
 	unreported   bool // an operation was in progress when the activity was read
 	course       turn.Course
-	worked       bool      // it has worked since its last turn ended
 	turnOver     bool      // a turn has ended since the workspace was checked for changes
 	checkedAt    time.Time // when that was
 
@@ -48,13 +47,9 @@ type memory struct {
 	finding      health.Finding
 }
 
-// quietTime is how long a session must have no output for a phrase on its screen to
-// count, as in package agent.
-const quietTime = 2 * time.Second
-
 func (m *memory) moving(at time.Time) bool {
 	since := at.Sub(m.movedAt)
-	return !m.movedAt.IsZero() && since >= 0 && since < quietTime
+	return !m.movedAt.IsZero() && since >= 0 && since < turn.Quiet
 }
 
 // advanced reports whether the screen has changed since the last call, apart from
@@ -137,24 +132,4 @@ func of(kinds ...history.Kind) func(history.Event) bool {
 // follow adds the last look to what is known of the agent's turn.
 func (m *memory) follow(rec session.Record, at time.Time) {
 	m.course.See(activity.TurnLook(rec, m.activity, m.liveness == session.Alive, m.movedAt, m.events, at))
-}
-
-// turnEnded returns when the turn of the last input ended; zero if it has not, or that is not
-// certain yet. A turn that is over is returned once, or with the same time.
-func (m *memory) turnEnded(rec session.Record) (at time.Time) {
-	does := m.activity.Activity
-	m.worked = m.worked || does == session.Working || does == session.Blocked || does == session.BlockedAPI
-	given, _ := activity.Given(rec, m.events)
-	switch {
-	case !m.course.Ended():
-		return time.Time{}
-	case m.activity.TurnAt.After(given):
-		at = m.activity.TurnAt
-	case m.worked:
-		at = m.course.Since()
-	default:
-		at = given
-	}
-	m.worked = false
-	return at
 }

@@ -15,7 +15,7 @@ import (
 func TestMovingByAClockThatWasSet(t *testing.T) {
 	at := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	for since, want := range map[time.Duration]bool{
-		0: true, quietTime - 1: true, quietTime: false, time.Hour: false, -1: false, -time.Hour: false,
+		0: true, turn.Quiet - 1: true, turn.Quiet: false, time.Hour: false, -1: false, -time.Hour: false,
 	} {
 		m := memory{movedAt: at}
 		if got := m.moving(at.Add(since)); got != want {
@@ -87,7 +87,7 @@ func TestTurnOfAnAgentThatShowsNothing(t *testing.T) {
 		}
 		m.activity = activity.Look{Activity: step.does}
 		m.follow(session.Record{}, at(step.seconds))
-		if got := m.turnEnded(session.Record{}); !got.Equal(step.want) {
+		if got := m.course.EndedAt(); !got.Equal(step.want) {
 			t.Errorf("after %d s the turn ended at %v, want %v", step.seconds, got, step.want)
 		}
 		if got := m.course.Due(); got != step.again {
@@ -117,7 +117,7 @@ func TestTurnEndedWhileAMessageWaits(t *testing.T) {
 	} {
 		m.activity = step.look
 		m.follow(session.Record{}, at(step.seconds))
-		if got := m.turnEnded(session.Record{}); !got.Equal(step.want) {
+		if got := m.course.EndedAt(); !got.Equal(step.want) {
 			t.Errorf("after %d s the turn ended at %v, want %v", step.seconds, got, step.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -127,9 +128,7 @@ func (o *observer) input(st state.State) engine.HubInput {
 			c.Sick[r.Address] = plan.Sick{Run: m.run, Detail: m.finding.Detail}
 		}
 		if (awaited[r.Address] || r.Spec.Finish != session.FinishNever || r.Spec.Verify.Declared() || r.Spec.PR.Declared()) && m.activityRead {
-			d := activity.DoingOf(r, m.activity, m.liveness == session.Alive, m.movedAt, m.events, o.engine.Observer.Now())
-			d.Ended = activity.EndedAt(&m.course, r, m.activity)
-			c.Doing[r.Address] = d
+			c.Doing[r.Address] = activity.DoingOf(&m.course, r, m.activity, m.events)
 		}
 		if l, limited := m.limit(r); limited {
 			c.Limits[r.Address] = l
@@ -182,7 +181,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 		m.activity, m.activityRead, m.readAt = o.activity.Look(*r, x.Live, m.events, s.At), true, s.At
 		o.spending.read(*r, m.activity, s.At)
 		if n := m.activity; n.Transcript == nil && n.Activity == session.NoActivity && m.moving(s.At) {
-			s.lookAgain(quietTime) // what it shows may be its last word
+			s.lookAgain(turn.Quiet) // what it shows may be its last word
 		}
 		if n := m.activity.Transcript; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At
@@ -201,6 +200,8 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 		}
 	}
 	m.follow(*r, s.At)
+	course := m.course
+	k.Turn = &course
 	m.finding = health.Check(r.Spec.Health, signs(m, x, s.At))
 	return k
 }

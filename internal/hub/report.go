@@ -196,7 +196,7 @@ func (t *reporter) health(f health.Finding) {
 }
 
 func (t *reporter) turn() {
-	at := t.m.turnEnded(t.record)
+	at := t.m.course.EndedAt()
 	if at.IsZero() {
 		return
 	}

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -57,8 +57,20 @@ func (k Input) Seen(at time.Time) activity.Seen {
 }
 
 func (k Input) Doing(now time.Time) session.Doing {
-	alive := k.Live != nil && k.Live.Liveness == session.Alive
-	return activity.DoingOf(*k.Record, *k.Look, alive, k.movedAt(), k.Events, now)
+	course := k.Turn
+	if course == nil {
+		course = turn.Once(k.turnLook(now))
+	}
+	return activity.DoingOf(course, *k.Record, *k.Look, k.Events)
+}
+
+// turnLook returns what one look shows of the turn of a recorded session's agent.
+func (k Input) turnLook(now time.Time) turn.Look {
+	look, alive := activity.Look{}, k.Live != nil && k.Live.Liveness == session.Alive
+	if k.Look != nil {
+		look = *k.Look
+	}
+	return activity.TurnLook(*k.Record, look, alive, k.movedAt(), k.Events, now)
 }
 
 func (k Input) movedAt() time.Time {
@@ -81,9 +93,15 @@ func Followed(k Input, x api.Session, adapt func(session.Record) session.Agent) 
 // sight returns what one look at a session with document x shows, without the agent's adapter.
 func (k Input) sight(x api.Session) follow.Sight {
 	s := follow.Sight{
-		Address: x.Address, State: x.State, Activity: x.Activity, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
-		Stuck: k.Stuck, Alive: x.Alive != nil && *x.Alive, OffBranch: x.BranchOK != nil && !*x.BranchOK,
-		Screen: x.Signal == agent.FromScreen, Moved: k.movedAt(),
+		Address: x.Address, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
+		Stuck: k.Stuck, OffBranch: x.BranchOK != nil && !*x.BranchOK,
+	}
+	if k.Record != nil {
+		s.Look = k.turnLook(k.At)
+	}
+	s.At, s.State, s.Alive, s.Moved = k.At, x.State, x.Alive != nil && *x.Alive, k.movedAt()
+	if x.Activity != session.Unobserved {
+		s.Activity = x.Activity
 	}
 	if x.Since != nil {
 		s.Since = *x.Since
@@ -94,14 +112,8 @@ func (k Input) sight(x api.Session) follow.Sight {
 	if s.OffBranch {
 		s.OffSince = switchedAt(k.Checkout)
 	}
-	if look := k.Look; look != nil {
-		s.TurnAt, s.Answer = look.TurnAt, look.Answer
-		if x.Activity == session.Unobserved {
-			s.Activity = look.Detection.Activity // its screen still tells whether it is idle
-		}
-	}
 	if r := k.Record; r != nil {
-		s.Recorded, s.ActionFailed, s.Run, s.Priority = true, r.LastError != "", r.Run.ID, r.Spec.Priority
+		s.Recorded, s.ActionFailed, s.Priority = true, r.LastError != "", r.Spec.Priority
 		if o := r.OverBudget; o != nil && o.Desired == session.Stopped {
 			s.Desired = o.Desired
 		}
@@ -118,7 +130,6 @@ func (k Input) sight(x api.Session) follow.Sight {
 			s.RedSince = e.Time
 		}
 		s.UnderWay = r.Intent != session.Settled && r.Intent != session.Queued && !s.ActionFailed
-		s.Given, s.Queued = activity.Given(*r, k.Events)
 		if x, escalated := activity.Illness(*r, k.Events); x != nil && escalated {
 			s.UnwellAt = x.Time
 		}

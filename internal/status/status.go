@@ -14,6 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
@@ -27,6 +28,7 @@ type Input struct {
 	Live       *session.Live
 	Diagnosis  plan.Diagnosis
 	Look       *activity.Look       // what the agent does; nil: not read
+	Turn       *turn.Course         // what several looks say of its turn; nil: Look is the only one
 	Checkout   *session.Checkout    // nil: not read
 	Changes    *changes.Count       // of the workspace; nil: not counted
 	Conflicts  []conflicts.Conflict // nil: not known
@@ -129,7 +131,7 @@ func Of(k Input) api.Session {
 			s.Detail = join(s.Detail, "its work cannot be verified: "+e.Detail)
 		}
 	}
-	n, needs := follow.Once(k.At, k.sight(s))
+	n, needs := follow.Once(k.sight(s), k.Turn)
 	return Needed(s, n, needs)
 }
 

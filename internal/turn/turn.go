@@ -1,27 +1,44 @@
 package turn
 
-import "time"
+import (
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
 
 // Look is what one look saw of an agent.
 type Look struct {
-	At  time.Time
-	Run string // the id of its run
-	// Is names what the session is and does. Another value is another state.
-	Is      string
-	Alive   bool
-	Working bool // it works, or waits for an answer or a limit
-	Resting bool // it waits for a prompt, or says that its work is done
-	// Phrase says that only a line on its screen tells that it is done or has failed. It
-	// may work on after it.
-	Phrase bool
-	Prompt bool      // its screen shows where a prompt is typed
-	Given  time.Time // when it was last given something; zero: never
-	Queued bool      // it was at work when it was last given something
-	Moved  time.Time // last output, to the second; zero: not known
-	Since  time.Time // since when it has been so; zero: not known
-	Ended  time.Time // when the agent exited; zero: it has not, or that is not known
-	TurnAt time.Time // when its last turn ended, if its hooks or its own file say
-	Answer Answer    // to what it was last sent
+	At       time.Time
+	Run      string        // the id of its run
+	State    session.State // of the session; empty: not known
+	Activity session.Activity
+	Alive    bool
+	OneShot  bool      // it exits when its work is done: its turn does not end before
+	Screen   bool      // only its screen says what it does
+	Prompt   bool      // its screen shows where a prompt is typed
+	Given    time.Time // when it was last given something; zero: never
+	Queued   bool      // it was at work when it was last given something
+	Moved    time.Time // last output, to the second; zero: not known
+	Since    time.Time // since when it has been so; zero: not known
+	Ended    time.Time // when the agent exited; zero: it has not, or that is not known
+	TurnAt   time.Time // when its last turn ended, if its hooks or its own file say
+	Answer   Answer    // to what it was last sent
+}
+
+// working reports whether the agent works, or waits for an answer or a limit.
+func (l Look) working() bool {
+	return l.Activity == session.Working || l.Activity == session.Blocked || l.Activity == session.BlockedAPI
+}
+
+// resting reports whether the agent waits for a prompt, or says that its work is done.
+func (l Look) resting() bool {
+	return !l.OneShot && (l.Activity == session.Idle || l.Activity == session.Done)
+}
+
+// phrase reports whether only a line on its screen says that the agent is done or has failed. It
+// may work on after it.
+func (l Look) phrase() bool {
+	return l.Screen && (l.Activity == session.Done || l.Activity == session.Failed)
 }
 
 // Answer is what an agent's own file, or its hooks, say of the answer to the last text that
@@ -51,6 +68,11 @@ const (
 	// Patience is for an agent that has not taken up what it was sent: a person may have
 	// taken that back. On a busy machine, or with a slow hook, it rests for long before.
 	Patience = 30 * time.Second
+	// Quiet is for a line on the screen that says that the agent is done, or has failed: what
+	// it prints while it works is its work. Runtimes count seconds.
+	Quiet = 2 * time.Second
+	// FileLag is how long an agent's session file may lag behind its hooks and screen.
+	FileLag = 2 * time.Second
 	// tick is the resolution of Look.Moved: tmux counts seconds.
 	tick = time.Second
 )
@@ -58,14 +80,23 @@ const (
 // Course is what is known of one agent from several looks.
 type Course struct {
 	last  Look
+	anew  bool      // what is seen next is another state
 	since time.Time // since when it has been so, as far as known
 	work  bool      // it was seen at work since it was given something
+	ended time.Time // EndedAt, until the agent works or is given something; zero: it was not seen to end
+}
+
+// Once returns what one look says of an agent.
+func Once(l Look) *Course {
+	var c Course
+	c.See(l)
+	return &c
 }
 
 // See adds a look.
 func (c *Course) See(l Look) {
-	first := c.last.At.IsZero()
-	same := !first && l.Is == c.last.Is && l.Run == c.last.Run
+	was, first := c.last, c.last.At.IsZero()
+	same := !first && !c.anew && l.State == was.State && l.Activity == was.Activity && l.Alive == was.Alive && l.Run == was.Run
 	switch {
 	case same:
 	case !l.Ended.IsZero():
@@ -77,17 +108,20 @@ func (c *Course) See(l Look) {
 	default:
 		c.since = l.At
 	}
-	if first || l.Run != c.last.Run || l.Given.After(c.last.Given) {
-		c.work = false
+	if first || l.Run != was.Run || l.Given.After(was.Given) {
+		c.work, c.ended = false, time.Time{}
 	}
-	if l.At.After(l.Given) && l.Working {
-		c.work = true
+	if l.At.After(l.Given) && l.working() {
+		c.work, c.ended = true, time.Time{}
 	}
-	c.last = l
+	c.last, c.anew = l, false
+	if c.Ended() && (c.ended.IsZero() || l.TurnAt.After(c.ended)) {
+		c.ended = c.end()
+	}
 }
 
 // Restart makes the state that is seen next a new one.
-func (c *Course) Restart() { c.last.Is = "" }
+func (c *Course) Restart() { c.anew = true }
 
 // Since returns since when the agent has been as it is, as far as known.
 func (c *Course) Since() time.Time { return c.since }
@@ -107,7 +141,7 @@ func (c *Course) Settled() bool {
 	switch {
 	case c.last.Answer == Awaited:
 		return c.Held() >= Patience
-	case c.work && (!c.last.Phrase || c.last.Prompt):
+	case c.work && (!c.last.phrase() || c.last.Prompt):
 		return c.Held() >= Calm
 	}
 	return c.Held() >= Settle && (c.last.Moved.IsZero() || c.last.At.Sub(c.last.Moved) >= Settle)
@@ -118,7 +152,7 @@ func (c *Course) Settled() bool {
 func (c *Course) Ended() bool {
 	l := c.last
 	switch {
-	case !l.Alive || !l.Resting:
+	case !l.Alive || !l.resting():
 		return false
 	case l.Answer == Awaited:
 		return c.Settled()
@@ -131,25 +165,45 @@ func (c *Course) Ended() bool {
 }
 
 // EndedAt returns when the agent has done with what it was last given, by its own word, by
-// when it was last seen at work, or else the time when it was given that; zero: it has not.
+// when it was last seen at work, or else the time when it was given that; zero: it has not. It
+// stays the same until the agent works, is given something, or says that another turn ended.
 func (c *Course) EndedAt() time.Time {
-	l := c.last
-	switch {
-	case !c.Ended():
+	if !c.Ended() {
 		return time.Time{}
+	}
+	return c.ended
+}
+
+// end returns when the turn of an agent ended that has not told so before.
+func (c *Course) end() time.Time {
+	switch l := c.last; {
 	case l.TurnAt.After(l.Given):
 		return l.TurnAt
 	case c.work:
 		return c.since
+	default:
+		return l.Given
 	}
-	return l.Given
+}
+
+// Unconfirmed reports whether only a line on its screen says that a live agent is done or has
+// failed, and it has not come to rest.
+func (c *Course) Unconfirmed() bool { return c.last.Alive && c.last.phrase() && !c.Settled() }
+
+// Interruptible reports whether ending the agent now interrupts no work. One that asks, or is at
+// a limit, does none. One whose screen alone says that it is done may work on, and one that was
+// sent a text takes that up in a moment.
+func (c *Course) Interruptible() bool {
+	l := c.last
+	awaits := l.Answer == Awaited && (l.Activity == session.Idle || l.Activity == session.Done)
+	return l.Activity != session.Working && (!l.phrase() && !awaits || c.Settled())
 }
 
 // Due returns for how long the agent must go on resting to have done with what it was last
 // given; 0: it has, or rest alone does not say so.
 func (c *Course) Due() time.Duration {
 	l, held := c.last, c.Held()
-	if !l.Alive || !l.Resting || !c.work && l.Given.IsZero() || c.Ended() {
+	if !l.Alive || !l.resting() || !c.work && l.Given.IsZero() || c.Ended() {
 		return 0
 	}
 	needs := Settle
@@ -158,7 +212,7 @@ func (c *Course) Due() time.Duration {
 		needs = Patience
 	case l.Answer == Unknown && l.Queued && held < Between:
 		needs = Between
-	case c.work && (!l.Phrase || l.Prompt):
+	case c.work && (!l.phrase() || l.Prompt):
 		needs = Calm
 	}
 	rest := needs - held

@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -199,14 +200,11 @@ func (w *runWaiter) finish(ctx context.Context, last status.Input, reached bool)
 	return err
 }
 
-// fileLag bounds how long an agent's session file lags behind its hooks and screen.
-const fileLag = 2 * time.Second
-
 // answer reads the screen of an agent without a session file.
 func (w *runWaiter) answer(ctx context.Context, last status.Input) (string, error) {
 	e := newObserver(w.app, w.project)
 	given, _ := activity.Given(*last.Record, last.Events)
-	for end := time.Now().Add(fileLag); ; {
+	for end := time.Now().Add(turn.FileLag); ; {
 		n := last.Look.Transcript
 		if n == nil {
 			break
