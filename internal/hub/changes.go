@@ -9,6 +9,7 @@ import (
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/session"
 )
 
@@ -18,8 +19,7 @@ const checkInterval = time.Minute
 
 // counting counts the changes of workspaces, and finds their conflicts, besides the hub's looks.
 type counting struct {
-	counter *changes.Counter
-	finder  *conflicts.Finder
+	results fleet.Work
 	engine  *engine.Engine
 	work    *sync.WaitGroup
 	wake    func()
@@ -53,8 +53,7 @@ func (x *counting) start(ctx context.Context, s *Snapshot, memories map[session.
 	x.busy.Store(true)
 	x.work.Go(func() {
 		defer x.busy.Store(false)
-		counted := x.counter.Refresh(ctx, true, ended...) + x.counter.Refresh(ctx, false, moved...)
-		if x.finder.Refresh(ctx, conflicts.Counted(x.counter, all)) || counted > 0 {
+		if x.results.Refresh(ctx, all, ended, moved) {
 			x.wake() // for the next snapshot
 		}
 	})
@@ -62,20 +61,8 @@ func (x *counting) start(ctx context.Context, s *Snapshot, memories map[session.
 
 // works returns the work of the sessions of a snapshot.
 func (x *counting) works(s *Snapshot) []conflicts.Work {
-	all := make([]conflicts.Work, len(s.Sessions))
-	for i, k := range s.Sessions {
-		all[i] = conflicts.Of(*k.Record, changes.Of(*k.Record, *k.Checkout, k.Live, func(spec session.RuntimeSpec) (session.Runtime, error) {
-			return x.engine.Opened(s.Lineage, spec)
-		}))
-	}
-	return all
+	return fleet.Of(s.Sessions, func(spec session.RuntimeSpec) (session.Runtime, error) { return x.engine.Opened(s.Lineage, spec) })
 }
 
 // known adds the last counts, and what was last found.
-func (x *counting) known(s *Snapshot) {
-	all := conflicts.Counted(x.counter, x.works(s))
-	found := x.finder.Known(all)
-	for i, w := range all {
-		s.Sessions[i].Changes, s.Sessions[i].Conflicts = w.Count, found[w.Address]
-	}
-}
+func (x *counting) known(s *Snapshot) { x.results.Known(s.Sessions, x.works(s)) }

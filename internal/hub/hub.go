@@ -17,9 +17,8 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/budget"
-	"github.com/agentform/agentform/internal/changes"
-	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/forge"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/pr"
@@ -113,7 +112,7 @@ func New(c Config) *Hub {
 		h.observer.secrets = &secrets{ask: c.Secret, inherited: c.Inherited, answers: map[string]answer{}}
 	}
 	h.prober = prober{engine: e, agent: c.Activity.Agent, log: c.Log, work: &h.work, done: make(chan probed), slots: make(chan struct{}, probesAtOnce)}
-	h.counting = counting{counter: changes.NewCounter(c.DataDir), finder: conflicts.NewFinder(c.DataDir), engine: e, work: &h.work, wake: h.Wake}
+	h.counting = counting{results: fleet.NewWork(c.DataDir), engine: e, work: &h.work, wake: h.Wake}
 	h.spending = spending{store: c.Usage, agent: c.Activity.Agent, work: &h.work, wake: h.Wake, log: c.Log}
 	h.budgets = budgets{list: c.Budgets, spending: &h.spending, log: c.Log, exceeded: map[session.Address]time.Time{}, spans: map[string]*span{}}
 	h.observer.spending, h.observer.budgets = &h.spending, &h.budgets

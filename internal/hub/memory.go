@@ -128,8 +128,3 @@ func never(history.Event) bool { return false }
 func of(kinds ...history.Kind) func(history.Event) bool {
 	return func(e history.Event) bool { return slices.Contains(kinds, e.Kind) }
 }
-
-// follow adds the last look to what is known of the agent's turn.
-func (m *memory) follow(rec session.Record, at time.Time) {
-	m.course.See(activity.TurnLook(rec, m.activity, m.liveness == session.Alive, m.movedAt, m.events, at))
-}

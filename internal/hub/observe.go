@@ -199,9 +199,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 			o.reportActivity(k, m, s)
 		}
 	}
-	m.follow(*r, s.At)
-	course := m.course
-	k.Turn = &course
+	k.See(&m.course)
 	m.finding = health.Check(r.Spec.Health, signs(m, x, s.At))
 	return k
 }

@@ -56,21 +56,28 @@ func (k Input) Seen(at time.Time) activity.Seen {
 	return x
 }
 
-func (k Input) Doing(now time.Time) session.Doing {
-	course := k.Turn
-	if course == nil {
-		course = turn.Once(k.turnLook(now))
+// See adds what was observed to what is known of the turn of a recorded session's agent, and makes
+// the result part of k.
+func (k *Input) See(course *turn.Course) {
+	course.See(k.turnLook())
+	k.Turn = new(*course)
+}
+
+// Doing returns what the agent of a recorded session does.
+func (k Input) Doing() session.Doing {
+	if k.Turn == nil {
+		k.See(&turn.Course{})
 	}
-	return activity.DoingOf(course, *k.Record, *k.Look, k.Events)
+	return activity.DoingOf(k.Turn, *k.Record, *k.Look, k.Events)
 }
 
 // turnLook returns what one look shows of the turn of a recorded session's agent.
-func (k Input) turnLook(now time.Time) turn.Look {
+func (k Input) turnLook() turn.Look {
 	look, alive := activity.Look{}, k.Live != nil && k.Live.Liveness == session.Alive
 	if k.Look != nil {
 		look = *k.Look
 	}
-	return activity.TurnLook(*k.Record, look, alive, k.movedAt(), k.Events, now)
+	return activity.TurnLook(*k.Record, look, alive, k.movedAt(), k.Events, k.At)
 }
 
 func (k Input) movedAt() time.Time {
@@ -97,7 +104,7 @@ func (k Input) sight(x api.Session) follow.Sight {
 		Stuck: k.Stuck, OffBranch: x.BranchOK != nil && !*x.BranchOK,
 	}
 	if k.Record != nil {
-		s.Look = k.turnLook(k.At)
+		s.Look = k.turnLook()
 	}
 	s.At, s.State, s.Alive, s.Moved = k.At, x.State, x.Alive != nil && *x.Alive, k.movedAt()
 	if x.Activity != session.Unobserved {

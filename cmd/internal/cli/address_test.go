@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-var fleet = []session.Address{
+var known = []session.Address{
 	"session.api", "session.docs", "session.pool[0]", "session.pool[1]",
 	`session.worker["web"]`, `session.worker["a.b"]`, `session.odd["0"]`,
 }
@@ -24,7 +24,7 @@ func TestResolve(t *testing.T) {
 		"odd[0]":                `session.odd["0"]`,
 		`session.worker["a.b"]`: `session.worker["a.b"]`,
 	} {
-		found, err := resolve(fleet, typed)
+		found, err := resolve(known, typed)
 		var got []string
 		for _, a := range found {
 			got = append(got, string(a))
@@ -43,14 +43,14 @@ func TestResolveFaults(t *testing.T) {
 		"something-else": "Sessions:\n  session.api",
 		"a b":            "invalid address",
 	} {
-		if _, err := resolve(fleet, typed); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := resolve(known, typed); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("resolve(%q): %v, want an error with %q", typed, err, want)
 		}
 	}
-	if _, err := resolveOne(fleet, "pool"); err == nil || !strings.Contains(err.Error(), "pool matches 2 sessions; choose one") {
+	if _, err := resolveOne(known, "pool"); err == nil || !strings.Contains(err.Error(), "pool matches 2 sessions; choose one") {
 		t.Errorf("resolveOne(pool): %v", err)
 	}
-	if _, err := resolveAll(fleet, []string{"nothing-like", "api", "a b"}); err == nil || strings.Count(err.Error(), "invalid address")+strings.Count(err.Error(), "no session") != 2 {
+	if _, err := resolveAll(known, []string{"nothing-like", "api", "a b"}); err == nil || strings.Count(err.Error(), "invalid address")+strings.Count(err.Error(), "no session") != 2 {
 		t.Errorf("resolveAll tells %v, want both faults", err)
 	}
 	if _, err := resolve(nil, "api"); err == nil || !strings.Contains(err.Error(), "agentform apply") {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
@@ -143,22 +144,22 @@ func openAsking(ctx context.Context, a *app, o answerOptions) ([]*asking, error)
 	if err != nil || len(meant) == 0 {
 		return nil, err
 	}
-	e := newObserver(a, p)
-	seen, err := e.observe(ctx)
+	e := project.Fleet(p)
+	seen, err := e.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var found []*asking
 	for _, address := range meant {
-		k := seen.of(address)
+		k := seen.Of(address)
 		if k.Record == nil {
 			continue // it has gone from the state just now
 		}
-		t := &asking{&target{project: p, Seen: engine.Seen{Record: *k.Record, Live: k.Live, Diagnosis: k.Diagnosis}}, e.activity, k.Look.Detection.Question}
+		t := &asking{&target{project: p, Seen: engine.Seen{Record: *k.Record, Live: k.Live, Diagnosis: k.Diagnosis}}, e.Activity, k.Look.Detection.Question}
 		if o.byFlag() && t.shown == nil && k.Look.Activity != session.Blocked {
 			continue
 		}
-		t.runtime, t.fault = e.reconciler.For(t.Record.Spec)
+		t.runtime, t.fault = e.Engine.For(t.Record.Spec)
 		found = append(found, t)
 	}
 	return found, nil

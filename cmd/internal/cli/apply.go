@@ -181,7 +181,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 		autoHub(ctx, a, p)
 	}
 	if o.wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
-		begun := applied{app: a, observer: newObserver(a, p), r: r, q: request, emit: t.event, tally: tally}
+		begun := applied{app: a, project: p, observer: project.Fleet(p), r: r, q: request, emit: t.event, tally: tally}
 		var followed error
 		tally, followed = begun.follow(ctx, made, drain)
 		err = errors.Join(err, followed)

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/verify"
@@ -25,7 +27,8 @@ const applyPoll = 500 * time.Millisecond
 // ends of sessions that have one. Where no hub runs it carries them out.
 type applied struct {
 	app      *app
-	observer *observer
+	project  *project.Project
+	observer *fleet.Observer
 	r        *engine.Engine
 	q        engine.Request
 	emit     func(history.Event)
@@ -67,14 +70,14 @@ func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struc
 		}
 	}()
 	var verifications *verify.Scheduler
-	for s, err := range follow.Looks(waiting, applyPoll, nil, f.observer.observe) {
+	for s, err := range follow.Looks(waiting, applyPoll, nil, f.observer.Look) {
 		if err != nil {
 			return f.tally, errors.Join(append(f.errs, err)...)
 		}
 		if verifications == nil {
-			verifications = verify.NewScheduler(accessOf(f.app, s, f.r, func(history.Event) {}), &work, func() {})
+			verifications = verify.NewScheduler(accessOf(f.project, f.observer, s, f.r), &work, func() {})
 		}
-		if !s.supervised {
+		if !s.Supervised {
 			verifications.See(waiting, f.verifiable(s))
 		}
 		due := append(f.starts(s), f.ends(s)...)
@@ -91,8 +94,8 @@ func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struc
 }
 
 // verifiable returns what a look shows of the sessions whose work is verified.
-func (f *applied) verifiable(s *snapshot) (all []verify.Seen) {
-	for _, k := range s.sessions {
+func (f *applied) verifiable(s *fleet.Snapshot) (all []verify.Seen) {
+	for _, k := range s.Known {
 		if k.Record != nil && k.Record.Spec.Verify.Declared() && k.Diagnosis.State != session.StateUnknown {
 			all = append(all, verifiable(k, s.World.At))
 		}
@@ -120,13 +123,13 @@ func awaited(p plan.Plan) []plan.Change {
 }
 
 // starts returns the held sessions that can start now and that no hub starts.
-func (f *applied) starts(s *snapshot) (due []session.Address) {
+func (f *applied) starts(s *fleet.Snapshot) (due []session.Address) {
 	drains := false
-	for _, c := range s.forecasts {
+	for _, c := range s.Forecasts {
 		drains = drains || c.Drains()
 	}
 	for _, a := range slices.Clone(f.held) {
-		k, c := s.of(a), s.forecasts[a]
+		k, c := s.Of(a), s.Forecasts[a]
 		switch {
 		case k.Record == nil:
 			f.drop(a)
@@ -137,12 +140,12 @@ func (f *applied) starts(s *snapshot) (due []session.Address) {
 			f.emit(history.Event{Time: s.World.At, Kind: history.ApplyComplete, Address: a, ID: k.Record.ID, Run: k.Record.Run.ID, Action: string(plan.Create)})
 		case c.Skips:
 			f.skip(s, a, c.Detail)
-		case c.Action == plan.Hold && c.Reason == plan.ReasonQueued && !drains && len(due) == 0, s.awaitsLanding(c):
+		case c.Action == plan.Hold && c.Reason == plan.ReasonQueued && !drains && len(due) == 0, awaitsLanding(s, c):
 			f.drop(a)
-		case c.Action.Acts() && !s.supervised:
+		case c.Action.Acts() && !s.Supervised:
 			due = append(due, a)
-		case !s.supervised:
-			if on, ended := s.abandoned(k.Record.Spec); ended {
+		case !s.Supervised:
+			if on, ended := abandoned(s, k.Record.Spec); ended {
 				f.skip(s, a, fmt.Sprintf("depends on %s, which is not running, and no hub restarts it", on))
 			}
 		}
@@ -152,16 +155,16 @@ func (f *applied) starts(s *snapshot) (due []session.Address) {
 
 // ends returns the sessions that are done and that no hub ends. It says which of the others need
 // a person.
-func (f *applied) ends(s *snapshot) (due []session.Address) {
+func (f *applied) ends(s *fleet.Snapshot) (due []session.Address) {
 	for _, a := range slices.Clone(f.ending) {
-		k, c := s.of(a), s.forecasts[a]
+		k, c := s.Of(a), s.Forecasts[a]
 		switch d := k.Diagnosis; {
 		case slices.Contains(f.held, a), d.Reason == plan.ReasonUnderWay:
 		case k.Record == nil, d.Reason == plan.ReasonFinished:
 			f.ending = without(f.ending, a)
-		case c.Finishes != nil && !s.supervised:
+		case c.Finishes != nil && !s.Supervised:
 			due = append(due, a)
-		case d.State == session.StateStopped, d.Alive != nil && !*d.Alive && !s.supervised:
+		case d.State == session.StateStopped, d.Alive != nil && !*d.Alive && !s.Supervised:
 			f.ending = without(f.ending, a)
 			f.errs = append(f.errs, fmt.Errorf("%s is not finished: %s", a, d.Detail))
 		default:
@@ -185,19 +188,19 @@ func (f *applied) sayNeed(k status.Input, now time.Time) {
 }
 
 // awaitsLanding reports whether a start waits for someone to land the work of another session.
-func (s *snapshot) awaitsLanding(c plan.Change) bool {
+func awaitsLanding(s *fleet.Snapshot, c plan.Change) bool {
 	if c.After == nil || c.Action != plan.Hold || c.Reason != plan.ReasonDependency {
 		return false
 	}
 	return slices.ContainsFunc(c.After.DependsOn, func(on session.Address) bool {
-		return c.After.UntilOf(on) == session.AwaitDone && s.forecasts[on].EndsLanded()
+		return c.After.UntilOf(on) == session.AwaitDone && s.Forecasts[on].EndsLanded()
 	})
 }
 
-func (s *snapshot) abandoned(spec session.Spec) (session.Address, bool) {
+func abandoned(s *fleet.Snapshot, spec session.Spec) (session.Address, bool) {
 	for _, on := range spec.DependsOn {
-		d := s.of(on).Diagnosis
-		if gone := d.State == session.StateStale || d.State == session.StateError; gone && (s.forecasts[on].Action == plan.Restart || s.forecasts[on].Reason == plan.ReasonBackingOff) {
+		d := s.Of(on).Diagnosis
+		if gone := d.State == session.StateStale || d.State == session.StateError; gone && (s.Forecasts[on].Action == plan.Restart || s.Forecasts[on].Reason == plan.ReasonBackingOff) {
 			return on, true
 		}
 	}
@@ -213,7 +216,7 @@ func without(all []session.Address, a session.Address) []session.Address {
 	return slices.DeleteFunc(all, func(b session.Address) bool { return a == b })
 }
 
-func (f *applied) skip(s *snapshot, a session.Address, why string) {
+func (f *applied) skip(s *fleet.Snapshot, a session.Address, why string) {
 	f.drop(a)
 	f.tally.Held--
 	f.tally.Skipped++

@@ -72,20 +72,20 @@ func runDoctor(ctx context.Context, a *app, fix, moved, try bool) error {
 }
 
 func runDoctorSession(ctx context.Context, a *app, typed string) error {
-	s, err := observe(ctx, a)
+	p, s, err := observe(ctx, a)
 	if err != nil {
 		return err
 	}
-	address, err := resolveOne(s.addresses(), typed)
+	address, err := resolveOne(declaredIn(p, s), typed)
 	if err != nil {
 		return err
 	}
-	k := s.of(address)
+	k := s.Of(address)
 	if k.Record == nil {
 		return fmt.Errorf("%s is in the manifest and was not applied yet\nagentform apply --target %s creates it", address, quoted(address))
 	}
 	return printFindings(a, doctor.Session(doctor.SessionInput{
-		Input: k, RunDir: s.project.RunDir(k.Record.Run.ID), Environ: a.env.Environ, Activity: s.activity,
+		Input: k, RunDir: p.RunDir(k.Record.Run.ID), Environ: a.env.Environ, Activity: p.Activity(),
 	}))
 }
 

@@ -190,17 +190,17 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 
 // landingOf returns the sessions of a project as their work is landed. step is called before each step.
 func landingOf(a *app, p *project.Project, step func(session.Address, land.Step)) *landing.Fleet {
-	e := newObserver(a, p)
+	e := project.Fleet(p)
 	return &landing.Fleet{
 		Project: p, Step: step, Warn: a.warn,
 		Observe: func(ctx context.Context) (landing.Look, error) {
-			seen, err := e.observe(ctx)
+			seen, err := e.Look(ctx)
 			if err != nil {
 				return landing.Look{}, err
 			}
-			return landing.Look{Sessions: seen.sessions, Runtime: e.reconciler.For}, nil
+			return landing.Look{Sessions: seen.Known, Runtime: e.Engine.For}, nil
 		},
-		Close: e.reconciler.Close,
+		Close: e.Engine.Close,
 		Send: func(ctx context.Context, r session.Record, text string) error {
 			targets, err := targetsOf(ctx, p, []session.Record{r}, r.Address)
 			if err != nil {

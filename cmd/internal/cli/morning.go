@@ -55,21 +55,21 @@ only as far as a command inspected the sessions.`,
 }
 
 func runReport(ctx context.Context, a *app, typed []string, since time.Time, format string) error {
-	e, err := openObserver(a)
+	p, e, err := openObserver(a)
 	if err != nil {
 		return err
 	}
-	e.countChanges()
-	e.askUsage(ctx)
-	s, err := e.observe(ctx)
+	e.Count()
+	askUsage(ctx, p, e)
+	s, err := e.Look(ctx)
 	if err != nil {
 		return err
 	}
 	now := s.World.At.Local()
-	in := report.Input{Project: s.project.Manifest.Project, Since: since, Until: now, Supervisor: s.supervisor()}
-	in.Sessions, in.Unread = project.Reported(s.project, s.withHistories(), e.usage, since)
+	in := report.Input{Project: p.Manifest.Project, Since: since, Until: now, Supervisor: supervisor(s)}
+	in.Sessions, in.Unread = project.Reported(p, e.WithHistories(s), e.Usage, since)
 	if len(typed) > 0 {
-		known := s.addresses()
+		known := declaredIn(p, s)
 		for _, k := range in.Sessions {
 			known = append(known, k.Address())
 		}

@@ -107,21 +107,21 @@ func (w *runWaiter) wait(ctx, waiting context.Context, rm bool) error {
 
 // follow observes an end twice before it returns.
 func (w *runWaiter) follow(ctx context.Context) (last status.Input, reached bool, err error) {
-	e := newObserver(w.app, w.project)
+	e := project.Fleet(w.project)
 	over := false
 	var runs []string
-	heard := func() int64 { return e.activity.Heard(runs) }
-	for s, err := range follow.Looks(ctx, pollInterval, heard, e.observe) {
+	heard := func() int64 { return e.Activity.Heard(runs) }
+	for s, err := range follow.Looks(ctx, pollInterval, heard, e.Look) {
 		if err != nil {
 			return status.Input{}, false, err
 		}
-		k := s.of(w.address)
+		k := s.Of(w.address)
 		if k.Record == nil {
 			return k, false, fmt.Errorf("%s is no longer in the state", w.address)
 		}
 		runs = []string{k.Record.Run.ID}
 		x := status.Of(k)
-		w.follower.See(s.World.At, []follow.Sight{status.Followed(k, x, e.activity.Agent)})
+		w.follower.See(s.World.At, []follow.Sight{status.Followed(k, x, e.Activity.Agent)})
 		if w.turn && w.follower.Verdict(w.address, follow.Turn) == follow.Reached {
 			return k, true, nil
 		}
@@ -202,7 +202,7 @@ func (w *runWaiter) finish(ctx context.Context, last status.Input, reached bool)
 
 // answer reads the screen of an agent without a session file.
 func (w *runWaiter) answer(ctx context.Context, last status.Input) (string, error) {
-	e := newObserver(w.app, w.project)
+	e := project.Fleet(w.project)
 	given, _ := activity.Given(*last.Record, last.Events)
 	for end := time.Now().Add(turn.FileLag); ; {
 		n := last.Look.Transcript
@@ -216,7 +216,7 @@ func (w *runWaiter) answer(ctx context.Context, last status.Input) (string, erro
 		case <-ctx.Done():
 		case <-time.After(pollInterval / 2):
 		}
-		look := e.activity.Look(*last.Record, last.Live, last.Events, time.Now())
+		look := e.Activity.Look(*last.Record, last.Live, last.Events, time.Now())
 		last.Look = &look
 	}
 	if last.Live == nil {
@@ -226,7 +226,7 @@ func (w *runWaiter) answer(ctx context.Context, last status.Input) (string, erro
 	if err != nil {
 		return "", err
 	}
-	rt, err := e.reconciler.Opened(s.Lineage, last.Record.Spec.Runtime)
+	rt, err := e.Engine.Opened(s.Lineage, last.Record.Spec.Runtime)
 	if err != nil {
 		return "", err
 	}

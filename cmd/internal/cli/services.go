@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
@@ -31,11 +33,11 @@ reached, its sessions are unknown; a running hub is asked about them.`,
 }
 
 func runServices(ctx context.Context, a *app) error {
-	s, err := observe(ctx, a)
+	p, s, err := observe(ctx, a)
 	if err != nil {
 		return err
 	}
-	lives := append(s.World.Lives, s.inOtherEngines(ctx, s.World)...)
+	lives := append(s.World.Lives, inOtherEngines(ctx, p, s.World)...)
 	recorded := map[string]bool{}
 	for _, r := range s.State.Sessions {
 		recorded[r.ID] = true
@@ -46,7 +48,7 @@ func runServices(ctx context.Context, a *app) error {
 			orphans = append(orphans, l)
 		}
 	}
-	all := status.ServicesOf(s.sessions, orphans, hubStatus(ctx, a, s))
+	all := status.ServicesOf(s.Known, orphans, hubStatus(ctx, a, p, s))
 	if a.globals.json {
 		return view.ServicesJSON(a.env.Stdout, all)
 	}
@@ -54,16 +56,16 @@ func runServices(ctx context.Context, a *app) error {
 }
 
 // hubStatus asks the hub where something is unknown here.
-func hubStatus(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
+func hubStatus(ctx context.Context, a *app, p *project.Project, s *fleet.Snapshot) *api.StatusDocument {
 	unknown := func(k status.Input) bool { return k.Diagnosis.State == session.StateUnknown }
-	if !s.supervised || !slices.ContainsFunc(s.sessions, unknown) {
+	if !s.Supervised || !slices.ContainsFunc(s.Known, unknown) {
 		return nil
 	}
-	if s.supervisor() == api.HubSuspended {
-		a.log.Warn("the hub does not answer", "error", hub.Continue(s.holder))
+	if supervisor(s) == api.HubSuspended {
+		a.log.Warn("the hub does not answer", "error", hub.Continue(s.Holder))
 		return nil
 	}
-	path, err := s.project.HubSocket()
+	path, err := p.HubSocket()
 	if err != nil {
 		return nil
 	}
@@ -81,22 +83,22 @@ func hubStatus(ctx context.Context, a *app, s *snapshot) *api.StatusDocument {
 
 const hubTimeout = 3 * time.Second
 
-func (e *observer) inOtherEngines(ctx context.Context, seen session.World) (lives []session.Live) {
-	asked := map[string]bool{}
-	for _, s := range e.project.Manifest.Sessions {
+func inOtherEngines(ctx context.Context, p *project.Project, seen session.World) (lives []session.Live) {
+	asked, reconciler := map[string]bool{}, p.Reconciler(project.ToRead)
+	for _, s := range p.Manifest.Sessions {
 		engine := s.Runtime.Engine()
 		if _, is := seen.Runtimes[engine]; is || asked[engine] {
 			continue
 		}
 		asked[engine] = true
-		rt, err := e.reconciler.For(s)
+		rt, err := reconciler.For(s)
 		if err == nil {
 			var found []session.Live
 			found, err = rt.Observe(ctx, false)
 			lives = append(lives, found...)
 		}
 		if err != nil {
-			e.log.Debug("find running sessions that are not in the state", "engine", engine, "error", err)
+			p.Log.Debug("find running sessions that are not in the state", "engine", engine, "error", err)
 		}
 	}
 	return lives

@@ -46,34 +46,32 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 		}
 		noPlan = err // any file may have a session's name
 	}
-	e, err := openObserver(a)
+	p, e, err := openObserver(a)
 	if err != nil {
 		return cmp.Or(noPlan, err)
 	}
-	e.askUsage(ctx)
-	s, err := e.observe(ctx)
+	askUsage(ctx, p, e)
+	s, err := e.Look(ctx)
 	if err != nil {
 		return cmp.Or(noPlan, err)
 	}
-	address, err := resolveOne(s.addresses(), typed)
+	address, err := resolveOne(declaredIn(p, s), typed)
 	if err != nil && noPlan != nil {
 		return noPlan
 	}
 	if err != nil {
 		return fmt.Errorf("%w\n(nor is there a file %s with a saved plan)", err, typed)
 	}
-	k := s.of(address)
+	k := s.Of(address)
 	if k.Record != nil {
-		e.countChanges()
-		e.changes.Refresh(ctx, true, e.workspace(s, k))
-		e.count(ctx, s)
-		k = s.of(address)
+		e.Recount(ctx, s, k)
+		k = s.Of(address)
 	}
 	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: history.InOrder(k.Events)[max(0, len(k.Events)-lastEvents):]}
 	if k.Live != nil {
 		x.Screen = k.Live.Screen
 	} else if k.Record != nil {
-		x.Exit = s.project.Facts(k.Record.Run.ID).Exit
+		x.Exit = p.Facts(k.Record.Run.ID).Exit
 	}
 	if a.globals.json {
 		return view.ShowJSON(a.env.Stdout, x)

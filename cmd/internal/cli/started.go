@@ -35,20 +35,20 @@ func lookAgain(ctx context.Context, a *app, p *project.Project, t apply.Tally) {
 	}
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	e, began := newObserver(a, p), time.Now()
+	e, began := project.Fleet(p), time.Now()
 	for wait := startedWait; ; wait = startedWait / 4 {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(wait):
 		}
-		s, err := e.observe(ctx)
+		s, err := e.Look(ctx)
 		if err != nil {
 			a.log.Debug("the started sessions cannot be observed", "error", err)
 			return
 		}
 		var all []api.Session
-		for _, k := range s.sessions {
+		for _, k := range s.Known {
 			if started[k.Address()] {
 				all = append(all, status.Of(k))
 			}

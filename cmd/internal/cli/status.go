@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
@@ -88,30 +89,30 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	if o.watch {
 		return runWatch(ctx, a, typed, watchOptions{every: time.Second, wide: o.wide})
 	}
-	e, err := openObserver(a)
+	p, e, err := openObserver(a)
 	if err != nil {
 		return err
 	}
 	if !o.short && *o.format != "name" {
-		e.countChanges()
+		e.Count()
 	}
 	if o.wide || a.globals.json {
-		e.askUsage(ctx)
+		askUsage(ctx, p, e)
 	}
-	s, err := e.observe(ctx)
+	s, err := e.Look(ctx)
 	if err != nil {
 		return err
 	}
-	a.warn(lostState(s.project, s.State.Serial))
-	shown := s.sessions
+	a.warn(lostState(p, s.State.Serial))
+	shown := s.Known
 	if len(typed) > 0 {
-		named, err := resolveAll(s.addresses(), typed)
+		named, err := resolveAll(declaredIn(p, s), typed)
 		if err != nil {
 			return err
 		}
 		shown = nil
 		for _, address := range named {
-			shown = append(shown, s.of(address))
+			shown = append(shown, s.Of(address))
 		}
 	}
 	sessions := make([]api.Session, len(shown))
@@ -124,31 +125,31 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	case *o.format == "name":
 		return view.Names(a.env.Stdout, sessions)
 	case a.globals.json:
-		return view.StatusJSON(a.env.Stdout, sessions, s.supervisor())
+		return view.StatusJSON(a.env.Stdout, sessions, supervisor(s))
 	}
-	switch s.supervisor() {
+	switch supervisor(s) {
 	case api.HubSuspended:
-		fmt.Fprintf(a.env.Stdout, "hub: suspended (pid %d)\n  %s\n\n", s.holder.PID, hub.Continue(s.holder))
+		fmt.Fprintf(a.env.Stdout, "hub: suspended (pid %d)\n  %s\n\n", s.Holder.PID, hub.Continue(s.Holder))
 	case api.HubRuns:
-		fmt.Fprintf(a.env.Stdout, "hub: running (pid %d)\n\n", s.holder.PID)
+		fmt.Fprintf(a.env.Stdout, "hub: running (pid %d)\n\n", s.Holder.PID)
 	case api.HubDown:
-		if fileExists(filepath.Join(s.project.Manifest.DataDir, hub.LockFile)) {
+		if fileExists(filepath.Join(p.Manifest.DataDir, hub.LockFile)) {
 			fmt.Fprint(a.env.Stdout, "hub: not running (start it: agentform serve --detach)\n\n")
 		}
 	}
 	if err := view.Status(a.env.Stdout, a.out(), sessions, o.wide, time.Now()); err != nil {
 		return err
 	}
-	a.warn(s.undrained)
-	reportHub(a, s.project, hubNeedsOf(s.State.Sessions))
+	a.warn(s.Undrained)
+	reportHub(a, p, hubNeedsOf(s.State.Sessions))
 	return nil
 }
 
-func (s *snapshot) supervisor() api.Supervisor {
+func supervisor(s *fleet.Snapshot) api.Supervisor {
 	switch {
-	case !s.supervised:
+	case !s.Supervised:
 		return api.HubDown
-	case hub.Suspended(s.holder):
+	case hub.Suspended(s.Holder):
 		return api.HubSuspended
 	}
 	return api.HubRuns

@@ -18,9 +18,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/ui"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/stamp"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
@@ -64,18 +66,18 @@ func runUI(ctx context.Context, a *app) error {
 	if t := a.env.Environ.Get("TERM"); t == "" || t == "dumb" {
 		return fmt.Errorf("ui needs a terminal that can move its cursor, and TERM is %q\nagentform status shows all sessions", t)
 	}
-	e, err := openFleet(a)
+	p, e, err := openFleet(a)
 	if err != nil {
 		return err
 	}
-	first, err := recordedFleet(e)
+	first, err := recordedFleet(p, e)
 	if err != nil {
 		return err
 	}
 	style := a.out()
 	a.log = slog.New(slog.DiscardHandler) // the terminal is taken
-	e.countChangesBeside()
-	b := &uiBackend{app: a, color: style.Color, observer: e}
+	e.CountBeside()
+	b := &uiBackend{app: a, color: style.Color, project: p, observer: e}
 	b.read = b.manifest()
 	err = ui.Run(ctx, ui.Backend{Look: b.look, Heard: b.heard, Load: b.load, Do: b.do, Terminal: b.terminal},
 		ui.Options{In: in, Out: out, Color: style.Color, First: first})
@@ -87,10 +89,10 @@ func runUI(ctx context.Context, a *app) error {
 
 // openFleet is openObserver, also of a directory with neither a manifest nor a state, where
 // run starts a session.
-func openFleet(a *app) (*observer, error) {
+func openFleet(a *app) (*project.Project, *fleet.Observer, error) {
 	p := a.open()
 	if _, err := state.Read(p.State); errors.Is(err, state.ErrNone) && len(p.Manifest.Files) == 0 && len(p.Files) == 0 {
-		return newObserver(a, p), nil
+		return p, project.Fleet(p), nil
 	}
 	return openObserver(a)
 }
@@ -99,44 +101,49 @@ func openFleet(a *app) (*observer, error) {
 type uiBackend struct {
 	app      *app
 	color    bool
-	observer *observer
+	project  *project.Project
+	observer *fleet.Observer
 	read     map[string]stamp.Stamp // the manifest as it was read
-	last     atomic.Pointer[snapshot]
+	last     atomic.Pointer[uiLook]
+}
+
+// uiLook is what was observed last, and by what.
+type uiLook struct {
+	*fleet.Snapshot
+	observer *fleet.Observer
 }
 
 // look observes all sessions. It reads the manifest again when that has changed.
 func (b *uiBackend) look(ctx context.Context) (ui.Fleet, error) {
 	if now := b.manifest(); !maps.Equal(now, b.read) {
-		e, err := openFleet(b.quiet())
+		p, e, err := openFleet(b.quiet())
 		if err != nil {
 			return ui.Fleet{}, err
 		}
-		e.countChangesBeside()
-		b.observer = e
+		e.CountBeside()
+		b.project, b.observer = p, e
 		b.read = b.manifest()
 	}
-	s, err := b.observer.observe(ctx)
+	s, err := b.observer.Look(ctx)
 	if err != nil {
 		return ui.Fleet{}, err
 	}
-	b.last.Store(s)
-	return fleetOf(s, time.Now()), nil
+	b.last.Store(&uiLook{s, b.observer})
+	return fleetOf(b.project, s, time.Now()), nil
 }
 
 // heard is called between looks.
 func (b *uiBackend) heard() int64 {
 	var runs []string
 	if s := b.last.Load(); s != nil {
-		for _, r := range s.State.Sessions {
-			runs = append(runs, r.Run.ID)
-		}
+		runs = s.Runs()
 	}
-	return b.observer.activity.Heard(runs) + b.observer.beside.found()
+	return b.observer.Activity.Heard(runs) + b.observer.News()
 }
 
 // manifest returns what tells whether the manifest has changed.
 func (b *uiBackend) manifest() map[string]stamp.Stamp {
-	p := b.observer.project
+	p := b.project
 	now := map[string]stamp.Stamp{}
 	for _, path := range append([]string{p.Dir}, p.Manifest.Files...) {
 		if s, err := stamp.Stat(path); err == nil {
@@ -155,35 +162,35 @@ func (b *uiBackend) quiet() *app {
 }
 
 // recordedFleet is shown until the sessions are observed.
-func recordedFleet(e *observer) (ui.Fleet, error) {
-	s, err := e.reconciler.Read()
+func recordedFleet(p *project.Project, e *fleet.Observer) (ui.Fleet, error) {
+	s, err := e.Engine.Read()
 	if err != nil {
 		return ui.Fleet{}, err
 	}
-	first := ui.Fleet{Project: e.project.Manifest.Project}
-	for _, address := range addresses(e.project.Manifest.Sessions, s.Sessions) {
+	first := ui.Fleet{Project: p.Manifest.Project}
+	for _, address := range addresses(p.Manifest.Sessions, s.Sessions) {
 		first.Rows = append(first.Rows, ui.Row{Address: address})
 	}
 	return first, nil
 }
 
 // fleetOf lists sessions as status does: those that need somebody first.
-func fleetOf(s *snapshot, now time.Time) ui.Fleet {
-	fleet := ui.Fleet{At: s.World.At, Project: s.project.Manifest.Project, Hub: "hub " + string(s.supervisor())}
-	if broken(s.project) {
-		fleet.Hub = "the manifest has errors: agentform validate"
+func fleetOf(p *project.Project, s *fleet.Snapshot, now time.Time) ui.Fleet {
+	all := ui.Fleet{At: s.World.At, Project: p.Manifest.Project, Hub: "hub " + string(supervisor(s))}
+	if broken(p) {
+		all.Hub = "the manifest has errors: agentform validate"
 	}
-	live := make(map[session.Address]*session.Live, len(s.sessions))
-	sessions := make([]api.Session, len(s.sessions))
-	for i, k := range s.sessions {
+	live := make(map[session.Address]*session.Live, len(s.Known))
+	sessions := make([]api.Session, len(s.Known))
+	for i, k := range s.Known {
 		sessions[i], live[k.Address()] = status.Of(k), k.Live
 	}
-	fleet.Counts = view.Tallied(sessions)
+	all.Counts = view.Tallied(sessions)
 	status.Sort(sessions)
 	for _, x := range sessions {
-		fleet.Rows = append(fleet.Rows, rowOf(x, live[x.Address], now))
+		all.Rows = append(all.Rows, rowOf(x, live[x.Address], now))
 	}
-	return fleet
+	return all
 }
 
 func rowOf(x api.Session, live *session.Live, now time.Time) ui.Row {
@@ -216,7 +223,7 @@ func (b *uiBackend) load(ctx context.Context, l ui.Load) (string, error) {
 		return b.run(ctx, style, "logs", "--tail", fmt.Sprint(uiLines), address)
 	case ui.Events:
 		var text strings.Builder
-		events := history.InOrder(b.last.Load().of(l.Address).Events)
+		events := history.InOrder(b.last.Load().Of(l.Address).Events)
 		err := view.SessionEvents(&text, *style, events[max(0, len(events)-uiLines):], time.Now())
 		return text.String(), err
 	default:
@@ -230,14 +237,14 @@ const uiLines = 300
 // screen captures with less work than the command capture, which observes all sessions.
 func (b *uiBackend) screen(ctx context.Context, address session.Address) (string, error) {
 	s := b.last.Load()
-	k := s.of(address)
+	k := s.Of(address)
 	if k.Record == nil {
 		return "", errNotApplied(address)
 	}
 	if k.Live == nil {
 		return "", fmt.Errorf("no screen: %s", k.Diagnosis.Detail)
 	}
-	runtime, err := s.reconciler.For(k.Record.Spec)
+	runtime, err := s.observer.Engine.For(k.Record.Spec)
 	if err != nil {
 		return "", err
 	}

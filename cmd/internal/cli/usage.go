@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/internal/budget"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
@@ -88,16 +88,16 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 }
 
 func runUsage(ctx context.Context, a *app, typed []string, o usageOptions) error {
-	e, err := openObserver(a)
+	p, e, err := openObserver(a)
 	if err != nil {
 		return err
 	}
-	e.readUsage()
-	s, err := e.observe(ctx)
+	e.Usage = project.Usage(p)
+	s, err := e.Look(ctx)
 	if err != nil {
 		return err
 	}
-	all, err := e.usage.All()
+	all, err := e.Usage.All()
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func runUsage(ctx context.Context, a *app, typed []string, o usageOptions) error
 		return err
 	}
 	if len(typed) > 0 {
-		named, err := resolveAll(withUsage(s.addresses(), all), typed)
+		named, err := resolveAll(withUsage(declaredIn(p, s), all), typed)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func runUsage(ctx context.Context, a *app, typed []string, o usageOptions) error
 	for _, x := range all {
 		used[x.ID] = x
 	}
-	q.Budgets = budget.Standings(e.project.Manifest.Budgets, budget.Subjects(s.State.Sessions, used), s.World.At)
+	q.Budgets = budget.Standings(p.Manifest.Budgets, budget.Subjects(s.State.Sessions, used), s.World.At)
 	d := status.UsageDocumentOf(all, q)
 	switch {
 	case a.globals.json:
@@ -137,15 +137,12 @@ func withUsage(known []session.Address, all []usage.Session) []session.Address {
 	return slices.Compact(known)
 }
 
-// readUsage makes each observation read what the sessions used.
-func (e *observer) readUsage() { e.usage = project.Usage(e.project) }
-
-// askUsage makes observations show what a running hub says that the sessions used, which
-// takes no reading. Without a hub they read it.
-func (e *observer) askUsage(ctx context.Context) {
-	e.readUsage()
-	holder, runs := hub.Running(e.project.Manifest.DataDir)
-	path, err := e.project.HubSocket()
+// askUsage makes looks show what a running hub says that the sessions used, which takes no
+// reading. Without a hub they read it.
+func askUsage(ctx context.Context, p *project.Project, e *fleet.Observer) {
+	e.Usage = project.Usage(p)
+	holder, runs := e.Supervisor()
+	path, err := p.HubSocket()
 	if !runs || hub.Suspended(holder) || err != nil {
 		return
 	}
@@ -155,36 +152,17 @@ func (e *observer) askUsage(ctx context.Context) {
 	defer done()
 	d, err := client.Sessions(ctx)
 	if err != nil {
-		e.log.Debug("the hub does not say what the sessions used", "error", err)
+		e.Log.Debug("the hub does not say what the sessions used", "error", err)
 		return
 	}
-	e.hubUsage = map[string]usage.Sum{}
+	e.Used = map[string]usage.Sum{}
 	for _, x := range d.Sessions {
 		if u := x.Usage; u != nil {
 			sum := usage.Sum{Answers: u.Answers, Tokens: u.Tokens, Unpriced: u.Unpriced}
 			if u.Cost != nil {
 				sum.Cost = *u.Cost
 			}
-			e.hubUsage[x.ID] = sum
+			e.Used[x.ID] = sum
 		}
-	}
-}
-
-// use adds what a session used.
-func (e *observer) use(k *status.Input, at time.Time) {
-	if e.usage == nil {
-		return
-	}
-	if sum, is := e.hubUsage[k.Record.ID]; is {
-		k.Usage = &sum
-		return
-	}
-	if err := e.usage.Look(e.activity.Agent(*k.Record), *k.Record, k.Look.Transcript, at); err != nil { // who only looks may not be allowed to write
-		e.log.Warn("usage cannot be read", "session", k.Record.Address, "error", strings.ReplaceAll(err.Error(), "\n", "; "))
-	}
-	if sum, is := e.usage.Known(k.Record.ID); is {
-		k.Usage = &sum
-	} else if x, err := e.usage.Get(k.Record.ID); err == nil { // its session file is gone
-		k.Usage = new(x.Total())
 	}
 }

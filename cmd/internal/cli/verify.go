@@ -14,6 +14,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/verify"
@@ -52,14 +53,15 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 	if err != nil {
 		return err
 	}
-	seen, err := newObserver(a, p).observe(ctx)
+	e := project.Fleet(p)
+	seen, err := e.Look(ctx)
 	if err != nil {
 		return err
 	}
 	var all []status.Input
 	var resting []session.Address
 	for _, address := range named {
-		k := seen.of(address)
+		k := seen.Of(address)
 		switch {
 		case k.Record == nil:
 			return errNotApplied(address)
@@ -75,20 +77,17 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 		a.say("No sessions to verify.")
 		return nil
 	}
-	access := accessOf(a, seen, p.Reconciler(project.ToAct), func(history.Event) {})
+	access := accessOf(p, e, seen, p.Reconciler(project.ToAct))
 	results := make([]view.Verification, len(all))
 	begun := forEach(ctx, a, len(all), func(ctx context.Context, i int) { results[i] = verifyOne(ctx, a, p, access, all[i]) })
 	return endVerify(a, results[:begun], len(all))
 }
 
 // accessOf returns how verifications of a command reach the sessions of a snapshot.
-func accessOf(a *app, s *snapshot, e *engine.Engine, emit func(history.Event)) verify.Access {
+func accessOf(p *project.Project, o *fleet.Observer, s *fleet.Snapshot, e *engine.Engine) verify.Access {
 	return verify.Access{
 		Reach: verify.Reach{
-			Activity: s.activity, Folder: s.project.SessionDir, By: s.project.Who().User, Emit: emit, Now: time.Now, Log: a.log,
-			Open: func(spec session.RuntimeSpec) (session.Runtime, error) {
-				return s.reconciler.Opened(s.State.Lineage, spec)
-			},
+			Activity: o.Activity, Folder: p.SessionDir, By: p.Who().User, Emit: func(history.Event) {}, Now: time.Now, Log: p.Log, Open: o.Open(s),
 		},
 		Record: func(ctx context.Context, r session.Record, v session.Verified) error {
 			return engine.RecordVerified(ctx, e, r, v)
@@ -98,7 +97,7 @@ func accessOf(a *app, s *snapshot, e *engine.Engine, emit func(history.Event)) v
 
 // verifiable returns what a look shows of a session whose work is verified.
 func verifiable(k status.Input, at time.Time) verify.Seen {
-	return verify.Seen{Record: *k.Record, Live: k.Live, Checkout: *k.Checkout, Doing: k.Doing(at)}
+	return verify.Seen{Record: *k.Record, Live: k.Live, Checkout: *k.Checkout, Doing: k.Doing()}
 }
 
 // verifyOne verifies the work of one session.
@@ -119,11 +118,11 @@ func verifyOne(ctx context.Context, a *app, p *project.Project, access verify.Ac
 		return fail(fmt.Errorf("it is %s: its work is verified when its turn has ended\nagentform wait %s waits for that", does, quoted(r.Address)))
 	}
 	doing := func(ctx context.Context) (session.Doing, error) {
-		s, err := newObserver(a, p).observe(ctx)
-		if err != nil || s.of(r.Address).Record == nil {
+		s, err := project.Fleet(p).Look(ctx)
+		if err != nil || s.Of(r.Address).Record == nil {
 			return session.Doing{}, err
 		}
-		return s.of(r.Address).Doing(s.World.At), nil
+		return s.Of(r.Address).Doing(), nil
 	}
 	v, err := access.Verifier(verifiable(k, k.At), doing)
 	if err != nil {

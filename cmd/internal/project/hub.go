@@ -17,6 +17,7 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/budget"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/forge"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
@@ -59,6 +60,14 @@ func (p *Project) Hub(log *slog.Logger, n *notify.Notifier) hub.Config {
 		Wakers:     wakers,
 		Log:        log,
 	}
+}
+
+// Fleet returns an observer of the project's sessions.
+func Fleet(p *Project) *fleet.Observer {
+	return fleet.New(fleet.Config{
+		Engine: p.Reconciler(ToRead), Activity: p.Activity(), DataDir: p.Manifest.DataDir, Wanted: p.Manifest.Sessions, MaxRunning: p.MaxRunning,
+		Supervisor: func() (state.Holder, bool) { return hub.Running(p.Manifest.DataDir) }, Log: p.Log,
+	})
 }
 
 // HubSettings returns a digest of the settings of a manifest that a hub reads when it starts.

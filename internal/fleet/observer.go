@@ -1,0 +1,279 @@
+package fleet
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/conflicts"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/turn"
+	"github.com/agentform/agentform/internal/usage"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Config is the input of New.
+type Config struct {
+	Engine     *engine.Engine
+	Activity   *activity.Reader
+	DataDir    string
+	Wanted     []session.Spec // the sessions of the manifest
+	MaxRunning int
+	Supervisor func() (who state.Holder, runs bool) // the hub that runs now
+	Log        *slog.Logger
+}
+
+// Observer observes the sessions of a project, again and again. It is for one goroutine.
+type Observer struct {
+	Config
+	// Usage keeps what the sessions used; nil: that is not read.
+	Usage *usage.Store
+	// Used is what a running hub knows of it, by session id. Nothing is read of these.
+	Used map[string]usage.Sum
+
+	histories map[string]past         // by folder
+	turns     map[string]*turn.Course // by session id
+	work      *Work                   // nil: the changes of workspaces are not counted
+	beside    *beside                 // counts them while sessions are observed; nil: Look waits for it
+}
+
+// New returns an observer that counts no changes of workspaces.
+func New(c Config) *Observer {
+	return &Observer{Config: c, histories: map[string]past{}, turns: map[string]*turn.Course{}}
+}
+
+// Snapshot is what was observed of all sessions at one time.
+type Snapshot struct {
+	engine.Observation
+	Known      []status.Input // the recorded sessions, then the declared ones that are not
+	Holder     state.Holder   // the hub, if Supervised
+	Supervised bool
+	Forecasts  map[session.Address]plan.Change // what a hub does; nil: all agents live
+	Undrained  []session.Diagnostic            // warnings of starts that wait for places that none leaves
+}
+
+// Of returns what is known of a session; the zero Input: nothing.
+func (s *Snapshot) Of(a session.Address) status.Input {
+	for _, k := range s.Known {
+		if k.Address() == a {
+			return k
+		}
+	}
+	return status.Input{}
+}
+
+// Runs returns the ids of the runs of the recorded sessions.
+func (s *Snapshot) Runs() []string {
+	var all []string
+	for _, r := range s.State.Sessions {
+		all = append(all, r.Run.ID)
+	}
+	return all
+}
+
+// Look observes all sessions once.
+func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
+	found, err := o.Engine.Inspect(ctx, true, o.Wanted...)
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{Observation: found}
+	for i := range found.Sessions {
+		s.Known = append(s.Known, o.input(&found.Sessions[i], found.World.At))
+	}
+	if o.work != nil {
+		o.count(ctx, s)
+	}
+	s.Holder, s.Supervised = o.Supervisor()
+	o.forecast(s)
+	for _, x := range found.Pending {
+		s.Known = append(s.Known, status.Pending(x))
+	}
+	return s, nil
+}
+
+// input also adds what is new to the session's history.
+func (o *Observer) input(x *engine.Seen, at time.Time) status.Input {
+	r, folder := x.Record, o.folder(x.Record)
+	past := o.History(r)
+	k := status.Observed(x, o.Activity.Look(r, x.Live, past, at), past, at)
+	if i := slices.IndexFunc(o.Wanted, func(s session.Spec) bool { return s.Address == r.Address }); i >= 0 {
+		k.Wanted = &o.Wanted[i]
+	}
+	if o.turns[r.ID] == nil {
+		o.turns[r.ID] = &turn.Course{}
+	}
+	k.See(o.turns[r.ID])
+	o.use(&k, at)
+	k.Transcript = status.Transcript(folder)
+	if k.Diagnosis.State == session.StateUnknown {
+		return k
+	}
+	if _, err := o.Activity.Tell(folder, k.Seen(at), past); err != nil { // who only looks may not be allowed to write
+		o.Log.Debug("changes cannot be printed", "session", r.Address, "error", err)
+	}
+	return k
+}
+
+func (o *Observer) folder(r session.Record) string { return o.Engine.Applier.Folder(r) }
+
+// use adds what a session used.
+func (o *Observer) use(k *status.Input, at time.Time) {
+	if o.Usage == nil {
+		return
+	}
+	if sum, is := o.Used[k.Record.ID]; is {
+		k.Usage = &sum
+		return
+	}
+	if err := o.Usage.Look(o.Activity.Agent(*k.Record), *k.Record, k.Look.Transcript, at); err != nil { // who only looks may not be allowed to write
+		o.Log.Warn("usage cannot be read", "session", k.Record.Address, "error", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	if sum, is := o.Usage.Known(k.Record.ID); is {
+		k.Usage = &sum
+	} else if x, err := o.Usage.Get(k.Record.ID); err == nil { // its session file is gone
+		k.Usage = new(x.Total())
+	}
+}
+
+// forecast adds what a hub does with the recorded sessions, if an agent is gone or may be done.
+func (o *Observer) forecast(s *Snapshot) {
+	acts := func(k status.Input) bool {
+		return k.Diagnosis.Alive != nil && !*k.Diagnosis.Alive || k.Record.Spec.Finish != session.FinishNever && k.Record.Finished == nil
+	}
+	if !slices.ContainsFunc(s.Known, acts) {
+		return
+	}
+	care := engine.HubInput{MaxRunning: o.MaxRunning, Doing: map[session.Address]session.Doing{}}
+	for _, k := range s.Known {
+		care.Doing[k.Record.Address] = k.Doing()
+	}
+	next := o.Engine.Replan(s.Observation, care).Plan
+	s.Forecasts = status.Changes(next)
+	s.Undrained = slices.DeleteFunc(next.Problems, func(d session.Diagnostic) bool { return d.Code != string(plan.ReasonQueued) })
+	status.Forecast(s.Known, s.Forecasts, s.Supervised)
+}
+
+type past struct {
+	size   int64
+	events []history.Event
+}
+
+// History returns the history of a session. It reads the file again only when that has grown.
+func (o *Observer) History(r session.Record) []history.Event {
+	folder := o.folder(r)
+	size := history.Size(folder)
+	if h, read := o.histories[folder]; read && h.size == size {
+		return h.events
+	}
+	events, _ := history.Read(folder, time.Time{}) // without it the last event is not shown
+	o.histories[folder] = past{size, events}
+	return events
+}
+
+// WithHistories returns the sessions of a snapshot with what observing them has added to their
+// histories.
+func (o *Observer) WithHistories(s *Snapshot) []status.Input {
+	all := slices.Clone(s.Known)
+	for i, k := range all {
+		if k.Record != nil {
+			all[i].Events = o.History(*k.Record)
+		}
+	}
+	return all
+}
+
+// Open opens the runtime of a session of a snapshot.
+func (o *Observer) Open(s *Snapshot) func(session.RuntimeSpec) (session.Runtime, error) {
+	return func(spec session.RuntimeSpec) (session.Runtime, error) { return o.Engine.Opened(s.State.Lineage, spec) }
+}
+
+// countTimeout bounds how long a look waits for changes to be counted. What takes longer is
+// shown as it was counted last.
+const countTimeout = 2 * time.Second
+
+// Count makes each look count the changes of the workspaces.
+func (o *Observer) Count() {
+	work := NewWork(o.DataDir)
+	o.work = &work
+}
+
+// CountBeside makes looks start counts that they do not wait for. What is counted is in the next
+// look, which is due when News returns another number.
+func (o *Observer) CountBeside() {
+	o.Count()
+	o.beside = &beside{}
+}
+
+// News returns another number after something new was counted.
+func (o *Observer) News() int64 {
+	if o.beside == nil {
+		return 0
+	}
+	return o.beside.news.Load()
+}
+
+// Wait waits for the end of counts whose context has ended.
+func (o *Observer) Wait() {
+	if o.beside != nil {
+		o.beside.wg.Wait()
+	}
+}
+
+// Recount counts the changes of one session of a snapshot whatever is known of them, and adds them.
+func (o *Observer) Recount(ctx context.Context, s *Snapshot, k status.Input) {
+	o.Count()
+	o.work.counter.Refresh(ctx, true, changes.Of(*k.Record, *k.Checkout, k.Live, o.Open(s)))
+	o.count(ctx, s)
+}
+
+// count adds the changes of the workspaces, and their conflicts.
+func (o *Observer) count(ctx context.Context, s *Snapshot) {
+	all := Of(s.Known, o.Open(s))
+	refresh := func(ctx context.Context) bool { return o.work.Refresh(ctx, all, nil, workspaces(all)) }
+	if o.beside != nil {
+		o.beside.start(ctx, refresh)
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, countTimeout)
+		defer cancel()
+		refresh(ctx)
+	}
+	o.work.Known(s.Known, all)
+}
+
+func workspaces(all []conflicts.Work) []changes.Workspace {
+	found := make([]changes.Workspace, len(all))
+	for i, w := range all {
+		found[i] = w.Workspace
+	}
+	return found
+}
+
+// beside is work of which one at a time runs beside the looks.
+type beside struct {
+	busy atomic.Bool
+	news atomic.Int64
+	wg   sync.WaitGroup
+}
+
+// start begins work that reports whether it found something new, unless some is under way.
+func (b *beside) start(ctx context.Context, work func(context.Context) bool) {
+	if b.busy.CompareAndSwap(false, true) {
+		b.wg.Go(func() {
+			defer b.busy.Store(false)
+			if work(ctx) {
+				b.news.Add(1)
+			}
+		})
+	}
+}
