@@ -143,7 +143,7 @@ func recorded(made plan.Plan) []session.Record {
 func printPlan(ctx context.Context, a *app, made plan.Plan, format string) error {
 	dir, at := a.env.Dir, func(session.Address) *session.Range { return nil }
 	if p := a.project; p != nil {
-		name := fromTop(ctx, p)
+		name := project.FromTop(ctx, p)
 		made.Problems = slices.Clone(made.Problems)
 		for i, d := range made.Problems {
 			if d.Range != nil {

@@ -1,7 +1,6 @@
-package cli
+package drift
 
 import (
-	"io"
 	"strings"
 	"testing"
 
@@ -20,7 +19,7 @@ func TestDriftIsCompleteOrNot(t *testing.T) {
 	moved := session.Diagnostic{Severity: session.Warning, Summary: "state_moved"}
 	for name, c := range map[string]struct {
 		plan     plan.Plan
-		ignore   []string
+		ignore   []session.Address
 		complete bool
 		items    int
 		problems int
@@ -28,17 +27,14 @@ func TestDriftIsCompleteOrNot(t *testing.T) {
 		"all seen":                  {plan.Plan{Complete: true}, nil, true, 0, 0},
 		"contradicting signals":     {plan.Plan{Complete: true, Drift: []plan.Drift{unreachable}}, nil, false, 1, 0},
 		"a runtime is down":         {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{runtime}}, nil, false, 1, 1},
-		"which is ignored":          {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{runtime}}, []string{"b"}, true, 0, 0},
-		"another is ignored":        {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{runtime}}, []string{"a"}, false, 1, 1},
-		"the state moved":           {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{moved}}, []string{"b"}, false, 0, 1},
-		"nothing told of a runtime": {plan.Plan{Problems: []session.Diagnostic{runtime}}, []string{"a"}, false, 0, 1},
+		"which is ignored":          {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{runtime}}, []session.Address{"session.b"}, true, 0, 0},
+		"another is ignored":        {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{runtime}}, []session.Address{"session.a"}, false, 1, 1},
+		"the state moved":           {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{moved}}, []session.Address{"session.b"}, false, 0, 1},
+		"nothing told of a runtime": {plan.Plan{Problems: []session.Diagnostic{runtime}}, []session.Address{"session.a"}, false, 0, 1},
 	} {
 		c.plan.Changes = []plan.Change{{Address: "session.a", Before: record}, {Address: "session.b", Before: record}}
-		r := driftOf(c.plan, session.Owner{})
-		a := &app{env: Env{Stderr: io.Discard}}
-		if err := ignoreDrift(a, &r, []session.Address{"session.a", "session.b"}, c.ignore); err != nil {
-			t.Fatal(err)
-		}
+		r := reportOf(c.plan, session.Owner{})
+		Ignore(&r, c.ignore)
 		if r.Complete != c.complete || len(r.Items) != c.items || len(r.Problems) != c.problems || len(r.Sessions) != 2-len(c.ignore) {
 			t.Errorf("%s: %+v", name, r)
 		}
@@ -49,7 +45,7 @@ func TestDriftOf(t *testing.T) {
 	problem := func(a session.Address) session.Diagnostic {
 		return session.Diagnostic{Severity: session.Error, Address: a, Summary: "x"}
 	}
-	r := driftOf(plan.Plan{
+	r := reportOf(plan.Plan{
 		Complete: true,
 		Options:  plan.Options{Targets: []session.Address{"session.a", "session.w", "session.two"}, Exclude: []session.Address{`session.w["no"]`}},
 		Changes: []plan.Change{
