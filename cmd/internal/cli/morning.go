@@ -3,19 +3,13 @@ package cli
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/hub"
-	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/report"
-	"github.com/agentform/agentform/internal/server"
-	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/session"
 )
 
@@ -87,24 +81,5 @@ func runReport(ctx context.Context, a *app, typed []string, since time.Time, for
 		return view.ReportMarkdown(a.env.Stdout, d, now)
 	default:
 		return view.Report(a.env.Stdout, a.out(), d, now)
-	}
-}
-
-// reporterOf returns what reports what a hub observed: one report at a time, since each reads
-// all histories.
-func reporterOf(p *project.Project, store *usage.Store) server.Reporter {
-	var one sync.Mutex
-	return func(s *hub.Snapshot, since time.Time) api.Report {
-		one.Lock()
-		defer one.Unlock()
-		return project.HubReport(p, s, store, since)
-	}
-}
-
-// dailyReport returns what sends a report of what a hub observed.
-func dailyReport(p *project.Project, report server.Reporter, n *notify.Notifier) func(*hub.Snapshot, string, time.Time) {
-	return func(s *hub.Snapshot, at string, since time.Time) {
-		now := s.At.Local()
-		n.Send(notify.Event{Event: notify.Report, Time: now, Project: p.Manifest.Project, New: at, Detail: view.ReportMessage(report(s, since), now)})
 	}
 }

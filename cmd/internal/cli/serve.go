@@ -4,31 +4,25 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
 
-	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 	"gopkg.in/natefinch/lumberjack.v2"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/serve"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/secret"
-	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/hub/service"
-	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/server"
-	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/internal/wire"
 )
 
@@ -159,7 +153,7 @@ func (o serveOptions) check() error {
 // gcPercent saves memory: the hub runs for months and need not be fast.
 const gcPercent = 70
 
-func runServe(ctx context.Context, a *app, o serveOptions) (err error) {
+func runServe(ctx context.Context, a *app, o serveOptions) error {
 	p, _, err := a.openState()
 	if err != nil {
 		return err
@@ -178,78 +172,22 @@ func runServe(ctx context.Context, a *app, o serveOptions) (err error) {
 		debug.SetGCPercent(gcPercent)
 	}
 
-	if o.elect {
-		leading, release, leadErr := lead(ctx, p, o, log)
-		switch {
-		case ctx.Err() != nil: // it was interrupted before it led
-			return nil
-		case leadErr != nil:
-			return leadErr
+	in := serve.Input{
+		Project: p, Version: a.env.Version, Listen: o.listen, Remote: o.remote, ReadOnly: o.readOnly, Elect: o.elect, Advertise: o.advertise,
+		Diff: differ(a), Land: newLander(a), Log: log,
+	}
+	if o.listen != "" {
+		made := ownToken(a, o)
+		if in.Token, err = tokenOf(a, p, o); err != nil {
+			return err
 		}
-		ctx = leading
-		defer func() { err = errors.Join(err, release()) }()
-	}
-	p.Scope = service.Scope(ctx, a.env.Environ, a.env.Dir, log)
-	tcp, made, err := listenTCP(a, p, o)
-	if err != nil {
-		return err
-	}
-	if tcp != nil {
-		defer tcp.Close()
-	}
-	notifier, endNotifier := p.Notifier(log)
-	defer endNotifier()
-	config, metrics := p.Hub(log, notifier), server.NewMetrics(a.env.Version)
-	config.Looked = metrics.Looked
-	report := reporterOf(p, config.Usage)
-	config.ReportAt, config.Report = project.ReportTimes(p.Manifest), dailyReport(p, report, notifier)
-	sends := &sending{}
-	sends.follow(&config)
-	hub := hub.New(config)
-	defer sends.start(ctx, a, p, metrics.Of(hub, config.Usage, p.Manifest.Project), log)()
-	supervised, end := context.WithCancel(context.WithoutCancel(ctx)) // its API ends before it
-	defer end()
-	ended := make(chan error, 1)
-	serving, endServing := context.WithCancel(ctx) // ends with the hub
-	defer endServing()
-	go func() {
-		err := hub.Run(supervised)
-		endServing()
-		ended <- err
-	}()
-	looked := make(chan error, 1)
-	go func() { _, err := hub.Look(ctx); looked <- err }()
-	select {
-	case err := <-ended:
-		return err
-	case err = <-looked:
-	}
-	if err == nil {
-		log.Info("supervising", "project", p.Manifest.Project, "sessions", len(hub.Snapshot().Sessions), "pid", os.Getpid())
-		notifySystemd(log, daemon.SdNotifyReady)
-		err = serveAPI(serving, p, server.Config{
-			Hub: hub, Activity: config.Activity, Usage: config.Usage, Facts: p.Facts, Metrics: metrics, Project: p.Manifest.Project, Version: a.env.Version, By: p.Who().User, Environ: a.env.Environ, Log: log,
-			Diff: differ(a), Land: newLander(a), Report: report,
-		}, tcp, func(l api.Link) {
+		in.Linked = func(l api.Link) {
 			if made && !o.vars { // else the command that started this process prints it
 				printLink(a.env.Stdout, l)
 			}
-		})
+		}
 	}
-	if serving.Err() != nil {
-		err = nil // it was interrupted, or the hub ended and returns why
-	}
-	notifySystemd(log, daemon.SdNotifyStopping)
-	end()
-	err = errors.Join(err, <-ended)
-	log.Info("the hub is stopping; sessions keep running")
-	return err
-}
-
-func notifySystemd(log *slog.Logger, state string) {
-	if _, err := daemon.SdNotify(false, state); err != nil {
-		log.Warn("systemd was not notified", "state", state, "error", err)
-	}
+	return serve.Run(ctx, in)
 }
 
 // The hub's log is rotated at this many MiB, and this many old files are kept.
@@ -270,119 +208,24 @@ func hubLog(a *app, path string) (*slog.Logger, func(), error) {
 	return slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: &a.level})), func() { _ = file.Close() }, nil
 }
 
-// listenTCP returns the listener of --listen, or nil, and whether its token is one that was
-// made for it.
-func listenTCP(a *app, p *project.Project, o serveOptions) (l *server.Listener, made bool, err error) {
-	if o.listen == "" {
-		return nil, false, nil
-	}
-	made = ownToken(a, o)
-	if made {
-		if o.tokenFile, err = makeToken(p.Manifest.DataDir); err != nil {
-			return nil, false, err
-		}
-	}
-	token, err := readToken(a, o.tokenFile)
-	if err != nil {
-		return nil, false, err
-	}
-	tcp, host, err := server.ListenTCP(o.listen, o.remote)
-	if err != nil {
-		return nil, false, err
-	}
-	return &server.Listener{Listener: tcp, Token: token, Host: host, ReadOnly: o.readOnly}, made, nil
-}
-
 // ownToken reports whether the user has given no token.
 func ownToken(a *app, o serveOptions) bool {
 	return o.listen != "" && o.tokenFile == "" && a.env.Environ.Get(secret.TokenVariable) == ""
 }
 
-// makeToken returns the file of the project's own token, which it makes if there is none.
-func makeToken(dataDir string) (string, error) {
-	path := filepath.Join(dataDir, "hub.token")
-	if err := layout.MakeDataDir(dataDir); err != nil {
-		return "", fmt.Errorf("make a token: %w", err)
+// tokenOf returns the token of --listen: one of the user's, or one that is made.
+func tokenOf(a *app, p *project.Project, o serveOptions) (string, error) {
+	switch {
+	case ownToken(a, o):
+		return serve.OwnToken(p.Manifest.DataDir)
+	case o.tokenFile != "":
+		return serve.TokenIn(a.absolute(o.tokenFile))
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return path, nil
-	}
-	if err == nil {
-		_, err = f.WriteString(rand.Text() + rand.Text() + "\n")
-		err = errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return "", fmt.Errorf("make a token: %w", err)
-	}
-	return path, nil
+	return serve.CheckToken(a.env.Environ.Get(secret.TokenVariable), secret.TokenVariable)
 }
 
 func printLink(w io.Writer, l api.Link) {
 	fmt.Fprintf(w, "Open the page (this link works once, for 10 minutes; agentform open prints another):\n  %s\n", l.URL)
-}
-
-// minToken is the length of a token of 128 bits in hex.
-const minToken = 32
-
-func readToken(a *app, file string) (string, error) {
-	const create = "create a token: (umask 077; openssl rand -hex 32 > FILE)"
-	token, from := a.env.Environ.Get(secret.TokenVariable), secret.TokenVariable
-	if file != "" {
-		from = a.absolute(file)
-		info, err := os.Stat(from)
-		if err != nil {
-			return "", fmt.Errorf("read the token: %w\n%s", err, create)
-		}
-		if info.Mode().Perm()&0o077 != 0 {
-			return "", fmt.Errorf("the token in %s is readable by others\nchmod 600 %s", from, from)
-		}
-		text, err := os.ReadFile(from)
-		if err != nil {
-			return "", fmt.Errorf("read the token: %w", err)
-		}
-		token = string(bytes.TrimSpace(text))
-	}
-	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("the token in %s must have %d or more visible characters\n%s", from, minToken, create)
-	}
-	return token, nil
-}
-
-func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *server.Listener, linked func(api.Link)) error {
-	if tcp != nil {
-		logouts, err := server.ReadLogouts(filepath.Join(p.Manifest.DataDir, "hub.logouts"))
-		if err != nil {
-			return err
-		}
-		c.Logouts = logouts
-	}
-	path, err := p.HubSocket()
-	if err != nil {
-		return err
-	}
-	l, err := server.ListenUnix(path)
-	if err != nil {
-		return err
-	}
-	if err := socketdir.Remember(p.Manifest.DataDir, filepath.Dir(path)); err != nil {
-		return errors.Join(err, l.Close())
-	}
-	doors, served := []server.Listener{{Listener: l}}, server.New(c)
-	c.Log.Info("the API is served", "socket", path)
-	if tcp != nil {
-		doors = append(doors, *tcp)
-		c.Log.Info("the API is served", "address", "http://"+tcp.Addr().String())
-	}
-	if tcp != nil {
-		served.Listens(*tcp)
-		link, err := served.Link(api.Operate)
-		if err != nil {
-			return err
-		}
-		linked(link)
-	}
-	return served.Run(ctx, doors...)
 }
 
 func runPrintSocket(a *app) error {

@@ -1,14 +1,12 @@
-package cli
+package serve
 
 import (
 	"context"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/telemetry"
@@ -41,8 +39,9 @@ func (s *sending) follow(c *hub.Config) {
 
 // start starts the sender, where the environment or the manifest has a collector. end sends
 // what is left. The hub does its work without it, too.
-func (s *sending) start(ctx context.Context, a *app, p *project.Project, metrics prometheus.Gatherer, log *slog.Logger) (end func()) {
-	c := telemetry.Config{Project: p.Manifest.Project, Version: a.env.Version, Getenv: a.env.Environ.Get, Metrics: metrics, Log: log}
+func (s *sending) start(ctx context.Context, in Input, metrics prometheus.Gatherer) (end func()) {
+	p, log := in.Project, in.Log
+	c := telemetry.Config{Project: p.Manifest.Project, Version: in.Version, Getenv: p.Environ.Get, Metrics: metrics, Log: log}
 	if t := p.Manifest.Telemetry; t != nil {
 		c.Endpoint = t.Endpoint
 	}

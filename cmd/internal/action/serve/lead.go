@@ -1,4 +1,4 @@
-package cli
+package serve
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/wire"
@@ -22,22 +21,23 @@ import (
 
 // lead waits until this hub is the one of several that acts. Until then it passes requests
 // on to the one that does. The context ends when another hub leads.
-func lead(ctx context.Context, p *project.Project, o serveOptions, log *slog.Logger) (context.Context, func() error, error) {
+func lead(ctx context.Context, in Input) (context.Context, func() error, error) {
+	p, log := in.Project, in.Log
 	b, err := p.Stored.HubLock()
 	if err != nil {
 		return nil, nil, err
 	}
 	f := &follower{log: log}
 	end := func() error { return nil }
-	if o.listen != "" {
-		if end, err = f.serve(o); err != nil {
+	if in.Listen != "" {
+		if end, err = f.serve(in); err != nil {
 			return nil, nil, err
 		}
 	}
 	who := p.Who()
 	hold, err := backend.Lead(ctx, b, backend.Info{
 		ID: uuid.NewString(), Operation: "hub", Who: who.User + "@" + who.Host, Version: p.Stored.Version,
-		Created: time.Now().UTC(), Path: p.Manifest.Project, Info: o.advertise,
+		Created: time.Now().UTC(), Path: p.Manifest.Project, Info: in.Advertise,
 	}, f.follow, func(err error) { log.Warn("the lock of the hubs was not reached", "error", err) })
 	if err = errors.Join(err, end()); err != nil {
 		if hold != nil {
@@ -109,8 +109,8 @@ func unavailable(w http.ResponseWriter, why string) {
 }
 
 // serve answers at the address of --listen until the returned function is called.
-func (f *follower) serve(o serveOptions) (end func() error, err error) {
-	l, _, err := server.ListenTCP(o.listen, o.remote)
+func (f *follower) serve(in Input) (end func() error, err error) {
+	l, _, err := server.ListenTCP(in.Listen, in.Remote)
 	if err != nil {
 		return nil, err
 	}

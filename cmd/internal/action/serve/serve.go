@@ -1,0 +1,173 @@
+// Package serve runs the hub of a project with its API, its page and its telemetry.
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/hub/service"
+	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/server"
+	"github.com/agentform/agentform/internal/shim/socketdir"
+	"github.com/agentform/agentform/internal/usage"
+)
+
+// Input is what a hub is run with.
+type Input struct {
+	Project *project.Project
+	Version string // of agentform
+	// Listen is a TCP host and port at which API and page are served too, to clients with Token;
+	// empty: only the socket is. Remote allows others than this machine, and ReadOnly refuses
+	// all actions there. Linked is called with a link to the page.
+	Listen           string
+	Token            string
+	Remote, ReadOnly bool
+	Linked           func(api.Link)
+	// Elect says that other hubs of the project may lead. They reach this one at Advertise.
+	Elect     bool
+	Advertise string
+	Diff      server.Differ
+	Land      server.Lander
+	Log       *slog.Logger
+}
+
+// Run supervises and serves until ctx ends.
+func Run(ctx context.Context, in Input) (err error) {
+	p, log := in.Project, in.Log
+	if in.Elect {
+		leading, release, leadErr := lead(ctx, in)
+		switch {
+		case ctx.Err() != nil: // it was interrupted before it led
+			return nil
+		case leadErr != nil:
+			return leadErr
+		}
+		ctx = leading
+		defer func() { err = errors.Join(err, release()) }()
+	}
+	p.Scope = service.Scope(ctx, p.Environ, p.Dir, log)
+	var tcp *server.Listener
+	if in.Listen != "" {
+		l, host, err := server.ListenTCP(in.Listen, in.Remote)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		tcp = &server.Listener{Listener: l, Token: in.Token, Host: host, ReadOnly: in.ReadOnly}
+	}
+	notifier, endNotifier := p.Notifier(log)
+	defer endNotifier()
+	config, metrics := p.Hub(log, notifier), server.NewMetrics(in.Version)
+	config.Looked = metrics.Looked
+	report := reporterOf(p, config.Usage)
+	config.ReportAt, config.Report = project.ReportTimes(p.Manifest), dailyReport(p, report, notifier)
+	sends := &sending{}
+	sends.follow(&config)
+	hub := hub.New(config)
+	defer sends.start(ctx, in, metrics.Of(hub, config.Usage, p.Manifest.Project))()
+	supervised, end := context.WithCancel(context.WithoutCancel(ctx)) // its API ends before it
+	defer end()
+	ended := make(chan error, 1)
+	serving, endServing := context.WithCancel(ctx) // ends with the hub
+	defer endServing()
+	go func() {
+		err := hub.Run(supervised)
+		endServing()
+		ended <- err
+	}()
+	looked := make(chan error, 1)
+	go func() { _, err := hub.Look(ctx); looked <- err }()
+	select {
+	case err := <-ended:
+		return err
+	case err = <-looked:
+	}
+	if err == nil {
+		log.Info("supervising", "project", p.Manifest.Project, "sessions", len(hub.Snapshot().Sessions), "pid", os.Getpid())
+		notifySystemd(log, daemon.SdNotifyReady)
+		err = serveAPI(serving, p, server.Config{
+			Hub: hub, Activity: config.Activity, Usage: config.Usage, Facts: p.Facts, Metrics: metrics, Project: p.Manifest.Project, Version: in.Version, By: p.Who().User, Environ: p.Environ, Log: log,
+			Diff: in.Diff, Land: in.Land, Report: report,
+		}, tcp, in.Linked)
+	}
+	if serving.Err() != nil {
+		err = nil // it was interrupted, or the hub ended and returns why
+	}
+	notifySystemd(log, daemon.SdNotifyStopping)
+	end()
+	err = errors.Join(err, <-ended)
+	log.Info("the hub is stopping; sessions keep running")
+	return err
+}
+
+func notifySystemd(log *slog.Logger, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		log.Warn("systemd was not notified", "state", state, "error", err)
+	}
+}
+
+func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *server.Listener, linked func(api.Link)) error {
+	if tcp != nil {
+		logouts, err := server.ReadLogouts(filepath.Join(p.Manifest.DataDir, "hub.logouts"))
+		if err != nil {
+			return err
+		}
+		c.Logouts = logouts
+	}
+	path, err := p.HubSocket()
+	if err != nil {
+		return err
+	}
+	l, err := server.ListenUnix(path)
+	if err != nil {
+		return err
+	}
+	if err := socketdir.Remember(p.Manifest.DataDir, filepath.Dir(path)); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	doors, served := []server.Listener{{Listener: l}}, server.New(c)
+	c.Log.Info("the API is served", "socket", path)
+	if tcp != nil {
+		doors = append(doors, *tcp)
+		c.Log.Info("the API is served", "address", "http://"+tcp.Addr().String())
+	}
+	if tcp != nil {
+		served.Listens(*tcp)
+		link, err := served.Link(api.Operate)
+		if err != nil {
+			return err
+		}
+		linked(link)
+	}
+	return served.Run(ctx, doors...)
+}
+
+// reporterOf returns what reports what a hub observed: one report at a time, since each reads
+// all histories.
+func reporterOf(p *project.Project, store *usage.Store) server.Reporter {
+	var one sync.Mutex
+	return func(s *hub.Snapshot, since time.Time) api.Report {
+		one.Lock()
+		defer one.Unlock()
+		return project.HubReport(p, s, store, since)
+	}
+}
+
+// dailyReport returns what sends a report of what a hub observed.
+func dailyReport(p *project.Project, report server.Reporter, n *notify.Notifier) func(*hub.Snapshot, string, time.Time) {
+	return func(s *hub.Snapshot, at string, since time.Time) {
+		now := s.At.Local()
+		n.Send(notify.Event{Event: notify.Report, Time: now, Project: p.Manifest.Project, New: at, Detail: view.ReportMessage(report(s, since), now)})
+	}
+}
