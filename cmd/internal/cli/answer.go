@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/session"
@@ -110,7 +110,7 @@ func runAnswer(ctx context.Context, a *app, o answerOptions) error {
 	}
 	given := make([]view.Answer, len(targets))
 	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
-		given[i] = targets[i].answer(ctx, a, o.Reply)
+		given[i] = targets[i].Answer(ctx, o.Reply)
 	})
 	return reportAnswers(a, given[:begun], len(targets))
 }
@@ -139,7 +139,7 @@ func reportAnswers(a *app, given []view.Answer, all int) error {
 
 // openAsking opens the sessions that are to be answered: those that are named, or those of
 // the chosen ones that ask something.
-func openAsking(ctx context.Context, a *app, o answerOptions) ([]*asking, error) {
+func openAsking(ctx context.Context, a *app, o answerOptions) ([]*target.Asking, error) {
 	p, _, meant, err := o.open(a)
 	if err != nil || len(meant) == 0 {
 		return nil, err
@@ -149,89 +149,38 @@ func openAsking(ctx context.Context, a *app, o answerOptions) ([]*asking, error)
 	if err != nil {
 		return nil, err
 	}
-	var found []*asking
+	var found []*target.Asking
 	for _, address := range meant {
 		k := seen.Of(address)
 		if k.Record == nil {
 			continue // it has gone from the state just now
 		}
-		t := &asking{&target{project: p, Seen: engine.Seen{Record: *k.Record, Live: k.Live, Diagnosis: k.Diagnosis}}, e.Activity, k.Look.Detection.Question}
-		if o.byFlag() && t.shown == nil && k.Look.Activity != session.Blocked {
+		t := &target.Asking{
+			Target:   &target.Target{Project: p, Seen: engine.Seen{Record: *k.Record, Live: k.Live, Diagnosis: k.Diagnosis}},
+			Activity: e.Activity, Shown: k.Look.Detection.Question,
+		}
+		if o.byFlag() && t.Shown == nil && k.Look.Activity != session.Blocked {
 			continue
 		}
-		t.runtime, t.fault = e.Engine.For(t.Record.Spec)
+		t.Runtime, t.Fault = e.Engine.For(t.Record.Spec)
 		found = append(found, t)
 	}
 	return found, nil
 }
 
-// asking is a session that is answered.
-type asking struct {
-	*target
-	activity *activity.Reader
-	shown    *session.Question // nil: not drawn yet, or there is none
-}
-
-// answer answers the session's question and records that.
-func (t *asking) answer(ctx context.Context, a *app, r input.Reply) view.Answer {
-	x := view.Answer{Address: t.Record.Address, Question: t.shown, Err: t.checkRunning()}
-	if x.Err != nil {
-		return x
-	}
-	if r.Question == "" && t.shown != nil {
-		r.Question = t.shown.ID
-	}
-	done, sent, err := t.activity.Answer(ctx, t.runtime, t.Record, *t.Live, r, a.log)
-	if done.Question.ID != "" {
-		x.Question = &done.Question
-	}
-	if err != nil {
-		x.Err = t.answerRemedy(fmt.Errorf("%s: %w", t.Record.Address, err))
-		return x
-	}
-	x.Given, x.Next, x.Exited = done.String(), done.Next, done.Exited
-	if done.Option.Number > 0 {
-		x.Option = &done.Option
-	}
-	sent.By = t.project.Who().User
-	if err := t.record(sent); err != nil {
-		a.log.Warn("it was answered, but the history cannot be written", "error", err)
-	}
-	return x
-}
-
-// answerRemedy adds what to do to an error of answering.
-func (t *asking) answerRemedy(err error) error {
-	name := quoted(t.Record.Address)
-	var none *input.NoQuestionError
-	var other *input.OtherQuestionError
-	var still *input.NotAnsweredError
-	switch {
-	case errors.As(err, &none) && none.Activity == session.Booting:
-		return fmt.Errorf("%w\nagentform wait %s --for=ready,blocked waits until it accepts a prompt or asks", err, name)
-	case errors.As(err, &none) && none.Activity != session.Blocked:
-		return fmt.Errorf("%w\nagentform send %s TEXT sends a prompt", err, name)
-	case errors.As(err, &other):
-		return fmt.Errorf("%w\nagentform status %s shows its current question", err, name)
-	case errors.As(err, &none), errors.As(err, &still):
-		return fmt.Errorf("%w\nagentform attach %[2]s shows it, agentform send %[2]s --key KEY presses a key", err, name)
-	}
-	return t.withRemedy(err)
-}
-
 // askPerson shows a session's question and reads the answer.
-func askPerson(a *app, targets []*asking) (input.Reply, error) {
+func askPerson(a *app, targets []*target.Asking) (input.Reply, error) {
 	if len(targets) > 1 {
 		return input.Reply{}, errors.New("missing argument: the answer")
 	}
 	t := targets[0]
-	if err := t.checkRunning(); err != nil {
+	if err := t.CheckRunning(); err != nil {
 		return input.Reply{}, err
 	}
-	if t.shown == nil {
+	if t.Shown == nil {
 		return input.Reply{}, fmt.Errorf("%s has no question that can be answered here\nagentform status %s shows what it does", t.Record.Address, quoted(t.Record.Address))
 	}
-	if err := view.Question(a.env.Stderr, a.err(), t.Record.Address, *t.shown); err != nil {
+	if err := view.Question(a.env.Stderr, a.err(), t.Record.Address, *t.Shown); err != nil {
 		return input.Reply{}, err
 	}
 	if !terminal(a.env.Stdin) {
@@ -242,5 +191,5 @@ func askPerson(a *app, targets []*asking) (input.Reply, error) {
 	if err == nil && text == "" {
 		err = errors.New("no answer: nothing was sent")
 	}
-	return input.Reply{Text: text, Question: t.shown.ID}, err
+	return input.Reply{Text: text, Question: t.Shown.ID}, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -52,13 +53,13 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	if err != nil {
 		return err
 	}
-	if t.checkRunning() != nil {
+	if t.CheckRunning() != nil {
 		if t, err = handleStale(ctx, a, t, o); t == nil || err != nil {
 			return err
 		}
 	}
 	if t.Diagnosis.State == session.StatePaused {
-		return fmt.Errorf("%s is paused\n%s", t.Record.Address, t.howToResume())
+		return fmt.Errorf("%s is paused\n%s", t.Record.Address, t.HowToResume())
 	}
 	if !terminal(a.env.Stdin) || !terminal(a.env.Stdout) {
 		name := quoted(t.Record.Address)
@@ -67,17 +68,17 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	return attachTerminal(ctx, a, t)
 }
 
-func attachTerminal(ctx context.Context, a *app, t *target) error {
-	argv := t.runtime.Attach(t.place())
+func attachTerminal(ctx context.Context, a *app, t *target.Target) error {
+	argv := t.Runtime.Attach(t.Place())
 	if _, found := a.env.Environ.Program(argv[0], a.env.Dir); !found {
 		name := quoted(t.Record.Address)
 		return fmt.Errorf("attach %s: the command %s, which is needed to attach, is not on PATH: install it\nagentform capture %s shows the screen, agentform send %s TEXT types into it", t.Record.Address, argv[0], name, name)
 	}
-	if insideServer(a, t.place().Socket) {
+	if insideServer(a, t.Place().Socket) {
 		return switchClient(ctx, a, t, argv)
 	}
 	bin := "tmux"
-	if t.place().Traits().HostProcesses {
+	if t.Place().Traits().HostProcesses {
 		bin = argv[0]
 	}
 	keys := tmux.DetachKeys(ctx, a.env.Environ, bin)
@@ -98,7 +99,7 @@ func attachTerminal(ctx context.Context, a *app, t *target) error {
 }
 
 // handleStale returns the session to attach to after a restart, or nil.
-func handleStale(ctx context.Context, a *app, t *target, o attachOptions) (*target, error) {
+func handleStale(ctx context.Context, a *app, t *target.Target, o attachOptions) (*target.Target, error) {
 	choice := o.onStale
 	if choice == "" {
 		if !terminal(a.env.Stdin) {
@@ -126,7 +127,7 @@ func handleStale(ctx context.Context, a *app, t *target, o attachOptions) (*targ
 	return nil, nil
 }
 
-func askStale(a *app, t *target) (string, error) {
+func askStale(a *app, t *target.Target) (string, error) {
 	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, plaintext.Safe(t.Diagnosis.Detail))
 	answer, err := answer(a)
 	if err != nil {
@@ -147,7 +148,7 @@ func insideServer(a *app, socket string) bool {
 }
 
 // switchClient avoids attaching agentform's own tmux server to itself.
-func switchClient(ctx context.Context, a *app, t *target, attach []string) error {
+func switchClient(ctx context.Context, a *app, t *target.Target, attach []string) error {
 	argv := slices.Clone(attach)
 	if i := slices.Index(argv, "attach-session"); i >= 0 {
 		argv[i] = "switch-client"

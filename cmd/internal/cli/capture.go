@@ -51,7 +51,7 @@ func runCapture(ctx context.Context, a *app, o *sessionArgs, lines int) error {
 	}
 	tails := make([]view.Tail, len(targets))
 	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
-		tails[i] = targets[i].capture(ctx, lines)
+		tails[i] = targets[i].Capture(ctx, lines)
 	})
 	tails = tails[:begun]
 	m := view.Many{Verb: "captured", All: len(targets), Left: len(targets) - begun}
@@ -66,23 +66,6 @@ func runCapture(ctx context.Context, a *app, o *sessionArgs, lines int) error {
 		return err
 	}
 	return endMany(a, m, nil, errs)
-}
-
-// capture returns the session's screen.
-func (t *target) capture(ctx context.Context, lines int) view.Tail {
-	x := view.Tail{Address: t.Record.Address, Err: t.fault}
-	switch {
-	case x.Err != nil:
-	case t.Live == nil:
-		x.Err = fmt.Errorf("%s has no screen: %s\nFor its log: agentform logs %s", t.Record.Address, t.Diagnosis.Detail, quoted(t.Record.Address))
-	default:
-		text, err := t.runtime.Capture(ctx, t.place(), lines)
-		if err != nil {
-			err = t.withRemedy(fmt.Errorf("capture %s: %w", t.Record.Address, err))
-		}
-		x.Text, x.Err = text, err
-	}
-	return x
 }
 
 // printTails prints screens, each of several below a title.

@@ -211,14 +211,14 @@ func elsewhere(ctx context.Context, a *app, r session.Record, c session.Command)
 		return nil, err
 	}
 	noun := t.Record.Spec.Runtime.Traits().Noun
-	x, ok := t.runtime.(session.Executor)
+	x, ok := t.Runtime.(session.Executor)
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("its %s cannot run commands", noun)
 	case t.Live == nil || !t.Live.PlaceUp:
 		return nil, fmt.Errorf("its %s is not running\nagentform start %s starts it", noun, quoted(r.Address))
 	}
-	argv := x.Exec(t.place(), c)
+	argv := x.Exec(t.Place(), c)
 	if _, found := a.env.Environ.Program(argv[0], a.env.Dir); !found {
 		return nil, fmt.Errorf("the command %s, which is needed to enter its %s, is not on PATH: install it", argv[0], noun)
 	}

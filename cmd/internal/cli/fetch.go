@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
@@ -59,7 +60,7 @@ func fetchBranch(ctx context.Context, a *app, lineage string, r session.Record) 
 	t := r.Tree
 	f := view.Fetched{Address: r.Address, Branch: t.Branch}
 	if r.Spent() {
-		return f, errSpent(r)
+		return f, target.Spent(r)
 	}
 	switch t.Mode {
 	case session.Plain, "":

@@ -10,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/cmd/internal/landing"
+	"github.com/agentform/agentform/cmd/internal/action/landing"
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
@@ -143,9 +144,9 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 	}
 	switch {
 	case err == nil && rec == nil:
-		err = errNotApplied(address)
+		err = target.NotApplied(address)
 	case rec != nil && rec.Spent():
-		err = errSpent(*rec)
+		err = target.Spent(*rec)
 	}
 	if err != nil {
 		if o.dryRun || o.keep {
@@ -156,7 +157,7 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 		}
 		return err
 	}
-	f := landingOf(a, p, printStep(a))
+	f := landing.Of(p, printStep(a), a.warn)
 	l, err := f.Lander(ctx, address)
 	if err != nil {
 		return err
@@ -186,29 +187,6 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 		return errors.Join(err, view.LandJSON(a.env.Stdout, done, after, false))
 	}
 	return errors.Join(err, view.Cleaned(a.env.Stdout, a.out(), done, after))
-}
-
-// landingOf returns the sessions of a project as their work is landed. step is called before each step.
-func landingOf(a *app, p *project.Project, step func(session.Address, land.Step)) *landing.Fleet {
-	e := project.Fleet(p)
-	return &landing.Fleet{
-		Project: p, Step: step, Warn: a.warn,
-		Observe: func(ctx context.Context) (landing.Look, error) {
-			seen, err := e.Look(ctx)
-			if err != nil {
-				return landing.Look{}, err
-			}
-			return landing.Look{Sessions: seen.Known, Runtime: e.Engine.For}, nil
-		},
-		Close: e.Engine.Close,
-		Send: func(ctx context.Context, r session.Record, text string) error {
-			targets, err := targetsOf(ctx, p, []session.Record{r}, r.Address)
-			if err != nil {
-				return err
-			}
-			return targets[0].send(ctx, a, p.Activity(), sendOptions{Input: session.Input{Text: text}}).Err
-		},
-	}
 }
 
 // printStep prints what is about to be done.

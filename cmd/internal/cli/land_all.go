@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/agentform/agentform/cmd/internal/landing"
+	"github.com/agentform/agentform/cmd/internal/action/landing"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -20,7 +20,7 @@ func runLandAll(ctx context.Context, a *app, o landOptions) error {
 	}
 	working, stop := untilInterrupted(ctx)
 	defer stop()
-	f := landingOf(a, p, printStep(a))
+	f := landing.Of(p, printStep(a), a.warn)
 	want := landing.Options{Request: o.Request, Verified: o.verified, DryRun: o.dryRun, Removes: o.remove}
 	all, err := f.Foresee(working, want)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/engine"
@@ -185,7 +186,7 @@ func withoutSpent(records []session.Record, named []session.Address, unnamed boo
 		case !r.Spent():
 			left = append(left, address)
 		case !unnamed:
-			spent = append(spent, errSpent(*r))
+			spent = append(spent, target.Spent(*r))
 		}
 	}
 	return left, spent

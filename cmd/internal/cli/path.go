@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/session"
 )
@@ -41,7 +42,7 @@ func workspaceOf(a *app, typed string) (string, error) {
 	}
 	r := project.Find(s.Sessions, address)
 	if r == nil {
-		return "", errNotApplied(address)
+		return "", target.NotApplied(address)
 	}
 	v, err := volumeOf(a, s.Lineage, *r)
 	if err == nil && v != nil {
@@ -62,7 +63,7 @@ func checkWorkspace(r session.Record) error {
 	}
 	switch {
 	case r.Spent():
-		return errSpent(r)
+		return target.Spent(r)
 	case r.Tree.Path == "" || r.Unmade():
 		return fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", r.Address, quoted(r.Address))
 	case errors.Is(err, os.ErrNotExist):

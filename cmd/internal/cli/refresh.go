@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/landing"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/session"
@@ -57,8 +58,8 @@ func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
 	if err != nil {
 		return err
 	}
-	f := landingOf(a, p, printStep(a))
-	seen, err := f.Observe(ctx)
+	f := landing.Of(p, printStep(a), a.warn)
+	seen, err := f.Look(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -187,7 +188,7 @@ func (s *sessionArgs) recorded(specs []session.Spec, records []session.Record) (
 		applied := slices.DeleteFunc(slices.Clone(found), func(a session.Address) bool { return project.Find(records, a) == nil })
 		if len(applied) == 0 {
 			for _, a := range found {
-				errs = append(errs, errNotApplied(a))
+				errs = append(errs, target.NotApplied(a))
 			}
 		}
 		for _, a := range applied {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
@@ -108,9 +107,15 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 		return nil
 	}
 	given := make([]view.Sent, len(targets))
-	reader := a.open().Activity()
+	reader, inputs := a.open().Activity(), []session.Input{o.Input}
+	if len(o.keys) > 0 {
+		inputs = nil
+		for _, key := range o.keys {
+			inputs = append(inputs, session.Input{Key: key})
+		}
+	}
 	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
-		given[i] = targets[i].send(ctx, a, reader, o)
+		given[i] = targets[i].Send(ctx, reader, inputs, o.command)
 	})
 	return endSend(a, given[:begun], len(targets))
 }
@@ -152,41 +157,4 @@ func endSend(a *app, given []view.Sent, all int) error {
 		}
 	}
 	return endMany(a, m, a.env.Stdout, errs)
-}
-
-// send types into the session and records that. Of several keys, those after one that could
-// not be pressed are not.
-func (t *target) send(ctx context.Context, a *app, reader *activity.Reader, o sendOptions) view.Sent {
-	x := view.Sent{Address: t.Record.Address, Outcome: "failed"}
-	if x.Err = t.checkRunning(); x.Err != nil {
-		return x
-	}
-	inputs := []session.Input{o.Input}
-	if len(o.keys) > 0 {
-		inputs = nil
-		for _, key := range o.keys {
-			inputs = append(inputs, session.Input{Key: key})
-		}
-	}
-	for _, in := range inputs {
-		outcome, sent, err := reader.Send(ctx, t.runtime, t.Record, *t.Live, in, o.command, a.log)
-		if err != nil {
-			what := ""
-			if len(inputs) > 1 {
-				what = "key " + in.Key + " "
-			}
-			x.Outcome, x.Err = "failed", t.withRemedy(fmt.Errorf("send %sto %s: %w", what, t.Record.Address, err))
-			return x
-		}
-		x.Outcome = "sent"
-		sent.By = t.project.Who().User
-		if outcome == input.Queued {
-			sent.Detail += ", queued"
-			x.Outcome = "queued"
-		}
-		if err := t.record(sent); err != nil {
-			a.log.Warn("it was sent, but the history cannot be written", "error", err)
-		}
-	}
-	return x
 }

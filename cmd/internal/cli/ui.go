@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/ui"
 	"github.com/agentform/agentform/cmd/internal/view"
@@ -239,7 +240,7 @@ func (b *uiBackend) screen(ctx context.Context, address session.Address) (string
 	s := b.last.Load()
 	k := s.Of(address)
 	if k.Record == nil {
-		return "", errNotApplied(address)
+		return "", target.NotApplied(address)
 	}
 	if k.Live == nil {
 		return "", fmt.Errorf("no screen: %s", k.Diagnosis.Detail)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
@@ -64,7 +65,7 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 		k := seen.Of(address)
 		switch {
 		case k.Record == nil:
-			return errNotApplied(address)
+			return target.NotApplied(address)
 		case o.byFlag() && !k.Record.Spec.Verify.Declared():
 		case o.byFlag() && rests(k.Diagnosis.State):
 			resting = append(resting, address)

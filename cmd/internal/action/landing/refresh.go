@@ -3,6 +3,7 @@ package landing
 import (
 	"context"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/session"
@@ -20,7 +21,7 @@ func (f *Fleet) Refresh(ctx context.Context, l *land.Lander, dryRun bool) (land.
 		return done, err
 	}
 	if len(done.Conflicts) > 0 && r.Spec.Refresh.OnConflict == session.ConflictSends && l.Doing != "" {
-		err := f.Send(ctx, r, done.Request())
+		err := f.send(ctx, r, done.Request())
 		done.Sent = err == nil
 		return done, err
 	}
@@ -28,4 +29,13 @@ func (f *Fleet) Refresh(ctx context.Context, l *land.Lander, dryRun bool) (land.
 		f.note(r, history.Event{Kind: history.Refreshed, Old: done.From, New: done.To, Reason: string(done.Method), Detail: done.Detail()})
 	}
 	return done, nil
+}
+
+// send gives a text to the agent of a session.
+func (f *Fleet) send(ctx context.Context, r session.Record, text string) error {
+	targets, err := target.Of(ctx, f.Project, []session.Record{r}, r.Address)
+	if err != nil {
+		return err
+	}
+	return targets[0].Send(ctx, f.Project.Activity(), []session.Input{{Text: text}}, false).Err
 }

@@ -1,4 +1,4 @@
-package cli
+package landing
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/cmd/internal/landing"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/status"
@@ -19,31 +19,36 @@ import (
 // lander lands and refreshes work for the hub's API, as agentform land --keep and refresh do: one
 // request at a time.
 type lander struct {
-	app *app
-	one chan struct{} // has a value while a request is carried out
+	project *project.Project
+	open    func() (state.State, error)
+	warn    func([]session.Diagnostic)
+	one     chan struct{} // has a value while a request is carried out
 }
 
-func newLander(a *app) server.Lander { return &lander{a, make(chan struct{}, 1)} }
+// ForAPI returns what lands and refreshes work for the API of a project's hub. open reads the state,
+// and warn is called with what is done and not recorded.
+func ForAPI(p *project.Project, open func() (state.State, error), warn func([]session.Diagnostic)) server.Lander {
+	return &lander{p, open, warn, make(chan struct{}, 1)}
+}
 
 // begin waits for its turn, and reads the state. end closes the fleet, and lets the next request
 // begin.
-func (x *lander) begin(ctx context.Context) (f *landing.Fleet, s state.State, end func(), err error) {
+func (x *lander) begin(ctx context.Context) (f *Fleet, s state.State, end func(), err error) {
 	select {
 	case x.one <- struct{}{}:
 	case <-ctx.Done():
 		return nil, s, nil, context.Cause(ctx)
 	}
-	p, s, err := x.app.openState()
-	if err != nil {
+	if s, err = x.open(); err != nil {
 		<-x.one
 		return nil, s, nil, err
 	}
-	f = landingOf(x.app, p, func(session.Address, land.Step) {})
+	f = Of(x.project, func(session.Address, land.Step) {}, x.warn)
 	return f, s, func() { f.Close(); <-x.one }, nil
 }
 
 // beginOf is begin for the work of one session.
-func (x *lander) beginOf(ctx context.Context, address session.Address) (f *landing.Fleet, l *land.Lander, end func(), err error) {
+func (x *lander) beginOf(ctx context.Context, address session.Address) (f *Fleet, l *land.Lander, end func(), err error) {
 	if f, _, end, err = x.begin(ctx); err != nil {
 		return nil, nil, nil, err
 	}
@@ -64,8 +69,8 @@ func (x *lander) Land(ctx context.Context, address session.Address, o api.LandOp
 	q := land.Request{Method: methodOf(o.Method), Commit: strings.TrimSpace(o.Commit), Message: o.Message, Into: o.Into, Verify: true, Unverified: o.Unverified}
 	var done land.Landed
 	if o.DryRun {
-		facts, steps, decided := landing.Decide(ctx, l, q)
-		done, err = landing.WouldBe(facts, steps, q.Method), decided
+		facts, steps, decided := Decide(ctx, l, q)
+		done, err = WouldBe(facts, steps, q.Method), decided
 	} else {
 		done, err = l.Land(ctx, q, func(land.Step) {})
 		f.Record(ctx, l.Record, done, false)
@@ -131,8 +136,8 @@ func (x *lander) LandAll(ctx context.Context, o api.LandingOptions) (d api.Landi
 }
 
 // manyOf returns how many sessions land by the API: none is verified less than it must be.
-func manyOf(o api.LandingOptions) landing.Options {
-	want := landing.Options{Request: land.Request{Method: methodOf(o.Method), Verify: true}, Verified: o.Verified}
+func manyOf(o api.LandingOptions) Options {
+	want := Options{Request: land.Request{Method: methodOf(o.Method), Verify: true}, Verified: o.Verified}
 	for _, step := range o.Steps {
 		want.Shown = append(want.Shown, land.Shown(step))
 	}

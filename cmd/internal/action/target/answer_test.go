@@ -1,4 +1,4 @@
-package cli
+package target
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ func TestRemedyWithoutQuestion(t *testing.T) {
 		session.Booting: "\nagentform wait api --for=ready,blocked waits until it accepts a prompt or asks",
 		session.Blocked: "\nagentform attach api shows it, agentform send api --key KEY presses a key",
 	} {
-		asked := &asking{target: &target{Seen: engine.Seen{Record: session.Record{Address: "session.api"}}}}
+		asked := &Asking{Target: &Target{Seen: engine.Seen{Record: session.Record{Address: "session.api"}}}}
 		none := &input.NoQuestionError{Activity: activity}
 		if err := asked.answerRemedy(none); !strings.HasSuffix(err.Error(), want) || !errors.Is(err, none) {
 			t.Errorf("%s: %q, want %q at its end", activity, err, want)

@@ -30,12 +30,12 @@ type Options struct {
 
 // Foresee returns the sessions that have work to land, in the order in which they land.
 func (f *Fleet) Foresee(ctx context.Context, o Options) (all []*land.Member, err error) {
-	seen, err := f.Observe(ctx)
+	seen, err := f.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
 	byRepo := map[string][]*land.Member{}
-	for _, k := range seen.Sessions {
+	for _, k := range seen.Known {
 		r := k.Record
 		if r == nil || r.Unmade() || r.Spent() || r.Tree.Mode == session.Plain || r.Tree.Mode == "" {
 			continue

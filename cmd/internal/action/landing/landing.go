@@ -11,47 +11,38 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
 // Fleet is the sessions of a project, as their work is landed.
 type Fleet struct {
 	Project *project.Project
-	// Observe looks at the sessions now.
-	Observe func(context.Context) (Look, error)
-	// Close ends what Observe has opened. A program that ends after the landing need not.
-	Close func()
-	// Send gives a text to the agent of a session.
-	Send func(ctx context.Context, r session.Record, text string) error
 	// Step is called before each step of the landing of a session.
 	Step func(session.Address, land.Step)
 	// Warn reports that something is done and not recorded.
-	Warn func([]session.Diagnostic)
+	Warn     func([]session.Diagnostic)
+	observer *fleet.Observer
 }
 
-// Look is what an observation shows.
-type Look struct {
-	Sessions []status.Input
-	Runtime  func(session.Spec) (session.Runtime, error)
+// Of returns the sessions of a project. step is called before each step of the landing of one, and
+// warn with what is done and not recorded.
+func Of(p *project.Project, step func(session.Address, land.Step), warn func([]session.Diagnostic)) *Fleet {
+	return &Fleet{Project: p, Step: step, Warn: warn, observer: project.Fleet(p)}
 }
 
-// Of returns what an observation shows of a session.
-func (l Look) Of(a session.Address) status.Input {
-	for _, k := range l.Sessions {
-		if k.Address() == a {
-			return k
-		}
-	}
-	return status.Input{}
-}
+// Look observes the sessions.
+func (f *Fleet) Look(ctx context.Context) (*fleet.Snapshot, error) { return f.observer.Look(ctx) }
+
+// Close ends what looks have opened. A program that ends after the landing need not.
+func (f *Fleet) Close() { f.observer.Engine.Close() }
 
 // Lander observes the sessions, and returns what lands the work of one.
 func (f *Fleet) Lander(ctx context.Context, a session.Address) (*land.Lander, error) {
-	seen, err := f.Observe(ctx)
+	seen, err := f.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +50,7 @@ func (f *Fleet) Lander(ctx context.Context, a session.Address) (*land.Lander, er
 }
 
 // LanderOf returns what lands the work of a session of an observation.
-func (f *Fleet) LanderOf(seen Look, a session.Address) (*land.Lander, error) {
+func (f *Fleet) LanderOf(seen *fleet.Snapshot, a session.Address) (*land.Lander, error) {
 	k := seen.Of(a)
 	switch {
 	case k.Record == nil:
@@ -79,7 +70,7 @@ func (f *Fleet) LanderOf(seen Look, a session.Address) (*land.Lander, error) {
 		Record: r, Ref: Ref(a, r.Tree.Branch), Dir: filepath.Join(f.Project.Manifest.DataDir, "land"),
 		Environ: f.Project.Environ, LockWait: f.Project.LockTimeout,
 		Sessions: func(path string) (session.Address, session.Activity) {
-			for _, other := range seen.Sessions {
+			for _, other := range seen.Known {
 				if other.Record != nil && other.Record.Tree.Path == path && other.Look != nil {
 					return other.Record.Address, other.Look.Activity
 				}
@@ -91,15 +82,15 @@ func (f *Fleet) LanderOf(seen Look, a session.Address) (*land.Lander, error) {
 		l.Doing, l.Asks, l.Answers = k.Look.Activity, k.Look.Detection.Detail, k.Look.Detection.Question != nil
 	}
 	if r.Tree.Mode == session.Clone && !r.Spec.Runtime.Traits().HostGit {
-		return l, reachClone(seen, l)
+		return l, f.reachClone(l)
 	}
 	return l, nil
 }
 
 // reachClone has git run where a clone is, whose agent is not trusted on this machine.
-func reachClone(seen Look, l *land.Lander) error {
+func (f *Fleet) reachClone(l *land.Lander) error {
 	r := l.Record
-	rt, err := seen.Runtime(r.Spec)
+	rt, err := f.observer.Engine.For(r.Spec)
 	if err != nil {
 		return err
 	}
