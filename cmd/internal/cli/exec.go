@@ -15,9 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/session"
 )
 
@@ -157,72 +157,14 @@ func execMany(ctx context.Context, a *app, o execOptions, records []session.Reco
 // leftOutput is how long a command that has ended may leave its output to others.
 const leftOutput = time.Second
 
-// commandIn returns a command to run in the workspace of a session.
+// commandIn returns a command to run in the workspace of a session, with the streams of this one.
 func commandIn(ctx context.Context, a *app, r session.Record, o execOptions, foreground bool) (*exec.Cmd, error) {
-	if err := checkWorkspace(r); err != nil {
-		return nil, err
+	terminals := foreground && terminal(a.env.Stdin) && terminal(a.env.Stdout)
+	c, err := workspace.Command(ctx, a.project, r, workspace.CommandOptions{Argv: o.argv, Secrets: o.secrets, Terminal: terminals})
+	if err == nil {
+		c.Stdin, c.Stdout, c.Stderr = a.env.Stdin, a.env.Stdout, a.env.Stderr
 	}
-	p, argv := a.project, o.argv
-	env, err := project.LaunchEnviron(p, r, o.secrets)
-	if err != nil {
-		return nil, err
-	}
-	dir, lookup := r.Tree.Path, environ.Vars(env)
-	if !r.Spec.Runtime.Traits().HostProcesses {
-		var names []string
-		for _, kv := range env {
-			name, _, _ := strings.Cut(kv, "=")
-			names = append(names, name)
-		}
-		terminals := foreground && terminal(a.env.Stdin) && terminal(a.env.Stdout)
-		if terminals {
-			names = append(names, "TERM")
-		}
-		argv, err = elsewhere(ctx, a, r, session.Command{Dir: dir, Argv: argv, Env: names, Terminal: terminals})
-		if err != nil {
-			return nil, err
-		}
-		dir, env, lookup = p.Dir, append(slices.Clone(a.env.Environ), env...), a.env.Environ
-	} else {
-		for _, name := range []string{"TERM", "COLORTERM", "LINES", "COLUMNS"} {
-			if v, set := a.env.Environ.Lookup(name); set {
-				env = append(env, name+"="+v)
-			}
-		}
-		env = append(env, "PWD="+dir)
-	}
-	c := exec.CommandContext(context.WithoutCancel(ctx), argv[0], argv[1:]...)
-	c.Dir, c.Env = dir, env
-	c.Stdin, c.Stdout, c.Stderr = a.env.Stdin, a.env.Stdout, a.env.Stderr
-	c.Path, c.Err = "", exec.ErrNotFound
-	if program, found := lookup.Program(argv[0], dir); found {
-		c.Path, c.Err = program, nil
-	} else if strings.Contains(argv[0], "/") { // the system says why it cannot be run
-		c.Path, c.Err = argv[0], nil
-	}
-	return c, nil
-}
-
-// elsewhere returns the command line that runs a command in the place of a session,
-// which must be up.
-func elsewhere(ctx context.Context, a *app, r session.Record, c session.Command) ([]string, error) {
-	t, err := openTarget(ctx, a, string(r.Address))
-	if err != nil {
-		return nil, err
-	}
-	noun := t.Record.Spec.Runtime.Traits().Noun
-	x, ok := t.Runtime.(session.Executor)
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("its %s cannot run commands", noun)
-	case t.Live == nil || !t.Live.PlaceUp:
-		return nil, fmt.Errorf("its %s is not running\nagentform start %s starts it", noun, quoted(r.Address))
-	}
-	argv := x.Exec(t.Place(), c)
-	if _, found := a.env.Environ.Program(argv[0], a.env.Dir); !found {
-		return nil, fmt.Errorf("the command %s, which is needed to enter its %s, is not on PATH: install it", argv[0], noun)
-	}
-	return argv, nil
+	return c, err
 }
 
 // runForeground runs a command that has the terminal, and returns its exit status as a

@@ -1,15 +1,13 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/session"
 )
 
 func pathCommand(a *app) *cobra.Command {
@@ -44,30 +42,12 @@ func workspaceOf(a *app, typed string) (string, error) {
 	if r == nil {
 		return "", target.NotApplied(address)
 	}
-	v, err := volumeOf(a, s.Lineage, *r)
+	v, err := workspace.VolumeOf(p, s.Lineage, *r)
 	if err == nil && v != nil {
 		err = fmt.Errorf("the workspace of %s is not on this machine\nagentform exec %s -- sh opens a shell in it, agentform fetch %[2]s fetches its commits", address, quoted(address))
 	}
 	if err != nil {
 		return "", err
 	}
-	return r.Tree.Path, checkWorkspace(*r)
-}
-
-// checkWorkspace returns an error with a remedy if the workspace of a recorded session
-// does not exist.
-func checkWorkspace(r session.Record) error {
-	var err error
-	if r.Spec.Runtime.Traits().HostFiles {
-		_, err = os.Stat(r.Tree.Path)
-	}
-	switch {
-	case r.Spent():
-		return target.Spent(r)
-	case r.Tree.Path == "" || r.Unmade():
-		return fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", r.Address, quoted(r.Address))
-	case errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("the workspace of %s does not exist: %s\nagentform plan shows what apply does about it", r.Address, r.Tree.Path)
-	}
-	return err
+	return r.Tree.Path, workspace.Check(*r)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/action/landing"
 	"github.com/agentform/agentform/cmd/internal/action/serve"
+	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/secret"
 	"github.com/agentform/agentform/internal/hub/service"
@@ -176,7 +177,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 
 	in := serve.Input{
 		Project: p, Version: a.env.Version, Listen: o.listen, Remote: o.remote, ReadOnly: o.readOnly, Elect: o.elect, Advertise: o.advertise,
-		Diff: differ(a), Land: landing.ForAPI(p, func() (state.State, error) { _, s, err := a.openState(); return s, err }, a.warn), Log: log,
+		Diff: workspace.ForAPI(p), Land: landing.ForAPI(p, func() (state.State, error) { _, s, err := a.openState(); return s, err }, a.warn), Log: log,
 	}
 	if o.listen != "" {
 		made := ownToken(a, o)

@@ -1,4 +1,4 @@
-package cli
+package workspace
 
 import (
 	"bytes"
@@ -8,32 +8,38 @@ import (
 	"sync"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 // longestPatch bounds the text of a diff for the page, in bytes.
 const longestPatch = 1 << 20
 
-// differ returns what compares workspaces for the hub's page: one at a time, since each asks
+// ForAPI returns what compares workspaces for the hub's page: one at a time, since each asks
 // git for much.
-func differ(a *app) server.Differ {
+func ForAPI(p *project.Project) server.Differ {
 	var one sync.Mutex
 	return func(ctx context.Context, r session.Record) (api.DiffDocument, error) {
 		one.Lock()
 		defer one.Unlock()
-		return diffDocument(ctx, a, r)
+		return diffDocument(ctx, p, r)
 	}
 }
 
 // diffDocument returns what agentform diff shows of a session, for the hub's page.
-func diffDocument(ctx context.Context, a *app, r session.Record) (api.DiffDocument, error) {
-	x, err := compare(ctx, a, r)
+func diffDocument(ctx context.Context, p *project.Project, r session.Record) (api.DiffDocument, error) {
+	s, err := state.Read(p.State)
+	if err != nil {
+		return api.DiffDocument{}, err
+	}
+	x, err := Compare(ctx, p, s.Lineage, r)
 	if err != nil {
 		return api.DiffDocument{}, fmt.Errorf("%s: %w", r.Address, err)
 	}
-	defer x.close()
-	d, err := x.document(ctx, nil)
+	defer x.Close()
+	d, err := x.Document(ctx, nil)
 	if err != nil {
 		return api.DiffDocument{}, fmt.Errorf("%s: %w", r.Address, err)
 	}
@@ -44,8 +50,8 @@ func diffDocument(ctx context.Context, a *app, r session.Record) (api.DiffDocume
 	}
 	var patch, said bytes.Buffer
 	// A setting of the user must not change what the page reads.
-	args := append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"}, x.from.Args()...)
-	c := x.command(ctx, a, 0, args)
+	args := append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"}, x.From.Args()...)
+	c := x.Command(ctx, p.Environ, 0, args)
 	c.Stdout, c.Stderr = &patch, &said
 	if err := c.Run(); err != nil {
 		return doc, fmt.Errorf("%s: %w: %s", r.Address, err, strings.TrimSpace(said.String()))

@@ -1,0 +1,155 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/session"
+)
+
+// Comparison is a workspace that is compared with its base.
+type Comparison struct {
+	Record  session.Record
+	Base    git.Base
+	From    git.Base // with one merge base
+	Trusted bool     // git of this machine runs in it, also what its configuration names
+	// untracked are the untracked files of the workspace, which git shows as new ones.
+	untracked []string
+	View      *git.View // nil: elsewhere
+	// elsewhere returns a command that runs in its place; nil: its place is this machine.
+	elsewhere func(argv ...string) []string
+}
+
+// Compare prepares the comparison of the workspace of a session. Close ends it.
+func Compare(ctx context.Context, p *project.Project, lineage string, r session.Record) (*Comparison, error) {
+	if r.Tree.Mode == session.Plain {
+		return nil, errors.New("it works in a directory without git")
+	}
+	if err := Check(r); err != nil {
+		return nil, err
+	}
+	if err := project.UseLocalRepo(p, &r); err != nil {
+		return nil, err
+	}
+	host := changes.HostGit(r)
+	look := git.LookClone
+	if host {
+		look = git.Look
+	}
+	v, err := VolumeOf(p, lineage, r)
+	if err != nil {
+		return nil, err
+	}
+	if v != nil {
+		look = func(string) session.Checkout { return v.Look(ctx) }
+	}
+	co := look(r.Tree.Path)
+	if co.Err != nil || !co.Git {
+		return nil, errors.Join(fmt.Errorf("its workspace is not a git checkout: %s", r.Tree.Path), co.Err)
+	}
+	w := changes.Of(r, co, nil, nil)
+	bases, err := git.BasesOf(w.Repo)
+	if err != nil {
+		return nil, err
+	}
+	x := &Comparison{Record: r, Base: bases.Base(w.Branch, w.Declared), Trusted: host && r.Spec.Runtime.Traits().HostProcesses}
+	if v != nil {
+		start, err := v.Start(ctx, w.Branch)
+		if err != nil {
+			return nil, err
+		}
+		x.Base = x.Base.From(ctx, w.Repo, start)
+	} else if w.Clone {
+		if x.Base, err = x.Base.InClone(ctx, w.Repo, co.Path, w.Branch); err != nil {
+			return nil, err
+		}
+	}
+	if host {
+		x.single(ctx)
+		if x.View, err = git.NewView(ctx, co.Path); err == nil {
+			x.untracked = x.View.Untracked
+		}
+		return x, err
+	}
+	// The place is looked for once. What runs in it comes in the place of the last word.
+	line, err := Elsewhere(ctx, p, r, session.Command{Dir: co.Path, Argv: []string{"git"}})
+	if err != nil {
+		return nil, err
+	}
+	x.elsewhere = func(argv ...string) []string { return slices.Concat(line[:len(line)-1], argv) }
+	x.single(ctx)
+	x.untracked, err = git.UntrackedFiles(ctx, x.runner())
+	return x, err
+}
+
+// single finds a base with one merge base.
+func (x *Comparison) single(ctx context.Context) {
+	var err error
+	if x.From, err = x.Base.Single(ctx, x.runner()); err != nil {
+		x.From = x.Base // git diff says what is wrong with it
+	}
+}
+
+// Close removes what the comparison needed.
+func (x *Comparison) Close() {
+	if x.View != nil {
+		_ = x.View.Close() // a temporary directory
+	}
+}
+
+// runner returns what runs git in the workspace.
+func (x *Comparison) runner() git.Runner {
+	if x.elsewhere == nil {
+		return git.Here(x.Record.Tree.Path)
+	}
+	return git.Elsewhere(x.elsewhere(git.CommandElsewhere()...), "")
+}
+
+// inView runs git where git diff shows untracked files.
+func (x *Comparison) inView(ctx context.Context, args ...string) (string, error) {
+	if x.elsewhere == nil {
+		return x.View.Run(ctx, args...)
+	}
+	return git.Elsewhere(x.elsewhere(git.ViewElsewhere(80, args...)...), git.ViewInput(x.untracked, x.Base.Commit))(ctx)
+}
+
+// Command returns a command that prints the diff without a pager.
+func (x *Comparison) Command(ctx context.Context, environ []string, columns int, args []string) *exec.Cmd {
+	if columns == 0 {
+		columns = 80
+	}
+	if x.elsewhere != nil {
+		line := x.elsewhere(git.ViewElsewhere(columns, args...)...)
+		c := exec.CommandContext(ctx, line[0], line[1:]...)
+		c.Env, c.Stdin = environ, strings.NewReader(git.ViewInput(x.untracked, x.Base.Commit))
+		return c
+	}
+	c := x.View.Command(ctx, environ, append([]string{"--no-pager"}, args...)...)
+	c.Env = append(c.Env, fmt.Sprintf("COLUMNS=%d", columns))
+	return c
+}
+
+// Document returns the files that differ.
+func (x *Comparison) Document(ctx context.Context, paths []string) (d view.Diff, err error) {
+	r := x.Record
+	d = view.Diff{Address: r.Address, Branch: r.Tree.Branch, Workspace: r.Tree.Path, Base: x.Base.Name}
+	plain := x.runner()
+	if d.MergeBase, err = x.Base.MergeBase(ctx, plain); err != nil {
+		return d, err
+	}
+	files, err := git.Files(ctx, x.inView, x.Base, x.untracked, paths)
+	if err != nil {
+		return d, err
+	}
+	d.Files = view.DiffFiles(files)
+	d.Ahead, err = x.Base.Ahead(ctx, plain)
+	return d, err
+}
