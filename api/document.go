@@ -33,13 +33,23 @@ type Session struct {
 	Changes      *Changes         `json:"changes"` // of the workspace; null: not counted yet, or it has no git
 	// Conflicts are with the base and with other sessions; null: not known, such as of a
 	// workspace that is not on the hub's machine.
-	Conflicts   *[]Conflict       `json:"conflicts"`
-	ID          string            `json:"id"`
-	PaneID      string            `json:"pane_id"`
-	PID         *int              `json:"pid"` // of the agent
-	Container   string            `json:"container"`
-	Host        string            `json:"host,omitempty"` // the machine that has the session, if that is another one
-	Status      session.Status    `json:"status"`
+	Conflicts *[]Conflict    `json:"conflicts"`
+	ID        string         `json:"id"`
+	PaneID    string         `json:"pane_id"`
+	PID       *int           `json:"pid"` // of the agent
+	Container string         `json:"container"`
+	Host      string         `json:"host,omitempty"` // the machine that has the session, if that is another one
+	Status    session.Status `json:"status"`
+	// Word is what it is and does in one word of agentform status, Tone how much that matters.
+	// Behind Word belongs WordNote, as in exited (1), or the time since WordSince or until WordUntil.
+	Word        string            `json:"word"`
+	WordNote    string            `json:"word_note"`
+	WordSince   *time.Time        `json:"word_since"`
+	WordUntil   *time.Time        `json:"word_until"`
+	Tone        Tone              `json:"tone"`
+	Why         string            `json:"why"`      // for people; times in it are as in JSON
+	Remedy      *Remedy           `json:"remedy"`   // null: there is nothing to do about it
+	Actions     []Action          `json:"actions"`  // what makes sense to do with it now
 	Detail      string            `json:"detail"`   // why, for people
 	Question    *session.Question `json:"question"` // what the agent asks, if its answers are known
 	Since       *time.Time        `json:"since"`    // since when it is and does so, if that is known
@@ -78,6 +88,40 @@ type Session struct {
 	// Pull is the pull request of its branch; null: nothing is known of one, or it is not asked for.
 	Pull        *PullRequest `json:"pr"`
 	Transcripts Transcripts  `json:"transcripts"`
+}
+
+// Tone is how much what a session is and does matters to people.
+type Tone string
+
+// The tones.
+const (
+	Calm      Tone = "calm"      // it waits, and nobody need do anything now
+	Active    Tone = "active"    // it works
+	Attention Tone = "attention" // it cannot continue by itself
+	Broken    Tone = "broken"    // something is wrong with it
+	Over      Tone = "over"      // it is done, or stopped
+)
+
+// Action is something that can be done with a session: by the command of that name, and by the
+// route of that name if there is one.
+type Action string
+
+// The actions. RestartSession is for a session whose agent has exited and whose place is left.
+const (
+	ActionAnswer         Action = "answer"
+	ActionSend           Action = "send"
+	ActionStart          Action = "start"
+	ActionRestart        Action = "restart"
+	ActionRestartSession Action = "restart-session"
+	ActionPause          Action = "pause"
+	ActionResume         Action = "resume"
+	ActionStop           Action = "stop"
+)
+
+// Remedy is what to do about what a session is.
+type Remedy struct {
+	Action Action `json:"action"` // one of its actions; empty: there is none for it
+	Text   string `json:"text"`   // for people, with the command line
 }
 
 // PullRequest is what is known of the pull request of a session's branch.

@@ -34,6 +34,10 @@ const (
 	RemedyRebuildLineage    RemedyCode = "rebuild_lineage"    // the lineage file is corrupt
 	RemedyReplaceStuck      RemedyCode = "replace_stuck"      // the container can never start
 	RemedyReplaceShimless   RemedyCode = "replace_shimless"   // the container has no shim
+	RemedyAnswer            RemedyCode = "answer"             // the agent asks a question
+	RemedyAttach            RemedyCode = "attach"             // the agent asks, and how it is answered is not known
+	RemedyContinue          RemedyCode = "continue"           // the agent is sent nothing more by itself
+	RemedyRestartSession    RemedyCode = "restart_session"    // the agent has ended
 	RemedyApply             RemedyCode = "apply"              // an interrupted removal continues with it
 	RemedyDestroyHolder     RemedyCode = "destroy_holder"     // Holder has the path
 	RemedyDoctor            RemedyCode = "doctor"             // the agent runs out of reach

@@ -83,10 +83,16 @@ func (f *Follower) Need(a session.Address) (Need, bool) {
 func Once(s Sight, of *turn.Course) (Need, bool) {
 	var c course
 	c.see(s.At, s)
-	if of != nil {
-		c.turn = *of
+	if of == nil {
+		return c.asNeed(c.need(true))
 	}
-	return c.asNeed(c.need(true))
+	since := c.turn.Since()
+	c.turn = *of
+	n, needs := c.asNeed(c.need(true))
+	if n.Since.Equal(c.turn.Since()) && !s.Since.IsZero() {
+		n.Since = since // as one look says, so that all say the same
+	}
+	return n, needs
 }
 
 func (c *course) asNeed(why Reason) (Need, bool) {

@@ -9,7 +9,6 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/follow"
-	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -29,14 +28,6 @@ func Compare(x, y api.Session) int {
 // NeedOf returns the need in a session's document, which has one.
 func NeedOf(x api.Session) follow.Need {
 	return follow.Need{Address: x.Address, Priority: x.Priority, Reason: follow.Reason(x.Needs.Reason), Since: x.Needs.Since}
-}
-
-// Needed returns a document with a need, or without one if it has none.
-func Needed(x api.Session, n follow.Need, needs bool) api.Session {
-	if x.Needs = nil; needs {
-		x.Needs = &api.Need{Reason: string(n.Reason), Since: wire.UTC(n.Since)}
-	}
-	return x
 }
 
 func group(x api.Session) int {

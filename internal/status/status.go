@@ -131,8 +131,10 @@ func Of(k Input) api.Session {
 			s.Detail = join(s.Detail, "its work cannot be verified: "+e.Detail)
 		}
 	}
-	n, needs := follow.Once(k.sight(s), k.Turn)
-	return Needed(s, n, needs)
+	if n, needs := follow.Once(k.sight(s), k.Turn); needs {
+		s.Needs = &api.Need{Reason: string(n.Reason), Since: wire.UTC(n.Since)}
+	}
+	return forPeople(s, spec)
 }
 
 // Interrupted starts the detail of a session whose last turn was interrupted.

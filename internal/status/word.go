@@ -78,31 +78,40 @@ func verified(x api.Session) *api.Verified {
 // limit until 14:00, exited (1), queued 3rd.
 func Text(x api.Session, now time.Time) string {
 	word := Word(x)
-	switch word {
-	case red:
-		if v := x.Verified; v.Round > 0 {
-			return fmt.Sprintf("%s %d/%d", word, v.Round, v.Rounds)
-		}
-	case "working", "idle", "verified", "starting", "paused":
-		if x.Since != nil {
-			return word + " " + plaintext.Age(now.Sub(*x.Since))
-		}
-	case "limit":
-		if x.Until != nil {
-			return word + " until " + clock(*x.Until, now)
-		}
-	case string(session.StateUnknown):
-		if x.Host != "" {
-			return word + " (on " + x.Host + ")"
-		}
-	case "queued":
-		return word + " " + ordinal(*x.Queue)
-	case "exited", "failed", "error":
-		if e := x.Exit; e != nil && e.Cause != "failed_start" {
-			return word + " (" + cmp.Or(e.Signal, fmt.Sprint(e.Code)) + ")"
-		}
+	switch note, since, until := behind(x); {
+	case note != "":
+		return word + " " + note
+	case since != nil:
+		return word + " " + plaintext.Age(now.Sub(*since))
+	case until != nil:
+		return word + " until " + clock(*until, now)
 	}
 	return word
+}
+
+// behind returns what belongs behind the word of a session: a note, the age of a time, or until when.
+func behind(x api.Session) (note string, since, until *time.Time) {
+	switch Word(x) {
+	case red:
+		if v := x.Verified; v.Round > 0 {
+			note = fmt.Sprintf("%d/%d", v.Round, v.Rounds)
+		}
+	case "working", "idle", "verified", "starting", "paused":
+		since = x.Since
+	case "limit":
+		until = x.Until
+	case string(session.StateUnknown):
+		if x.Host != "" {
+			note = "(on " + x.Host + ")"
+		}
+	case "queued":
+		note = ordinal(*x.Queue)
+	case "exited", "failed", "error":
+		if e := x.Exit; e != nil && e.Cause != "failed_start" {
+			note = "(" + cmp.Or(e.Signal, fmt.Sprint(e.Code)) + ")"
+		}
+	}
+	return note, since, until
 }
 
 // clock returns a time of day, with the date if that is not the day of now.

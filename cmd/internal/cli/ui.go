@@ -196,7 +196,7 @@ func fleetOf(p *project.Project, s *fleet.Snapshot, now time.Time) ui.Fleet {
 
 func rowOf(x api.Session, live *session.Live, now time.Time) ui.Row {
 	g := view.GlanceOf(x, now)
-	r := ui.Row{Address: x.Address, Status: g.Status, Color: ui.Color(g.Color), Reason: g.Reason, Needs: x.Needs != nil, Question: x.Question,
+	r := ui.Row{Address: x.Address, Status: g.Status, Color: ui.Color(g.Color), Reason: g.Reason, Needs: x.Needs != nil, Question: x.Question, Actions: x.Actions,
 		About: strings.Join([]string{x.Role, x.Agent, x.Branch, x.Runtime}, " ")}
 	if r.Work = x.Branch; x.Changes != nil {
 		r.Work += "  " + g.Changes

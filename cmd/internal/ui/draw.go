@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
@@ -436,7 +437,13 @@ func hintsOf(m Model) string {
 // offered reports whether a key does something now.
 func offered(m Model, key string) bool {
 	row, _ := m.row()
-	return key != "a" || row.Question != nil
+	if key == "a" {
+		return row.Question != nil
+	}
+	needs, is := map[string][]api.Action{
+		"s": {api.ActionSend}, "x": {api.ActionStop}, "r": {api.ActionRestart, api.ActionRestartSession, api.ActionStart},
+	}[key]
+	return !is || row.Actions == nil || slices.ContainsFunc(needs, func(a api.Action) bool { return slices.Contains(row.Actions, a) })
 }
 
 var helpText = [][2]string{

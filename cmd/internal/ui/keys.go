@@ -92,6 +92,10 @@ func (m *Model) browse(k Key) []any {
 
 // act does what a key asks of the selected session.
 func act(m *Model, key string, row Row) []any {
+	if key != "a" && !offered(*m, key) {
+		m.say(row.Address.Short()+" ("+row.Status+"): "+map[string]string{"s": "nothing can be sent now", "x": "there is nothing to stop", "r": "it cannot be restarted now"}[key], true)
+		return nil
+	}
 	switch key {
 	case "enter":
 		return []any{Terminal{Args: []string{"attach", "--", string(row.Address)}}}

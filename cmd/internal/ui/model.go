@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/session"
 )
 
@@ -28,8 +29,9 @@ type Row struct {
 	Work     string // its branch, and what it changed
 	Screen   string // as last observed
 	Question *session.Question
-	Moved    time.Time // last output
-	Version  string    // changes with whatever a tab shows of the session
+	Moved    time.Time    // last output
+	Actions  []api.Action // what makes sense to do now; nil: not known yet
+	Version  string       // changes with whatever a tab shows of the session
 }
 
 // Tab is what is shown of the selected session.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/ui"
 	"github.com/agentform/agentform/session"
 )
@@ -343,6 +344,24 @@ func TestRestart(t *testing.T) {
 	if len(asked[ui.Quit](p)) != 1 {
 		t.Error("the second time it does not wait")
 	}
+}
+
+// TestActions refuses keys that make no sense now, and does not offer them.
+func TestActions(t *testing.T) {
+	ended := row("a", "stopped")
+	ended.Actions = []api.Action{api.ActionStart}
+	p := open(t, 120, 24, ended)
+	for key, says := range map[string]string{"x": "a (stopped): there is nothing to stop", "s": "a (stopped): nothing can be sent now"} {
+		p.press(key)
+		p.see(says)
+	}
+	p.press("r")
+	p.see("restart a? y/n")
+	p.press("n")
+	p.press("j") // the message goes
+	p.see("r restart")
+	p.miss("x stop")
+	p.miss("s send")
 }
 
 // TestStopAndLand asks before it stops, refreshes or lands.

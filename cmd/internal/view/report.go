@@ -92,7 +92,7 @@ func reportRows(all []api.ReportSession) [][]cell {
 func inkOf(text string) ink {
 	for _, word := range tallied {
 		if rest, is := strings.CutPrefix(text, word); is && (rest == "" || rest[0] == ' ') {
-			return cmp.Or(wordInks[word], noInk)
+			return inkOfWord(word)
 		}
 	}
 	return dim

@@ -263,28 +263,13 @@ func age(x api.Session, now time.Time) string {
 	return plaintext.Age(now.Sub(*x.StartedAt))
 }
 
+// why returns why a session is as it is, with local times.
 func why(x api.Session, now time.Time) string {
-	var parts []string
-	if x.BranchFault != "" {
-		parts = append(parts, x.BranchFault)
-	}
-	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
-		asks := ""
-		if x.Activity == session.Blocked && x.Question != nil {
-			asks = "asks: "
-		}
-		parts = append(parts, asks+plaintext.OneLine(LocalTimes(x.Detail, now)))
-	}
-	if x.Question != nil && x.Activity != session.Blocked {
-		parts = append(parts, "asks: "+plaintext.OneLine(x.Question.String()))
-	}
+	text := status.Why(x)
 	if o := x.Override; o != nil {
-		parts = append(parts, fmt.Sprintf("%s by %s %s", o.Desired, o.By, since(o.At, now)))
+		text = strings.Replace(text, "at "+o.At.UTC().Format(time.RFC3339), since(o.At, now), 1)
 	}
-	if o := x.OverBudget; o != nil && !o.Until.IsZero() {
-		parts = append(parts, "until "+clock(o.Until, now))
-	}
-	return strings.Join(parts, "; ")
+	return LocalTimes(text, now)
 }
 
 // tallied are the words of the totals: what needs a person comes first.
@@ -353,15 +338,17 @@ func stateInk(s session.State) ink {
 	return cmp.Or(stateInks[s], dim)
 }
 
-var wordInks = map[string]ink{
-	"asks": yellow, "limit": yellow, "exited": yellow, "unknown": yellow, "timed out": yellow,
-	"failed": red, "error": red, "stuck": red, "unhealthy": red, "red": red, status.WrongBranchWord: red,
-	"working": green, "running": green, "verified": green, "starting": cyan, "paused": blue, "idle": noInk, "done": noInk,
-}
+// toneInks are the inks of tones, wordInks those of words that have one of their own.
+var (
+	toneInks = map[api.Tone]ink{api.Attention: yellow, api.Broken: red, api.Active: green}
+	wordInks = map[string]ink{"verified": green, "starting": cyan, "paused": blue, "idle": noInk, "done": noInk}
+)
 
-func wordInk(x api.Session) ink {
-	if c, known := wordInks[status.Word(x)]; known {
+func wordInk(x api.Session) ink { return inkOfWord(status.Word(x)) }
+
+func inkOfWord(word string) ink {
+	if c, known := wordInks[word]; known {
 		return c
 	}
-	return dim
+	return cmp.Or(toneInks[status.ToneOf(word)], dim)
 }

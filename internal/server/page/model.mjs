@@ -1,17 +1,17 @@
 // What the page shows of sessions, plans and events, as plain values: nothing here touches
 // the document. Agents' text passes through as text, and is put into the page as text.
 
-// verbs are what a session can be told, and when that makes sense. One that a budget holds
-// does not run again unless its budgets start over.
-export const verbs = [
-  { name: "start", label: "Start anyway…", over: true, when: (s) => s.over_budget },
-  { name: "restart-session", label: "Restart session", when: (s) => s.state === "stale" && !s.over_budget },
-  { name: "start", label: "Start", when: (s) => ["stopped", "error", "pending"].includes(s.state) && !s.over_budget },
-  { name: "restart", label: "Restart", when: (s) => s.session_alive === true && !s.over_budget },
-  { name: "pause", label: "Pause", when: (s) => s.session_alive === true && s.state !== "paused" },
-  { name: "resume", label: "Resume", when: (s) => s.state === "paused" && !s.over_budget },
-  { name: "stop", label: "Stop", when: (s) => s.session_alive === true },
-];
+// labels are the names of the actions that are buttons of a session.
+const labels = { "restart-session": "Restart session", start: "Start", restart: "Restart", pause: "Pause", resume: "Resume", stop: "Stop" };
+
+// verbs returns the buttons of a session. Starting one that a budget holds lets its budgets start over.
+export const verbs = (s) => s.actions.filter((name) => labels[name]).map((name) => {
+  const over = name === "start" && s.over_budget;
+  return { name, over, label: over ? "Start anyway…" : labels[name] };
+});
+
+// restarts returns the action that starts the agent of a session again.
+export const restarts = (s) => s.actions.find((name) => ["restart-session", "start", "restart"].includes(name));
 
 export const asks = (s) => s.activity === "blocked" || s.activity === "blocked_api";
 

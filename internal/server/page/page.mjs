@@ -158,7 +158,7 @@ function confirmVerb(s, v) {
   set({ dialog: { title: `${v.label} ${s.name}?`, yes: v.label, run: () => act(`${v.label}: ${s.name}`, s.address, v.name) } });
 }
 
-const Verbs = ({ s }) => html`<div class="verbs">${model.verbs.filter((v) => v.when(s)).map((v) => html`<button key=${v.label} disabled=${!operates()} onClick=${() => confirmVerb(s, v)}>${v.label}</button>`)}</div>`;
+const Verbs = ({ s }) => html`<div class="verbs">${model.verbs(s).map((v) => html`<button key=${v.label} disabled=${!operates()} onClick=${() => confirmVerb(s, v)}>${v.label}</button>`)}</div>`;
 
 function Confirm({ d }) {
   const close = () => set({ dialog: null });
@@ -402,7 +402,7 @@ function TerminalTab({ s }) {
     <div class="tools terminal-tools"><span role="status" class=${`control ${t.control}`}>${says}${t.viewers > 1 ? ` ${t.viewers} pages show it.` : ""}</span>
       ${t.message && t.status === "connected" && html`<span role="alert">${t.message}</span>`}
       ${t.status === "connected" && !t.readOnly && html`<button class="control" onClick=${() => shown.current.control(t.control !== "you")}>${t.control === "you" ? "Release control" : "Take control"}</button>`}
-      ${t.status === "gone" && !s.over_budget && html`<button disabled=${!operates()} onClick=${async () => (await act(`Restarted ${s.name}`, s.address, s.state === "stale" ? "restart-session" : "restart", { wait: true })) && again()}>Restart</button>`}
+      ${t.status === "gone" && !s.over_budget && model.restarts(s) && html`<button disabled=${!operates()} onClick=${async () => (await act(`Restarted ${s.name}`, s.address, model.restarts(s), { wait: true })) && again()}>Restart</button>`}
       ${(t.status === "detached" || t.status === "gone") && html`<button onClick=${again}>Connect again</button>`}
       <input type="search" aria-label="search the terminal" placeholder="search" value=${search} onInput=${(e) => (setSearch(e.target.value), shown.current?.find(e.target.value))} onKeyDown=${(e) => e.key === "Enter" && shown.current?.find(search, e.shiftKey)} />
       <label class="reader"><input type="checkbox" onChange=${(e) => shown.current && (shown.current.terminal.options.screenReaderMode = e.target.checked)} /> screen reader</label></div>

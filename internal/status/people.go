@@ -1,0 +1,116 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/remedy"
+	"github.com/agentform/agentform/session"
+)
+
+// forPeople adds to the document of a session what it means to people.
+func forPeople(x api.Session, spec session.Spec) api.Session {
+	x.Word = Word(x)
+	x.WordNote, x.WordSince, x.WordUntil = behind(x)
+	x.Tone, x.Why, x.Actions = ToneOf(x.Word), Why(x), actions(x)
+	x.Remedy = remedyOf(x, spec)
+	return x
+}
+
+// tones are those of words that are not calm.
+var tones = map[string]api.Tone{
+	"asks": api.Attention, "limit": api.Attention, "exited": api.Attention, "unknown": api.Attention, "timed out": api.Attention,
+	"failed": api.Broken, "error": api.Broken, "stuck": api.Broken, "unhealthy": api.Broken, red: api.Broken, WrongBranchWord: api.Broken,
+	"working": api.Active, "running": api.Active, "starting": api.Active,
+	"done": api.Over, "stopped": api.Over,
+}
+
+// ToneOf returns the tone of a word of Word.
+func ToneOf(word string) api.Tone {
+	if t, ok := tones[word]; ok {
+		return t
+	}
+	return api.Calm
+}
+
+// Why returns why a session is as it is, on one line, with times in UTC; empty: its word says it.
+func Why(x api.Session) string {
+	var parts []string
+	if x.BranchFault != "" {
+		parts = append(parts, x.BranchFault)
+	}
+	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
+		asks := ""
+		if x.Activity == session.Blocked && x.Question != nil {
+			asks = "asks: "
+		}
+		parts = append(parts, asks+plaintext.OneLine(x.Detail))
+	}
+	if x.Question != nil && x.Activity != session.Blocked {
+		parts = append(parts, "asks: "+plaintext.OneLine(x.Question.String()))
+	}
+	if o := x.Override; o != nil {
+		parts = append(parts, fmt.Sprintf("%s by %s at %s", o.Desired, o.By, o.At.UTC().Format(time.RFC3339)))
+	}
+	if o := x.OverBudget; o != nil && !o.Until.IsZero() {
+		parts = append(parts, "until "+o.Until.UTC().Format(time.RFC3339))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// actions returns what makes sense to do with a session now. One that a budget holds is only
+// started, which lets its budgets start over.
+func actions(x api.Session) []api.Action {
+	all := []api.Action{}
+	add := func(a api.Action, sensible bool) {
+		if sensible {
+			all = append(all, a)
+		}
+	}
+	alive, held := x.Alive != nil && *x.Alive, x.OverBudget != nil
+	paused, blocked := x.State == session.StatePaused, x.Activity == session.Blocked
+	ended := slices.Contains([]session.State{session.StateStopped, session.StateError, session.StatePending}, x.State)
+	add(api.ActionAnswer, alive && !paused && blocked)
+	add(api.ActionSend, alive && !paused && !blocked)
+	add(api.ActionRestartSession, x.State == session.StateStale && !held)
+	add(api.ActionStart, held || ended)
+	add(api.ActionRestart, alive && !held)
+	add(api.ActionPause, alive && !paused)
+	add(api.ActionResume, paused && !held)
+	add(api.ActionStop, alive)
+	return all
+}
+
+// remedyOf returns what to do about what a session is; nil: nothing.
+func remedyOf(x api.Session, spec session.Spec) *api.Remedy {
+	with := func(a api.Action, code session.RemedyCode) *api.Remedy {
+		text := remedy.With("", session.Remedy{Code: code, Address: x.Address, Path: x.Workspace, Branch: x.Branch,
+			InContainer: !spec.Runtime.Traits().HostGit && spec.Workspace.Mode == session.Clone})
+		return &api.Remedy{Action: a, Text: strings.TrimLeft(text, "\n:; ")}
+	}
+	switch word := Word(x); {
+	case x.OverBudget != nil:
+		return with(api.ActionStart, session.RemedyIgnoreBudget)
+	case word == WrongBranchWord && x.BranchLive != "":
+		return with("", session.RemedySwitch)
+	case word == "asks" && x.Question != nil:
+		return with(api.ActionAnswer, session.RemedyAnswer)
+	case word == "asks":
+		return with(api.ActionAnswer, session.RemedyAttach)
+	case word == red && x.Verified.Held:
+		return with(api.ActionSend, session.RemedyContinue)
+	case word == "unknown" && x.Host == "":
+		return with("", session.RemedyDoctor)
+	case slices.Contains([]string{"exited", "unhealthy", "error", "failed", "timed out"}, word):
+		for _, a := range x.Actions {
+			if a == api.ActionRestartSession || a == api.ActionStart || a == api.ActionRestart {
+				return with(a, session.RemedyRestartSession)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package status
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// TestForPeople checks what states mean to people: the tone of the word, why, what to do, and what
+// makes sense to do.
+func TestForPeople(t *testing.T) {
+	at := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
+	yes, no, first := true, false, 1
+	live := func(a session.Activity) api.Session {
+		return api.Session{State: session.StateRunning, Activity: a, Alive: &yes}
+	}
+	with := func(x api.Session, change func(*api.Session)) api.Session { change(&x); return x }
+	gone := func(s session.State, a session.Activity) api.Session {
+		return api.Session{State: s, Activity: a, Alive: &no, Exit: &session.Exit{Code: 3}}
+	}
+	running := []api.Action{"send", "restart", "pause", "stop"}
+	for name, c := range map[string]struct {
+		x       api.Session
+		word    string
+		tone    api.Tone
+		why     string
+		remedy  string
+		actions []api.Action
+	}{
+		"works": {live(session.Working), "working", api.Active, "", "", running},
+		"rests": {live(session.Idle), "idle", api.Calm, "", "", running},
+		"asks": {with(live(session.Blocked), func(x *api.Session) { x.Detail, x.Question = "run it?", &session.Question{Text: "run it?"} }), "asks", api.Attention,
+			"asks: run it?", "answer: to answer it: agentform answer api ANSWER", []api.Action{"answer", "restart", "pause", "stop"}},
+		"asks what is not known": {live(session.Blocked), "asks", api.Attention, "", "answer: to see what it asks: agentform attach api", []api.Action{"answer", "restart", "pause", "stop"}},
+		"exited":                 {gone(session.StateStale, session.Exited), "exited", api.Attention, "", "restart-session: to restart it: agentform restart api", []api.Action{"restart-session"}},
+		"failed":                 {gone(session.StateStopped, session.Failed), "failed", api.Broken, "", "start: to restart it: agentform restart api", []api.Action{"start"}},
+		"stopped by someone": {with(gone(session.StateStopped, session.Exited), func(x *api.Session) { x.Override = &session.Override{Desired: session.Stopped, By: "ada", At: at} }), "stopped", api.Over,
+			"stopped by ada at 2026-03-14T09:00:00Z", "", []api.Action{"start"}},
+		"done":   {gone(session.StateStopped, session.Done), "done", api.Over, "", "", []api.Action{"start"}},
+		"paused": {with(live(session.Idle), func(x *api.Session) { x.State = session.StatePaused }), "paused", api.Calm, "", "", []api.Action{"restart", "resume", "stop"}},
+		"waits":  {api.Session{State: session.StatePending, Alive: &no, Queue: &first}, "queued", api.Calm, "", "", []api.Action{"start"}},
+		"held by a budget": {with(live(session.Idle), func(x *api.Session) {
+			x.State, x.OverBudget = session.StatePaused, &session.OverBudget{Budget: "day", Until: at}
+		}), "paused", api.Calm, "until 2026-03-14T09:00:00Z", "start: to let it go on, and spend as much again: agentform start --ignore-budget api", []api.Action{"start", "stop"}},
+		"on another branch": {with(live(session.Working), func(x *api.Session) {
+			x.BranchOK, x.BranchLive, x.BranchFault, x.BranchReason = &no, "main", "is on main", plan.ReasonBranchMismatch
+		}), "wrong branch", api.Broken,
+			"is on main", ": to fix it: git -C /ws switch agents/api", running},
+		"red":       {with(live(session.Idle), func(x *api.Session) { x.Verified = &api.Verified{Held: true} }), "red", api.Broken, "", "send: to tell its agent how to continue: agentform send api TEXT", running},
+		"unknown":   {api.Session{State: session.StateUnknown}, "unknown", api.Attention, "", ": agentform doctor api shows why and what to do", []api.Action{}},
+		"elsewhere": {api.Session{State: session.StateUnknown, Host: "mars"}, "unknown", api.Attention, "", "", []api.Action{}},
+		"timed out": {with(gone(session.StateStopped, session.Exited), func(x *api.Session) { x.Needs = &api.Need{Reason: string(follow.NeedsTime)} }), "timed out", api.Attention,
+			"", "start: to restart it: agentform restart api", []api.Action{"start"}},
+	} {
+		c.x.Address, c.x.Branch, c.x.Workspace = "session.api", "agents/api", "/ws"
+		x := forPeople(c.x, session.Spec{Runtime: session.RuntimeSpec{Kind: "tmux"}})
+		remedy := ""
+		if x.Remedy != nil {
+			remedy = string(x.Remedy.Action) + ": " + x.Remedy.Text
+		}
+		if x.Word != c.word || x.Tone != c.tone || x.Why != c.why || remedy != c.remedy || !slices.Equal(x.Actions, c.actions) {
+			t.Errorf("%s: %s, %s, %q, %q, %v", name, x.Word, x.Tone, x.Why, remedy, x.Actions)
+		}
+	}
+}
