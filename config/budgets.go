@@ -14,22 +14,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-func budgetShape(of string, more ...attribute) shape {
-	return shape{
-		labels: []string{"name"}, many: true,
-		doc: "How much sessions may use before the hub holds them; see [budgets](budgets.md). " + of,
-		attrs: append(more,
-			attribute{Name: "tokens", Kind: aWhole, DefaultWords: "no limit", Doc: "Tokens, those of caches included."},
-			attribute{Name: "cost", Kind: aNumber, DefaultWords: "no limit", Doc: "List price in USD."},
-			attribute{Name: "time", Kind: aDuration, DefaultWords: "no limit", Doc: "Time of work, without waiting."},
-			attribute{Name: "per", Kind: aText, Default: `"day"`, Values: []string{budget.PerRun, budget.PerDay, budget.PerWeek, budget.Total}, Meanings: []string{"a run of the agent", "a day", "a week from Monday", "all of the session's life"}, Doc: "What it counts for."},
-			attribute{Name: "zone", Kind: aText, DefaultWords: "the hub's", Doc: "The time zone in which days and weeks begin, like `\"Europe/Berlin\"`."},
-			attribute{Name: "warn_at", Kind: aNumber, Default: "0.8", Doc: "The share of a limit that is reported. 1: none."},
-			attribute{Name: "on_exceeded", Kind: aText, Default: `"pause"`, Values: []string{budget.Notify, budget.Pause, budget.Stop}, Meanings: []string{"only reports it", "suspends the agents at once", "stops them after their turn"}, Doc: "What happens when it is used up."},
-		),
-	}
-}
-
 // readBudgets returns the budgets of the project, then those of agents, then those of
 // sessions.
 func readBudgets(l *loader, all map[string]*instances, built []*built) []budget.Budget {

@@ -2,98 +2,66 @@ package config
 
 import (
 	"encoding/json"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/session"
 )
+
+// NativeSchema is the language of manifests.
+type NativeSchema struct {
+	FormatVersion string           `json:"format_version"`
+	Blocks        []language.Block `json:"blocks"`
+	Functions     []string         `json:"functions"`
+	References    []string         `json:"references"`
+}
+
+// Language returns the language of manifests, its blocks sorted.
+func Language() NativeSchema {
+	top := language.Block{Blocks: language.Sorted(language.Blocks())}
+	top.Block("session").Block("lifecycle").Attribute("ignore_changes").Values = append([]string{"all"}, language.Ignorable()...)
+	return NativeSchema{
+		FormatVersion: "1.0",
+		Blocks:        top.Blocks,
+		Functions:     expr.FunctionNames(),
+		References:    []string{"agent", "count", "each", "local", "path", "runtime", "self", "session", "var"},
+	}
+}
 
 // Schema returns a JSON Schema (draft 7) of manifests, with the native syntax in
 // "x-agentform".
 func Schema() ([]byte, error) {
-	all := language()
-	lifecycle := all["session"].blocks["lifecycle"]
-	lifecycle.attr("ignore_changes").Values = append([]string{"all"}, ignorable()...)
+	native := Language()
 	d := definitions{
 		"expression": {"type": "string", "pattern": `\$\{|%\{`, "description": "A string template: ${ … }."},
 		"text":       {"type": []string{"string", "number", "boolean", "null"}},
 	}
-	top := d.object("", nil, all)
+	top := d.object("", language.Block{Blocks: native.Blocks})
 	top["$schema"] = "http://json-schema.org/draft-07/schema#"
 	top["title"] = "agentform manifest"
 	top["description"] = "The JSON syntax of agentform's manifests: *.agentform.json."
 	top["definitions"] = d
-	native := nativeSchema{
-		FormatVersion: "1.0",
-		Blocks:        nativeBlocks(all),
-		Functions:     expr.FunctionNames(),
-		References:    []string{"agent", "count", "each", "local", "path", "runtime", "self", "session", "var"},
-	}
 	top["x-agentform"] = native
 	return json.MarshalIndent(top, "", "  ")
-}
-
-type nativeSchema struct {
-	FormatVersion string        `json:"format_version"`
-	Blocks        []nativeBlock `json:"blocks"`
-	Functions     []string      `json:"functions"`
-	References    []string      `json:"references"`
-}
-
-type nativeBlock struct {
-	Type        string        `json:"type"`
-	Labels      []string      `json:"labels,omitempty"`      // their names
-	FirstLabel  string        `json:"first_label,omitempty"` // of a block in Kinds
-	Repeatable  bool          `json:"repeatable"`            // in its parent
-	Description string        `json:"description"`
-	Forces      string        `json:"forces,omitempty"`         // of the block as a whole
-	Free        bool          `json:"any_attribute,omitempty"`  // locals
-	Kinds       []nativeBlock `json:"by_first_label,omitempty"` // if its content depends on the first label
-	Attributes  []attribute   `json:"attributes"`
-	Blocks      []nativeBlock `json:"blocks"`
-}
-
-func nativeBlocks(all map[string]shape) []nativeBlock {
-	list := []nativeBlock{}
-	for _, typ := range slices.Sorted(maps.Keys(all)) {
-		s := all[typ]
-		b := nativeOf(typ, s)
-		b.Repeatable = s.many || len(s.labels) > 0 && !(len(s.labels) == 1 && s.kinds != nil) || s.free || slices.ContainsFunc(s.attrs, func(a attribute) bool { return a.Kind == anAddress })
-		for _, first := range slices.Sorted(maps.Keys(s.kinds)) {
-			k := nativeOf(typ, s.kinds[first])
-			k.Labels, k.FirstLabel, k.Repeatable = s.labels, first, len(s.labels) > 1
-			b.Kinds = append(b.Kinds, k)
-		}
-		list = append(list, b)
-	}
-	return list
-}
-
-func nativeOf(typ string, s shape) nativeBlock {
-	return nativeBlock{
-		Type: typ, Labels: s.labels, Description: s.doc, Forces: s.forces, Free: s.free,
-		Attributes: append([]attribute{}, s.attrs...), Blocks: nativeBlocks(s.blocks),
-	}
 }
 
 type node map[string]any
 
 type definitions map[string]node
 
-func (d definitions) object(path string, attrs []attribute, blocks map[string]shape) node {
+func (d definitions) object(path string, b language.Block) node {
 	properties, required := node{}, []string{}
-	for _, a := range attrs {
+	for _, a := range b.Attributes {
 		properties[a.Name] = attributeNode(a)
 		if a.Required {
 			required = append(required, a.Name)
 		}
 	}
-	for _, typ := range slices.Sorted(maps.Keys(blocks)) {
-		properties[typ] = d.block(strings.TrimPrefix(path+"."+typ, "."), blocks[typ])
+	for _, inner := range b.Blocks {
+		properties[inner.Type] = d.block(strings.TrimPrefix(path+"."+inner.Type, "."), inner)
 	}
 	n := node{"type": "object", "properties": properties, "patternProperties": node{"^//$": node{}}, "additionalProperties": false}
 	if len(required) > 0 {
@@ -109,37 +77,37 @@ func (d definitions) several(name string, n node) node {
 	return node{"anyOf": []node{ref, {"type": "array", "items": ref}}}
 }
 
-func (d definitions) block(path string, s shape) node {
+func (d definitions) block(path string, b language.Block) node {
 	var body node
 	switch {
-	case s.free:
+	case b.Free:
 		body = d.several(path, node{"type": "object"})
-	case s.kinds != nil:
+	case len(b.Kinds) > 0:
 		kinds := node{}
-		for _, first := range slices.Sorted(maps.Keys(s.kinds)) {
-			k, name := s.kinds[first], path+"."+first
-			inner := d.several(name, d.object(name, k.attrs, k.blocks))
-			if len(s.labels) == 1 {
-				inner["description"] = plain(k.doc)
-				kinds[first] = inner
+		for _, k := range b.Kinds {
+			name := path + "." + k.FirstLabel
+			inner := d.several(name, d.object(name, k))
+			if len(b.Labels) == 1 {
+				inner["description"] = plain(k.Doc)
+				kinds[k.FirstLabel] = inner
 				continue
 			}
-			kinds[first] = d.several(name+"-named", node{"type": "object", "additionalProperties": inner, "description": plain(k.doc)})
+			kinds[k.FirstLabel] = d.several(name+"-named", node{"type": "object", "additionalProperties": inner, "description": plain(k.Doc)})
 		}
 		body = d.several(path, node{"type": "object", "properties": kinds, "additionalProperties": false})
 	default:
-		body = d.several(path, d.object(path, s.attrs, s.blocks))
-		if len(s.labels) > 0 {
+		body = d.several(path, d.object(path, b))
+		if len(b.Labels) > 0 {
 			body = d.several(path+"-named", node{"type": "object", "additionalProperties": body})
 		}
 	}
-	body["description"] = plain(s.doc)
+	body["description"] = plain(b.Doc)
 	return body
 }
 
-func attributeNode(a attribute) node {
+func attributeNode(a language.Attribute) node {
 	n := node{"anyOf": append(valueNodes(a), node{"$ref": "#/definitions/expression"}, node{"type": "null"})}
-	if a.Kind == anything {
+	if a.Kind == language.Anything {
 		n = node{}
 	}
 	n["description"] = plain(a.Doc)
@@ -149,7 +117,7 @@ func attributeNode(a attribute) node {
 	return n
 }
 
-func valueNodes(a attribute) []node {
+func valueNodes(a language.Attribute) []node {
 	element := node{"$ref": "#/definitions/text"}
 	if len(a.Values) > 0 {
 		element = node{"enum": a.Values}
@@ -162,32 +130,32 @@ func valueNodes(a attribute) []node {
 		return node{"type": "array", "items": node{"anyOf": append(elements, template)}}
 	}
 	switch a.Kind {
-	case aFlag:
+	case language.Flag:
 		return []node{{"type": "boolean"}}
-	case aWhole:
+	case language.Whole:
 		return []node{{"type": "integer"}}
-	case aNumber:
+	case language.Number:
 		return []node{{"type": "number"}}
-	case aDuration:
+	case language.Duration:
 		return []node{{"type": "string", "pattern": `^\s*[0-9.]+[0-9.a-zµ]*\s*$`}}
-	case aSize:
+	case language.Size:
 		return []node{{"type": "string", "pattern": `^\s*[0-9.]+\s*([KMGT]i?)?B\s*$`}}
-	case someAddresses:
+	case language.Addresses:
 		until := node{"enum": []session.Await{session.AwaitReady, session.AwaitTurn, session.AwaitDone}}
 		object := node{"type": "object", "required": []string{"session"}, "additionalProperties": false,
 			"properties": node{"session": element, "until": node{"anyOf": []node{until, template}}}}
 		return []node{listOf(element, object)}
-	case someTexts, someRegexes, aCommand:
+	case language.Texts, language.Regexes, language.Command:
 		return []node{listOf(element)}
-	case trueOrTexts:
+	case language.TrueOrTexts:
 		return []node{{"type": "boolean"}, listOf(element)}
-	case someFields:
+	case language.Paths:
 		return []node{{"enum": []string{"all"}}, listOf(element)}
-	case aTable:
+	case language.Table:
 		return []node{{"type": "object", "additionalProperties": element}}
-	case someVolumes, someTaints:
+	case language.Volumes, language.Tolerations:
 		return []node{{"type": "array", "items": node{"type": "object"}}}
-	case someMounts:
+	case language.Mounts:
 		flag := node{"anyOf": []node{{"type": "boolean"}, template, {"type": "null"}}}
 		return []node{{"type": "array", "items": node{
 			"type": "object", "required": []string{"source", "target"}, "additionalProperties": false,

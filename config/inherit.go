@@ -10,10 +10,6 @@ import (
 
 const inheritEnv = "inherit_env"
 
-func inheritAttr(forces, doc string) attribute {
-	return attribute{Name: inheritEnv, Kind: trueOrTexts, Forces: forces, DefaultWords: "none", Doc: doc}
-}
-
 // readInherit adds the variables of inherit_env to a list; true adds all.
 func readInherit(d reader, b *expr.Block, into *[]string) {
 	a := b.Attr(inheritEnv)

@@ -27,49 +27,6 @@ const (
 	scheduleTimeout = 10 * time.Second
 )
 
-func kubernetesShape() shape {
-	return shape{
-		doc: "A pod of a Kubernetes cluster for each session that uses it. See [Kubernetes](kubernetes.md).",
-		attrs: []attribute{
-			{Name: "context", Kind: aText, Forces: toReplace, DefaultWords: "the kubeconfig's current one", Doc: "A context of the kubeconfig. In a cluster the pod's own account serves without one."},
-			{Name: "namespace", Kind: aText, Forces: toReplace, DefaultWords: "the context's", Doc: "The namespace of the sessions. It must exist."},
-			{Name: "image", Kind: aText, Forces: toReplace, Required: true, Doc: "An image with a shell, git, tmux and the agent. Nothing of agentform has to be in it."},
-			{Name: "image_pull_secrets", Kind: someTexts, Forces: toReplace, Doc: "Secrets of the namespace with which nodes pull the image."},
-			{Name: "cpus", Kind: aNumber, Forces: toReplace, DefaultWords: "no request and no limit", Doc: "Processors that are requested, and the limit."},
-			{Name: "memory", Kind: aSize, Forces: toReplace, DefaultWords: "no request and no limit", Doc: "Memory that is requested, and the limit, like `\"4GiB\"`."},
-			{Name: "node_selector", Kind: aTable, Forces: toReplace, Doc: "Labels that the node must have, in addition to those of Linux and of this machine's kind of processor."},
-			{Name: "tolerations", Kind: someTaints, Forces: toReplace, Doc: "Taints of nodes that are tolerated: a list of `{ key, operator, value, effect }`."},
-			{Name: "affinity", Kind: anything, Forces: toReplace, Doc: "The pod's affinity, as in its spec."},
-			{Name: "runtime_class", Kind: aText, Forces: toReplace, Doc: "A RuntimeClass, such as one of gVisor or Kata."},
-			{Name: "service_account", Kind: aText, Forces: toReplace, DefaultWords: "`default`", Doc: "The pod's account. Its token is never mounted."},
-			{Name: "labels", Kind: aTable, Forces: toReplace, Doc: "Labels of the StatefulSet and the pod."},
-			{Name: "annotations", Kind: aTable, Forces: toReplace, Doc: "Annotations of the StatefulSet and the pod."},
-			{Name: "env", Kind: aTable, Forces: toRestart, Doc: "Added to the environment of every agent in it."},
-			{Name: "user", Kind: aText, Forces: toReplace, Default: `"` + podUser + `"`, Doc: "The user in the pod, in numbers: `UID` or `UID:GID`. Root is refused."},
-			{Name: "read_only", Kind: aFlag, Forces: toReplace, Default: "true", Doc: "Makes the container's file system read-only, except /tmp, the session's volume and `volumes`."},
-			{Name: "network", Kind: aText, Forces: toReplace, Default: `"open"`, Values: []string{session.NetworkNone, session.NetworkRestricted, session.NetworkOpen}, Meanings: []string{"a NetworkPolicy without any traffic", "one that allows DNS and public addresses, and nothing into the pod", "no NetworkPolicy"}, Doc: "The traffic of the pod. The cluster's network has to enforce it."},
-			{Name: "volumes", Kind: someVolumes, Forces: toReplace, Doc: "More volumes: a list of `{ target, claim, secret, config_map, read_only }`, each with a target and one of the three."},
-			{Name: "schedule_timeout", Kind: aDuration, Forces: toNothing, Default: `"10s"`, Doc: "How long the cluster may look for a node and a volume. Longer where nodes are added on demand."},
-		},
-		blocks: map[string]shape{
-			"storage": {
-				doc: "The volume of the agent's home and workspace, with the access mode ReadWriteOncePod.",
-				attrs: []attribute{
-					{Name: "class", Kind: aText, Forces: toReplace, DefaultWords: "the cluster's", Doc: "The StorageClass. It cannot be changed while the session has a volume."},
-					{Name: "size", Kind: aSize, Forces: toReplace, Default: `"10GiB"`, Doc: "The size. The volume grows where its class allows that. It cannot become smaller while the session has a volume."},
-				},
-			},
-			"resources": {
-				doc: "Requests and limits that differ from `cpus` and `memory`.",
-				attrs: []attribute{
-					{Name: "requests", Kind: aTable, Forces: toReplace, Doc: "Quantities by resource, in Kubernetes' notation: `{ cpu = \"500m\" }`."},
-					{Name: "limits", Kind: aTable, Forces: toReplace, Doc: "The limits, likewise."},
-				},
-			},
-		},
-	}
-}
-
 // The forms of Kubernetes' names and quantities.
 var (
 	dnsName       = lazily(`^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$`)

@@ -11,13 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/session"
 	"github.com/google/go-cmp/cmp"
 )
 
 // seat is an attribute and where it stands.
 type seat struct {
-	attribute
+	language.Attribute
 	typ   string   // of the top-level block
 	first string   // its first label, where that matters
 	way   []string // the blocks from there on
@@ -30,26 +31,25 @@ func (s seat) String() string {
 // seats is every attribute of the language.
 func seats() []seat {
 	var list []seat
-	var in func(s shape, at seat)
-	in = func(s shape, at seat) {
-		for _, a := range s.attrs {
-			at.attribute = a
+	var in func(s language.Block, at seat)
+	in = func(s language.Block, at seat) {
+		for _, a := range s.Attributes {
+			at.Attribute = a
 			list = append(list, at)
 		}
-		for _, typ := range slices.Sorted(maps.Keys(s.blocks)) {
+		for _, b := range s.Blocks {
 			inner := at
-			inner.way = append(slices.Clone(at.way), typ)
-			in(s.blocks[typ], inner)
+			inner.way = append(slices.Clone(at.way), b.Type)
+			in(b, inner)
 		}
-		for _, first := range slices.Sorted(maps.Keys(s.kinds)) {
+		for _, k := range s.Kinds {
 			inner := at
-			inner.first = first
-			in(s.kinds[first], inner)
+			inner.first = k.FirstLabel
+			in(k, inner)
 		}
 	}
-	lang := language()
-	for _, typ := range slices.Sorted(maps.Keys(lang)) {
-		in(lang[typ], seat{typ: typ})
+	for _, b := range language.Sorted(language.Blocks()) {
+		in(b, seat{typ: b.Type})
 	}
 	return list
 }
@@ -88,7 +88,8 @@ func (s seat) manifest(value string) string {
 	var b strings.Builder
 	line := func(name, value string) { fmt.Fprintf(&b, "%s = %s\n", name, value) }
 	others := func(path string) {
-		for name, v := range besides[path] {
+		for _, name := range slices.Sorted(maps.Keys(besides[path])) {
+			v := besides[path][name]
 			if path+"."+name != s.String() && without[s.String()] != name {
 				line(name, v)
 			}
@@ -152,17 +153,17 @@ func (s seat) manifest(value string) string {
 // fit and unfit are a value that an attribute of a kind takes, and one that it
 // refuses.
 var (
-	fit = map[kind]string{
-		aText: `"x"`, aFlag: "true", aWhole: "3", aNumber: "1", aDuration: `"90s"`, aSize: `"4GiB"`, aRegex: `"a|b"`,
-		someTexts: `["a"]`, trueOrTexts: `["A_*"]`, someRegexes: `["a|b"]`, aCommand: `["true", "-x"]`, aTable: `{ A = "b" }`, aPath: `"folder"`,
-		anAddress: "session.gone", someAddresses: "[]", anAgent: "agent.codex", aRuntime: `"tmux"`, someFields: "[prompt]",
-		someMounts: `[{ source = "~", target = "/x" }]`, someVolumes: `[{ claim = "c", target = "/x" }]`, someTaints: `[{ key = "k" }]`, aType: "string", anything: `{ a = "b" }`,
+	fit = map[language.Kind]string{
+		language.Text: `"x"`, language.Flag: "true", language.Whole: "3", language.Number: "1", language.Duration: `"90s"`, language.Size: `"4GiB"`, language.Regex: `"a|b"`,
+		language.Texts: `["a"]`, language.TrueOrTexts: `["A_*"]`, language.Regexes: `["a|b"]`, language.Command: `["true", "-x"]`, language.Table: `{ A = "b" }`, language.Path: `"folder"`,
+		language.Address: "session.gone", language.Addresses: "[]", language.Agent: "agent.codex", language.Runtime: `"tmux"`, language.Paths: "[prompt]",
+		language.Mounts: `[{ source = "~", target = "/x" }]`, language.Volumes: `[{ claim = "c", target = "/x" }]`, language.Tolerations: `[{ key = "k" }]`, language.Type: "string", language.Anything: `{ a = "b" }`,
 	}
-	unfit = map[kind]string{
-		aText: `["x"]`, aFlag: `"perhaps"`, aWhole: "1.5", aNumber: `"some"`, aDuration: `"soon"`, aSize: `"much"`, aRegex: `"("`,
-		someTexts: `"a"`, trueOrTexts: `"A"`, someRegexes: `["("]`, aCommand: "[]", aTable: `["a"]`, aPath: `["folder"]`,
-		anAddress: `"x"`, someAddresses: `["x"]`, anAgent: "1", aRuntime: `"moon"`, someFields: "[nothing]",
-		someMounts: `[{ source = "~" }]`, someVolumes: `[{ target = "/x" }]`, someTaints: `[{ value = "v" }]`, aType: `"strong"`, anything: "nothing",
+	unfit = map[language.Kind]string{
+		language.Text: `["x"]`, language.Flag: `"perhaps"`, language.Whole: "1.5", language.Number: `"some"`, language.Duration: `"soon"`, language.Size: `"much"`, language.Regex: `"("`,
+		language.Texts: `"a"`, language.TrueOrTexts: `"A"`, language.Regexes: `["("]`, language.Command: "[]", language.Table: `["a"]`, language.Path: `["folder"]`,
+		language.Address: `"x"`, language.Addresses: `["x"]`, language.Agent: "1", language.Runtime: `"moon"`, language.Paths: "[nothing]",
+		language.Mounts: `[{ source = "~" }]`, language.Volumes: `[{ target = "/x" }]`, language.Tolerations: `[{ value = "v" }]`, language.Type: `"strong"`, language.Anything: "nothing",
 	}
 	fitting = map[string]string{
 		"agentform.required_version": `">= 0.0.1"`, "agent.base": `"claude"`, "import.to": "session.it", "import.id": `"tmux:a/b"`,
@@ -193,7 +194,7 @@ func TestLanguageTellsTheTruth(t *testing.T) {
 			switch v := fitting[s.String()]; {
 			case v != "":
 				good = v
-			case len(s.Values) > 0 && s.Kind == aText:
+			case len(s.Values) > 0 && s.Kind == language.Text:
 				good = fmt.Sprintf("%q", s.Values[0])
 			}
 			if _, text := load(s.manifest(good)); text != "" {
@@ -204,14 +205,14 @@ func TestLanguageTellsTheTruth(t *testing.T) {
 			}
 			if len(s.Values) > 0 {
 				for _, v := range s.Values {
-					if s.Kind == aText {
+					if s.Kind == language.Text {
 						if _, text := load(s.manifest(fmt.Sprintf("%q", v))); strings.Contains(text, "Invalid value") {
 							t.Errorf("%s = %q is refused:\n%s", s.Name, v, text)
 						}
 					}
 				}
 				wrong := `"none-of-them"`
-				if s.Kind != aText {
+				if s.Kind != language.Text {
 					wrong = `["none-of-them"]`
 				}
 				if _, text := load(s.manifest(wrong)); !strings.Contains(text, "Invalid value") {
@@ -260,7 +261,7 @@ func relative(t *testing.T, m *Manifest) string {
 func TestEveryWordIsDocumented(t *testing.T) {
 	for _, s := range seats() {
 		if !strings.HasSuffix(s.Doc, ".") || s.Kind == "" || s.Default != "" && s.DefaultWords != "" {
-			t.Errorf("%s: %+v", s, s.attribute)
+			t.Errorf("%s: %+v", s, s.Attribute)
 		}
 		if s.way != nil && s.way[0] == "stop" {
 			continue // signals are what they are everywhere

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -19,7 +20,7 @@ func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {
 	if a == nil {
 		return
 	}
-	known := ignorable()
+	known := language.Ignorable()
 	var paths []string
 	take := func(e hcl.Expression) {
 		one := &expr.Attr{Name: a.Name, Expr: e, Range: e.Range()}

@@ -9,29 +9,6 @@ import (
 	"github.com/agentform/agentform/internal/price"
 )
 
-// ratesAttrs returns the attributes of price and long blocks.
-func ratesAttrs(more ...attribute) []attribute {
-	return append([]attribute{
-		{Name: "input", Kind: aNumber, Required: true, Doc: "USD per million tokens that the model reads, without those of a cache."},
-		{Name: "output", Kind: aNumber, Required: true, Doc: "USD per million tokens that it writes, reasoning included."},
-		{Name: "cache_read", Kind: aNumber, DefaultWords: "that of `input`", Doc: "USD per million tokens read from a cache."},
-		{Name: "cache_write", Kind: aNumber, DefaultWords: "that of `input`", Doc: "USD per million tokens written to a cache."},
-		{Name: "cache_write_1h", Kind: aNumber, DefaultWords: "that of `cache_write`", Doc: "The same of a cache that lasts an hour."},
-	}, more...)
-}
-
-func priceShape() shape {
-	return shape{
-		labels: []string{"model"}, attrs: ratesAttrs(),
-		doc: "What a model costs, in place of its [list price](usage.md#prices). The label is the model's name as `agentform usage --by model` shows it; without its date it means the model of every date.",
-		blocks: map[string]shape{"long": {
-			many:  true,
-			doc:   "The prices of an answer for which the model read more tokens than `above`.",
-			attrs: ratesAttrs(attribute{Name: "above", Kind: aWhole, Required: true, Doc: "Tokens."}),
-		}},
-	}
-}
-
 // readPrices returns the prices of the file that the settings name, with those of price
 // blocks put over them.
 func readPrices(l *loader, m *Manifest) {

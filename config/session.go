@@ -2,10 +2,8 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/agentform/agentform/config/expr"
@@ -242,37 +240,4 @@ func examples(agents []string) string {
 func addressable(name string) bool {
 	a, err := session.ParseAddress(string(session.Single(name)))
 	return err == nil && a == session.Single(name)
-}
-
-// ignorable returns what ignore_changes can contain.
-var ignorable = sync.OnceValue(func() []string {
-	lang := language()
-	agent := lang["agent"]
-	maps.DeleteFunc(agent.blocks, func(typ string, _ shape) bool { return lang["session"].blocks[typ].doc != "" }) // they are the sessions'
-	paths := slices.Concat(compared("", lang["session"]), compared("agent.", agent), compared("", lang["agentform"]), compared("", shape{blocks: map[string]shape{"secret": lang["secret"]}}))
-	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.HasPrefix(p, "lifecycle") })
-	slices.Sort(paths)
-	return slices.Compact(paths)
-})
-
-func compared(prefix string, s shape) []string {
-	var paths []string
-	for _, a := range s.attrs {
-		if a.Forces == "" {
-			continue
-		}
-		paths = append(paths, prefix+a.Name)
-		for _, part := range a.parts {
-			paths = append(paths, prefix+a.Name+"."+part)
-		}
-	}
-	for _, typ := range slices.Sorted(maps.Keys(s.blocks)) {
-		inner := s.blocks[typ]
-		if of := compared(prefix+typ+".", inner); len(of) > 0 && inner.forces == "" {
-			paths = append(append(paths, prefix+typ), of...)
-		} else if inner.forces != "" {
-			paths = append(paths, prefix+typ)
-		}
-	}
-	return paths
 }

@@ -22,17 +22,6 @@ func (t *Telemetry) ofAgents() session.Telemetry {
 	return session.Telemetry{Endpoint: t.Endpoint, Prompts: t.Prompts}
 }
 
-func telemetryShape() shape {
-	return shape{
-		doc: "Sends metrics and traces to a collector of [OpenTelemetry](telemetry.md).",
-		attrs: []attribute{
-			{Name: "endpoint", Kind: aText, Required: true, Forces: toRestart, Doc: "The collector's address for OTLP by HTTP, without the path of a signal, like `\"http://127.0.0.1:4318\"`. The hub prefers its variable `OTEL_EXPORTER_OTLP_ENDPOINT`."},
-			{Name: "agents", Kind: aFlag, Default: "false", Doc: "Whether the agents send their own telemetry there, too."},
-			{Name: "prompts", Kind: aFlag, Default: "false", Forces: toRestart, Doc: "Whether the agents' telemetry has the text of prompts."},
-		},
-	}
-}
-
 // readTelemetry returns the telemetry of the settings; nil: there is none.
 func readTelemetry(l *loader, settings *expr.Block) *Telemetry {
 	if len(settings.Blocks["telemetry"]) == 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/session"
 )
 
@@ -150,22 +151,22 @@ session "api" {
 // for it in every message.
 func TestSensitiveStaysHidden(t *testing.T) {
 	const value = "swordfish-9"
-	lang := language()
+	lang := language.Block{Blocks: language.Blocks()}
 	var body strings.Builder
-	for _, a := range lang["session"].names() {
+	for _, a := range lang.Block("session").Names() {
 		if a != "for_each" && a != "count" && a != "depends_on" {
 			body.WriteString("  " + a + " = var.token\n")
 		}
 	}
-	for name, inner := range lang["session"].blocks {
-		body.WriteString("  " + name + " {\n")
-		for _, a := range inner.names() {
+	for _, inner := range lang.Block("session").Blocks {
+		body.WriteString("  " + inner.Type + " {\n")
+		for _, a := range inner.Names() {
 			body.WriteString("    " + a + " = var.token\n")
 		}
 		body.WriteString("  }\n")
 	}
 	var settings strings.Builder
-	for _, a := range lang["agentform"].names() {
+	for _, a := range lang.Block("agentform").Names() {
 		settings.WriteString("  " + a + " = var.token\n")
 	}
 	manifest := `
@@ -201,7 +202,7 @@ session "each" {
 		if strings.Contains(text, value) {
 			t.Errorf("the value is told:\n%s", text)
 		}
-		for _, a := range append(lang["session"].names(), lang["agentform"].names()...) {
+		for _, a := range append(lang.Block("session").Names(), lang.Block("agentform").Names()...) {
 			if a != "for_each" && a != "count" && a != "depends_on" && !strings.Contains(text, `Sensitive values are not allowed in "`+a+`"`) {
 				t.Errorf("%s takes a sensitive value", a)
 			}

@@ -27,10 +27,7 @@ blocks, and the functions of expressions. It needs no project.`,
 }
 
 func runExplain(a *app, args []string) error {
-	s, err := explain.Read()
-	if err != nil {
-		return err
-	}
+	s := explain.Read()
 	if len(args) == 0 {
 		if a.globals.json {
 			return wire.Write(a.env.Stdout, wire.Object{"format_version", "1.0", "blocks", s.Blocks, "functions", s.Functions, "references", s.References})
@@ -52,11 +49,10 @@ func runExplain(a *app, args []string) error {
 }
 
 func completePaths(_ *cobra.Command, args []string, typed string) (found []string, _ cobra.ShellCompDirective) {
-	s, err := explain.Read()
-	if err != nil || len(args) > 0 {
+	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, t := range s.Complete(typed) {
+	for _, t := range explain.Read().Complete(typed) {
 		found = append(found, cobra.CompletionWithDesc(t.Path, t.Title()))
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

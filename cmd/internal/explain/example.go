@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/language"
 )
 
 // Example returns a block that has what the topic names, and is valid.
@@ -48,14 +49,14 @@ func (t Topic) Example() string {
 	return string(text)
 }
 
-func kindOf(b Block) string {
+func kindOf(b language.Block) string {
 	if b.FirstLabel == "" {
 		return ""
 	}
 	return "." + b.FirstLabel
 }
 
-func writeHeader(b *strings.Builder, block Block) {
+func writeHeader(b *strings.Builder, block language.Block) {
 	b.WriteString(block.Type)
 	if block.FirstLabel != "" {
 		fmt.Fprintf(b, " %q", block.FirstLabel)
@@ -68,7 +69,7 @@ func writeHeader(b *strings.Builder, block Block) {
 
 // writeAttributes writes the attribute of the topic and those that it needs. Of a block as
 // the topic it writes the most useful ones.
-func writeAttributes(b *strings.Builder, path string, block Block, t Topic, inner bool) {
+func writeAttributes(b *strings.Builder, path string, block language.Block, t Topic, inner bool) {
 	shown := map[string]bool{}
 	for _, name := range needed()[path] {
 		shown[name] = true
@@ -94,7 +95,7 @@ func writeAttributes(b *strings.Builder, path string, block Block, t Topic, inne
 	}
 }
 
-func sample(path string, a Attribute) string {
+func sample(path string, a language.Attribute) string {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	inSession := "session" + path[strings.IndexByte(path, '.'):]
 	for _, value := range []string{samples()[path], samples()[inSession], a.Default} {
@@ -102,10 +103,10 @@ func sample(path string, a Attribute) string {
 			return value
 		}
 	}
-	if len(a.Values) > 0 && a.Type == "string" {
+	if len(a.Values) > 0 && a.Kind == language.Text {
 		return fmt.Sprintf("%q", a.Values[0])
 	}
-	if value := byType()[a.Type]; value != "" {
+	if value := byType()[a.Kind]; value != "" {
 		return value
 	}
 	return fmt.Sprintf("%q", name)
@@ -271,6 +272,6 @@ func samples() map[string]string {
 	}
 }
 
-func byType() map[string]string {
-	return map[string]string{"true or false": "true", "whole number": "1", "number": "1", "duration": `"15m"`}
+func byType() map[language.Kind]string {
+	return map[language.Kind]string{"true or false": "true", "whole number": "1", "number": "1", "duration": `"15m"`}
 }

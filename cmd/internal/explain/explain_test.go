@@ -14,18 +14,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-func read(t *testing.T) explain.Schema {
-	t.Helper()
-	s, err := explain.Read()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // Every path of the schema is found, described within the width, and has a valid example.
 func TestEveryTopic(t *testing.T) {
-	s := read(t)
+	s := explain.Read()
 	all := s.Topics()
 	if len(all) < 150 {
 		t.Fatalf("the schema has %d topics", len(all))
@@ -115,7 +106,7 @@ func instances(name string) string {
 
 // TestValues checks that each value of an enumeration has a line of its own.
 func TestValues(t *testing.T) {
-	topic, err := read(t).Find("session.restart.policy")
+	topic, err := explain.Read().Find("session.restart.policy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +122,7 @@ Values:
 }
 
 func TestFind(t *testing.T) {
-	s := read(t)
+	s := explain.Read()
 	for typed, want := range map[string]string{
 		"backoff":                        "agent.restart.backoff or session.restart.backoff?",
 		"session.restrat":                "Did you mean session.restart?",
@@ -149,7 +140,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestComplete(t *testing.T) {
-	s := read(t)
+	s := explain.Read()
 	for typed, want := range map[string]string{
 		"ses":                       "session",
 		"session.re":                "session.refresh session.restart",
@@ -172,7 +163,7 @@ func TestComplete(t *testing.T) {
 }
 
 func TestOverview(t *testing.T) {
-	s := read(t)
+	s := explain.Read()
 	text := s.Overview(60)
 	for _, b := range s.Blocks {
 		if !strings.Contains(text, "\n  "+b.Type+" ") {

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,66 +8,27 @@ import (
 	"github.com/agext/levenshtein"
 
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
 // Schema is the language of manifests.
-type Schema struct {
-	Blocks     []Block  `json:"blocks"`
-	Functions  []string `json:"functions"`
-	References []string `json:"references"`
-}
-
-// Block is a block of the language.
-type Block struct {
-	Type        string      `json:"type"`
-	Labels      []string    `json:"labels,omitempty"`
-	FirstLabel  string      `json:"first_label,omitempty"`
-	Repeatable  bool        `json:"repeatable"`
-	Description string      `json:"description"`
-	Forces      string      `json:"forces,omitempty"`
-	Free        bool        `json:"any_attribute,omitempty"`
-	Kinds       []Block     `json:"by_first_label,omitempty"`
-	Attributes  []Attribute `json:"attributes"`
-	Blocks      []Block     `json:"blocks"`
-}
-
-// Attribute is an attribute of a block.
-type Attribute struct {
-	Name         string   `json:"name"`
-	Type         string   `json:"type"`
-	Required     bool     `json:"required"`
-	Default      string   `json:"default,omitempty"`
-	DefaultWords string   `json:"default_words,omitempty"`
-	Values       []string `json:"values,omitempty"`
-	Meanings     []string `json:"meanings,omitempty"`
-	Forces       string   `json:"forces,omitempty"`
-	Description  string   `json:"description"`
-}
+type Schema struct{ config.NativeSchema }
 
 // Topic is what a path names: a block, or an attribute of the innermost block.
 type Topic struct {
 	Path      string
-	Blocks    []Block // from the outermost one
-	Attribute *Attribute
+	Blocks    []language.Block // from the outermost one
+	Attribute *language.Attribute
 }
 
 // Read returns the schema.
-func Read() (Schema, error) {
-	text, err := config.Schema()
-	var doc struct {
-		Native Schema `json:"x-agentform"`
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &doc)
-	}
-	return doc.Native, err
-}
+func Read() Schema { return Schema{config.Language()} }
 
 // Topics returns every topic, a block before what is in it.
 func (s Schema) Topics() (all []Topic) {
 	for _, b := range s.Blocks {
-		all = append(all, topics(Topic{Path: b.Type, Blocks: []Block{b}})...)
+		all = append(all, topics(Topic{Path: b.Type, Blocks: []language.Block{b}})...)
 	}
 	return all
 }
@@ -78,7 +38,7 @@ func topics(t Topic) []Topic {
 	for _, a := range b.Attributes {
 		all = append(all, Topic{Path: t.Path + "." + a.Name, Blocks: t.Blocks, Attribute: &a})
 	}
-	inner := func(name string, c Block) {
+	inner := func(name string, c language.Block) {
 		all = append(all, topics(Topic{Path: t.Path + "." + name, Blocks: append(slices.Clone(t.Blocks), c)})...)
 	}
 	for _, c := range b.Blocks {
@@ -90,7 +50,7 @@ func topics(t Topic) []Topic {
 	return all
 }
 
-func (t Topic) block() Block { return t.Blocks[len(t.Blocks)-1] }
+func (t Topic) block() language.Block { return t.Blocks[len(t.Blocks)-1] }
 
 // Find returns the topic with a path, such as session.restart.backoff.
 func (s Schema) Find(path string) (Topic, error) {

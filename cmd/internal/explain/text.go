@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/agentform/agentform/cmd/internal/help"
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
@@ -15,7 +16,7 @@ import (
 func (s Schema) Overview(width int) string {
 	var rows []help.Entry
 	for _, b := range s.Blocks {
-		rows = append(rows, help.Entry{Name: b.Type, Text: plain(b.Description)})
+		rows = append(rows, help.Entry{Name: b.Type, Text: plain(b.Doc)})
 	}
 	return "Blocks of a manifest:\n" + help.Table(rows, 2, width) +
 		"\nReferences in expressions:\n" + help.Paragraph(strings.Join(s.References, " "), 2, width) +
@@ -29,18 +30,18 @@ func (t Topic) Text(width int) string {
 		return t.attribute(width)
 	}
 	b := t.block()
-	text := t.Path + " (block)\n\n" + help.Paragraph(plain(b.Description), 0, width) +
+	text := t.Path + " (block)\n\n" + help.Paragraph(plain(b.Doc), 0, width) +
 		"\nExample:\n" + t.shownExample()
 	var rows []help.Entry
 	for _, a := range b.Attributes {
-		rows = append(rows, help.Entry{Name: a.Name + " <" + typeWords(a.Type) + ">", Text: summary(a)})
+		rows = append(rows, help.Entry{Name: a.Name + " <" + typeWords(a.Kind) + ">", Text: summary(a)})
 	}
 	if len(rows) > 0 {
 		text += "\nAttributes:\n" + help.Table(rows, 2, width)
 	}
 	rows = nil
 	for _, c := range slices.Concat(b.Blocks, b.Kinds) {
-		rows = append(rows, help.Entry{Name: cmp.Or(c.FirstLabel, c.Type), Text: plain(c.Description)})
+		rows = append(rows, help.Entry{Name: cmp.Or(c.FirstLabel, c.Type), Text: plain(c.Doc)})
 	}
 	if len(rows) > 0 {
 		title, name := "Blocks", rows[0].Name
@@ -54,7 +55,7 @@ func (t Topic) Text(width int) string {
 
 func (t Topic) attribute(width int) string {
 	a := t.Attribute
-	rows := []help.Entry{{Name: "Type:", Text: typeWords(a.Type) + hints[a.Type]}}
+	rows := []help.Entry{{Name: "Type:", Text: typeWords(a.Kind) + hints[a.Kind]}}
 	add := func(name, text string) {
 		if text != "" {
 			rows = append(rows, help.Entry{Name: name, Text: text})
@@ -68,12 +69,12 @@ func (t Topic) attribute(width int) string {
 	}
 	add("Default:", cmp.Or(a.Default, plain(a.DefaultWords)))
 	add("A change:", forces[t.forces()])
-	return t.Path + "\n\n" + help.Paragraph(plain(a.Description), 0, width) +
-		"\n" + help.Table(rows, 2, width) + a.values(width) + "\nExample:\n" + t.shownExample()
+	return t.Path + "\n\n" + help.Paragraph(plain(a.Doc), 0, width) +
+		"\n" + help.Table(rows, 2, width) + values(a, width) + "\nExample:\n" + t.shownExample()
 }
 
 // values has a line for each value that has a meaning.
-func (a Attribute) values(width int) string {
+func values(a *language.Attribute, width int) string {
 	if len(a.Meanings) == 0 {
 		return ""
 	}
@@ -99,8 +100,8 @@ var forces = map[string]string{
 	"replace": "replaces the session",
 }
 
-func summary(a Attribute) string {
-	text := plain(a.Description)
+func summary(a language.Attribute) string {
+	text := plain(a.Doc)
 	if len(a.Meanings) > 0 && len(a.Values) < 10 {
 		text += " One of " + plaintext.List(a.Values, "or") + "."
 	}
@@ -116,14 +117,14 @@ func summary(a Attribute) string {
 }
 
 // typeWords returns the type of an attribute in the words of HCL.
-func typeWords(t string) string { return cmp.Or(types[t], t) }
+func typeWords(t language.Kind) string { return cmp.Or(types[t], string(t)) }
 
-var types = map[string]string{
+var types = map[language.Kind]string{
 	"true or false": "bool", "regex": "regular expression", "list of regexes": "list of regular expressions", "map": "map of strings",
 	"command": "list of strings", "sessions": "list of sessions",
 }
 
-var hints = map[string]string{
+var hints = map[language.Kind]string{
 	"duration": `, such as "90s", "15m" or "30d"`,
 	"size":     `, such as "512MiB" or "4GiB"`,
 	"command":  ": a program and its arguments",
@@ -161,9 +162,9 @@ func (t Topic) shownExample() string {
 
 // Title returns the first sentence of the topic's description.
 func (t Topic) Title() string {
-	doc := plain(t.block().Description)
+	doc := plain(t.block().Doc)
 	if t.Attribute != nil {
-		doc = plain(t.Attribute.Description)
+		doc = plain(t.Attribute.Doc)
 	}
 	first, _, _ := strings.Cut(doc, ". ")
 	return strings.TrimSuffix(first, ".")

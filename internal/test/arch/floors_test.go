@@ -36,6 +36,7 @@ var floors = map[string]int{
 	"internal/terminal":         0,
 	"session":                   -1,
 	"config/expr":               0,
+	"internal/language":         0,
 	"internal/shim":             0,
 	"internal/shim/reported":    1,
 	"internal/shim/initd":       2,

@@ -30,7 +30,7 @@ type attribute struct {
 	Values       []string
 }
 
-// TestLanguageNamesAgents: config, which does not import agent, names every built-in one.
+// TestLanguageNamesAgents: the table, which does not import agent, names every built-in one.
 func TestLanguageNamesAgents(t *testing.T) {
 	text, err := config.Schema()
 	if err != nil {
@@ -41,7 +41,7 @@ func TestLanguageNamesAgents(t *testing.T) {
 		names = append(names, "`"+name+"`")
 	}
 	if want := plaintext.List(names, "and") + " need no block"; !strings.Contains(string(text), want) {
-		t.Errorf("the doc of the agent block in config/language_session.go does not say %q", want)
+		t.Errorf("the doc of the agent block in internal/language/agent.go does not say %q", want)
 	}
 }
 

@@ -1,0 +1,88 @@
+package language
+
+import (
+	"sync"
+	"time"
+
+	"github.com/agentform/agentform/session"
+)
+
+// leastMemory is Docker's minimum for a container.
+const leastMemory = 6 << 20
+
+// RuntimeBlock returns the runtime block.
+var RuntimeBlock = sync.OnceValue(func() Block {
+	return Block{
+		Type: "runtime", Labels: []string{"kind", "name"}, Repeatable: true,
+		Doc: "Where sessions run. tmux on this machine needs no block.",
+		Kinds: []Block{
+			{
+				Type: "runtime", Labels: []string{"kind", "name"}, Repeatable: true, FirstLabel: "docker",
+				Doc: "A container for each session that uses it. See [containers](docker.md).",
+				Attributes: []Attribute{
+					{Name: "image", Kind: Text, Forces: Replaces, Required: true, Field: func(s *session.Spec) any { return &docker(s).Image }, Doc: "An image with a shell, git, tmux and the agent. It must exist: nothing is pulled."},
+					{Name: "host", Kind: Text, Forces: Replaces, DefaultWords: "the environment's", Field: func(s *session.Spec) any { return &docker(s).Host }, Doc: "A docker context or a DOCKER_HOST URL. With `ssh://` or `tcp://` the engine is [on another machine](docker.md#engines-on-other-machines)."},
+					{Name: "cert_path", Kind: Path, Forces: InPlace, DefaultWords: "`DOCKER_CERT_PATH`", Field: func(s *session.Spec) any { return &docker(s).CertPath }, Doc: "A directory with `ca.pem`, `cert.pem` and `key.pem`, for a host `tcp://`."},
+					{Name: "cpus", Kind: Number, Forces: Replaces, DefaultWords: "no limit", Least: 0.01, Field: func(s *session.Spec) any { return &docker(s).CPUs }, Doc: "Maximum number of processors."},
+					{Name: "memory", Kind: Size, Forces: Replaces, DefaultWords: "no limit", Least: leastMemory, Field: func(s *session.Spec) any { return &docker(s).Memory }, Doc: "Maximum memory, like `\"4GiB\"`."},
+					{Name: "pids", Kind: Whole, Forces: Replaces, DefaultWords: "no limit", Least: 1, Field: func(s *session.Spec) any { return &docker(s).PIDs }, Doc: "Maximum number of processes."},
+					{Name: "network", Kind: Text, Forces: Replaces, DefaultWords: "docker's", Field: func(s *session.Spec) any { return &docker(s).Network }, Doc: "The network's name; `none` for none."},
+					{Name: "user", Kind: Text, Forces: Replaces, DefaultWords: "yours", Field: func(s *session.Spec) any { return &docker(s).User }, Doc: "The user in the container, in numbers: `UID` or `UID:GID`. The user owns the workspace."},
+					{Name: "env", Kind: Table, Forces: Restarts, Field: func(s *session.Spec) any { return &docker(s).Env }, Doc: "Added to the environment of every agent in it."},
+					{Name: "mounts", Kind: Mounts, Forces: Replaces, Field: func(s *session.Spec) any { return &docker(s).Mounts }, Doc: "Paths of the host to mount: a list of `{ source, target, read_only }`. A source can start with `~`, a target is absolute."},
+					{Name: "read_only", Kind: Flag, Forces: Replaces, Default: "false", Field: func(s *session.Spec) any { return &docker(s).ReadOnly }, Doc: "Makes the container's file system read-only, except /tmp, the workspace and mounts."},
+				},
+			},
+			{
+				Type: "runtime", Labels: []string{"kind", "name"}, Repeatable: true, FirstLabel: "kubernetes",
+				Doc: "A pod of a Kubernetes cluster for each session that uses it. See [Kubernetes](kubernetes.md).",
+				Attributes: []Attribute{
+					{Name: "context", Kind: Text, Forces: Replaces, DefaultWords: "the kubeconfig's current one", Field: func(s *session.Spec) any { return &kubernetes(s).Context }, Doc: "A context of the kubeconfig. In a cluster the pod's own account serves without one."},
+					{Name: "namespace", Kind: Text, Forces: Replaces, DefaultWords: "the context's", Field: func(s *session.Spec) any { return &kubernetes(s).Namespace }, Doc: "The namespace of the sessions. It must exist."},
+					{Name: "image", Kind: Text, Forces: Replaces, Required: true, Field: func(s *session.Spec) any { return &kubernetes(s).Image }, Doc: "An image with a shell, git, tmux and the agent. Nothing of agentform has to be in it."},
+					{Name: "image_pull_secrets", Kind: Texts, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).ImagePullSecrets }, Doc: "Secrets of the namespace with which nodes pull the image."},
+					{Name: "cpus", Kind: Number, Forces: Replaces, DefaultWords: "no request and no limit", Least: 0.001, Field: func(s *session.Spec) any { return &kubernetes(s).CPUs }, Doc: "Processors that are requested, and the limit."},
+					{Name: "memory", Kind: Size, Forces: Replaces, DefaultWords: "no request and no limit", Least: leastMemory, Field: func(s *session.Spec) any { return &kubernetes(s).Memory }, Doc: "Memory that is requested, and the limit, like `\"4GiB\"`."},
+					{Name: "node_selector", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).NodeSelector }, Doc: "Labels that the node must have, in addition to those of Linux and of this machine's kind of processor."},
+					{Name: "tolerations", Kind: Tolerations, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Tolerations }, Doc: "Taints of nodes that are tolerated: a list of `{ key, operator, value, effect }`."},
+					{Name: "affinity", Kind: Anything, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Affinity }, Doc: "The pod's affinity, as in its spec."},
+					{Name: "runtime_class", Kind: Text, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).RuntimeClass }, Doc: "A RuntimeClass, such as one of gVisor or Kata."},
+					{Name: "service_account", Kind: Text, Forces: Replaces, DefaultWords: "`default`", Field: func(s *session.Spec) any { return &kubernetes(s).ServiceAccount }, Doc: "The pod's account. Its token is never mounted."},
+					{Name: "labels", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Labels }, Doc: "Labels of the StatefulSet and the pod."},
+					{Name: "annotations", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Annotations }, Doc: "Annotations of the StatefulSet and the pod."},
+					{Name: "env", Kind: Table, Forces: Restarts, Field: func(s *session.Spec) any { return &kubernetes(s).Env }, Doc: "Added to the environment of every agent in it."},
+					{Name: "user", Kind: Text, Forces: Replaces, Default: `"1000:1000"`, Field: func(s *session.Spec) any { return &kubernetes(s).User }, Doc: "The user in the pod, in numbers: `UID` or `UID:GID`. Root is refused."},
+					{Name: "read_only", Kind: Flag, Forces: Replaces, Default: "true", Field: func(s *session.Spec) any { return &kubernetes(s).ReadOnly }, Doc: "Makes the container's file system read-only, except /tmp, the session's volume and `volumes`."},
+					{Name: "network", Kind: Text, Forces: Replaces, Default: `"open"`, Values: []string{session.NetworkNone, session.NetworkRestricted, session.NetworkOpen}, Meanings: []string{"a NetworkPolicy without any traffic", "one that allows DNS and public addresses, and nothing into the pod", "no NetworkPolicy"}, Field: func(s *session.Spec) any { return &kubernetes(s).Network }, Doc: "The traffic of the pod. The cluster's network has to enforce it."},
+					{Name: "volumes", Kind: Volumes, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Volumes }, Doc: "More volumes: a list of `{ target, claim, secret, config_map, read_only }`, each with a target and one of the three."},
+					{Name: "schedule_timeout", Kind: Duration, Forces: InPlace, Default: `"10s"`, Least: float64(time.Second), Field: func(s *session.Spec) any { return &kubernetes(s).ScheduleTimeout }, Doc: "How long the cluster may look for a node and a volume. Longer where nodes are added on demand."},
+				},
+				Blocks: []Block{
+					{
+						Type: "resources",
+						Doc:  "Requests and limits that differ from `cpus` and `memory`.",
+						Attributes: []Attribute{
+							{Name: "requests", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Resources.Requests }, Doc: "Quantities by resource, in Kubernetes' notation: `{ cpu = \"500m\" }`."},
+							{Name: "limits", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Resources.Limits }, Doc: "The limits, likewise."},
+						},
+					},
+					{
+						Type: "storage",
+						Doc:  "The volume of the agent's home and workspace, with the access mode ReadWriteOncePod.",
+						Attributes: []Attribute{
+							{Name: "class", Kind: Text, Forces: Replaces, DefaultWords: "the cluster's", Field: func(s *session.Spec) any { return &kubernetes(s).Storage.Class }, Doc: "The StorageClass. It cannot be changed while the session has a volume."},
+							{Name: "size", Kind: Size, Forces: Replaces, Default: `"10GiB"`, Least: 1 << 20, Field: func(s *session.Spec) any { return &kubernetes(s).Storage.Size }, Doc: "The size. The volume grows where its class allows that. It cannot become smaller while the session has a volume."},
+						},
+					},
+				},
+			},
+			{
+				Type: "runtime", Labels: []string{"kind", "name"}, Repeatable: true, FirstLabel: "tmux",
+				Doc: "A tmux server of your own, in which the sessions run next to yours.",
+				Attributes: []Attribute{
+					{Name: "socket", Kind: Path, Forces: Replaces, Required: true, Doc: "The name of its socket, as for `tmux -L`, or its path."},
+				},
+			},
+		},
+	}
+})
