@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/session"
 )
 
@@ -19,31 +20,12 @@ type Agent struct {
 }
 
 func agentWith(spec session.AgentSpec) Agent {
-	return Agent{Spec: spec, Restart: defaultRestart(), Health: defaultHealth(), Stop: defaultStop()}
+	return Agent{Spec: spec, Restart: defaults().Restart, Health: defaults().Health, Stop: defaults().Stop}
 }
 
 const day = 24 * time.Hour
 
 func seconds(n int) session.Duration { return session.Duration(time.Duration(n) * time.Second) }
-
-// The defaults of sessions are part of the manifest language.
-func defaultRestart() session.Restart {
-	return session.Restart{
-		Policy: "on-failure", Attempts: 5, Window: seconds(15 * 60), EscalateAfter: 3, Resume: true,
-		Backoff: session.Backoff{Initial: seconds(5), Factor: 2, Max: seconds(5 * 60), Jitter: 0.25, ResetAfter: seconds(10 * 60)},
-	}
-}
-
-func defaultHealth() session.Health {
-	return session.Health{
-		Interval: seconds(10), Timeout: seconds(5), StartPeriod: seconds(30), Failures: 3,
-		HungAfter: seconds(15 * 60), OnUnhealthy: "restart",
-	}
-}
-
-func defaultStop() session.Stop {
-	return session.Stop{Signal: "SIGTERM", Grace: seconds(10)}
-}
 
 // readAgents returns all agents by name, and which have problems.
 func readAgents(l *loader) (all map[string]Agent, broken map[string]bool) {
@@ -87,42 +69,18 @@ func readAgent(l *loader, b *expr.Block) (_ Agent, broken bool) {
 	}
 	s.Name = name
 
-	d.Command(b, "command", &s.Command)
+	out := session.Spec{Agent: s, Restart: defaults().Restart, Health: defaults().Health, Stop: defaults().Stop}
+	decode(d, b, language.AgentBlock(), &out)
 	if custom && d.Missing(b, "base") && d.Missing(b, "command") {
 		d.FailAt(b.Def, "Missing command", `The agent %q has no base, so it needs a command: command = ["my-agent", "--flag"].`, name)
 	}
-	d.OneOf(b, "permissions", &s.Permissions)
-	if custom && s.Permissions != "" {
+	if custom && out.Agent.Permissions != "" {
 		l.Warn(b.At("permissions"), "Permissions without effect", "Only built-in agents have flags for permissions. Put those of %q into its command, or set a base.", name)
 	}
-	d.Flag(b, "trust", &s.Trust)
-	d.OneOf(b, "prompt_via", &s.PromptVia)
-	d.Regex(b, "ready", &s.Ready)
-	readDuration(d, b, "ready_timeout", 1, &s.ReadyTimeout)
-	d.Whole(b, "status_bar_lines", 0, &s.StatusBarLines)
-	d.OneOf(b, "observable", &s.Observable)
-	readDuration(d, b, "unobserved_for", 1, &s.UnobservedFor)
-	d.Flag(b, "one_shot", &s.OneShot)
-	var env map[string]string
-	if readEnvironment(d, b, "env", &env) {
-		if s.Env == nil {
-			s.Env = map[string]string{}
-		}
-		maps.Copy(s.Env, env)
-	}
-	readInherit(d, b, &s.InheritEnv)
-	p := b.Block("patterns")
-	for name, into := range map[string]*[]string{
-		"done": &s.Patterns.Done, "blocked": &s.Patterns.Blocked, "blocked_api": &s.Patterns.BlockedAPI, "failed": &s.Patterns.Failed,
-		"working": &s.Patterns.Working, "ui": &s.Patterns.UI, "shell_prompt": &s.Patterns.ShellPrompt,
-	} {
-		d.Regexes(p, name, into)
-	}
-	out := agentWith(s)
-	readRestart(d, b.Block("restart"), &out.Restart)
-	readHealth(d, b.Block("health"), &out.Health)
-	readStop(d, b.Block("stop"), &out.Stop)
-	return out, spoiled || b.Broken
+	readInherit(d, b, &out.Agent.InheritEnv)
+	checkBackoff(d, b, out.Restart)
+	readHeartbeat(d, b, &out.Health)
+	return Agent{Spec: out.Agent, Restart: out.Restart, Health: out.Health, Stop: out.Stop}, spoiled || b.Broken
 }
 
 func cloneAgent(s session.AgentSpec) session.AgentSpec {

@@ -376,13 +376,13 @@ func policies(b *blockBody, s session.Spec, usual Agent) {
 		b.list("verify.protect", v.Protect, nil)
 	}
 	if p := s.PR; p.Declared() {
-		if p.Checks == session.PRSends && p.Reviews == session.PRSends && p.Rounds == 3 && slices.Equal(p.From, usualReviewers()) {
+		if p.Checks == session.PRSends && p.Reviews == session.PRSends && p.Rounds == 3 && slices.Equal(p.From, defaults().PR.From) {
 			b.text("pr.checks", string(p.Checks), "") // an empty block would be left out
 		}
 		b.text("pr.checks", string(p.Checks), string(session.PRSends))
 		b.text("pr.reviews", string(p.Reviews), string(session.PRSends))
 		b.number("pr.rounds", float64(p.Rounds), 3)
-		b.list("pr.from", p.From, usualReviewers())
+		b.list("pr.from", p.From, defaults().PR.From)
 	}
 	b.text("stop.signal", s.Stop.Signal, usual.Stop.Signal)
 	b.duration("stop.grace", s.Stop.Grace, usual.Stop.Grace)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"path"
 	"regexp"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/session"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -42,73 +42,54 @@ func lazily(pattern string) func() *regexp.Regexp {
 }
 
 func readKubernetes(d reader, b *expr.Block) *session.KubernetesConfig {
-	c := &session.KubernetesConfig{User: podUser, ReadOnly: true, Network: session.NetworkOpen,
-		Storage: session.PodStorage{Size: podStorage}, ScheduleTimeout: session.Duration(scheduleTimeout)}
-	if !d.Word(b, "image", &c.Image) {
-		d.Require(b, "image", `image = "registry.example/agents:1"`)
-	} else if strings.HasPrefix(c.Image, "-") || strings.ContainsAny(c.Image, " \t\n") {
+	c := new(session.KubernetesConfig)
+	*c = *defaults().Runtime.Kubernetes
+	decode(d, b, language.RuntimeBlock().Kind("kubernetes"), &session.Spec{Runtime: session.RuntimeSpec{Kubernetes: c}})
+	d.Require(b, "image", `image = "registry.example/agents:1"`)
+	if strings.HasPrefix(c.Image, "-") || strings.ContainsAny(c.Image, " \t\n") {
 		d.Fail(b.Attr("image"), "Invalid image", "%q is not a valid image name.", expr.Cut(c.Image))
 	}
-	d.Word(b, "context", &c.Context)
-	named := func(name string, form func() *regexp.Regexp, into *string) {
-		if d.Word(b, name, into) && !form().MatchString(*into) {
-			d.Fail(b.Attr(name), "Invalid name", "%q must be a name in Kubernetes: lower-case letters, digits and dashes, not %q.", name, expr.Cut(*into))
+	named := func(name string, form func() *regexp.Regexp, given string) {
+		if given != "" && !form().MatchString(given) {
+			d.Fail(b.Attr(name), "Invalid name", "%q must be a name in Kubernetes: lower-case letters, digits and dashes, not %q.", name, expr.Cut(given))
 		}
 	}
-	named("namespace", dnsLabel, &c.Namespace)
-	named("runtime_class", dnsName, &c.RuntimeClass)
-	named("service_account", dnsName, &c.ServiceAccount)
-	if d.Words(b, "image_pull_secrets", &c.ImagePullSecrets) {
-		for _, name := range c.ImagePullSecrets {
-			if !dnsName().MatchString(name) {
-				d.Fail(b.Attr("image_pull_secrets"), "Invalid name", "%q is not the name of a secret in Kubernetes.", expr.Cut(name))
-				break
-			}
+	named("namespace", dnsLabel, c.Namespace)
+	named("runtime_class", dnsName, c.RuntimeClass)
+	named("service_account", dnsName, c.ServiceAccount)
+	for _, name := range c.ImagePullSecrets {
+		if !dnsName().MatchString(name) {
+			d.Fail(b.Attr("image_pull_secrets"), "Invalid name", "%q is not the name of a secret in Kubernetes.", expr.Cut(name))
+			break
 		}
 	}
-	d.Decimal(b, "cpus", 0.001, math.Inf(1), &c.CPUs)
-	d.Size(b, "memory", leastMemory, &c.Memory)
-	readQualified(d, b, "node_selector", true, &c.NodeSelector)
-	readQualified(d, b, "labels", true, &c.Labels)
-	readQualified(d, b, "annotations", false, &c.Annotations)
-	readEnvironment(d, b, "env", &c.Env)
-	if d.Word(b, "user", &c.User) {
-		uid, _, _ := strings.Cut(c.User, ":")
-		switch {
-		case !userForm.MatchString(c.User):
-			d.Fail(b.Attr("user"), "Invalid user", `%q is not a user id, use numbers like "1000:1000".`, expr.Cut(c.User))
-		case strings.Trim(uid, "0") == "":
-			d.Fail(b.Attr("user"), "Invalid user", "A pod does not run as root. Use another user id; the image has to let it run the agent.")
-		}
+	checkQualified(d, b, "node_selector", true, c.NodeSelector)
+	checkQualified(d, b, "labels", true, c.Labels)
+	checkQualified(d, b, "annotations", false, c.Annotations)
+	uid, _, _ := strings.Cut(c.User, ":")
+	switch {
+	case !userForm.MatchString(c.User):
+		d.Fail(b.Attr("user"), "Invalid user", `%q is not a user id, use numbers like "1000:1000".`, expr.Cut(c.User))
+	case strings.Trim(uid, "0") == "":
+		d.Fail(b.Attr("user"), "Invalid user", "A pod does not run as root. Use another user id; the image has to let it run the agent.")
 	}
-	d.Flag(b, "read_only", &c.ReadOnly)
-	d.OneOf(b, "network", &c.Network)
-	d.Duration(b, "schedule_timeout", time.Second, (*time.Duration)(&c.ScheduleTimeout))
 	readTolerations(d, b, &c.Tolerations)
 	readAffinity(d, b, &c.Affinity)
 	readVolumes(d, b, &c.Volumes)
-	if s := b.Block("storage"); s != nil {
-		if d.Word(s, "class", &c.Storage.Class) && !dnsName().MatchString(c.Storage.Class) {
-			d.Fail(s.Attr("class"), "Invalid name", "%q is not the name of a StorageClass.", expr.Cut(c.Storage.Class))
-		}
-		d.Size(s, "size", 1<<20, &c.Storage.Size)
+	if c.Storage.Class != "" && !dnsName().MatchString(c.Storage.Class) {
+		d.Fail(b.Block("storage").Attr("class"), "Invalid name", "%q is not the name of a StorageClass.", expr.Cut(c.Storage.Class))
 	}
-	if r := b.Block("resources"); r != nil {
-		readQuantities(d, r, "requests", &c.Resources.Requests)
-		readQuantities(d, r, "limits", &c.Resources.Limits)
-	}
+	checkQuantities(d, b.Block("resources"), "requests", c.Resources.Requests)
+	checkQuantities(d, b.Block("resources"), "limits", c.Resources.Limits)
 	return c
 }
 
 // ownLabels begins the labels and annotations that agentform sets itself.
 const ownLabels = "agentform."
 
-func readQualified(d reader, b *expr.Block, name string, labels bool, into *map[string]string) {
-	if !d.Table(b, name, into) {
-		return
-	}
-	for _, k := range slices.Sorted(maps.Keys(*into)) {
-		switch v := (*into)[k]; {
+func checkQualified(d reader, b *expr.Block, name string, labels bool, given map[string]string) {
+	for _, k := range slices.Sorted(maps.Keys(given)) {
+		switch v := given[k]; {
 		case !qualifiedName().MatchString(k):
 			d.Fail(b.Attr(name), "Invalid name", "%q in %q is not a name of a label or annotation in Kubernetes.", expr.Cut(k), name)
 			return
@@ -122,12 +103,9 @@ func readQualified(d reader, b *expr.Block, name string, labels bool, into *map[
 	}
 }
 
-func readQuantities(d reader, b *expr.Block, name string, into *map[string]string) {
-	if !d.Table(b, name, into) {
-		return
-	}
-	for _, k := range slices.Sorted(maps.Keys(*into)) {
-		if v := (*into)[k]; !qualifiedName().MatchString(k) || !quantity().MatchString(v) {
+func checkQuantities(d reader, b *expr.Block, name string, given map[string]string) {
+	for _, k := range slices.Sorted(maps.Keys(given)) {
+		if v := given[k]; !qualifiedName().MatchString(k) || !quantity().MatchString(v) {
 			d.Fail(b.Attr(name), "Invalid quantity", "%s = %q is not a quantity in Kubernetes: like cpu = \"500m\" or memory = \"2Gi\".", expr.Cut(k), expr.Cut(v))
 			return
 		}

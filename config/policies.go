@@ -1,7 +1,6 @@
 package config
 
 import (
-	"math"
 	"regexp"
 	"strings"
 	"time"
@@ -47,39 +46,19 @@ func declaring(l *loader, typ string) func(session.Spec) bool {
 	}
 }
 
-// The policies are decoded over the defaults in r, h and s.
-func readRestart(d reader, b *expr.Block, r *session.Restart) {
-	d.OneOf(b, "policy", &r.Policy)
-	d.Whole(b, "attempts", 0, &r.Attempts)
-	readDuration(d, b, "window", 1, &r.Window)
-	d.Whole(b, "escalate_after", 0, &r.EscalateAfter)
-	d.Flag(b, "resume", &r.Resume)
-
-	back := b.Block("backoff")
-	readDuration(d, back, "initial", 0, &r.Backoff.Initial)
-	d.Decimal(back, "factor", 1, math.Inf(1), &r.Backoff.Factor)
-	readDuration(d, back, "max", 0, &r.Backoff.Max)
-	d.Decimal(back, "jitter", 0, 1, &r.Backoff.Jitter)
-	readDuration(d, back, "reset_after", 0, &r.Backoff.ResetAfter)
-	if a := back.Attr("max"); a != nil && r.Backoff.Max < r.Backoff.Initial {
+// checkBackoff reports a longest wait of a block's restart policy that is shorter than the first.
+func checkBackoff(d reader, b *expr.Block, r session.Restart) {
+	if a := b.Block("restart").Block("backoff").Attr("max"); a != nil && r.Backoff.Max < r.Backoff.Initial {
 		d.Fail(a, "Invalid backoff", "The maximum wait, %s, is shorter than the first, %s.", r.Backoff.Max.Short(), r.Backoff.Initial.Short())
 	}
 }
 
-func readHealth(d reader, b *expr.Block, h *session.Health) {
-	readDuration(d, b, "interval", 1, &h.Interval)
-	readDuration(d, b, "timeout", 1, &h.Timeout)
-	readDuration(d, b, "start_period", 0, &h.StartPeriod)
-	d.Whole(b, "failures", 1, &h.Failures)
-	readDuration(d, b, "hung_after", 0, &h.HungAfter)
-	d.OneOf(b, "on_unhealthy", &h.OnUnhealthy)
-
-	if beat := b.Block("heartbeat"); beat != nil {
-		readHeartbeat(d, beat, h)
-	}
-}
-
+// readHeartbeat reads the heartbeat of a session or agent block.
 func readHeartbeat(d reader, b *expr.Block, h *session.Health) {
+	b = b.Block("health").Block("heartbeat")
+	if b == nil {
+		return
+	}
 	switch d.ExactlyOne(b, "command", "key") {
 	case "command":
 		var command []string
@@ -103,26 +82,15 @@ func readHeartbeat(d reader, b *expr.Block, h *session.Health) {
 var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
 	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
 
-func readConversation(d reader, b *expr.Block, s *session.Spec) {
-	if b == nil {
-		return
-	}
-	c := session.Conversation{Resume: true}
-	d.Flag(b, "resume", &c.Resume)
-	given := d.Word(b, "id", &c.ID)
+func checkConversation(d reader, b *expr.Block, s session.Spec) {
+	c := s.Conversation
 	switch {
-	case given && (c.ID[0] == '-' || strings.ContainsFunc(c.ID, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })):
+	case b == nil:
+	case c.ID != "" && (c.ID[0] == '-' || strings.ContainsFunc(c.ID, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })):
 		d.Fail(b.Attr("id"), "Invalid conversation", "%q is not a conversation id: it starts with a dash or contains white space.", expr.Cut(c.ID))
 	case c.Resume && s.Agent.Name != "" && s.Agent.Base == "":
 		d.FailAt(b.Def, "Conversation of a custom agent", "Only built-in agents can resume a conversation. Give the agent %q a base, or put the conversation into args.", s.Agent.Name)
 	}
-	s.Conversation = c
-}
-
-func readStop(d reader, b *expr.Block, s *session.Stop) {
-	d.OneOf(b, "signal", &s.Signal)
-	readDuration(d, b, "grace", 0, &s.Grace)
-	readDuration(d, b, "after_turn", 0, &s.AfterTurn)
 }
 
 func readDuration(d reader, b *expr.Block, name string, low session.Duration, into *session.Duration) {

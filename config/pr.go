@@ -5,21 +5,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// usualReviewers are the associations of people who may change the repository, sorted.
-func usualReviewers() []string { return []string{"COLLABORATOR", "MEMBER", "OWNER"} }
-
-// readPR reads a pr block.
-func readPR(d reader, b *expr.Block, p *session.PR) {
-	if b == nil {
-		return
-	}
-	*p = session.PR{Checks: session.PRSends, Reviews: session.PRSends, Rounds: 3, From: usualReviewers()}
-	d.OneOf(b, "checks", (*string)(&p.Checks))
-	d.OneOf(b, "reviews", (*string)(&p.Reviews))
-	d.Whole(b, "rounds", 1, &p.Rounds)
-	readChoices(d, b, "from", &p.From)
-}
-
 // checkPR refuses a pr block of sessions that have no branch, or no agent that could be sent something.
 func checkPR(d reader, b *expr.Block, s session.Spec) {
 	switch b = b.Block("pr"); {

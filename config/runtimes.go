@@ -2,7 +2,6 @@ package config
 
 import (
 	"maps"
-	"math"
 	"net/url"
 	"path"
 	"regexp"
@@ -11,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -66,38 +66,27 @@ func readSocket(d reader, b *expr.Block) string {
 	return socket
 }
 
-// leastMemory is Docker's minimum for a container.
-const leastMemory = 6 << 20
-
 // userForm matches numbers: only the image knows the names of users.
 var userForm = regexp.MustCompile(`^\d{1,9}(?::\d{1,9})?$`)
 
 func readDocker(d reader, b *expr.Block) *session.DockerConfig {
 	c := &session.DockerConfig{}
-	if !d.Word(b, "image", &c.Image) {
-		d.Require(b, "image", `image = "agents:1"`)
-	} else if strings.HasPrefix(c.Image, "-") || strings.ContainsFunc(c.Image, unicode.IsSpace) {
+	decode(d, b, language.RuntimeBlock().Kind("docker"), &session.Spec{Runtime: session.RuntimeSpec{Docker: c}})
+	d.Require(b, "image", `image = "agents:1"`)
+	if strings.HasPrefix(c.Image, "-") || strings.ContainsFunc(c.Image, unicode.IsSpace) {
 		d.Fail(b.Attr("image"), "Invalid image", "%q is not a valid image name.", expr.Cut(c.Image))
 	}
 	readHost(d, b, c)
-	d.Decimal(b, "cpus", 0.01, math.Inf(1), &c.CPUs)
-	d.Size(b, "memory", leastMemory, &c.Memory)
-	pids := 0
-	d.Whole(b, "pids", 1, &pids)
-	c.PIDs = int64(pids)
-	d.Word(b, "network", &c.Network)
-	if d.Word(b, "user", &c.User) && !userForm.MatchString(c.User) {
+	if c.User != "" && !userForm.MatchString(c.User) {
 		d.Fail(b.Attr("user"), "Invalid user", `%q is not a user id, use numbers like "1000:1000": the workspace is given to that user.`, expr.Cut(c.User))
 	}
-	readEnvironment(d, b, "env", &c.Env)
 	readMounts(d, b, "mounts", &c.Mounts)
-	d.Flag(b, "read_only", &c.ReadOnly)
 	return c
 }
 
 // readHost reads which engine has the containers.
 func readHost(d reader, b *expr.Block, c *session.DockerConfig) {
-	if d.Word(b, "host", &c.Host) && strings.HasPrefix(c.Host, "ssh://") {
+	if strings.HasPrefix(c.Host, "ssh://") {
 		if u, err := url.Parse(c.Host); err != nil || u.Hostname() == "" {
 			d.Fail(b.Attr("host"), "Invalid host", `%q is not a URL like "ssh://user@host".`, expr.Cut(c.Host))
 		}

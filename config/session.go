@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -95,12 +96,13 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 		in.off = true
 		return nil
 	}
-	s := session.Spec{Address: in.address, Role: "default", Desired: session.Running, Pause: session.Pause{Mode: session.Detach}}
-	identity(d, b, in, &s)
-	known := agentOf(d, b, of, &s)
-
-	d.Whole(b, "priority", -1<<31, &s.Priority)
-	d.Text(b, "profile", &s.Profile)
+	made := &built{block: b, in: in, spec: session.Spec{Address: in.address, Role: defaults().Role, Desired: defaults().Desired, Pause: defaults().Pause}}
+	s := &made.spec
+	identity(d, b, in, s)
+	known := agentOf(d, b, of, s)
+	runtimeOf(d, b, of.runtimes, s)
+	s.Workspace = session.Workspace{Mode: usualMode(s.Runtime), OnDestroy: defaults().Workspace.OnDestroy}
+	decode(d, b, language.SessionBlock(), s)
 	if s.Profile != "" && s.Agent.Name != "" && s.Agent.Base != "codex" {
 		l.Warn(b.At("profile"), "Profile without effect", "Only codex has profiles, so the profile has no effect with %s.", s.Agent.Name)
 	}
@@ -112,56 +114,32 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 			l.Warn(b.At("prompt"), "Prompt that is not delivered", "The agent %q has prompt_via = \"none\", so the prompt is not delivered.", s.Agent.Name)
 		}
 	}
-	d.OneOf(b, "on_prompt_change", (*string)(&s.OnPromptChange))
-	if s.OnPromptChange == "restart" { // what records without the field mean
-		s.OnPromptChange = session.PromptRestarts
-	}
-	d.Words(b, "args", &s.Args)
-	readEnvironment(d, b, "env", &s.Env)
 	readSecretNames(d, b, "secrets", s.Env, &s.Secrets)
-	d.OneOf(b, "desired", (*string)(&s.Desired))
-	readDuration(d, b, "timeout", 0, &s.Timeout)
-	d.OneOf(b, "finish", (*string)(&s.Finish))
-	switch {
-	case s.Finish == "never": // what records without the field mean
-		s.Finish = session.FinishNever
-	case s.Finish != session.FinishNever && s.Agent.OneShot:
+	if s.Finish != session.FinishNever && s.Agent.OneShot {
 		l.Warn(b.At("finish"), "Finish without effect", "The agent %q is one-shot: it is done when it exits with 0.", s.Agent.Name)
 		s.Finish = session.FinishNever
 	}
-	d.Table(b, "labels", &s.Labels)
-	runtimeOf(d, b, of.runtimes, &s)
-	secretsOfCluster(d, of.manifest, b, &s)
-	inherited(d, of.manifest, b, &s)
+	secretsOfCluster(d, of.manifest, b, s)
+	inherited(d, of.manifest, b, s)
 	s.Telemetry = of.manifest.Telemetry.ofAgents()
 
-	readRestart(d, b.Block("restart"), &s.Restart)
-	readHealth(d, b.Block("health"), &s.Health)
-	d.OneOf(b.Block("pause"), "mode", &s.Pause.Mode)
-	readVerify(d, b.Block("verify"), &s)
-	readRefresh(d, b.Block("refresh"), &s.Refresh)
-	readPR(d, b.Block("pr"), &s.PR)
-	if limits := b.Block("limits"); limits != nil {
-		s.Limits.Resume = session.ResumeNever
-		d.OneOf(limits, "resume", (*string)(&s.Limits.Resume))
-	}
-	readStop(d, b.Block("stop"), &s.Stop)
-	lifecycle := b.Block("lifecycle")
-	d.Flag(lifecycle, "prevent_destroy", &s.Lifecycle.PreventDestroy)
-	readIgnoreChanges(d, lifecycle, &s.Lifecycle)
-	readReplaceTriggeredBy(d, lifecycle, &s.Lifecycle)
-	readConversation(d, b.Block("conversation"), &s)
-	workspace(d, of.manifest, b, &s)
+	checkBackoff(d, b, s.Restart)
+	readHeartbeat(d, b, &s.Health)
+	readIgnoreChanges(d, b.Block("lifecycle"), &s.Lifecycle)
+	readReplaceTriggeredBy(d, b.Block("lifecycle"), &s.Lifecycle)
+	checkConversation(d, b.Block("conversation"), *s)
+	workspace(d, of.manifest, b, s)
 	if s.Finish == session.FinishLanded && s.Workspace.Mode == session.Plain {
 		l.Warn(b.At("finish"), "Finish without effect", "%s works in a directory without git, so it has no branch to land.", s.Address)
 	}
-	checkVerify(d, b, s)
-	checkPR(d, b, s)
+	checkVerify(d, b, *s)
+	checkPR(d, b, *s)
 	if b.Block("refresh") != nil && s.Workspace.Mode == session.Plain {
 		l.Warn(b.Block("refresh").Def, "Refresh without effect", "%s works in a directory without git, so it has no base.", s.Address)
 	}
-	edges := dependencies(d, of)
-	return &built{spec: s, block: b, in: in, edges: edges, ok: known && !spoiled && !b.Broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)}
+	made.edges = dependencies(d, of)
+	made.ok = known && !spoiled && !b.Broken && (s.Workspace.Repo != "" || s.Workspace.Mode == session.Plain)
+	return made
 }
 
 // identity evaluates what other attributes refer to as self.

@@ -3,43 +3,19 @@ package config
 import (
 	"path"
 	"strings"
-	"time"
 
 	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
 
-// readVerify reads a verify block.
-func readVerify(d reader, b *expr.Block, s *session.Spec) {
-	if b == nil {
-		return
-	}
-	v := session.Verify{Timeout: session.Duration(20 * time.Minute), OnFailure: session.FailureSends, Rounds: 3}
-	d.Require(b, "command", "command = [\"make\", \"test\"]")
-	d.Command(b, "command", &v.Command)
-	readDuration(d, b, "timeout", 1, &v.Timeout)
-	if v.Timeout.D() > shim.VerifyLimit {
-		d.Fail(b.Attr("timeout"), "Invalid duration", "\"timeout\" must be at most %s, not %s.", session.Duration(shim.VerifyLimit), v.Timeout)
-	}
-	d.OneOf(b, "on_failure", (*string)(&v.OnFailure))
-	d.Whole(b, "rounds", 1, &v.Rounds)
-	d.Flag(b, "commit", &v.Commit)
-	d.Flag(b, "clean", &v.Clean)
-	d.Words(b, "protect", &v.Protect)
-	for _, pattern := range v.Protect {
-		_, err := path.Match(pattern, "")
-		if err != nil || path.Clean(pattern) != pattern || path.IsAbs(pattern) || pattern == "." || pattern == ".." || strings.HasPrefix(pattern, "../") {
-			d.Fail(b.Attr("protect"), "Invalid pattern", "%q is not a pattern of files below the workspace, such as \"tests/**\".", expr.Cut(pattern))
-		}
-	}
-	s.Verify = v
-}
-
 // checkVerify refuses to verify sessions that have no commit, or no agent at the end of a turn.
 func checkVerify(d reader, b *expr.Block, s session.Spec) {
 	finish := b.Attr("finish")
 	b = b.Block("verify")
+	if b != nil {
+		checkVerification(d, b, s.Verify)
+	}
 	switch {
 	case b == nil && s.Finish == session.FinishVerified:
 		d.Fail(finish, "Nothing to verify", "finish = \"verified\" needs a verify block with the command that has to succeed.")
@@ -55,12 +31,15 @@ func checkVerify(d reader, b *expr.Block, s session.Spec) {
 	}
 }
 
-// readRefresh reads a refresh block.
-func readRefresh(d reader, b *expr.Block, r *session.Refresh) {
-	if b == nil {
-		return
+func checkVerification(d reader, b *expr.Block, v session.Verify) {
+	d.Require(b, "command", "command = [\"make\", \"test\"]")
+	if v.Timeout.D() > shim.VerifyLimit {
+		d.Fail(b.Attr("timeout"), "Invalid duration", "\"timeout\" must be at most %s, not %s.", session.Duration(shim.VerifyLimit), v.Timeout)
 	}
-	*r = session.Refresh{Method: "merge", OnConflict: session.ConflictHolds}
-	d.OneOf(b, "method", &r.Method)
-	d.OneOf(b, "on_conflict", (*string)(&r.OnConflict))
+	for _, pattern := range v.Protect {
+		_, err := path.Match(pattern, "")
+		if err != nil || path.Clean(pattern) != pattern || path.IsAbs(pattern) || pattern == "." || pattern == ".." || strings.HasPrefix(pattern, "../") {
+			d.Fail(b.Attr("protect"), "Invalid pattern", "%q is not a pattern of files below the workspace, such as \"tests/**\".", expr.Cut(pattern))
+		}
+	}
 }

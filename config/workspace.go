@@ -15,18 +15,18 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
+// usualMode returns the mode of workspaces that say none.
+func usualMode(r session.RuntimeSpec) string {
+	if r.Traits().OwnHome {
+		return session.Clone
+	}
+	return session.Worktree
+}
+
 func workspace(d reader, m *Manifest, b *expr.Block, s *session.Spec) {
 	w := b.Block("workspace")
-	s.Workspace = session.Workspace{Mode: session.Worktree, OnDestroy: session.Keep}
 	ws := &s.Workspace
-	if s.Runtime.Traits().OwnHome {
-		ws.Mode = session.Clone
-	}
-	d.OneOf(w, "mode", &ws.Mode)
-	d.OneOf(w, "on_destroy", &ws.OnDestroy)
-	d.Flag(w, "trust_git", &ws.TrustGit)
-	d.Command(w, "setup", &ws.Setup)
-	if d.Word(w, "base", &ws.Base) && strings.HasPrefix(ws.Base, "-") {
+	if strings.HasPrefix(ws.Base, "-") {
 		d.Fail(w.Attr("base"), "Invalid base", "%q starts with a dash, as no branch, tag or commit can.", ws.Base)
 	}
 	if elsewhere(d, w, s) {

@@ -250,7 +250,7 @@ func (d Decoder) Size(b *Block, name string, low int64, into *int64) {
 	if !d.Text(b, name, &s) {
 		return
 	}
-	n, err := parseSize(s)
+	n, err := ParseSize(s)
 	switch {
 	case err != nil:
 		d.Fail(b.Attr(name), "Invalid size", "%q: %s.", name, err)
@@ -261,7 +261,8 @@ func (d Decoder) Size(b *Block, name string, low int64, into *int64) {
 	}
 }
 
-func parseSize(s string) (int64, error) {
+// ParseSize reads a number of bytes with a unit, such as 512MiB.
+func ParseSize(s string) (int64, error) {
 	m := sizeForm.FindStringSubmatch(strings.TrimSpace(s))
 	switch {
 	case m == nil:

@@ -28,7 +28,7 @@ func FuzzSize(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if n, err := parseSize(s); err == nil && n < 0 {
+		if n, err := ParseSize(s); err == nil && n < 0 {
 			t.Errorf("%q is %d bytes", s, n)
 		}
 	})

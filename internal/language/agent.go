@@ -7,8 +7,8 @@ import (
 )
 
 // AgentBlock returns the agent block.
-var AgentBlock = sync.OnceValue(func() Block {
-	return Block{
+var AgentBlock = sync.OnceValue(func() *Block {
+	return &Block{
 		Type: "agent", Labels: []string{"name"}, Repeatable: true,
 		Doc: "A custom agent, or a change to a built-in one: `claude`, `codex`, `copilot`, `gemini`, `opencode` and `qwen` need no block. Its `restart`, `health` and `stop` blocks are the defaults of its sessions.",
 		Attributes: []Attribute{
@@ -24,7 +24,7 @@ var AgentBlock = sync.OnceValue(func() Block {
 			{Name: "unobserved_for", Kind: Duration, Forces: InPlace, DefaultWords: "its base's; else `24h`", Least: 1, Field: func(s *session.Spec) any { return &s.Agent.UnobservedFor }, Doc: "Reports a session that has none for longer; never kills it."},
 			{Name: "one_shot", Kind: Flag, Forces: InPlace, Default: "false", Field: func(s *session.Spec) any { return &s.Agent.OneShot }, Doc: "Exit status 0 means *done*, and the agent is not restarted. Otherwise it means *exited*."},
 			{Name: "env", Kind: Table, Forces: Restarts, Field: func(s *session.Spec) any { return &s.Agent.Env }, Doc: "Added to the environment of its sessions."},
-			{Name: "inherit_env", Kind: TrueOrTexts, Forces: Restarts, DefaultWords: "none", Field: func(s *session.Spec) any { return &s.Agent.InheritEnv }, Doc: "Variables of your environment that it gets on this machine: names, with `*` for any characters, or `true`."},
+			{Name: "inherit_env", Kind: TrueOrTexts, Forces: Restarts, DefaultWords: "none", Apart: true, Field: func(s *session.Spec) any { return &s.Agent.InheritEnv }, Doc: "Variables of your environment that it gets on this machine: names, with `*` for any characters, or `true`."},
 		},
 		Blocks: []Block{
 			{

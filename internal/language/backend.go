@@ -3,13 +3,10 @@ package language
 import "sync"
 
 // Backend returns the backend block of a kind, or nil.
-func Backend(kind string) *Block {
-	all := backend()
-	return all.Kind(kind)
-}
+func Backend(kind string) *Block { return backend().Kind(kind) }
 
-var backend = sync.OnceValue(func() Block {
-	return Block{
+var backend = sync.OnceValue(func() *Block {
+	return &Block{
 		Type: "backend", Labels: []string{"kind"},
 		Doc: "Where the state is stored for several machines. Without it the state is on this machine alone. See [shared state](state.md#shared-state).",
 		Kinds: []Block{

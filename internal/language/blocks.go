@@ -10,7 +10,7 @@ var Blocks = sync.OnceValue(func() []Block {
 	return slices.Concat([]Block{
 		{
 			Type: "agentform", Doc: "Settings of the project; at most once.", Attributes: settings(),
-			Blocks: []Block{backend(), encryption(), telemetry()},
+			Blocks: []Block{*backend(), encryption(), telemetry()},
 		},
 		{
 			Type: "variable", Repeatable: true, Labels: []string{"name"}, Doc: "A value given from [outside](#files).",
@@ -30,9 +30,9 @@ var Blocks = sync.OnceValue(func() []Block {
 			}},
 		},
 		{Type: "locals", Repeatable: true, Free: true, Doc: "Named values: `local.NAME`, in any order and any number of blocks."},
-		AgentBlock(),
-		SessionBlock(),
-		RuntimeBlock(),
+		*AgentBlock(),
+		*SessionBlock(),
+		*RuntimeBlock(),
 		secret(),
 		{
 			Type: "notify", Repeatable: true, Labels: []string{"name"}, Doc: "Where the hub (`agentform serve`) sends events.",

@@ -3,6 +3,7 @@ package language
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agentform/agentform/session"
 )
@@ -15,10 +16,10 @@ type Compared struct {
 
 // AllCompared returns every value that plans compare, in the order of the table.
 func AllCompared() []Compared {
-	agent := AgentBlock()
+	agent := *AgentBlock()
 	agent.Blocks = []Block{*agent.Block("patterns")} // the others are those of its sessions
-	all := Block{Blocks: []Block{agent, secret(), telemetry(), RuntimeBlock()}}
-	return append(compared("", SessionBlock()), compared("", all)...)
+	all := Block{Blocks: []Block{agent, secret(), telemetry(), *RuntimeBlock()}}
+	return append(compared("", *SessionBlock()), compared("", all)...)
 }
 
 func compared(prefix string, b Block) (all []Compared) {
@@ -43,7 +44,7 @@ func compared(prefix string, b Block) (all []Compared) {
 }
 
 // Ignorable returns what ignore_changes can name: what plans compare, and the blocks around it.
-func Ignorable() []string {
+var Ignorable = sync.OnceValue(func() []string {
 	var paths []string
 	for _, c := range AllCompared() {
 		if strings.HasPrefix(c.Path, "lifecycle.") {
@@ -58,7 +59,7 @@ func Ignorable() []string {
 	}
 	slices.Sort(paths)
 	return slices.Compact(paths)
-}
+})
 
 func docker(s *session.Spec) *session.DockerConfig {
 	if s.Runtime.Docker == nil {

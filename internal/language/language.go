@@ -87,6 +87,8 @@ type Block struct {
 	Blocks     []Block     `json:"blocks"`
 
 	Field Field `json:"-"` // the value that it is compared by as a whole
+	// Present sets the defaults that only a spec with the block has.
+	Present func(s, defaults *session.Spec) `json:"-"`
 }
 
 // Attribute returns the attribute with a name, or nil.

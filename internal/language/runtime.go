@@ -11,8 +11,8 @@ import (
 const leastMemory = 6 << 20
 
 // RuntimeBlock returns the runtime block.
-var RuntimeBlock = sync.OnceValue(func() Block {
-	return Block{
+var RuntimeBlock = sync.OnceValue(func() *Block {
+	return &Block{
 		Type: "runtime", Labels: []string{"kind", "name"}, Repeatable: true,
 		Doc: "Where sessions run. tmux on this machine needs no block.",
 		Kinds: []Block{
@@ -22,14 +22,14 @@ var RuntimeBlock = sync.OnceValue(func() Block {
 				Attributes: []Attribute{
 					{Name: "image", Kind: Text, Forces: Replaces, Required: true, Field: func(s *session.Spec) any { return &docker(s).Image }, Doc: "An image with a shell, git, tmux and the agent. It must exist: nothing is pulled."},
 					{Name: "host", Kind: Text, Forces: Replaces, DefaultWords: "the environment's", Field: func(s *session.Spec) any { return &docker(s).Host }, Doc: "A docker context or a DOCKER_HOST URL. With `ssh://` or `tcp://` the engine is [on another machine](docker.md#engines-on-other-machines)."},
-					{Name: "cert_path", Kind: Path, Forces: InPlace, DefaultWords: "`DOCKER_CERT_PATH`", Field: func(s *session.Spec) any { return &docker(s).CertPath }, Doc: "A directory with `ca.pem`, `cert.pem` and `key.pem`, for a host `tcp://`."},
+					{Name: "cert_path", Kind: Path, Forces: InPlace, DefaultWords: "`DOCKER_CERT_PATH`", Apart: true, Field: func(s *session.Spec) any { return &docker(s).CertPath }, Doc: "A directory with `ca.pem`, `cert.pem` and `key.pem`, for a host `tcp://`."},
 					{Name: "cpus", Kind: Number, Forces: Replaces, DefaultWords: "no limit", Least: 0.01, Field: func(s *session.Spec) any { return &docker(s).CPUs }, Doc: "Maximum number of processors."},
 					{Name: "memory", Kind: Size, Forces: Replaces, DefaultWords: "no limit", Least: leastMemory, Field: func(s *session.Spec) any { return &docker(s).Memory }, Doc: "Maximum memory, like `\"4GiB\"`."},
 					{Name: "pids", Kind: Whole, Forces: Replaces, DefaultWords: "no limit", Least: 1, Field: func(s *session.Spec) any { return &docker(s).PIDs }, Doc: "Maximum number of processes."},
 					{Name: "network", Kind: Text, Forces: Replaces, DefaultWords: "docker's", Field: func(s *session.Spec) any { return &docker(s).Network }, Doc: "The network's name; `none` for none."},
 					{Name: "user", Kind: Text, Forces: Replaces, DefaultWords: "yours", Field: func(s *session.Spec) any { return &docker(s).User }, Doc: "The user in the container, in numbers: `UID` or `UID:GID`. The user owns the workspace."},
 					{Name: "env", Kind: Table, Forces: Restarts, Field: func(s *session.Spec) any { return &docker(s).Env }, Doc: "Added to the environment of every agent in it."},
-					{Name: "mounts", Kind: Mounts, Forces: Replaces, Field: func(s *session.Spec) any { return &docker(s).Mounts }, Doc: "Paths of the host to mount: a list of `{ source, target, read_only }`. A source can start with `~`, a target is absolute."},
+					{Name: "mounts", Kind: Mounts, Forces: Replaces, Apart: true, Field: func(s *session.Spec) any { return &docker(s).Mounts }, Doc: "Paths of the host to mount: a list of `{ source, target, read_only }`. A source can start with `~`, a target is absolute."},
 					{Name: "read_only", Kind: Flag, Forces: Replaces, Default: "false", Field: func(s *session.Spec) any { return &docker(s).ReadOnly }, Doc: "Makes the container's file system read-only, except /tmp, the workspace and mounts."},
 				},
 			},
@@ -44,8 +44,8 @@ var RuntimeBlock = sync.OnceValue(func() Block {
 					{Name: "cpus", Kind: Number, Forces: Replaces, DefaultWords: "no request and no limit", Least: 0.001, Field: func(s *session.Spec) any { return &kubernetes(s).CPUs }, Doc: "Processors that are requested, and the limit."},
 					{Name: "memory", Kind: Size, Forces: Replaces, DefaultWords: "no request and no limit", Least: leastMemory, Field: func(s *session.Spec) any { return &kubernetes(s).Memory }, Doc: "Memory that is requested, and the limit, like `\"4GiB\"`."},
 					{Name: "node_selector", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).NodeSelector }, Doc: "Labels that the node must have, in addition to those of Linux and of this machine's kind of processor."},
-					{Name: "tolerations", Kind: Tolerations, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Tolerations }, Doc: "Taints of nodes that are tolerated: a list of `{ key, operator, value, effect }`."},
-					{Name: "affinity", Kind: Anything, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Affinity }, Doc: "The pod's affinity, as in its spec."},
+					{Name: "tolerations", Kind: Tolerations, Forces: Replaces, Apart: true, Field: func(s *session.Spec) any { return &kubernetes(s).Tolerations }, Doc: "Taints of nodes that are tolerated: a list of `{ key, operator, value, effect }`."},
+					{Name: "affinity", Kind: Anything, Forces: Replaces, Apart: true, Field: func(s *session.Spec) any { return &kubernetes(s).Affinity }, Doc: "The pod's affinity, as in its spec."},
 					{Name: "runtime_class", Kind: Text, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).RuntimeClass }, Doc: "A RuntimeClass, such as one of gVisor or Kata."},
 					{Name: "service_account", Kind: Text, Forces: Replaces, DefaultWords: "`default`", Field: func(s *session.Spec) any { return &kubernetes(s).ServiceAccount }, Doc: "The pod's account. Its token is never mounted."},
 					{Name: "labels", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Labels }, Doc: "Labels of the StatefulSet and the pod."},
@@ -54,7 +54,7 @@ var RuntimeBlock = sync.OnceValue(func() Block {
 					{Name: "user", Kind: Text, Forces: Replaces, Default: `"1000:1000"`, Field: func(s *session.Spec) any { return &kubernetes(s).User }, Doc: "The user in the pod, in numbers: `UID` or `UID:GID`. Root is refused."},
 					{Name: "read_only", Kind: Flag, Forces: Replaces, Default: "true", Field: func(s *session.Spec) any { return &kubernetes(s).ReadOnly }, Doc: "Makes the container's file system read-only, except /tmp, the session's volume and `volumes`."},
 					{Name: "network", Kind: Text, Forces: Replaces, Default: `"open"`, Values: []string{session.NetworkNone, session.NetworkRestricted, session.NetworkOpen}, Meanings: []string{"a NetworkPolicy without any traffic", "one that allows DNS and public addresses, and nothing into the pod", "no NetworkPolicy"}, Field: func(s *session.Spec) any { return &kubernetes(s).Network }, Doc: "The traffic of the pod. The cluster's network has to enforce it."},
-					{Name: "volumes", Kind: Volumes, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Volumes }, Doc: "More volumes: a list of `{ target, claim, secret, config_map, read_only }`, each with a target and one of the three."},
+					{Name: "volumes", Kind: Volumes, Forces: Replaces, Apart: true, Field: func(s *session.Spec) any { return &kubernetes(s).Volumes }, Doc: "More volumes: a list of `{ target, claim, secret, config_map, read_only }`, each with a target and one of the three."},
 					{Name: "schedule_timeout", Kind: Duration, Forces: InPlace, Default: `"10s"`, Least: float64(time.Second), Field: func(s *session.Spec) any { return &kubernetes(s).ScheduleTimeout }, Doc: "How long the cluster may look for a node and a volume. Longer where nodes are added on demand."},
 				},
 				Blocks: []Block{

@@ -8,8 +8,8 @@ import (
 )
 
 // SessionBlock returns the session block.
-var SessionBlock = sync.OnceValue(func() Block {
-	return Block{
+var SessionBlock = sync.OnceValue(func() *Block {
+	return &Block{
 		Type: "session", Labels: []string{"name"}, Repeatable: true,
 		Doc: "A session, or one for each element of `for_each`, or `count` of them.",
 		Attributes: []Attribute{
@@ -18,21 +18,21 @@ var SessionBlock = sync.OnceValue(func() Block {
 			{Name: "enabled", Kind: Flag, Default: "true", Doc: "false: as if the block did not exist."},
 			{Name: "role", Kind: Text, Forces: InPlace, Default: `"default"`, Apart: true, Field: func(s *session.Spec) any { return &s.Role }, Doc: "A word for filters, directories and labels."},
 			{Name: "priority", Kind: Whole, Forces: InPlace, Default: "0", Least: math.MinInt32, Field: func(s *session.Spec) any { return &s.Priority }, Doc: "The order when `parallelism` or `max_running` is reached: the highest first."},
-			{Name: "agent", Kind: Agent, Forces: Restarts, Required: true, Field: func(s *session.Spec) any { return &s.Agent.Name }, Doc: "The agent."},
+			{Name: "agent", Kind: Agent, Forces: Restarts, Required: true, Apart: true, Field: func(s *session.Spec) any { return &s.Agent.Name }, Doc: "The agent."},
 			{Name: "profile", Kind: Text, Forces: Restarts, Empty: true, Field: func(s *session.Spec) any { return &s.Profile }, Doc: "The agent's own profile, if it has any."},
 			{Name: "branch", Kind: Text, Forces: Replaces, DefaultWords: "required, but in mode `plain`", Apart: true, Field: func(s *session.Spec) any { return &s.Branch }, Doc: "The branch to work on, which no other session of the repository has."},
-			{Name: "prompt", Kind: Text, Forces: Restarts, Field: func(s *session.Spec) any { return &s.Prompt }, Doc: "The first prompt. A change restarts the agent with a new conversation, unless `on_prompt_change` says otherwise."},
+			{Name: "prompt", Kind: Text, Forces: Restarts, Apart: true, Field: func(s *session.Spec) any { return &s.Prompt }, Doc: "The first prompt. A change restarts the agent with a new conversation, unless `on_prompt_change` says otherwise."},
 			{Name: "on_prompt_change", Kind: Text, Forces: InPlace, Default: `"restart"`, Values: []string{"restart", "send", "keep"}, Meanings: []string{"starts a new conversation", "is typed into the conversation", "is recorded for the next conversation"}, Field: func(s *session.Spec) any { return &s.OnPromptChange }, Doc: "What another prompt does to a running agent."},
 			{Name: "args", Kind: Texts, Forces: Restarts, Field: func(s *session.Spec) any { return &s.Args }, Doc: "Added to the agent's command."},
 			{Name: "runtime", Kind: Runtime, Forces: Replaces, Default: `"tmux"`, Parts: []Part{{"kind", func(s *session.Spec) any { return &s.Runtime.Kind }}, {"name", func(s *session.Spec) any { return &s.Runtime.Name }}, {"socket", func(s *session.Spec) any { return &s.Runtime.Socket }}}, Doc: "Where it runs: tmux on this machine, or a [`runtime`](#runtime) block."},
 			{Name: "env", Kind: Table, Forces: Restarts, Field: func(s *session.Spec) any { return &s.Env }, Doc: "Added to its environment."},
 			{Name: "secrets", Kind: Texts, Forces: Restarts, Apart: true, Field: func(s *session.Spec) any { return &s.Secrets }, Doc: "Environment variables to pass as secrets, from [`secret`](#secret) blocks or agentform's own environment. They are never stored and never in a command line."},
-			{Name: "inherit_env", Kind: TrueOrTexts, Forces: Restarts, DefaultWords: "none", Field: func(s *session.Spec) any { return &s.InheritEnv }, Doc: "Variables of your environment that it gets in addition to those of the project and its agent: names, with `*` for any characters, or `true`. Not in docker and kubernetes."},
+			{Name: "inherit_env", Kind: TrueOrTexts, Forces: Restarts, DefaultWords: "none", Apart: true, Field: func(s *session.Spec) any { return &s.InheritEnv }, Doc: "Variables of your environment that it gets in addition to those of the project and its agent: names, with `*` for any characters, or `true`. Not in docker and kubernetes."},
 			{Name: "desired", Kind: Text, Forces: InPlace, Default: `"running"`, Values: []string{"running", "paused", "stopped"}, Meanings: []string{"the agent runs", "it is [paused](#pause)", "it does not run, and its workspace stays"}, Field: func(s *session.Spec) any { return (*string)(&s.Desired) }, Doc: "The desired state."},
 			{Name: "timeout", Kind: Duration, Forces: InPlace, DefaultWords: "none", Field: func(s *session.Spec) any { return &s.Timeout }, Doc: "The longest run. Then the session is stopped, reason `timeout`."},
 			{Name: "finish", Kind: Text, Forces: InPlace, Default: `"never"`, Values: []string{"never", "turn", "verified", "landed"}, Meanings: []string{"it is only stopped by you", "the turn of its prompt, or of what it was last sent, has ended without a question, a limit or a failure", "the same, and its work is [verified](#verify)", "`agentform land` or a merged [pull request](#pr) has brought its work to its base"}, Field: func(s *session.Spec) any { return &s.Finish }, Doc: "When the session is [finished](#finish)."},
 			{Name: "labels", Kind: Table, Forces: InPlace, Field: func(s *session.Spec) any { return &s.Labels }, Doc: "Labels for filters."},
-			{Name: "depends_on", Kind: Addresses, Forces: InPlace, Field: func(s *session.Spec) any { return &s.DependsOn }, Parts: []Part{{"until", func(s *session.Spec) any { return &s.Until }}}, Doc: "Sessions to wait for: one that ends must be finished, another one must be ready. `{ session = session.api, until = \"turn\" }` waits for something else; see [order](#order). The session is skipped if one fails."},
+			{Name: "depends_on", Kind: Addresses, Forces: InPlace, Apart: true, Field: func(s *session.Spec) any { return &s.DependsOn }, Parts: []Part{{"until", func(s *session.Spec) any { return &s.Until }}}, Doc: "Sessions to wait for: one that ends must be finished, another one must be ready. `{ session = session.api, until = \"turn\" }` waits for something else; see [order](#order). The session is skipped if one fails."},
 		},
 		Blocks: []Block{
 			{
@@ -40,9 +40,9 @@ var SessionBlock = sync.OnceValue(func() Block {
 				Doc:  "The directory that the session works in.",
 				Attributes: []Attribute{
 					{Name: "mode", Kind: Text, Forces: Replaces, DefaultWords: "`\"worktree\"`, in docker and kubernetes `\"clone\"`", Values: []string{"worktree", "clone", "in_place", "plain"}, Meanings: []string{"a git worktree", "a clone of its own, with this one branch", "the repository's own checkout", "a directory without git, and so without a branch"}, Field: func(s *session.Spec) any { return &s.Workspace.Mode }, Doc: "What the directory is. In docker `worktree` and `in_place` need `trust_git`; kubernetes has neither."},
-					{Name: "repo", Kind: Path, Forces: Replaces, DefaultWords: "the repository that holds the manifest", Field: func(s *session.Spec) any { return &s.Workspace.Repo }, Doc: "The git repository. Relative to the directory of the manifests. Where the workspace is on a volume, as in kubernetes, it may also be an `https://` URL: the clone is made there."},
+					{Name: "repo", Kind: Path, Forces: Replaces, DefaultWords: "the repository that holds the manifest", Apart: true, Field: func(s *session.Spec) any { return &s.Workspace.Repo }, Doc: "The git repository. Relative to the directory of the manifests. Where the workspace is on a volume, as in kubernetes, it may also be an `https://` URL: the clone is made there."},
 					{Name: "repo_secret", Kind: Text, Forces: Replaces, Apart: true, Field: func(s *session.Spec) any { return &s.Workspace.RepoSecret }, Doc: "The name of the secret with the password or token for a `repo` that is a URL. The URL has the user, like `https://USER@HOST/…`; without one it is `x-access-token`."},
-					{Name: "path", Kind: Path, Forces: Replaces, DefaultWords: "`DATA_DIR/workspaces/NAME/BRANCH`", Field: func(s *session.Spec) any { return &s.Workspace.Path }, Doc: "The directory, relative to the project directory. By default a new branch gets a new one, and the old one stays."},
+					{Name: "path", Kind: Path, Forces: Replaces, DefaultWords: "`DATA_DIR/workspaces/NAME/BRANCH`", Apart: true, Field: func(s *session.Spec) any { return &s.Workspace.Path }, Doc: "The directory, relative to the project directory. By default a new branch gets a new one, and the old one stays."},
 					{Name: "base", Kind: Text, Forces: InPlace, DefaultWords: "`HEAD`", Field: func(s *session.Spec) any { return &s.Workspace.Base }, Doc: "Where a new branch starts."},
 					{Name: "setup", Kind: Command, Forces: InPlace, Field: func(s *session.Spec) any { return &s.Workspace.Setup }, Doc: "A command to run once after creation. If it fails, the session is in error, with its output."},
 					{Name: "on_destroy", Kind: Text, Forces: InPlace, Default: `"keep"`, Values: []string{"keep", "remove_clean"}, Meanings: []string{"it stays", "it is removed with the session and the ignored files in it, if nothing else would be lost"}, Field: func(s *session.Spec) any { return &s.Workspace.OnDestroy }, Doc: "What happens to the directory."},
@@ -50,7 +50,7 @@ var SessionBlock = sync.OnceValue(func() Block {
 				},
 			},
 			{
-				Type: "conversation", Forces: Restarts, Field: func(s *session.Spec) any { return &s.Conversation },
+				Type: "conversation", Present: func(s, defaults *session.Spec) { s.Conversation = defaults.Conversation }, Forces: Restarts, Field: func(s *session.Spec) any { return &s.Conversation },
 				Doc: "Resumes an earlier conversation. The agent must be a built-in one or have one as its base.",
 				Attributes: []Attribute{
 					{Name: "resume", Kind: Flag, Default: "true", Field: func(s *session.Spec) any { return &s.Conversation.Resume }, Doc: "Whether to resume."},
@@ -67,23 +67,23 @@ var SessionBlock = sync.OnceValue(func() Block {
 				},
 			},
 			{
-				Type: "limits",
-				Doc:  "What happens when a [limit](hub.md#limits) of the model's provider has ended.",
+				Type: "limits", Present: func(s, defaults *session.Spec) { s.Limits = defaults.Limits },
+				Doc: "What happens when a [limit](hub.md#limits) of the model's provider has ended.",
 				Attributes: []Attribute{
 					{Name: "resume", Kind: Text, Forces: InPlace, Default: `"never"`, Values: []string{"never", "staggered"}, Meanings: []string{"the agent stays at the limit until you send it something", "the hub sends the agent `continue`, one session of a login or key after the other"}, Field: func(s *session.Spec) any { return (*string)(&s.Limits.Resume) }, Doc: "How its work is resumed when a quota has reset."},
 				},
 			},
 			{
-				Type: "refresh",
-				Doc:  "How [`agentform refresh`](commands.md#agentform-refresh) brings the base into the branch.",
+				Type: "refresh", Present: func(s, defaults *session.Spec) { s.Refresh = defaults.Refresh },
+				Doc: "How [`agentform refresh`](commands.md#agentform-refresh) brings the base into the branch.",
 				Attributes: []Attribute{
 					{Name: "method", Kind: Text, Forces: InPlace, Default: `"merge"`, Values: []string{"merge", "rebase"}, Meanings: []string{"the base is merged into the branch", "the commits of the branch are put on top of the base"}, Field: func(s *session.Spec) any { return &s.Refresh.Method }, Doc: "How they come together."},
 					{Name: "on_conflict", Kind: Text, Forces: InPlace, Default: `"hold"`, Values: []string{"send", "hold"}, Meanings: []string{"asks the agent to merge the base", "only names the files"}, Field: func(s *session.Spec) any { return (*string)(&s.Refresh.OnConflict) }, Doc: "What files that conflict lead to. The branch is not changed."},
 				},
 			},
 			{
-				Type: "verify",
-				Doc:  "The command that has to succeed before its work counts.",
+				Type: "verify", Present: func(s, defaults *session.Spec) { s.Verify = defaults.Verify },
+				Doc: "The command that has to succeed before its work counts.",
 				Attributes: []Attribute{
 					{Name: "command", Kind: Command, Forces: InPlace, Required: true, Field: func(s *session.Spec) any { return &s.Verify.Command }, Doc: "Runs in the workspace with the agent's environment when a turn has ended with commits that the base lacks. It must change no file that git does not ignore."},
 					{Name: "timeout", Kind: Duration, Forces: InPlace, Default: `"20m"`, Least: 1, Field: func(s *session.Spec) any { return &s.Verify.Timeout }, Doc: "Ends the command with everything that it started, which counts as a failure. At most `24h`."},
@@ -95,8 +95,8 @@ var SessionBlock = sync.OnceValue(func() Block {
 				},
 			},
 			{
-				Type: "pr",
-				Doc:  "What the hub does about the pull request of its branch on GitHub.",
+				Type: "pr", Present: func(s, defaults *session.Spec) { s.PR = defaults.PR },
+				Doc: "What the hub does about the pull request of its branch on GitHub.",
 				Attributes: []Attribute{
 					{Name: "checks", Kind: Text, Forces: InPlace, Default: `"send"`, Values: []string{"send", "ignore"}, Meanings: []string{"sends the agent which checks of the last commit failed, with the end of their logs", "only counts them"}, Field: func(s *session.Spec) any { return (*string)(&s.PR.Checks) }, Doc: "What failed checks lead to."},
 					{Name: "reviews", Kind: Text, Forces: InPlace, Default: `"send"`, Values: []string{"send", "ignore"}, Meanings: []string{"sends the agent comments that are not resolved, and reviews that request changes", "only counts them"}, Field: func(s *session.Spec) any { return (*string)(&s.PR.Reviews) }, Doc: "What reviews lead to."},
@@ -110,8 +110,8 @@ var SessionBlock = sync.OnceValue(func() Block {
 				Doc:  "What a plan may do to the session.",
 				Attributes: []Attribute{
 					{Name: "prevent_destroy", Kind: Flag, Forces: InPlace, Default: "false", Field: func(s *session.Spec) any { return &s.Lifecycle.PreventDestroy }, Doc: "Makes a plan that would destroy or replace it an error."},
-					{Name: "ignore_changes", Kind: Paths, Forces: InPlace, Field: func(s *session.Spec) any { return &s.Lifecycle.IgnoreChanges }, Doc: "Attributes and blocks whose changes are ignored; `all` for every one."},
-					{Name: "replace_triggered_by", Kind: Anything, Forces: Replaces, Field: func(s *session.Spec) any { return &s.Lifecycle.ReplaceTrigger }, Doc: "A list of values; a change of one replaces the session."},
+					{Name: "ignore_changes", Kind: Paths, Forces: InPlace, Apart: true, Field: func(s *session.Spec) any { return &s.Lifecycle.IgnoreChanges }, Doc: "Attributes and blocks whose changes are ignored; `all` for every one."},
+					{Name: "replace_triggered_by", Kind: Anything, Forces: Replaces, Apart: true, Field: func(s *session.Spec) any { return &s.Lifecycle.ReplaceTrigger }, Doc: "A list of values; a change of one replaces the session."},
 				},
 			},
 			budget("For the session, or for each of its instances by itself. It takes the place of one of its agent with the same name."),
