@@ -2,18 +2,17 @@ package config
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
@@ -143,57 +142,101 @@ type setting struct{ path, expr string }
 
 func (b *blockBody) add(path, expr string) { *b = append(*b, setting{path, expr}) }
 
-func (b *blockBody) text(path, s, usual string) {
-	if s != usual {
+// text adds an attribute if it has a text.
+func (b *blockBody) text(path, s string) {
+	if s != "" {
 		b.add(path, text(s))
 	}
 }
 
-func (b *blockBody) duration(path string, d, usual session.Duration) {
-	if d != usual {
-		b.add(path, text(d.Short()))
-	}
-}
-
-func (b *blockBody) number(path string, n, usual float64) {
-	if n != usual {
-		b.add(path, hclText(cty.NumberFloatVal(n)))
-	}
-}
-
-func (b *blockBody) size(path string, n, usual int64) {
-	switch mib := int64(1 << 20); {
-	case n == usual:
-	case n%mib == 0:
-		b.add(path, text(fmt.Sprintf("%dMiB", n/mib)))
-	default:
-		b.add(path, text(fmt.Sprintf("%dB", n)))
-	}
-}
-
-func (b *blockBody) flag(path string, v, usual bool) {
-	if v != usual {
-		b.add(path, fmt.Sprint(v))
-	}
-}
-
-func (b *blockBody) list(path string, all, usual []string) {
-	if len(all)+len(usual) > 0 && !slices.Equal(all, usual) {
+// list adds an attribute if it has elements.
+func (b *blockBody) list(path string, all []string) {
+	if len(all) > 0 {
 		b.add(path, texts(all))
 	}
 }
 
-func (b *blockBody) table(path string, all, usual map[string]string) {
-	if maps.Equal(all, usual) {
-		return
-	}
-	values := map[string]cty.Value{}
-	for name, v := range all {
-		if u, same := usual[name]; !same || u != v {
-			values[name] = cty.StringVal(v)
+// values adds the attributes of a block whose values differ from the usual ones. Apart has code
+// for some, and for whole blocks, by their paths.
+func (b *blockBody) values(prefix string, of *language.Block, s, usual *session.Spec, apart map[string]func()) {
+	for i := range of.Attributes {
+		a := &of.Attributes[i]
+		if write := apart[prefix+a.Name]; write != nil {
+			write()
+		} else if a.Field != nil {
+			b.value(prefix+a.Name, a, a.Field(s), a.Field(usual))
 		}
 	}
-	b.add(path, hclText(cty.ObjectVal(values)))
+	for i := range of.Blocks {
+		inner := &of.Blocks[i]
+		if write := apart[prefix+inner.Type]; write != nil {
+			write()
+		} else {
+			b.values(prefix+inner.Type+".", inner, s, usual, apart)
+		}
+	}
+}
+
+// value adds an attribute by pointers to its value and to the usual one. What is added to the
+// usual value in a manifest is written without that.
+func (b *blockBody) value(path string, a *language.Attribute, value, usual any) {
+	is := written(a, value)
+	if is == written(a, usual) {
+		return
+	}
+	switch v := value.(type) {
+	case *string:
+		if *v == "" && len(a.Values) > 0 {
+			return // its block is missing
+		}
+	case *[]string:
+		if a.Kind == language.Regexes || a.Kind == language.TrueOrTexts {
+			b.list(path, lessOf(*v, *usual.(*[]string)))
+			return
+		}
+	case *map[string]string:
+		more := maps.Clone(*v)
+		maps.DeleteFunc(more, func(name, v string) bool { u, same := (*usual.(*map[string]string))[name]; return same && u == v })
+		is = written(a, &more)
+	}
+	b.add(path, is)
+}
+
+// written returns the expression of the value that a pointer leads to.
+func written(a *language.Attribute, value any) string {
+	switch v := value.(type) {
+	case *bool:
+		return fmt.Sprint(*v)
+	case *int:
+		return fmt.Sprint(*v)
+	case *int64:
+		switch mib := int64(1 << 20); {
+		case a.Kind != language.Size:
+			return fmt.Sprint(*v)
+		case *v%mib == 0:
+			return text(fmt.Sprintf("%dMiB", *v/mib))
+		}
+		return text(fmt.Sprintf("%dB", *v))
+	case *float64:
+		return hclText(cty.NumberFloatVal(*v))
+	case *session.Duration:
+		return text(v.Short())
+	case *session.PromptChange:
+		return text(string(*v))
+	case *session.Finish:
+		return text(string(*v))
+	case *string:
+		return text(*v)
+	case *[]string:
+		return texts(*v)
+	case *map[string]string:
+		values := map[string]cty.Value{}
+		for name, v := range *v {
+			values[name] = cty.StringVal(v)
+		}
+		return hclText(cty.ObjectVal(values))
+	}
+	panic(fmt.Sprintf("%s is a %T, which needs code of its own", a.Name, value))
 }
 
 // merge returns the settings of several instances as one, in which index chooses
@@ -277,138 +320,92 @@ func writeBlock(w *bytes.Buffer, header string, b blockBody) {
 }
 
 // settings returns what a session block says of a spec.
-func (g *generator) settings(s session.Spec) (blockBody, bool) {
-	var b blockBody
-	b.text("role", s.Role, "default")
-	b.number("priority", float64(s.Priority), 0)
-	usual, ok := g.agent(s)
+func (g *generator) settings(s session.Spec) (b blockBody, ok bool) {
+	agent, ok := g.agent(s)
 	if !ok {
 		return nil, false
 	}
-	b.add("agent", text(s.Agent.Name))
-	b.text("profile", s.Profile, "")
-	b.text("branch", s.Branch, "")
-	noPrompt := s.Prompt.Digest != "" && s.Prompt.Text == ""
-	if s.Prompt.Text != "" {
-		b.add("prompt", text(s.Prompt.Text))
-	}
-	b.text("on_prompt_change", string(s.OnPromptChange), string(session.PromptRestarts))
-	b.list("args", s.Args, nil)
-	if !g.runtime(s, &b) {
+	runtime, ok := g.runtime(s)
+	if !ok {
 		return nil, false
 	}
-	b.table("env", s.Env, nil)
+	usual := *defaults()
+	usual.Restart, usual.Health, usual.Stop = agent.Restart, agent.Health, agent.Stop
+	usual.InheritEnv, usual.Workspace.Mode = g.m.InheritEnv, usualMode(s.Runtime)
+	if !s.Verify.Declared() {
+		usual.Verify = s.Verify
+	}
+	switch {
+	case !s.PR.Declared():
+		usual.PR = s.PR
+	case sameValue(s.PR, usual.PR):
+		usual.PR.Checks = "" // an empty block would be left out
+	}
+	b.values("", language.SessionBlock(), &s, &usual, map[string]func(){
+		"agent":          func() { b.add("agent", text(s.Agent.Name)) },
+		"prompt":         func() { b.text("prompt", s.Prompt.Text) },
+		"runtime":        func() { b = append(b, runtime...) },
+		"secrets":        func() { g.secrets(s, &b) },
+		"depends_on":     func() { g.dependsOn(s, &b) },
+		"workspace.repo": func() { g.repo(s.Workspace, &b) },
+		"workspace.path": func() {
+			if s.Workspace.Explicit {
+				b.add("workspace.path", text(relativeTo(g.m.Root, s.Workspace.Path)))
+			}
+		},
+		"conversation": func() {
+			if s.Conversation != (session.Conversation{}) {
+				b.add("conversation.resume", fmt.Sprint(s.Conversation.Resume))
+				b.text("conversation.id", s.Conversation.ID)
+			}
+		},
+		"health.heartbeat": func() {
+			if beat, ub := s.Health.Heartbeat, usual.Health.Heartbeat; beat != nil && !sameValue(beat, ub) {
+				b.list("health.heartbeat.command", beat.Command)
+				b.text("health.heartbeat.key", beat.Key)
+			}
+		},
+		"lifecycle.ignore_changes": func() { g.ignoreChanges(s, &b) },
+		"lifecycle.replace_triggered_by": func() {
+			if s.Lifecycle.ReplaceTrigger != "" {
+				g.note(s.Address, "the values of replace_triggered_by are not in the state: set it again, or the next plan replaces the session")
+			}
+		},
+	})
+	return b, true
+}
+
+// secrets writes the names of a session's secrets, and notes what stays unwritten of its environment.
+func (g *generator) secrets(s session.Spec, b *blockBody) {
 	named := slices.Concat(s.Secrets, slices.Collect(maps.Keys(s.SecretRefs)))
 	named = slices.DeleteFunc(named, func(name string) bool { return s.SecretRefs != nil && name == s.Workspace.RepoSecret })
-	b.list("secrets", slices.Sorted(slices.Values(named)), nil)
+	b.list("secrets", slices.Sorted(slices.Values(named)))
 	if len(s.SecretRefs) > 0 {
 		g.note(s.Address, "secrets that are in its cluster need secret blocks: the next plan shows what is missing")
-	}
-	if !s.Runtime.Traits().OwnHome {
-		b.list(inheritEnv, lessOf(s.InheritEnv, g.m.InheritEnv), nil)
 	}
 	if s.Telemetry != g.m.Telemetry.ofAgents() {
 		g.note(s.Address, "the telemetry block is declared differently than it was started: the next plan shows what that changes")
 	}
-	b.text("desired", string(s.Desired), string(session.Running))
-	b.duration("timeout", s.Timeout, 0)
-	b.text("finish", string(s.Finish), string(session.FinishNever))
-	b.table("labels", s.Labels, nil)
-	g.dependsOn(s, &b)
+}
 
-	g.workspace(s, &b)
-	if s.Conversation != (session.Conversation{}) {
-		b.add("conversation.resume", fmt.Sprint(s.Conversation.Resume))
-		b.text("conversation.id", s.Conversation.ID, "")
-	}
-	policies(&b, s, usual)
-	b.flag("lifecycle.prevent_destroy", s.Lifecycle.PreventDestroy, false)
+func (g *generator) ignoreChanges(s session.Spec, b *blockBody) {
 	ignore := s.Lifecycle.IgnoreChanges
-	if noPrompt {
+	if s.Prompt.Digest != "" && s.Prompt.Text == "" {
 		g.note(s.Address, "the text of its prompt is no longer stored: changes of the prompt are ignored")
 		ignore = append(slices.Clone(ignore), "prompt")
 	}
 	if len(ignore) > 0 {
 		b.add("lifecycle.ignore_changes", "["+strings.Join(ignore, ", ")+"]")
 	}
-	if s.Lifecycle.ReplaceTrigger != "" {
-		g.note(s.Address, "the values of replace_triggered_by are not in the state: set it again, or the next plan replaces the session")
-	}
-	return b, true
 }
 
-func policies(b *blockBody, s session.Spec, usual Agent) {
-	r, ur := s.Restart, usual.Restart
-	b.text("restart.policy", r.Policy, ur.Policy)
-	b.number("restart.attempts", float64(r.Attempts), float64(ur.Attempts))
-	b.duration("restart.window", r.Window, ur.Window)
-	b.number("restart.escalate_after", float64(r.EscalateAfter), float64(ur.EscalateAfter))
-	b.flag("restart.resume", r.Resume, ur.Resume)
-	b.duration("restart.backoff.initial", r.Backoff.Initial, ur.Backoff.Initial)
-	b.number("restart.backoff.factor", r.Backoff.Factor, ur.Backoff.Factor)
-	b.duration("restart.backoff.max", r.Backoff.Max, ur.Backoff.Max)
-	b.number("restart.backoff.jitter", r.Backoff.Jitter, ur.Backoff.Jitter)
-	b.duration("restart.backoff.reset_after", r.Backoff.ResetAfter, ur.Backoff.ResetAfter)
-
-	h, uh := s.Health, usual.Health
-	b.duration("health.interval", h.Interval, uh.Interval)
-	b.duration("health.timeout", h.Timeout, uh.Timeout)
-	b.duration("health.start_period", h.StartPeriod, uh.StartPeriod)
-	b.number("health.failures", float64(h.Failures), float64(uh.Failures))
-	b.duration("health.hung_after", h.HungAfter, uh.HungAfter)
-	b.text("health.on_unhealthy", h.OnUnhealthy, uh.OnUnhealthy)
-	if beat, ub := h.Heartbeat, uh.Heartbeat; beat != nil && (ub == nil || beat.Key != ub.Key || !slices.Equal(beat.Command, ub.Command)) {
-		b.list("health.heartbeat.command", beat.Command, nil)
-		b.text("health.heartbeat.key", beat.Key, "")
-	}
-
-	b.text("pause.mode", s.Pause.Mode, session.Detach)
-	b.text("limits.resume", string(cmp.Or(s.Limits.Resume, session.ResumeNever)), string(session.ResumeNever))
-	b.text("refresh.method", cmp.Or(s.Refresh.Method, "merge"), "merge")
-	b.text("refresh.on_conflict", string(cmp.Or(s.Refresh.OnConflict, session.ConflictHolds)), string(session.ConflictHolds))
-	if v := s.Verify; v.Declared() {
-		b.list("verify.command", v.Command, nil)
-		b.duration("verify.timeout", v.Timeout, session.Duration(20*time.Minute))
-		b.text("verify.on_failure", string(v.OnFailure), string(session.FailureSends))
-		b.number("verify.rounds", float64(v.Rounds), 3)
-		b.flag("verify.commit", v.Commit, false)
-		b.flag("verify.clean", v.Clean, false)
-		b.list("verify.protect", v.Protect, nil)
-	}
-	if p := s.PR; p.Declared() {
-		if p.Checks == session.PRSends && p.Reviews == session.PRSends && p.Rounds == 3 && slices.Equal(p.From, defaults().PR.From) {
-			b.text("pr.checks", string(p.Checks), "") // an empty block would be left out
-		}
-		b.text("pr.checks", string(p.Checks), string(session.PRSends))
-		b.text("pr.reviews", string(p.Reviews), string(session.PRSends))
-		b.number("pr.rounds", float64(p.Rounds), 3)
-		b.list("pr.from", p.From, defaults().PR.From)
-	}
-	b.text("stop.signal", s.Stop.Signal, usual.Stop.Signal)
-	b.duration("stop.grace", s.Stop.Grace, usual.Stop.Grace)
-	b.duration("stop.after_turn", s.Stop.AfterTurn, usual.Stop.AfterTurn)
-}
-
-func (g *generator) workspace(s session.Spec, b *blockBody) {
-	w, usual := s.Workspace, session.Worktree
-	if s.Runtime.Traits().OwnHome {
-		usual = session.Clone
-	}
-	b.text("workspace.mode", w.Mode, usual)
+func (g *generator) repo(w session.Workspace, b *blockBody) {
 	repos := &expr.Dirs{Repos: map[string]string{}}
 	if session.Remote(w.Repo) {
 		b.add("workspace.repo", text(w.Repo))
-		b.text("workspace.repo_secret", w.RepoSecret, "")
 	} else if w.Mode != session.Plain && w.Repo != repos.Repository(g.m.Dir) {
 		b.add("workspace.repo", text(relativeTo(g.m.Dir, w.Repo)))
 	}
-	if w.Explicit {
-		b.add("workspace.path", text(relativeTo(g.m.Root, w.Path)))
-	}
-	b.text("workspace.base", w.Base, "")
-	b.list("workspace.setup", w.Setup, nil)
-	b.text("workspace.on_destroy", w.OnDestroy, session.Keep)
-	b.flag("workspace.trust_git", w.TrustGit, false)
 }
 
 // relativeTo returns a path as a manifest in dir names it: relative in dir and next to it.
@@ -458,41 +455,23 @@ func (g *generator) agent(s session.Spec) (Agent, bool) {
 		return usual, true
 	}
 	g.agents[name] = s.Agent
-	a, from := s.Agent, customAgent()
-	if a.Base != "" {
-		from = g.builtins[a.Base]
+	from := s // of whose policies nothing is written
+	from.Agent = customAgent()
+	if s.Agent.Base != "" {
+		from.Agent = g.builtins[s.Agent.Base]
+		from.Agent.Base = ""
 	}
 	var b blockBody
-	b.text("base", a.Base, "")
-	b.list("command", a.Command, from.Command)
-	b.text("permissions", a.Permissions, from.Permissions)
-	b.flag("trust", a.Trust, from.Trust)
-	b.text("prompt_via", a.PromptVia, from.PromptVia)
-	b.text("ready", a.Ready, from.Ready)
-	b.duration("ready_timeout", a.ReadyTimeout, from.ReadyTimeout)
-	b.number("status_bar_lines", float64(a.StatusBarLines), float64(from.StatusBarLines))
-	b.text("observable", a.Observable, from.Observable)
-	b.duration("unobserved_for", a.UnobservedFor, from.UnobservedFor)
-	b.flag("one_shot", a.OneShot, from.OneShot)
-	b.table("env", a.Env, from.Env)
-	b.list(inheritEnv, lessOf(a.InheritEnv, from.InheritEnv), nil)
-	p, fp := a.Patterns, from.Patterns
-	b.list("patterns.done", lessOf(p.Done, fp.Done), nil)
-	b.list("patterns.blocked", lessOf(p.Blocked, fp.Blocked), nil)
-	b.list("patterns.blocked_api", lessOf(p.BlockedAPI, fp.BlockedAPI), nil)
-	b.list("patterns.failed", lessOf(p.Failed, fp.Failed), nil)
-	b.list("patterns.working", lessOf(p.Working, fp.Working), nil)
-	b.list("patterns.ui", lessOf(p.UI, fp.UI), nil)
-	b.list("patterns.shell_prompt", lessOf(p.ShellPrompt, fp.ShellPrompt), nil)
+	b.values("", language.AgentBlock(), &s, &from, nil)
 	writeBlock(&g.declared, fmt.Sprintf("agent %q", name), b)
 	return usual, true
 }
 
-// runtime adds a session's runtime to its block, and declares it if necessary.
-func (g *generator) runtime(s session.Spec, b *blockBody) bool {
+// runtime returns how a session names its runtime, and declares it if necessary.
+func (g *generator) runtime(s session.Spec) (b blockBody, ok bool) {
 	r := s.Runtime
 	if r.Name == "" {
-		return true // tmux on this machine
+		return nil, true // tmux on this machine
 	}
 	b.add("runtime", fmt.Sprintf("runtime.%s.%s", r.Kind, r.Name))
 	found, ok := g.m.Runtimes[r.Key()]
@@ -500,42 +479,39 @@ func (g *generator) runtime(s session.Spec, b *blockBody) bool {
 		g.note(s.Address, "the runtime %q is declared differently than it was created: the next plan shows what that changes", r.Name)
 	}
 	if ok {
-		return true
+		return b, true
 	}
 	if found, ok := g.runtimes[r.Key()]; ok {
 		if !sameValue(found, r) {
 			g.note(s.Address, "left out: its runtime %q differs from that of another session", r.Name)
 		}
-		return sameValue(found, r)
+		return b, sameValue(found, r)
 	}
 	g.runtimes[r.Key()] = r
 	var x blockBody
-	x.text("socket", r.Socket, "")
-	if d := r.Docker; d != nil {
-		x.text("image", d.Image, "")
-		x.text("host", d.Host, "")
-		x.number("cpus", d.CPUs, 0)
-		x.size("memory", d.Memory, 0)
-		x.number("pids", float64(d.PIDs), 0)
-		x.text("network", d.Network, "")
-		x.text("user", d.User, "")
-		x.table("env", d.Env, nil)
-		var mounts []cty.Value
-		for _, v := range d.Mounts {
-			mounts = append(mounts, cty.ObjectVal(map[string]cty.Value{
-				"source": cty.StringVal(v.Source), "target": cty.StringVal(v.Target), "read_only": cty.BoolVal(v.ReadOnly),
-			}))
+	objects := func(name string, all []cty.Value) {
+		if len(all) > 0 {
+			x.add(name, hclText(cty.TupleVal(all)))
 		}
-		if len(mounts) > 0 {
-			x.add("mounts", hclText(cty.TupleVal(mounts)))
-		}
-		x.flag("read_only", d.ReadOnly, false)
 	}
-	if k := r.Kubernetes; k != nil {
-		x = append(x, kubernetesSettings(*k)...)
-	}
+	x.text("socket", r.Socket)
+	x.values("", language.RuntimeBlock().Kind(r.Kind), &s, defaults(), map[string]func(){
+		"mounts":      func() { objects("mounts", mountObjects(r.Docker.Mounts)) },
+		"tolerations": func() { objects("tolerations", tolerationObjects(r.Kubernetes.Tolerations)) },
+		"affinity":    func() { writeAffinity(&x, r.Kubernetes.Affinity) },
+		"volumes":     func() { objects("volumes", volumeObjects(r.Kubernetes.Volumes)) },
+	})
 	writeBlock(&g.declared, fmt.Sprintf("runtime %q %q", r.Kind, r.Name), x)
-	return true
+	return b, true
+}
+
+func mountObjects(mounts []session.Mount) (all []cty.Value) {
+	for _, v := range mounts {
+		all = append(all, cty.ObjectVal(map[string]cty.Value{
+			"source": cty.StringVal(v.Source), "target": cty.StringVal(v.Target), "read_only": cty.BoolVal(v.ReadOnly),
+		}))
+	}
+	return all
 }
 
 // sameValue compares by what the state file would have.

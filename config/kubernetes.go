@@ -9,22 +9,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/session"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
-)
-
-const (
-	// podUser is the user and group of pods. Kubernetes' restricted standard refuses root.
-	podUser = "1000:1000"
-	// podStorage is the size of a volume, in bytes.
-	podStorage = 10 << 30
-	// scheduleTimeout is how long a cluster may look for a node and a volume.
-	scheduleTimeout = 10 * time.Second
 )
 
 // The forms of Kubernetes' names and quantities.
@@ -233,58 +223,39 @@ func readVolumes(d reader, b *expr.Block, into *[]session.PodVolume) {
 	}
 }
 
-// kubernetesSettings returns what a runtime block says of a config.
-func kubernetesSettings(k session.KubernetesConfig) (b blockBody) {
-	b.text("context", k.Context, "")
-	b.text("namespace", k.Namespace, "")
-	b.text("image", k.Image, "")
-	b.list("image_pull_secrets", k.ImagePullSecrets, nil)
-	b.number("cpus", k.CPUs, 0)
-	b.size("memory", k.Memory, 0)
-	b.table("node_selector", k.NodeSelector, nil)
-	var tolerations, volumes []cty.Value
-	given := func(values map[string]string) map[string]cty.Value {
-		all := map[string]cty.Value{}
-		for name, value := range values {
-			if value != "" {
-				all[name] = cty.StringVal(value)
-			}
+// filled returns those texts that are not empty.
+func filled(values map[string]string) map[string]cty.Value {
+	all := map[string]cty.Value{}
+	for name, value := range values {
+		if value != "" {
+			all[name] = cty.StringVal(value)
 		}
-		return all
 	}
-	for _, t := range k.Tolerations {
-		tolerations = append(tolerations, cty.ObjectVal(given(map[string]string{"key": t.Key, "operator": t.Operator, "value": t.Value, "effect": t.Effect})))
+	return all
+}
+
+func tolerationObjects(tolerations []session.Toleration) (all []cty.Value) {
+	for _, t := range tolerations {
+		all = append(all, cty.ObjectVal(filled(map[string]string{"key": t.Key, "operator": t.Operator, "value": t.Value, "effect": t.Effect})))
 	}
-	for _, v := range k.Volumes {
-		all := given(map[string]string{"target": v.Target, "claim": v.Claim, "secret": v.Secret, "config_map": v.ConfigMap})
+	return all
+}
+
+func volumeObjects(volumes []session.PodVolume) (all []cty.Value) {
+	for _, v := range volumes {
+		object := filled(map[string]string{"target": v.Target, "claim": v.Claim, "secret": v.Secret, "config_map": v.ConfigMap})
 		if v.ReadOnly {
-			all["read_only"] = cty.True
+			object["read_only"] = cty.True
 		}
-		volumes = append(volumes, cty.ObjectVal(all))
+		all = append(all, cty.ObjectVal(object))
 	}
-	if len(tolerations) > 0 {
-		b.add("tolerations", hclText(cty.TupleVal(tolerations)))
-	}
-	if typ, err := ctyjson.ImpliedType([]byte(k.Affinity)); err == nil {
-		if v, err := ctyjson.Unmarshal([]byte(k.Affinity), typ); err == nil {
+	return all
+}
+
+func writeAffinity(b *blockBody, affinity string) {
+	if typ, err := ctyjson.ImpliedType([]byte(affinity)); err == nil {
+		if v, err := ctyjson.Unmarshal([]byte(affinity), typ); err == nil {
 			b.add("affinity", hclText(v))
 		}
 	}
-	b.text("runtime_class", k.RuntimeClass, "")
-	b.text("service_account", k.ServiceAccount, "")
-	b.table("labels", k.Labels, nil)
-	b.table("annotations", k.Annotations, nil)
-	b.table("env", k.Env, nil)
-	b.text("user", k.User, podUser)
-	b.flag("read_only", k.ReadOnly, true)
-	b.text("network", k.Network, session.NetworkOpen)
-	if len(volumes) > 0 {
-		b.add("volumes", hclText(cty.TupleVal(volumes)))
-	}
-	b.duration("schedule_timeout", k.ScheduleTimeout, session.Duration(scheduleTimeout))
-	b.text("storage.class", k.Storage.Class, "")
-	b.size("storage.size", k.Storage.Size, podStorage)
-	b.table("resources.requests", k.Resources.Requests, nil)
-	b.table("resources.limits", k.Resources.Limits, nil)
-	return b
 }

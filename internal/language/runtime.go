@@ -59,19 +59,19 @@ var RuntimeBlock = sync.OnceValue(func() *Block {
 				},
 				Blocks: []Block{
 					{
-						Type: "resources",
-						Doc:  "Requests and limits that differ from `cpus` and `memory`.",
-						Attributes: []Attribute{
-							{Name: "requests", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Resources.Requests }, Doc: "Quantities by resource, in Kubernetes' notation: `{ cpu = \"500m\" }`."},
-							{Name: "limits", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Resources.Limits }, Doc: "The limits, likewise."},
-						},
-					},
-					{
 						Type: "storage",
 						Doc:  "The volume of the agent's home and workspace, with the access mode ReadWriteOncePod.",
 						Attributes: []Attribute{
 							{Name: "class", Kind: Text, Forces: Replaces, DefaultWords: "the cluster's", Field: func(s *session.Spec) any { return &kubernetes(s).Storage.Class }, Doc: "The StorageClass. It cannot be changed while the session has a volume."},
 							{Name: "size", Kind: Size, Forces: Replaces, Default: `"10GiB"`, Least: 1 << 20, Field: func(s *session.Spec) any { return &kubernetes(s).Storage.Size }, Doc: "The size. The volume grows where its class allows that. It cannot become smaller while the session has a volume."},
+						},
+					},
+					{
+						Type: "resources",
+						Doc:  "Requests and limits that differ from `cpus` and `memory`.",
+						Attributes: []Attribute{
+							{Name: "requests", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Resources.Requests }, Doc: "Quantities by resource, in Kubernetes' notation: `{ cpu = \"500m\" }`."},
+							{Name: "limits", Kind: Table, Forces: Replaces, Field: func(s *session.Spec) any { return &kubernetes(s).Resources.Limits }, Doc: "The limits, likewise."},
 						},
 					},
 				},
