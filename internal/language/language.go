@@ -55,6 +55,7 @@ type Attribute struct {
 	Meanings     []string `json:"meanings,omitempty"`      // of Values, in their order
 	Forces       string   `json:"forces,omitempty"`        // by a change; "": it is not compared with the record
 	Doc          string   `json:"description"`
+	Example      string   `json:"-"` // in HCL; "": its default, its first value or what its kind has
 
 	// Field returns a pointer to its value in a spec; nil: it has none of its own.
 	Field       Field   `json:"-"`

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,7 +88,7 @@ func writeAttributes(b *strings.Builder, path string, block language.Block, t To
 	for _, a := range block.Attributes {
 		value, overridden := other[a.Name]
 		if !overridden {
-			value = sample(path+"."+a.Name, a)
+			value = sample(a)
 		}
 		if value != "" && (a.Required || overridden || shown[a.Name] || usual && a.Default != "") {
 			fmt.Fprintf(b, "%s = %s\n", a.Name, value)
@@ -95,21 +96,12 @@ func writeAttributes(b *strings.Builder, path string, block language.Block, t To
 	}
 }
 
-func sample(path string, a language.Attribute) string {
-	name := path[strings.LastIndexByte(path, '.')+1:]
-	inSession := "session" + path[strings.IndexByte(path, '.'):]
-	for _, value := range []string{samples()[path], samples()[inSession], a.Default} {
-		if value != "" {
-			return value
-		}
+func sample(a language.Attribute) string {
+	value := cmp.Or(a.Example, a.Default)
+	if value == "" && len(a.Values) > 0 && a.Kind == language.Text {
+		value = fmt.Sprintf("%q", a.Values[0])
 	}
-	if len(a.Values) > 0 && a.Kind == language.Text {
-		return fmt.Sprintf("%q", a.Values[0])
-	}
-	if value := byType()[a.Kind]; value != "" {
-		return value
-	}
-	return fmt.Sprintf("%q", name)
+	return cmp.Or(value, byType()[a.Kind], fmt.Sprintf("%q", a.Name))
 }
 
 // names returns the labels of blocks in examples.
@@ -184,91 +176,6 @@ func others() map[string]map[string]string {
 		"import.for_each":               {"to": "session.worker[each.key]", "id": `"tmux:default/${each.value}"`},
 		"moved.for_each":                {"from": `session.old[each.key]`, "to": "session.worker[each.key]"},
 		"removed.for_each":              {"from": `session.old[each.key]`},
-	}
-}
-
-func samples() map[string]string {
-	return map[string]string{
-		"agentform.required_version": `">= 0.1"`, "agentform.project": `"shop"`, "agentform.max_running": "8",
-		"agentform.outputs_dir": `"out"`, "agentform.price_file": `"prices.json"`,
-		"session.agent": `"claude"`, "session.branch": `"agents/api"`, "session.prompt": `"Fix the failing tests."`,
-		"session.for_each": `toset(["web", "docs"])`, "session.count": "2", "session.profile": `"review"`,
-		"session.args": `["--verbose"]`, "session.env": `{ LOG = "debug" }`, "session.secrets": `["GH_TOKEN"]`,
-		"session.inherit_env": `["SSH_AUTH_SOCK"]`, "session.timeout": `"2h"`, "session.labels": `{ team = "shop" }`,
-		"session.depends_on": "[session.db]", "session.role": `"builder"`, "session.priority": "10",
-		"session.conversation.id": `"8f14e45f-ceea-467f-a0e6-1d2c6a7b9e11"`,
-		"session.workspace.repo":  `"."`, "session.workspace.path": `"work/api"`, "session.workspace.base": `"main"`,
-		"notify.report":                 `"08:00"`,
-		"session.workspace.repo_secret": `"GIT_TOKEN"`,
-		"session.workspace.setup":       `["npm", "ci"]`, "session.stop.after_turn": `"5m"`,
-		"session.lifecycle.ignore_changes": "[prompt]", "session.lifecycle.replace_triggered_by": "[var.release]",
-		"session.health.heartbeat.command": `["curl", "-fsS", "http://localhost:8080/health"]`,
-		"session.health.heartbeat.key":     `"F12"`,
-		"session.verify.command":           `["make", "test"]`, "session.verify.protect": `["tests/**", "Makefile"]`,
-		"agent.base": `"claude"`, "agent.command": `["my-agent", "--chat"]`, "agent.ready": `"^> "`, "agent.ready_timeout": `"1m"`,
-		"agent.status_bar_lines": "2", "agent.unobserved_for": `"24h"`, "agent.permissions": `"edits"`, "agent.trust": "true",
-		"agent.patterns.done": `["all tests pass"]`, "agent.patterns.blocked": `["\\[y/n\\]"]`,
-		"agent.patterns.blocked_api": `["rate limit"]`, "agent.patterns.failed": `["fatal error"]`,
-		"agent.patterns.working": `["thinking"]`, "agent.patterns.ui": `["my-agent v"]`, "agent.patterns.shell_prompt": `["\\$ $"]`,
-		"variable.type": "string", "variable.default": `"SHOP-1"`, "variable.description": `"The ticket to work on."`,
-		"variable.validation.condition":     `startswith(var.ticket, "SHOP-")`,
-		"variable.validation.error_message": `"The ticket must be one of SHOP."`,
-		"secret.env":                        `"SHOP_TOKEN"`, "secret.file": `"~/.config/shop/token"`, "secret.command": `["pass", "show", "shop/token"]`,
-		"notify.on": `["blocked", "done"]`, "notify.command": `["notify-send", "agentform"]`,
-		"notify.webhook": `"https://hooks.example.com/shop"`, "notify.webhook_secret": `"HOOK_URL"`, "notify.preset": `"desktop"`,
-		"budget.sessions": "[session.api]", "budget.tokens": "20000000", "budget.cost": "25", "budget.time": `"8h"`, "budget.zone": `"Europe/Berlin"`,
-		"session.budget.tokens": "1000000", "session.budget.cost": "5", "session.budget.time": `"2h"`, "session.budget.zone": `"Europe/Berlin"`,
-		"price.input": "5", "price.output": "25", "price.cache_read": "0.5", "price.cache_write": "6.25", "price.cache_write_1h": "10",
-		"price.long.above": "200000", "price.long.input": "6", "price.long.output": "22.5", "price.long.cache_read": "0.6",
-		"price.long.cache_write": "7.5", "price.long.cache_write_1h": "12",
-		"output.value": "session.api.branch", "output.description": `"The branch of the API."`,
-		"check.assert.condition": `session.api.branch != "main"`, "check.assert.error_message": `"The API must not be on main."`,
-		"import.to": "session.api", "import.id": `"tmux:default/work"`, "import.for_each": `{ web = "left", docs = "right" }`,
-		"moved.from": "session.old", "moved.to": "session.api", "moved.for_each": `toset(["web", "docs"])`,
-		"removed.from": "session.old", "removed.destroy": "false", "removed.for_each": `toset(["web", "docs"])`,
-		"runtime.docker.image": `"agents:1"`, "runtime.docker.host": `"ssh://build.example.com"`, "runtime.docker.cpus": "2",
-		"runtime.docker.memory": `"4GiB"`, "runtime.docker.pids": "512", "runtime.docker.network": `"none"`,
-		"runtime.docker.user": `"1000:1000"`, "runtime.docker.env": `{ LOG = "debug" }`,
-		"runtime.docker.mounts": `[{ source = "~/.cache", target = "/cache" }]`, "runtime.docker.read_only": "true",
-		"runtime.tmux.socket": `"own"`,
-
-		"runtime.kubernetes.context":            `"prod"`,
-		"runtime.kubernetes.namespace":          `"agents"`,
-		"runtime.kubernetes.image":              `"registry.example/agents:1"`,
-		"runtime.kubernetes.image_pull_secrets": `["pull"]`,
-		"runtime.kubernetes.cpus":               "2",
-		"runtime.kubernetes.memory":             `"4GiB"`,
-		"runtime.kubernetes.node_selector":      `{ pool = "agents" }`,
-		"runtime.kubernetes.tolerations":        `[{ key = "agents", operator = "Exists" }]`,
-		"runtime.kubernetes.affinity":           `{ nodeAffinity = {} }`,
-		"runtime.kubernetes.runtime_class":      `"gvisor"`,
-		"runtime.kubernetes.service_account":    `"agents"`,
-		"runtime.kubernetes.labels":             `{ team = "shop" }`,
-		"runtime.kubernetes.annotations":        `{ team = "shop" }`,
-		"runtime.kubernetes.env":                `{ LOG = "debug" }`,
-		"runtime.kubernetes.user":               `"1000:1000"`,
-		"runtime.kubernetes.read_only":          "true",
-		"runtime.kubernetes.network":            `"restricted"`,
-		"runtime.kubernetes.volumes":            `[{ secret = "npm", target = "/etc/npm" }]`,
-		"runtime.kubernetes.schedule_timeout":   `"5m"`,
-		"runtime.kubernetes.storage.class":      `"fast"`,
-		"runtime.kubernetes.storage.size":       `"20GiB"`,
-		"runtime.kubernetes.resources.requests": `{ cpu = "500m" }`,
-		"runtime.kubernetes.resources.limits":   `{ memory = "8Gi" }`,
-
-		"agentform.backend.http.address":        `"https://states.example.com/shop"`,
-		"agentform.backend.http.lock_address":   `"https://states.example.com/shop/lock"`,
-		"agentform.backend.http.unlock_address": `"https://states.example.com/shop/lock"`,
-		"agentform.backend.http.headers":        `{ X-Team = "shop" }`,
-		"agentform.backend.http.username":       `"shop"`,
-		"agentform.telemetry.endpoint":          `"http://127.0.0.1:4318"`,
-		"agentform.encryption.recipients":       `["age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"]`,
-		"agentform.encryption.identity_file":    `"~/.config/agentform/key.txt"`,
-		"agentform.backend.pg.conn_str":         `"postgres://db.example.com/states"`,
-		"agentform.backend.s3.bucket":           `"team-state"`,
-		"agentform.backend.s3.key":              `"shop/agentform.json"`,
-		"agentform.backend.s3.region":           `"eu-central-1"`,
-		"agentform.backend.s3.endpoint":         `"https://store.example.com"`,
 	}
 }
 
