@@ -102,13 +102,13 @@ func checkQuantities(d reader, b *expr.Block, name string, given map[string]stri
 	}
 }
 
-// objects decodes a list of objects of texts and flags, with none but the known attributes.
-func objects(d reader, b *expr.Block, name string, of map[string]cty.Type, example string) (all []cty.Value, a *expr.Attr, ok bool) {
+// objects decodes a list of objects with none but the attributes of a type, which conversions drop.
+// Messages call the place of an unknown one within, and the list described.
+func objects(d reader, b *expr.Block, name, within string, typ cty.Type, described string) (all []cty.Value, a *expr.Attr, ok bool) {
 	if a = b.Attr(name); a == nil {
 		return nil, nil, false
 	}
-	known := slices.Sorted(maps.Keys(of))
-	typ := cty.ObjectWithOptionalAttrs(of, known)
+	known := slices.Sorted(maps.Keys(typ.AttributeTypes()))
 	if given, ok := d.Evaluate(a); ok && !given.IsNull() && given.IsKnown() && !given.IsMarked() && given.CanIterateElements() {
 		for it := given.ElementIterator(); it.Next(); {
 			_, e := it.Element()
@@ -117,17 +117,22 @@ func objects(d reader, b *expr.Block, name string, of map[string]cty.Type, examp
 			}
 			for _, attribute := range slices.Sorted(maps.Keys(e.Type().AttributeTypes())) {
 				if !slices.Contains(known, attribute) {
-					d.Fail(a, "Unknown attribute", "There is no attribute %q in %s, only %s.%s", attribute, name, expr.Quoted(known, "and"), expr.DidYouMean(attribute, known))
+					d.Fail(a, "Unknown attribute", "There is no attribute %q in %s, only %s.%s", attribute, within, expr.Quoted(known, "and"), expr.DidYouMean(attribute, known))
 					return nil, a, false
 				}
 			}
 		}
 	}
-	v, _, ok := d.Value(b, name, cty.List(typ), "a list like "+example)
+	v, _, ok := d.Value(b, name, cty.List(typ), described)
 	if !ok {
 		return nil, a, false
 	}
 	return v.AsValueSlice(), a, true
+}
+
+// optional returns the type of objects that may lack any of the attributes.
+func optional(of map[string]cty.Type) cty.Type {
+	return cty.ObjectWithOptionalAttrs(of, slices.Collect(maps.Keys(of)))
 }
 
 func textOf(v cty.Value, name string) string {
@@ -139,8 +144,8 @@ func textOf(v cty.Value, name string) string {
 
 func readTolerations(d reader, b *expr.Block, into *[]session.Toleration) {
 	text := cty.String
-	all, a, ok := objects(d, b, "tolerations", map[string]cty.Type{"key": text, "operator": text, "value": text, "effect": text},
-		`[{ key = "agents", operator = "Exists" }]`)
+	all, a, ok := objects(d, b, "tolerations", "tolerations", optional(map[string]cty.Type{"key": text, "operator": text, "value": text, "effect": text}),
+		`a list like [{ key = "agents", operator = "Exists" }]`)
 	if !ok {
 		return
 	}
@@ -190,8 +195,8 @@ func readAffinity(d reader, b *expr.Block, into *string) {
 
 func readVolumes(d reader, b *expr.Block, into *[]session.PodVolume) {
 	text := cty.String
-	all, a, ok := objects(d, b, "volumes", map[string]cty.Type{"target": text, "claim": text, "secret": text, "config_map": text, "read_only": cty.Bool},
-		`[{ secret = "npm", target = "/etc/npm" }]`)
+	all, a, ok := objects(d, b, "volumes", "volumes", optional(map[string]cty.Type{"target": text, "claim": text, "secret": text, "config_map": text, "read_only": cty.Bool}),
+		`a list like [{ secret = "npm", target = "/etc/npm" }]`)
 	if !ok {
 		return
 	}

@@ -1,11 +1,9 @@
 package config
 
 import (
-	"maps"
 	"net/url"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -110,19 +108,12 @@ func readHost(d reader, b *expr.Block, c *session.DockerConfig) {
 var mountType = cty.ObjectWithOptionalAttrs(map[string]cty.Type{"source": cty.String, "target": cty.String, "read_only": cty.Bool}, []string{"read_only"})
 
 func readMounts(d reader, b *expr.Block, name string, into *[]session.Mount) {
-	a := b.Attr(name)
-	if a == nil {
-		return
-	}
-	if given, ok := d.Evaluate(a); ok {
-		checkMountAttributes(d, a, given)
-	}
-	v, _, ok := d.Value(b, name, cty.List(mountType), `a list of mounts, like [{ source = "~/.codex", target = "/home/agent/.codex" }]`)
+	all, a, ok := objects(d, b, name, "a mount", mountType, `a list of mounts, like [{ source = "~/.codex", target = "/home/agent/.codex" }]`)
 	if !ok {
 		return
 	}
 	taken := map[string]bool{}
-	for _, e := range v.AsValueSlice() {
+	for _, e := range all {
 		if e.IsNull() || e.GetAttr("source").IsNull() || e.GetAttr("target").IsNull() {
 			d.Fail(a, "Invalid mount", `Each mount needs a source and a target: { source = "~/.codex", target = "/home/agent/.codex" }.`)
 			return
@@ -151,25 +142,6 @@ func readMounts(d reader, b *expr.Block, name string, into *[]session.Mount) {
 		m.Source, m.Target = source, path.Clean(m.Target)
 		taken[m.Target] = true
 		*into = append(*into, m)
-	}
-}
-
-// checkMountAttributes reports unknown attributes of mounts, which a conversion drops.
-func checkMountAttributes(d reader, a *expr.Attr, v cty.Value) {
-	if v.IsNull() || !v.IsKnown() || v.IsMarked() || !v.CanIterateElements() {
-		return
-	}
-	for it := v.ElementIterator(); it.Next(); {
-		_, e := it.Element()
-		if !e.Type().IsObjectType() {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(e.Type().AttributeTypes())) {
-			if known := slices.Sorted(maps.Keys(mountType.AttributeTypes())); !slices.Contains(known, name) {
-				d.Fail(a, "Unknown attribute", "There is no attribute %q in a mount, only %s.%s", name, expr.Quoted(known, "and"), expr.DidYouMean(name, known))
-				return
-			}
-		}
 	}
 }
 
