@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -12,24 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/language"
 )
 
 var update = flag.Bool("update", false, "write what is generated in the documents anew")
-
-// schemaBlock is a block of the manifest language, as `agentform schema` has it.
-type schemaBlock struct {
-	Type, Description, Forces string
-	Labels                    []string
-	FirstLabel                string        `json:"first_label"`
-	Kinds                     []schemaBlock `json:"by_first_label"`
-	Attributes                []struct {
-		Name, Type, Default, Forces, Description string
-		DefaultWords                             string `json:"default_words"`
-		Required                                 bool
-		Values, Meanings                         []string
-	}
-	Blocks []schemaBlock
-}
 
 // TestManifestReference: the tables of manifest.md are the schema's, and each
 // block of the language has one; its list of functions is the schema's too.
@@ -39,31 +24,19 @@ func TestManifestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := config.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var schema struct {
-		Native struct {
-			Blocks    []schemaBlock
-			Functions []string
-		} `json:"x-agentform"`
-	}
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
-	tables := map[string]string{"functions": "`" + strings.Join(schema.Native.Functions, "`, `") + "`.\n"}
-	for _, b := range schema.Native.Blocks {
+	schema := config.Language()
+	tables := map[string]string{"functions": "`" + strings.Join(schema.Functions, "`, `") + "`.\n"}
+	for _, b := range schema.Blocks {
 		switch b.Type {
 		case "session", "agentform":
 			for _, inner := range b.Blocks {
-				tables[b.Type+"."+inner.Type] = inner.reference()
+				tables[b.Type+"."+inner.Type] = reference(inner)
 			}
 			b.Blocks = nil
 		case "agent":
-			b.Blocks = b.only("patterns")
+			b.Blocks = []language.Block{*b.Block("patterns")}
 		}
-		tables[b.Type] = b.reference()
+		tables[b.Type] = reference(b)
 	}
 	marked := regexp.MustCompile(`(?s)<!-- schema: (\S+) -->\n.*?<!-- end -->\n`)
 	got := marked.ReplaceAllStringFunc(string(old), func(part string) string {
@@ -88,38 +61,29 @@ func TestManifestReference(t *testing.T) {
 	}
 }
 
-func (b schemaBlock) only(typ string) []schemaBlock {
-	for _, inner := range b.Blocks {
-		if inner.Type == typ {
-			return []schemaBlock{inner}
-		}
-	}
-	return nil
-}
-
 // reference is what a block is and holds, as Markdown.
-func (b schemaBlock) reference() string {
+func reference(b language.Block) string {
 	var out strings.Builder
-	out.WriteString(b.Description + "\n")
-	if rows := b.rows("", ""); rows != "" {
+	out.WriteString(b.Doc + "\n")
+	if list := rows(b, "", ""); list != "" {
 		head := "| attribute | type | default | |\n|---|---|---|---|\n"
-		if b.changes() {
+		if changes(b) {
 			head = "| attribute | type | default | a change | |\n|---|---|---|---|---|\n"
 		}
-		out.WriteString("\n" + head + rows)
+		out.WriteString("\n" + head + list)
 	}
 	for _, k := range b.Kinds {
 		header := fmt.Sprintf("%s %q", k.Type, k.FirstLabel)
 		if len(k.Labels) > 1 {
 			header += ` "NAME"`
 		}
-		fmt.Fprintf(&out, "\n`%s`: %s", header, k.reference())
+		fmt.Fprintf(&out, "\n`%s`: %s", header, reference(k))
 	}
 	return out.String()
 }
 
 // changes reports whether anything in the block is compared by a plan.
-func (b schemaBlock) changes() bool {
+func changes(b language.Block) bool {
 	for _, a := range b.Attributes {
 		if a.Forces != "" {
 			return true
@@ -129,14 +93,14 @@ func (b schemaBlock) changes() bool {
 }
 
 // rows are the block's attributes, and those of the blocks in it.
-func (b schemaBlock) rows(prefix, forces string) string {
+func rows(b language.Block, prefix, forces string) string {
 	if forces == "" {
 		forces = b.Forces
 	}
 	symbols := map[string]string{"": "", "none": "`~`", "restart": "`↻`", "replace": "`±`"}
 	var out strings.Builder
 	for _, a := range b.Attributes {
-		typ := strings.ReplaceAll(a.Type, "|", "\\|")
+		typ := strings.ReplaceAll(string(a.Kind), "|", "\\|")
 		if len(a.Values) > 0 && len(a.Values) < 15 {
 			typ = "`" + strings.Join(a.Values, "` `") + "`"
 		}
@@ -148,14 +112,14 @@ func (b schemaBlock) rows(prefix, forces string) string {
 			def = "`" + strings.Trim(a.Default, `"`) + "`"
 		}
 		fmt.Fprintf(&out, "| `%s` | %s | %s |", prefix+a.Name, typ, def)
-		if b.changes() || forces != "" {
+		if changes(b) || forces != "" {
 			reach := a.Forces
 			if reach == "" {
 				reach = forces
 			}
 			fmt.Fprintf(&out, " %s |", symbols[reach])
 		}
-		doc := a.Description
+		doc := a.Doc
 		if len(a.Meanings) > 0 && len(a.Meanings) < 10 {
 			var each []string
 			for i, v := range a.Values {
@@ -166,7 +130,7 @@ func (b schemaBlock) rows(prefix, forces string) string {
 		fmt.Fprintf(&out, " %s |\n", strings.ReplaceAll(doc, "|", "\\|"))
 	}
 	for _, inner := range b.Blocks {
-		out.WriteString(inner.rows(prefix+inner.Type+".", forces))
+		out.WriteString(rows(inner, prefix+inner.Type+".", forces))
 	}
 	return out.String()
 }

@@ -1,7 +1,6 @@
 package arch_test
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -11,24 +10,10 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/language"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 )
-
-// block and attribute are as much of the manifest's schema as is compared with
-// the plan.
-type block struct {
-	Type, Forces string
-	FirstLabel   string  `json:"first_label"`
-	Kinds        []block `json:"by_first_label"`
-	Attributes   []attribute
-	Blocks       []block
-}
-
-type attribute struct {
-	Name, Forces string
-	Values       []string
-}
 
 // TestLanguageNamesAgents: the table, which does not import agent, names every built-in one.
 func TestLanguageNamesAgents(t *testing.T) {
@@ -49,20 +34,10 @@ func TestLanguageNamesAgents(t *testing.T) {
 // attribute is what a plan makes of it, and ignore_changes can name exactly what
 // a plan compares, and the blocks that it stands in.
 func TestLanguageAndPlan(t *testing.T) {
-	text, err := config.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var schema struct {
-		Transcript struct{ Blocks []block } `json:"x-agentform"`
-	}
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
 	said := map[string]plan.Forces{}
 	var ignorable []string
-	var read func(prefix string, b block)
-	read = func(prefix string, b block) {
+	var read func(prefix string, b language.Block)
+	read = func(prefix string, b language.Block) {
 		for _, a := range b.Attributes {
 			if a.Forces != "" {
 				said[prefix+a.Name] = plan.Forces(a.Forces)
@@ -78,7 +53,7 @@ func TestLanguageAndPlan(t *testing.T) {
 			read(prefix+inner.Type+".", inner)
 		}
 	}
-	for _, b := range schema.Transcript.Blocks {
+	for _, b := range config.Language().Blocks {
 		switch b.Type {
 		case "session":
 			read("", b)
@@ -87,7 +62,7 @@ func TestLanguageAndPlan(t *testing.T) {
 		case "agentform":
 			read("", b) // of what all sessions have
 		case "agent":
-			b.Blocks = slices.DeleteFunc(b.Blocks, func(b block) bool { return b.Type != "patterns" }) // its sessions'
+			b.Blocks = slices.DeleteFunc(b.Blocks, func(b language.Block) bool { return b.Type != "patterns" }) // its sessions'
 			read("agent.", b)
 		case "runtime":
 			for _, kind := range b.Kinds {
