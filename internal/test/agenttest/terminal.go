@@ -122,9 +122,17 @@ func (r *Run) Type(text string, taken ...func(Look) bool) {
 	time.Sleep(500 * time.Millisecond)
 	r.Keys("Enter")
 	for _, seen := range taken {
-		r.insist("Enter", seen)
+		r.insist("Enter", seen, func(l Look) {
+			if begin, shown := squeezed(text), squeezed(l.Screen); r.Ready() && !strings.Contains(shown, begin[:min(20, len(begin))]) {
+				r.Paste(text) // it was lost: an agent that resumes may read its terminal anew
+				time.Sleep(500 * time.Millisecond)
+			}
+		})
 	}
 }
+
+// squeezed returns a text without spaces and line breaks.
+func squeezed(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // Paste pastes a text in brackets.
 func (p *pane) Paste(text string) {
@@ -138,7 +146,7 @@ func (p *pane) Paste(text string) {
 func (r *Run) Press(key string, taken func(Look) bool) {
 	r.Lab.t.Helper()
 	r.Keys(key)
-	r.insist(key, taken)
+	r.insist(key, taken, func(Look) {})
 }
 
 // patience is how long a key is waited for before it is pressed again.
@@ -146,8 +154,8 @@ const patience = 5 * time.Second
 
 // insist presses a key every few seconds until it is seen to be taken, and more seldom while
 // the agent draws nothing: one that has not read a text yet would read it with several Enter,
-// which Claude Code takes for line breaks, and loses the text.
-func (r *Run) insist(key string, taken func(Look) bool) {
+// which Claude Code takes for line breaks, and loses the text. again is called before it presses.
+func (r *Run) insist(key string, taken func(Look) bool, again func(Look)) {
 	r.Lab.t.Helper()
 	const unread = 20 * time.Second
 	pressed, before := time.Now(), ""
@@ -159,6 +167,7 @@ func (r *Run) insist(key string, taken func(Look) bool) {
 			before = l.Screen
 		}
 		if since := time.Since(pressed); since > unread || since > patience && l.Screen != before {
+			again(l)
 			r.Keys(key)
 			pressed, before = time.Now(), l.Screen
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/activity"
@@ -18,7 +19,10 @@ func (t *Target) Send(ctx context.Context, reader *activity.Reader, inputs []ses
 	if x.Err = t.CheckRunning(); x.Err != nil {
 		return x
 	}
-	for _, in := range inputs {
+	for i, in := range inputs {
+		if i > 0 {
+			pause(ctx)
+		}
 		outcome, sent, err := reader.Send(ctx, t.Runtime, t.Record, *t.Live, in, command, t.Project.Log)
 		if err != nil {
 			what := ""
@@ -39,6 +43,18 @@ func (t *Target) Send(ctx context.Context, reader *activity.Reader, inputs []ses
 		}
 	}
 	return x
+}
+
+// keyPause is how long nothing is pressed after a key. A program that reads two at once may take
+// them for another one, as Escape Escape for Alt+Escape. Copilot CLI 1.0.102 waits half a second
+// for the second one.
+const keyPause = 200 * time.Millisecond
+
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(keyPause):
+	case <-ctx.Done():
+	}
 }
 
 // Capture returns the session's screen.
