@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/cmd/internal/template"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 )
@@ -46,7 +45,7 @@ func outputFlag(a *app, c *cobra.Command, own ...string) *string {
 		text, isTemplate := strings.CutPrefix(s, "template=")
 		switch {
 		case isTemplate:
-			t, err := template.Parse("output", text)
+			t, err := view.ParseTemplate(text)
 			if err != nil {
 				return err
 			}

@@ -61,26 +61,3 @@ func TestDocument(t *testing.T) {
 		t.Errorf("%d components, and those of tests: %v", len(d.Components), strings.Contains(first.String(), "rapid"))
 	}
 }
-
-// TestUnusedMethodsAreRemoved: nothing in a release calls methods by names that are only
-// known when it runs. The linker would keep all exported methods of all types then.
-func TestUnusedMethodsAreRemoved(t *testing.T) {
-	// The go command keeps what the linker prints with the compiled package main, and prints
-	// it again in a later build, whatever the linker's flags. -e makes that package another one.
-	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-gcflags", "-e", "-ldflags", "-dumpdep", "-o", os.DevNull, "../../../cmd/agentform")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := build.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %.2000s", err, out)
-	}
-	n := 0
-	for line := range strings.Lines(string(out)) {
-		n++
-		if from, to, ok := strings.Cut(line, " -> "); ok && strings.Contains(to, "<ReflectMethod>") {
-			t.Errorf("%s calls %s", from, to)
-		}
-	}
-	if n < 10_000 {
-		t.Errorf("the linker printed only %d lines: %.2000s", n, out)
-	}
-}

@@ -2,15 +2,17 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
+	"text/template"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/agentform/agentform/cmd/internal/template"
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
@@ -80,6 +82,77 @@ func yamlText(s string) *yaml.Node {
 		n.Style = yaml.LiteralStyle
 	}
 	return n
+}
+
+// ParseTemplate parses a Go template for Template. The function json returns a value as JSON.
+func ParseTemplate(text string) (*template.Template, error) {
+	return template.New("output").Option("missingkey=error").Funcs(template.FuncMap{
+		"json": func(v any) (string, error) { b, err := json.Marshal(v); return string(b), err },
+		"eq":   equal,
+		"ne":   func(a, b any) (bool, error) { same, err := equal(a, b); return !same, err },
+		"lt":   ordered(func(c int) bool { return c < 0 }),
+		"le":   ordered(func(c int) bool { return c <= 0 }),
+		"gt":   ordered(func(c int) bool { return c > 0 }),
+		"ge":   ordered(func(c int) bool { return c >= 0 }),
+	}).Parse(text)
+}
+
+// compare orders strings, and numbers as numbers. The functions of text/template refuse to
+// compare an integer with a fraction, but JSON has 2 for a cost of 2.0.
+func compare(a, b any) (int, error) {
+	if x, ok := a.(string); ok {
+		if y, ok := b.(string); ok {
+			return cmp.Compare(x, y), nil
+		}
+	}
+	if x, ok := numeric(a); ok {
+		if y, ok := numeric(b); ok {
+			return cmp.Compare(x, y), nil
+		}
+	}
+	return 0, fmt.Errorf("incompatible types for comparison: %v and %v", a, b)
+}
+
+func numeric(v any) (float64, bool) {
+	switch r := reflect.ValueOf(v); {
+	case r.CanInt():
+		return float64(r.Int()), true
+	case r.CanFloat():
+		return r.Float(), true
+	}
+	return 0, false
+}
+
+func ordered(holds func(int) bool) func(a, b any) (bool, error) {
+	return func(a, b any) (bool, error) {
+		c, err := compare(a, b)
+		return err == nil && holds(c), err
+	}
+}
+
+// equal reports whether a value equals any of the others. null equals only null.
+func equal(a, b any, more ...any) (bool, error) {
+	for _, b := range append([]any{b}, more...) {
+		x, xIs := a.(bool)
+		y, yIs := b.(bool)
+		var same bool
+		switch {
+		case a == nil || b == nil:
+			same = a == nil && b == nil
+		case xIs && yIs:
+			same = x == y
+		default:
+			c, err := compare(a, b)
+			if err != nil {
+				return false, err
+			}
+			same = c == 0
+		}
+		if same {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Template writes a JSON document with a template, and ends the last line.

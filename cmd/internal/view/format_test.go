@@ -12,7 +12,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/cmd/internal/template"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 )
@@ -67,7 +66,7 @@ func TestTemplate(t *testing.T) {
 		`{{range .sessions}}{{if .alive}}lives{{else}}not known{{end}}{{end}}`:       "not known\n",
 		`{{range .sessions}}{{printf "%-6s|%5d" .name .restarts}}{{println}}{{end}}`: "api   |    3\n",
 	} {
-		parsed, err := template.Parse("output", text)
+		parsed, err := ParseTemplate(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,9 +75,37 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("%s gives %q, %v; want %q", text, b.String(), err, want)
 		}
 	}
-	parsed, _ := template.Parse("output", "{{.nothing}}")
-	if err := Template(io.Discard, []byte(document), parsed); err == nil || !strings.Contains(err.Error(), `"nothing"`) {
-		t.Errorf("a member that does not exist: %v", err)
+	for text, want := range map[string]string{
+		"{{.nothing}}":       `<.nothing>: map has no entry for key "nothing"`,
+		"{{lt .none 1}}":     "incompatible types for comparison",
+		"{{eq true 1}}":      "incompatible types for comparison",
+		"{{eq .none .none}}": "incompatible types for comparison",
+	} {
+		parsed, err := ParseTemplate(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Template(io.Discard, []byte(document), parsed); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// Whether JSON writes a number with a fraction depends on its value.
+func TestTemplateCompares(t *testing.T) {
+	const document = `{"name": "api", "n": 3, "cost": 0.5, "whole": 2, "yes": true, "null": null}`
+	for _, holds := range []string{
+		"lt .cost 1", "lt .cost 0.6", "gt .whole 1.5", "ge .n 3.0", "le .n 3", "eq .whole 2.0", "eq .n 1 2 3", "ne .cost 1", "ge 'd' 100",
+		`eq .name "api"`, `ne .name "web"`, `lt .name "web"`, "eq .yes true", "ne .yes false", "eq .null .null", "ne .name .null", "ne .null .yes",
+	} {
+		parsed, err := ParseTemplate("{{" + holds + "}} {{not (" + holds + ")}}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := Template(&b, []byte(document), parsed); err != nil || b.String() != "true false\n" {
+			t.Errorf("%s gives %q, %v", holds, b.String(), err)
+		}
 	}
 }
 

@@ -102,7 +102,6 @@ var floors = map[string]int{
 	"cmd/internal/doctor":       9,
 	"cmd/internal/prune":        8,
 
-	"cmd/internal/template":         0,
 	"cmd/internal/view":             10,
 	"cmd/internal/help":             9,
 	"cmd/internal/explain":          11,
@@ -194,10 +193,6 @@ var forbidden = []struct {
 		except: []string{"cmd/internal/cli", "cmd/internal/help", "cmd/agentform", "cmd/internal/manual"},
 		what:   []string{"github.com/spf13/..."},
 		why:    "flags end where the work starts",
-	},
-	{
-		what: []string{"text/template", "html/template", "net/rpc"},
-		why:  "it calls methods by their names, so the linker keeps all methods of all types, a quarter of the program's size",
 	},
 	{
 		what: []string{"github.com/xeipuuv/..."},
