@@ -211,10 +211,13 @@ func (p *program) Files(of session.Lookup) []string {
 
 // Reader returns a reader of the agent's session files.
 func (p *program) Reader() session.TranscriptReader {
-	if p.transcript == nil {
+	switch {
+	case p.transcript == nil:
 		return session.Fileless{}.Reader()
+	case p.usage.totals:
+		return p.transcript()
 	}
-	return p.transcript()
+	return &counter{TranscriptReader: p.transcript(), usage: p.usage, counted: map[string]bool{}}
 }
 
 // Entries returns what a line of the session file says, for people.

@@ -195,7 +195,6 @@ func (r *claudeReader) Transcript() session.Transcript {
 type claudeTranscript struct {
 	session.Transcript
 	asked  map[string]string  // tool calls without a result, in words by id
-	spent  string             // the message whose tokens are counted
 	last   string             // the message that ended a turn without a terminal
 	failed *session.Detection // how the turn that goes on has failed
 	worked time.Time          // when a line was written of a turn that goes on
@@ -286,10 +285,6 @@ func claudeMadeUp(text string) bool {
 
 func (t *claudeTranscript) assistant(l claudeLine) {
 	m := l.Message
-	if m.ID == "" || m.ID != t.spent {
-		t.Tokens += m.tokens()
-		t.spent = m.ID
-	}
 	if text := m.text(); text != "" {
 		t.LastMessage = text
 	}

@@ -135,8 +135,6 @@ func (c *copilotSession) add(e copilotEvent) {
 	switch {
 	case e.Type == "session.start":
 		c.n.Conversation, c.n.StartedAt, c.n.Dir = d.Session, d.Start, d.Context.Dir
-	case e.Type == copilotAnswered, e.Type == copilotCompacted:
-		c.n.Tokens += bounded(e.tokens().Input) + bounded(e.tokens().Output)
 	case e.Type == "permission.requested":
 		c.asks(d.Request, e.question())
 	case e.Type == "permission.completed":
@@ -235,27 +233,23 @@ func copilotEntries(line []byte) []session.Entry {
 // of sub-agents. The event that ends a compaction has what the summary took.
 var copilotUsage = usageReader{read: readCopilotUsage}
 
+var copilotTokenNames = tokenNames{
+	input: "inputTokens", cacheRead: "cacheReadTokens", cacheWrite: "cacheWriteTokens",
+	output: "outputTokens", reasoning: "reasoningTokens", cachesInInput: true,
+}
+
 func readCopilotUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {
 	var u session.Usage
 	var id string
-	var in int64 // with what a cache has, or was written to it
 	s := &scanner{text: line}
 	record := func(key []byte) {
 		switch string(key) {
 		case "model":
 			u.Model = s.str()
-		case "inputTokens":
-			in = s.count()
-		case "outputTokens":
-			u.Tokens.Output = s.count()
-		case "cacheReadTokens":
-			u.Tokens.CacheRead = s.count()
-		case "cacheWriteTokens":
-			u.Tokens.CacheWrite = s.count()
-		case "reasoningTokens": // a part of outputTokens
-			u.Tokens.Reasoning = s.count()
 		case "apiCallId":
 			u.Key = s.str()
+		default:
+			copilotTokenNames.take(key, s, &u.Tokens)
 		}
 	}
 	is := false
@@ -283,8 +277,7 @@ func readCopilotUsage(line []byte, c *session.UsageContext, counted func(string)
 	if !is || !s.whole() {
 		return nil
 	}
-	u.Tokens.Input = max(in-u.Tokens.CacheRead-u.Tokens.CacheWrite, 0)
-	u.Tokens.Reasoning = min(u.Tokens.Reasoning, u.Tokens.Output)
+	u.Tokens = copilotTokenNames.settle(u.Tokens)
 	u.Key = cmp.Or(u.Key, id)
 	return next(c, u, func() bool { return counted(u.Key) })
 }

@@ -165,7 +165,6 @@ func (c *chat) add(l chatLine) {
 	case l.Type == "gemini" && len(l.Calls) > 0: // its tools have run
 		c.answered = time.Time{}
 	case l.Type == "gemini" && !known:
-		c.n.Tokens += l.Tokens.Total
 		c.n.Activity = ""
 		if text != "" {
 			c.n.LastMessage = text

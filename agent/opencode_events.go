@@ -109,11 +109,10 @@ type opencodeConversation struct {
 	asked    map[string]string // what is asked, by the id of the request
 	order    []string          // the ids, the first asked first
 	queued   []string          // the ids of n.Queued
-	counted  map[string]bool   // messages whose tokens are in n.Tokens
 }
 
 func newOpencodeConversation() session.TranscriptReader {
-	return &opencodeConversation{asked: map[string]string{}, counted: map[string]bool{}}
+	return &opencodeConversation{asked: map[string]string{}}
 }
 
 func (c *opencodeConversation) Transcript() session.Transcript { return copied(c.n) }
@@ -152,10 +151,6 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 		c.reply(p.Request)
 	case "message.updated":
 		if m := p.Info; m.Role == "assistant" {
-			if total := m.total(); total > 0 && !c.counted[m.ID] {
-				c.counted[m.ID] = true
-				c.n.Tokens += total
-			}
 			if own {
 				c.takeUpTo(m.Parent, at)
 			}

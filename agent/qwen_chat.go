@@ -72,7 +72,6 @@ type qwenEvent struct {
 	Status  int    `json:"status_code"`
 	Message string `json:"error_message"`
 	Kind    string `json:"error_type"`
-	Total   int64  `json:"total_token_count"`
 }
 
 // qwenTurn is the id of a request of the conversation itself. Sub-agents and what goes on
@@ -161,7 +160,6 @@ func (c *qwenChat) event(at time.Time, e qwenEvent) {
 	switch e.Name {
 	case "qwen-code.api_response":
 		c.n.At = at
-		c.n.Tokens += bounded(e.Total)
 		c.failures = 0
 		if c.open {
 			c.n.Activity, c.n.Detail = session.Working, ""
@@ -238,10 +236,15 @@ func qwenEntries(line []byte) []session.Entry {
 // sub-agents and behind the scenes.
 var qwenUsage = usageReader{read: readQwenUsage}
 
+// qwenTokenNames are its names. Whether the output contains the thoughts depends on the provider.
+var qwenTokenNames = tokenNames{
+	input: "input_token_count", cacheRead: "cached_content_token_count", output: "output_token_count", reasoning: "thoughts_token_count",
+	cachesInInput: true,
+}
+
 func readQwenUsage(line []byte, c *session.UsageContext, counted func(string) bool) []session.Usage {
 	var u session.Usage
 	var name, api string
-	var in int64 // with what is cached
 	s := &scanner{text: line}
 	event := func(key []byte) {
 		switch string(key) {
@@ -253,14 +256,8 @@ func readQwenUsage(line []byte, c *session.UsageContext, counted func(string) bo
 			u.Model = s.str()
 		case "response_id":
 			u.Key = s.str()
-		case "input_token_count":
-			in = s.count()
-		case "cached_content_token_count":
-			u.Tokens.CacheRead = s.count()
-		case "output_token_count":
-			u.Tokens.Output = s.count()
-		case "thoughts_token_count":
-			u.Tokens.Reasoning = s.count()
+		default:
+			qwenTokenNames.take(key, s, &u.Tokens)
 		}
 	}
 	s.object(func(key []byte) {
@@ -282,10 +279,8 @@ func readQwenUsage(line []byte, c *session.UsageContext, counted func(string) bo
 	if name != "qwen-code.api_response" || !s.whole() {
 		return nil
 	}
-	u.Tokens.Input = max(in-u.Tokens.CacheRead, 0)
-	if api == "gemini" || api == "vertex-ai" { // Gemini counts thoughts apart from the output
-		u.Tokens.Output += u.Tokens.Reasoning
-	}
-	u.Tokens.Reasoning = min(u.Tokens.Reasoning, u.Tokens.Output)
+	names := qwenTokenNames
+	names.thoughtsApart = api == "gemini" || api == "vertex-ai"
+	u.Tokens = names.settle(u.Tokens)
 	return next(c, u, func() bool { return counted(u.Key) })
 }
