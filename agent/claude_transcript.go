@@ -2,7 +2,6 @@ package agent
 
 import (
 	"encoding/json"
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -181,23 +180,21 @@ func (r *claudeReader) Add(line []byte) {
 
 func (r *claudeReader) Transcript() session.Transcript {
 	t := r.told
-	t.Transcript, t.asked = copied(t.Transcript), maps.Clone(t.asked)
+	t.turns = t.copy()
 	for _, l := range r.last {
 		t.add(l)
 	}
 	if r.state != nil {
 		t.now(*r.state)
 	}
-	return t.Transcript
+	return t.n
 }
 
 // claudeTranscript is what a transcript told so far.
 type claudeTranscript struct {
-	session.Transcript
-	asked  map[string]string  // tool calls without a result, in words by id
+	turns
 	last   string             // the message that ended a turn without a terminal
 	failed *session.Detection // how the turn that goes on has failed
-	worked time.Time          // when a line was written of a turn that goes on
 }
 
 func (t *claudeTranscript) add(l claudeLine) {
@@ -205,15 +202,15 @@ func (t *claudeTranscript) add(l claudeLine) {
 		return // a helper that the agent started
 	}
 	if l.Session != "" {
-		t.Conversation = l.Session
+		t.n.Conversation = l.Session
 	}
-	if l.Dir != "" && t.Dir == "" {
-		t.Dir = l.Dir
+	if l.Dir != "" && t.n.Dir == "" {
+		t.n.Dir = l.Dir
 	}
 	if !l.At.IsZero() {
-		t.At = l.At
-		if t.StartedAt.IsZero() {
-			t.StartedAt = l.At
+		t.n.At = l.At
+		if t.n.StartedAt.IsZero() {
+			t.n.StartedAt = l.At
 		}
 	}
 	switch {
@@ -226,7 +223,7 @@ func (t *claudeTranscript) add(l claudeLine) {
 	case l.Type == "queue-operation":
 		t.queue(l)
 	case l.Type == "attachment": // a message that waited, and was taken up within the turn
-		t.Take(session.Message{At: l.At, Text: claudeMessage{Content: l.Attachment.Prompt}.text()})
+		t.n.Take(session.Message{At: l.At, Text: claudeMessage{Content: l.Attachment.Prompt}.text()})
 	}
 }
 
@@ -234,16 +231,15 @@ func (t *claudeTranscript) add(l claudeLine) {
 func (t *claudeTranscript) queue(l claudeLine) {
 	switch l.Operation {
 	case "enqueue":
-		t.Queued = append(t.Queued, session.Message{At: l.At, Text: claudeMessage{Content: l.Content}.text()})
+		t.n.Queued = append(t.n.Queued, session.Message{At: l.At, Text: claudeMessage{Content: l.Content}.text()})
 	case "dequeue": // the next turn begins with it
-		t.Queued = t.Queued[min(1, len(t.Queued)):]
-		t.TakenAt = l.At
-		t.Interrupted = false
-		t.doing(session.Working, "")
+		t.n.Queued = t.n.Queued[min(1, len(t.n.Queued)):]
+		t.n.TakenAt = l.At
+		t.begin()
 	case "remove": // it was taken up within the turn, or taken back
-		t.Queued = t.Queued[min(1, len(t.Queued)):]
+		t.n.Queued = t.n.Queued[min(1, len(t.n.Queued)):]
 	case "popAll": // the person took all of them back
-		t.Queued = nil
+		t.n.Queued = nil
 	}
 }
 
@@ -258,7 +254,7 @@ const interruption = "[Request interrupted by user"
 func (t *claudeTranscript) user(l claudeLine) {
 	for _, b := range claudeBlocks(l.Message.Content) {
 		if b.Type == "tool_result" {
-			delete(t.asked, b.Of)
+			t.answer(b.Of)
 			t.doing(session.Working, "")
 		}
 	}
@@ -268,12 +264,9 @@ func (t *claudeTranscript) user(l claudeLine) {
 		t.ended(l.At, true)
 	case text == "" || claudeMadeUp(text):
 	default:
-		t.Prompts++
-		t.LastPrompt, t.PromptAt = text, l.At
-		t.Take(session.Message{At: l.At, Text: text})
-		t.doing(session.Working, "")
-		clear(t.asked)
-		t.failed = nil
+		t.take(l.At, text)
+		t.begin()
+		t.asked, t.failed = nil, nil
 	}
 }
 
@@ -286,7 +279,7 @@ func claudeMadeUp(text string) bool {
 func (t *claudeTranscript) assistant(l claudeLine) {
 	m := l.Message
 	if text := m.text(); text != "" {
-		t.LastMessage = text
+		t.n.LastMessage = text
 	}
 	t.doing(session.Working, "")
 	if l.APIError {
@@ -297,52 +290,41 @@ func (t *claudeTranscript) assistant(l claudeLine) {
 	// Without a terminal no line is the end of a turn, and an answer has a line for each block.
 	if l.Entrypoint == claudePrint && m.StopReason != "" && m.StopReason != "tool_use" {
 		if t.last == m.ID {
-			t.Turns--
+			t.n.Turns--
 		}
 		t.last = m.ID
 		t.ended(l.At, false)
 	}
 	for _, b := range claudeBlocks(m.Content) {
 		if b.Type == "tool_use" {
-			if t.asked == nil {
-				t.asked = map[string]string{}
-			}
-			t.asked[b.ID] = claudeAsks(b.Name, b.Input)
+			t.ask(b.ID, claudeAsks(b.Name, b.Input))
 		}
-	}
-}
-
-func (t *claudeTranscript) doing(a session.Activity, detail string) {
-	t.Activity, t.Detail = a, detail
-	if a == session.Working {
-		t.worked = t.At
 	}
 }
 
 // ended is the end of a turn, well or not.
 func (t *claudeTranscript) ended(at time.Time, interrupted bool) {
-	endTurn(&t.Transcript, at, interrupted)
-	clear(t.asked)
-	t.doing(session.Idle, "")
+	does := session.Detection{Activity: session.Idle}
 	if t.failed != nil {
-		t.doing(t.failed.Activity, t.failed.Detail)
+		does = *t.failed
 	}
+	t.end(at, does.Activity, does.Detail, interrupted)
 }
 
 // now adds what the state file says.
 func (t *claudeTranscript) now(s claudeLine) {
 	if s.Session != "" {
-		t.Conversation = s.Session
+		t.n.Conversation = s.Session
 	}
-	if t.Dir == "" {
-		t.Dir = s.Dir
+	if t.n.Dir == "" {
+		t.n.Dir = s.Dir
 	}
-	if t.StartedAt.IsZero() && s.StartedAt > 0 {
-		t.StartedAt = moment(s.StartedAt)
+	if t.n.StartedAt.IsZero() && s.StartedAt > 0 {
+		t.n.StartedAt = moment(s.StartedAt)
 	}
 	updated := moment(s.StatusUpdatedAt)
-	if s.StatusUpdatedAt > 0 && updated.After(t.At) {
-		t.At = updated
+	if s.StatusUpdatedAt > 0 && updated.After(t.n.At) {
+		t.n.At = updated
 	}
 	switch s.Status {
 	case "busy":
@@ -352,14 +334,13 @@ func (t *claudeTranscript) now(s claudeLine) {
 		// screen has the question.
 		question := ""
 		if s.WaitingFor == "permission prompt" && len(t.asked) == 1 {
-			for _, question = range t.asked {
-			}
+			question = t.asked[0].text
 		}
 		t.doing(session.Blocked, question)
 	case "idle":
 		// The transcript knows better that a turn has failed, and that one has begun
 		// since: the state is written a little later.
-		if begun := s.StatusUpdatedAt > 0 && t.Activity == session.Working && t.worked.After(updated); t.failed == nil && !begun {
+		if begun := s.StatusUpdatedAt > 0 && t.n.Activity == session.Working && t.worked.After(updated); t.failed == nil && !begun {
 			t.doing(session.Idle, "")
 		}
 	}

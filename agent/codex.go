@@ -68,7 +68,7 @@ func codex() kind {
 		// as an argument only the second is. After a blank both are text.
 		commands:    "/!",
 		files:       codexFiles,
-		transcript:  func() session.TranscriptReader { return &rollout{open: map[string]bool{}} },
+		transcript:  func() session.TranscriptReader { return &rollout{} },
 		entries:     codexEntries,
 		usage:       codexUsage,
 		signal:      codexSignal,

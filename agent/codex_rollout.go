@@ -114,18 +114,17 @@ const rolloutInterrupted = "interrupted"
 // rollout reads a rollout. Retries and approvals are not in it: a tool call without output
 // runs or waits for a person.
 type rollout struct {
-	n      session.Transcript
-	open   map[string]bool // tool calls without output
-	resets time.Time       // when the account's limits do
-	helper bool            // it is of an agent that the agent started
+	turns
+	resets time.Time // when the account's limits do
+	helper bool      // it is of an agent that the agent started
 }
 
 func (r *rollout) Transcript() session.Transcript {
 	if r.helper {
 		return session.Transcript{}
 	}
-	n := copied(r.n)
-	if n.Activity == session.Working && len(r.open) > 0 {
+	n := r.turns.Transcript()
+	if n.Activity == session.Working && len(r.asked) > 0 {
 		n.Activity = ""
 	}
 	return n
@@ -140,22 +139,19 @@ func (r *rollout) Add(line []byte) {
 	p := l.Payload
 	switch p.Type {
 	case "task_started":
-		r.n.Activity, r.n.Detail, r.n.Until = session.Working, "", time.Time{}
-		r.n.Interrupted = false
-		clear(r.open)
+		r.begin()
+		r.asked = nil
 	case "item_completed":
 		switch p.Item.Type {
 		case "UserMessage":
-			r.n.Prompts++
-			r.n.LastPrompt, r.n.PromptAt = p.Item.text(), l.At
-			r.n.Take(session.Message{At: l.At, Text: r.n.LastPrompt})
+			r.take(l.At, p.Item.text())
 		case "AgentMessage":
 			r.n.LastMessage = p.Item.text()
 		}
 	case "function_call", "custom_tool_call", "local_shell_call":
-		r.open[p.CallID] = true
+		r.ask(p.CallID, "")
 	case "function_call_output", "custom_tool_call_output":
-		delete(r.open, p.CallID)
+		r.answer(p.CallID)
 	case "token_count":
 		r.n.Tokens = max(r.n.Tokens, p.Info.Total.All)
 		if found := limitWindows(p.Limits); len(found) > 0 {
@@ -163,9 +159,7 @@ func (r *rollout) Add(line []byte) {
 		}
 		r.resets = limitReset(p.Limits)
 	case "task_complete", "turn_aborted":
-		endTurn(&r.n, l.At, p.Type == "turn_aborted" && p.Reason == rolloutInterrupted)
-		r.n.Activity = session.Idle
-		clear(r.open)
+		r.end(l.At, session.Idle, "", p.Type == "turn_aborted" && p.Reason == rolloutInterrupted)
 		if p.LastMessage != "" {
 			r.n.LastMessage = p.LastMessage
 		}

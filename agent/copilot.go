@@ -38,7 +38,7 @@ func copilot() kind {
 		commands:    "/!",
 		shield:      "\u200b", // a zero-width space: it drops blanks before it runs a command
 		files:       copilotFiles,
-		transcript:  func() session.TranscriptReader { return &copilotSession{} },
+		transcript:  func() session.TranscriptReader { return &copilotSession{turns: turns{repeats: true}} },
 		entries:     copilotEntries,
 		usage:       copilotUsage,
 		dotfiles:    copilotDotfiles,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -110,17 +109,10 @@ const copilotSpent = "autopilot_credit_limit"
 // the file's; the user's turn ends with an answer that calls no tools, an error or an
 // interruption.
 type copilotSession struct {
-	n     session.Transcript
-	open  bool // the model was asked, and its turn has not ended
+	turns
 	said  bool // it has answered since it was asked
 	calls int  // tools that its last message called
-	// questions have no answer yet. The first is the one that is shown.
-	questions []copilotQuestion
 }
-
-type copilotQuestion struct{ id, text string }
-
-func (c *copilotSession) Transcript() session.Transcript { return copied(c.n) }
 
 func (c *copilotSession) Add(line []byte) {
 	var e copilotEvent
@@ -136,64 +128,44 @@ func (c *copilotSession) add(e copilotEvent) {
 	case e.Type == "session.start":
 		c.n.Conversation, c.n.StartedAt, c.n.Dir = d.Session, d.Start, d.Context.Dir
 	case e.Type == "permission.requested":
-		c.asks(d.Request, e.question())
+		c.ask(d.Request, e.question())
+		c.waits()
 	case e.Type == "permission.completed":
 		c.answered(d.Request)
 	case e.Type == "tool.execution_start" && d.Tool == "ask_user":
-		c.asks(d.ToolCall, e.question())
+		c.ask(d.ToolCall, e.question())
+		c.waits()
 	case e.Type == "tool.execution_complete":
 		c.answered(d.ToolCall)
 	case e.Agent != "": // a sub-agent's, which the user's turn waits for
 	case e.Type == "user.message":
-		c.open, c.said, c.calls = true, false, 0
-		c.n.Prompts++
-		c.n.LastPrompt, c.n.PromptAt = d.Content, e.At
-		c.n.Take(session.Message{At: e.At, Text: d.Content})
+		c.take(e.At, d.Content)
+		c.begin()
+		c.said, c.calls = false, 0
 		if d.Delivery != "" && d.Delivery != "idle" {
 			c.n.TakenAt = e.At
 		}
-		c.n.Activity, c.n.Detail = session.Working, ""
 	case e.Type == "assistant.turn_start":
-		c.open, c.said, c.calls = true, false, 0
-		c.n.Interrupted = false
-		c.n.Activity, c.n.Detail = session.Working, ""
+		c.begin()
+		c.said, c.calls = false, 0
 	case e.Type == "assistant.message":
 		c.said, c.calls = true, len(d.Calls)
 		c.n.LastMessage = cmp.Or(d.Content, c.n.LastMessage)
 	case e.Type == "assistant.turn_end" && c.said && c.calls == 0: // without an answer, why follows
-		c.ended(e.At, session.Idle, "", false)
+		c.end(e.At, session.Idle, "", false)
 	case e.Type == "abort":
-		c.ended(e.At, session.Idle, "", d.Reason != copilotSpent)
+		c.end(e.At, session.Idle, "", d.Reason != copilotSpent)
 	case e.Type == "session.error" && e.limited():
-		c.ended(e.At, session.BlockedAPI, d.Message, false)
+		c.end(e.At, session.BlockedAPI, d.Message, false)
 	case e.Type == "session.error":
-		c.ended(e.At, session.Failed, d.Message, false)
+		c.end(e.At, session.Failed, d.Message, false)
 	}
-}
-
-func (c *copilotSession) asks(id, question string) {
-	c.questions = append(c.questions, copilotQuestion{id, question})
-	c.n.Activity, c.n.Detail = session.Blocked, c.questions[0].text
 }
 
 func (c *copilotSession) answered(id string) {
-	if c.questions = slices.DeleteFunc(c.questions, func(q copilotQuestion) bool { return q.id == id }); c.n.Activity != session.Blocked {
-		return
+	if c.answer(id); c.n.Activity == session.Blocked {
+		c.waits()
 	}
-	c.n.Activity, c.n.Detail = session.Working, ""
-	if len(c.questions) > 0 {
-		c.n.Activity, c.n.Detail = session.Blocked, c.questions[0].text
-	}
-}
-
-func (c *copilotSession) ended(at time.Time, does session.Activity, detail string, interrupted bool) {
-	c.questions = nil
-	c.n.Activity, c.n.Detail = does, detail
-	if !c.open {
-		return
-	}
-	c.open = false
-	endTurn(&c.n, at, interrupted)
 }
 
 // copilotEntries returns what a line of a session file says, for people.

@@ -93,7 +93,7 @@ var chatLimit = regexp.MustCompile(`"code":429|RESOURCE_EXHAUSTED|exhausted your
 // a tool's result follows. Approvals and retries are not in it, so after a message the title
 // decides.
 type chat struct {
-	n    session.Transcript
+	turns
 	seen map[string]bool // messages by id: one is written again when it changes
 	// answered is when the model last said something that no tool's result followed
 	// yet; zero: it has not.
@@ -104,7 +104,7 @@ type chat struct {
 
 func (c *chat) Transcript() session.Transcript {
 	now := *c
-	now.n = copied(c.n)
+	now.turns = c.copy()
 	now.n.Unsettled = !c.answered.IsZero()
 	now.answer()
 	return now.n
@@ -158,10 +158,8 @@ func (c *chat) add(l chatLine) {
 	case l.Type == "user" && !known:
 		c.answer()
 		c.stopped = false
-		c.n.Prompts++
-		c.n.LastPrompt, c.n.PromptAt = text, l.At
-		c.n.Take(session.Message{At: l.At, Text: text})
-		c.n.Activity, c.n.Detail = session.Working, ""
+		c.take(l.At, text)
+		c.begin()
 	case l.Type == "gemini" && len(l.Calls) > 0: // its tools have run
 		c.answered = time.Time{}
 	case l.Type == "gemini" && !known:
@@ -171,28 +169,24 @@ func (c *chat) add(l chatLine) {
 			c.answered = l.At
 		}
 	case l.Type == "error":
-		c.ended(l.At, false)
-		c.n.Activity, c.n.Detail = session.Failed, text
+		does := session.Failed
 		if chatLimit.MatchString(text) {
-			c.n.Activity = session.BlockedAPI
+			does = session.BlockedAPI
 		}
+		c.answered = time.Time{}
+		c.end(l.At, does, text, false)
 	case l.Type == "info" && strings.HasPrefix(text, "Request cancelled"): // also after a permission was refused
-		c.ended(l.At, true)
-		c.canceled, c.stopped = l.At, true
-		c.n.Activity = session.Idle
+		c.answered, c.canceled, c.stopped = time.Time{}, l.At, true
+		c.end(l.At, session.Idle, "", true)
 	}
 }
 
 // answer ends a turn whose answer is there.
 func (c *chat) answer() {
 	if !c.answered.IsZero() {
-		c.ended(c.answered, false)
+		c.end(c.answered, c.n.Activity, c.n.Detail, false)
+		c.answered = time.Time{}
 	}
-}
-
-func (c *chat) ended(at time.Time, interrupted bool) {
-	c.answered = time.Time{}
-	endTurn(&c.n, at, interrupted)
 }
 
 // geminiEntries returns what a line of a chat says, for people.

@@ -51,7 +51,7 @@ func opencode() kind {
 		// It puts the prompt of its command line into the composer then, and waits.
 		resumedVia:  ViaPaste,
 		files:       opencodeFiles,
-		transcript:  newOpencodeConversation,
+		transcript:  func() session.TranscriptReader { return &opencodeConversation{} },
 		entries:     opencodeEntries,
 		usage:       opencodeUsage,
 		reads:       opencodeReads,

@@ -100,22 +100,13 @@ func (p opencodePart) prompt() bool {
 
 // opencodeConversation reads what the plugin has written.
 type opencodeConversation struct {
-	n        session.Transcript
-	open     bool              // a turn has begun that has not ended
-	failed   *opencodeError    // how the turn that is open failed
-	taken    string            // the id of the last message that was taken up
-	aborted  bool              // a person has interrupted the turn that is open
-	retrying bool              // its request failed and is tried again
-	asked    map[string]string // what is asked, by the id of the request
-	order    []string          // the ids, the first asked first
-	queued   []string          // the ids of n.Queued
+	turns
+	failed   *opencodeError // how the turn that is open failed
+	taken    string         // the id of the last message that was taken up
+	aborted  bool           // a person has interrupted the turn that is open
+	retrying bool           // its request failed and is tried again
+	queued   []string       // the ids of n.Queued
 }
-
-func newOpencodeConversation() session.TranscriptReader {
-	return &opencodeConversation{asked: map[string]string{}}
-}
-
-func (c *opencodeConversation) Transcript() session.Transcript { return copied(c.n) }
 
 func (c *opencodeConversation) Add(line []byte) {
 	var e opencodeEvent
@@ -131,9 +122,8 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 			c.n.Conversation, c.n.Dir, c.n.StartedAt = p.Session, p.Directory, at
 		}
 		// What was under way when the run before ended is not any more.
-		c.open, c.failed, c.order, c.queued = false, nil, nil, nil
-		clear(c.asked)
-		c.n.Activity, c.n.Detail, c.n.Until, c.n.Queued = "", "", time.Time{}, nil
+		c.open, c.failed, c.asked, c.queued, c.n.Queued = false, nil, nil, nil, nil
+		c.doing("", "")
 		return
 	}
 	c.n.At = at
@@ -141,14 +131,17 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 	switch e.Type {
 	case "permission.asked":
 		c.ask(p.ID, opencodePermission(p.About, p.Patterns, p.Metadata))
+		c.waits()
 	case "question.asked":
 		var texts []string
 		for _, q := range p.Questions {
 			texts = append(texts, q.Question)
 		}
 		c.ask(p.ID, strings.Join(texts, "\n"))
+		c.waits()
 	case "permission.replied", "question.replied", "question.rejected":
-		c.reply(p.Request)
+		c.answer(p.Request)
+		c.waits()
 	case "message.updated":
 		if m := p.Info; m.Role == "assistant" {
 			if own {
@@ -173,33 +166,13 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 		}
 	case "session.error":
 		if own && p.Error != nil {
-			c.begin()
+			c.opens()
 			c.failed, c.aborted = p.Error, p.Error.Name == opencodeAborted
 		}
 	case "session.idle":
-		if own {
-			c.end(at)
+		if own && c.open { // after a failure opencode says twice that it is idle
+			c.ended(at)
 		}
-	}
-}
-
-func (c *opencodeConversation) ask(id, question string) {
-	c.asked[id] = question
-	c.order = append(c.order, id)
-	c.asks()
-}
-
-func (c *opencodeConversation) reply(id string) {
-	delete(c.asked, id)
-	c.order = slices.DeleteFunc(c.order, func(one string) bool { return one == id })
-	c.n.Activity, c.n.Detail = session.Working, ""
-	c.asks()
-}
-
-// asks notes the question that the agent shows: the first that was asked.
-func (c *opencodeConversation) asks() {
-	if len(c.order) > 0 {
-		c.n.Activity, c.n.Detail = session.Blocked, c.asked[c.order[0]]
 	}
 }
 
@@ -209,30 +182,28 @@ func (c *opencodeConversation) prompt(id string, m session.Message) {
 		c.queued, c.n.Queued = append(c.queued, id), append(c.n.Queued, m)
 		return
 	}
-	c.take(id, m, m.At)
+	c.takeUp(id, m.Text, m.At)
 }
 
-// begin notes that a turn is open.
-func (c *opencodeConversation) begin() {
+// opens notes that a turn is open.
+func (c *opencodeConversation) opens() {
 	if !c.open {
 		c.open, c.aborted, c.retrying, c.n.Interrupted = true, false, false, false
 	}
 }
 
-func (c *opencodeConversation) take(id string, m session.Message, at time.Time) {
-	c.begin()
+func (c *opencodeConversation) takeUp(id, text string, at time.Time) {
+	c.opens()
 	c.failed, c.aborted, c.taken = nil, false, id
-	c.n.Prompts++
-	c.n.LastPrompt, c.n.PromptAt = m.Text, at
-	c.n.Take(session.Message{At: at, Text: m.Text})
-	c.n.Activity, c.n.Detail, c.n.Until = session.Working, "", time.Time{}
+	c.take(at, text)
+	c.begin()
 }
 
 // takeUpTo takes up the messages that have waited, up to that which the agent answers now.
 func (c *opencodeConversation) takeUpTo(id string, at time.Time) {
 	i := slices.Index(c.queued, id)
 	for j, m := range c.n.Queued[:i+1] {
-		c.take(c.queued[j], m, at)
+		c.takeUp(c.queued[j], m.Text, at)
 		c.n.TakenAt = at
 	}
 	c.queued, c.n.Queued = c.queued[i+1:], c.n.Queued[i+1:]
@@ -248,12 +219,12 @@ var opencodeLimited = lazily(opencodeLimit)
 const retryShown = time.Minute
 
 func (c *opencodeConversation) status(s opencodeStatus, at time.Time) {
-	if s.Type == "idle" || len(c.order) > 0 {
+	if s.Type == "idle" || len(c.asked) > 0 {
 		return
 	}
-	c.begin()
+	c.opens()
 	c.retrying = s.Type == "retry"
-	c.n.Activity, c.n.Detail, c.n.Until = session.Working, "", time.Time{}
+	c.doing(session.Working, "")
 	if !c.retrying {
 		return
 	}
@@ -268,23 +239,16 @@ func (c *opencodeConversation) status(s opencodeStatus, at time.Time) {
 	}
 }
 
-// end ends a turn. After a failure opencode says twice that it is idle. A turn that is being
-// tried again ends with an answer, an error or a person's interruption, which has no error.
-func (c *opencodeConversation) end(at time.Time) {
-	if !c.open {
-		return
-	}
-	c.open = false
-	c.order = nil
-	clear(c.asked)
-	failed := c.failed != nil && c.failed.Name != opencodeAborted
-	endTurn(&c.n, at, !failed && (c.aborted || c.retrying))
-	c.n.Activity, c.n.Detail, c.n.Until = session.Idle, "", time.Time{}
-	if f := c.failed; failed {
-		c.n.Activity, c.n.Detail = session.Failed, f.Data.Message
-		if f.Data.Status == 429 {
-			c.n.Activity = session.BlockedAPI
-		}
+// ended ends a turn. One that is being tried again ends with an answer, an error or a person's
+// interruption, which has no error.
+func (c *opencodeConversation) ended(at time.Time) {
+	switch f := c.failed; {
+	case f == nil || f.Name == opencodeAborted:
+		c.end(at, session.Idle, "", c.aborted || c.retrying)
+	case f.Data.Status == 429:
+		c.end(at, session.BlockedAPI, f.Data.Message, false)
+	default:
+		c.end(at, session.Failed, f.Data.Message, false)
 	}
 }
 

@@ -47,7 +47,7 @@ func qwen() kind {
 		commands:   "/!?",
 		shield:     "\u200b", // a zero-width space: it drops blanks
 		files:      qwenFiles,
-		transcript: func() session.TranscriptReader { return &qwenChat{} },
+		transcript: func() session.TranscriptReader { return &qwenChat{turns: turns{repeats: true}} },
 		entries:    qwenEntries,
 		usage:      qwenUsage,
 		signal:     qwenSignal,

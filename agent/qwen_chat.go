@@ -100,14 +100,11 @@ func (r qwenRecord) text() string {
 // qwenChat reads a session file. An answer without tool calls ends the turn, and so do tool
 // calls that were all refused. Questions are not in it.
 type qwenChat struct {
-	n        session.Transcript
-	open     bool // a turn goes on
+	turns
 	calls    int  // tool calls without a result
 	refused  bool // all results so far are of calls that were refused
 	failures int  // of the request that is tried
 }
-
-func (c *qwenChat) Transcript() session.Transcript { return copied(c.n) }
 
 func (c *qwenChat) Add(line []byte) {
 	var r qwenRecord
@@ -125,11 +122,9 @@ func (c *qwenChat) add(r qwenRecord) {
 	switch r.Type {
 	case "user":
 		c.n.At = r.At
-		c.n.Prompts++
-		c.n.LastPrompt, c.n.PromptAt = text, r.At
-		c.n.Take(session.Message{At: r.At, Text: text})
-		c.open, c.calls, c.failures = true, 0, 0
-		c.n.Activity, c.n.Detail = session.Working, ""
+		c.take(r.At, text)
+		c.begin()
+		c.calls, c.failures = 0, 0
 	case "assistant":
 		c.n.At = r.At
 		c.n.LastMessage = cmp.Or(text, c.n.LastMessage)
@@ -140,13 +135,13 @@ func (c *qwenChat) add(r qwenRecord) {
 			}
 		}
 		if c.calls == 0 {
-			c.ended(r.At, session.Idle, "", false)
+			c.end(r.At, session.Idle, "", false)
 		}
 	case "tool_result":
 		c.n.At = r.At
 		c.refused = c.refused && r.Result.Status == "cancelled"
 		if c.calls--; c.calls <= 0 && c.refused { // a tool that is interrupted looks like one that is refused
-			c.ended(r.At, session.Idle, "", true)
+			c.end(r.At, session.Idle, "", true)
 		}
 	case "system":
 		if e := r.System.Event; qwenTurn.MatchString(e.Prompt) {
@@ -162,7 +157,7 @@ func (c *qwenChat) event(at time.Time, e qwenEvent) {
 		c.n.At = at
 		c.failures = 0
 		if c.open {
-			c.n.Activity, c.n.Detail = session.Working, ""
+			c.doing(session.Working, "")
 		}
 	case "qwen-code.api_error":
 		c.n.At = at
@@ -171,7 +166,7 @@ func (c *qwenChat) event(at time.Time, e qwenEvent) {
 		again := (e.Status == 429 || e.Status >= 500 && e.Status < 600) && c.failures < qwenAttempts
 		switch {
 		case e.Kind == qwenAborted:
-			c.ended(at, session.Idle, "", true)
+			c.end(at, session.Idle, "", true)
 			return
 		case e.Status == 429:
 			does = session.BlockedAPI
@@ -179,20 +174,11 @@ func (c *qwenChat) event(at time.Time, e qwenEvent) {
 			does = session.Working
 		}
 		if again {
-			c.n.Activity, c.n.Detail = does, e.Message
+			c.doing(does, e.Message)
 			return
 		}
-		c.ended(at, does, e.Message, false)
+		c.end(at, does, e.Message, false)
 	}
-}
-
-func (c *qwenChat) ended(at time.Time, does session.Activity, detail string, interrupted bool) {
-	c.n.Activity, c.n.Detail = does, detail
-	if !c.open {
-		return
-	}
-	c.open = false
-	endTurn(&c.n, at, interrupted)
 }
 
 // qwenEntries returns what a line of a session file says, for people.
