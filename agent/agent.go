@@ -34,7 +34,8 @@ const (
 
 // kind is a kind of agent: its defaults, its command line and its marks.
 type kind struct {
-	spec session.AgentSpec // what a manifest can change
+	spec   session.AgentSpec // what a manifest can change
+	tested string            // what Tested returns
 	// start is Agent.Start but for Paste. Its prompt is empty unless it is an
 	// argument. Its Env is what the agent must have, and may be overridden by no
 	// default.
@@ -144,6 +145,15 @@ func For(s session.AgentSpec) session.Agent {
 		detector: sync.OnceValue(func() *detector { return newDetector(k, s) }),
 		composer: sync.OnceValue(func() composer { return composerOf(k.marks) }),
 	}
+}
+
+// Tested returns the version of an agent's program that agentform is tested with. It is empty
+// for a custom agent.
+func Tested(s session.AgentSpec) string {
+	if built, ok := kinds[s.Base]; ok {
+		return built().tested
+	}
+	return ""
 }
 
 // kindOf returns the kind of agent that a spec means.

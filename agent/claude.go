@@ -24,12 +24,15 @@ func claude() kind {
 			// start, but says nothing of a conversation.
 			Observable: AtFirstPrompt,
 		},
-		start: claudeStart,
-		paths: []string{"/@anthropic-ai/claude-code/", "/claude/versions/"},
+		tested: "2.1.197",
+		start:  claudeStart,
+		paths:  []string{"/@anthropic-ai/claude-code/", "/claude/versions/"},
 		marks: marks{
 			composer: `^❯[\s\x{a0}]?(.*)$`,
 			turn:     `^❯[\s\x{a0}]\S`,
 			hint:     `^(Try "|Press up to edit queued messages$)`,
+			question: claudeQuestion,
+			chosen:   " ✔",
 			titles: []title{
 				{`^[\x{2800}-\x{28ff}] `, session.Working},
 				{`^✳ `, session.Idle}, // also while a dialog is up
@@ -221,4 +224,32 @@ func marshal(v any, indent string) string {
 		return ""
 	}
 	return string(b)
+}
+
+// claudeTelemetry returns the variables with which Claude Code sends metrics and events
+// (code.claude.com/docs/en/monitoring-usage). It has no prompts in them unless told to.
+func claudeTelemetry(t session.Telemetry) map[string]string {
+	if t.Endpoint == "" {
+		return nil
+	}
+	env := map[string]string{
+		"CLAUDE_CODE_ENABLE_TELEMETRY": "1", "OTEL_METRICS_EXPORTER": "otlp", "OTEL_LOGS_EXPORTER": "otlp",
+		"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", "OTEL_EXPORTER_OTLP_ENDPOINT": t.Endpoint,
+	}
+	if t.Prompts {
+		env["OTEL_LOG_USER_PROMPTS"] = "1"
+	}
+	return env
+}
+
+// claudeQuestion finds the command that a dialog asks about.
+func claudeQuestion(body []drawn) (string, []drawn) {
+	if body[0].text != "Bash command" || len(body) < 3 {
+		return "", body
+	}
+	text := `run "` + body[1].text + `"`
+	if rest := oneLine(joined(body[2 : len(body)-1])); rest != "" {
+		text += " (" + rest + ")" // the rest of the command, or what it is for
+	}
+	return text + "?", nil
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/agentform/agentform/session"
@@ -22,12 +23,14 @@ func codex() kind {
 			// older ones made it after the first turn.
 			Observable: AtFirstPrompt,
 		},
-		start: codexStart,
-		paths: []string{"/@openai/codex/"},
+		tested: "0.169.0",
+		start:  codexStart,
+		paths:  []string{"/@openai/codex/"},
 		marks: marks{
 			composer: `^› ?(.*)$`,
 			turn:     `^› \S`,
 			hint:     `^Ask Codex to do anything`,
+			question: commandQuestion,
 			// As codexTitle asks for them: "⠋ Working | api", "Ready | api".
 			titles: []title{
 				{`^\[ [!.] \] Action Required`, session.Blocked}, // the mark blinks
@@ -147,4 +150,17 @@ func tomlString(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// codexTelemetry returns the settings with which Codex sends logs, traces and metrics
+// (the [otel] table of its config.toml).
+func codexTelemetry(t session.Telemetry) []string {
+	if t.Endpoint == "" {
+		return nil
+	}
+	args := []string{"-c", "otel.log_user_prompt=" + strconv.FormatBool(t.Prompts)}
+	for _, e := range []struct{ setting, signal string }{{"exporter", "logs"}, {"trace_exporter", "traces"}, {"metrics_exporter", "metrics"}} {
+		args = append(args, "-c", fmt.Sprintf(`otel.%s={otlp-http={endpoint=%s,protocol="binary"}}`, e.setting, tomlString(t.Signal(e.signal))))
+	}
+	return args
 }

@@ -18,8 +18,9 @@ func copilot() kind {
 			// Its session file is there before any prompt.
 			Observable: AtStart,
 		},
-		start: copilotStart,
-		paths: []string{"/@github/copilot"},
+		tested: "1.0.102",
+		start:  copilotStart,
+		paths:  []string{"/@github/copilot"},
 		marks: marks{
 			composer: `^❯(?: (.*))?$`,
 			blocked: []string{
@@ -34,6 +35,8 @@ func copilot() kind {
 			ui:         []string{`/ commands · \? help|ctrl\+c again to exit`, `esc (esc|again to) (edit prompt|interrupt)`},
 			started:    []string{`Copilot v\d`},
 			turn:       `^❯ +\S.* \d\d:\d\d`,
+			sent:       `\d\d:\d\d$`,
+			question:   commandQuestion,
 		},
 		commands:    "/!",
 		shield:      "\u200b", // a zero-width space: it drops blanks before it runs a command

@@ -14,7 +14,18 @@ func custom() kind {
 			}
 			return session.Start{Argv: argv}
 		},
+		marks: marks{question: anyQuestion},
 	}
+}
+
+// anyQuestion finds what a dialog of any agent asks: the program may run one.
+func anyQuestion(body []drawn) (text string, asks []drawn) {
+	for _, find := range []func([]drawn) (string, []drawn){commandQuestion, toolQuestion, claudeQuestion} {
+		if text, asks = find(body); text != "" || len(asks) < len(body) {
+			return text, asks
+		}
+	}
+	return "", body
 }
 
 // join puts command line parts together in a new slice.

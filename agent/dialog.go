@@ -66,17 +66,12 @@ var (
 	// proceeds is a question that says nothing about what is asked.
 	proceeds = lazily(`^(Do you want to proceed|Would you like to proceed)\?$`)
 	trusts   = lazily(`(?i)trust the files in this folder|trust this folder\?|one you trust\?`)
-	permits  = lazily(`^(Allow execution|Apply this change)`)
-	geminis  = lazily(`^\? +([A-Z]\w*) +(.*?)(?: ←)?$`)
 )
 
 // dotted is what separates a dialog's parts.
 const dotted = "╌┄┈"
 
 const (
-	// chosen is what Claude Code 2.1.197 draws behind the answer that was given to its trust
-	// question, until that goes.
-	chosen      = " ✔"
 	dialogLines = 40  // a dialog has at most so many lines above its answers
 	hintLines   = 8   // and below them
 	textLength  = 300 // of what a question says in one line
@@ -152,7 +147,7 @@ func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []d
 			q.Marked = n + 1
 		}
 		q.Several = q.Several || checkbox().MatchString(o.Label)
-		o.Label = strings.TrimSuffix(checkbox().ReplaceAllString(o.Label, ""), chosen)
+		o.Label = strings.TrimSuffix(checkbox().ReplaceAllString(o.Label, ""), p.chosen)
 		o.Label, o.About, o.Key = withoutHint(o.Label, o.About, o.Key)
 		o.Text = typing().MatchString(o.Label)
 		q.Free = q.Free || o.Text
@@ -458,47 +453,26 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 		}
 		return "trust this folder?"
 	}
-	if _, command, found := strings.Cut("\n"+all, "\n$ "); found {
-		return `run "` + oneLine(command) + `"?`
-	}
-	m := geminis().FindStringSubmatch(body[0].text)
-	ask := sentence(withoutTitle(body, m))
-	if m != nil && permits().MatchString(ask) {
-		if m[1] != "Shell" {
-			return m[1] + " " + m[2] + ": " + ask
+	asks := body
+	if p.asksIn != nil {
+		var text string
+		if text, asks = p.asksIn(body); text != "" {
+			return text
 		}
-		command := m[2]
-		if boxed := joined(slices.DeleteFunc(slices.Clone(body), func(l drawn) bool { return !l.nested })); boxed != "" {
-			command = boxed
-		} else if at := slices.IndexFunc(body, func(l drawn) bool { return permits().MatchString(l.text) }); at > 1 && strings.HasSuffix(body[0].text, "←") {
-			command = joined(body[1:at]) // Qwen Code's, whose title has more and is cut
-		}
-		return `run "` + oneLine(command) + `"?`
 	}
-	if body[0].text == "Bash command" && len(body) > 2 {
-		text := `run "` + body[1].text + `"`
-		if rest := oneLine(joined(body[2 : len(body)-1])); rest != "" {
-			text += " (" + rest + ")" // the rest of the command, or what it is for
-		}
-		return text + "?"
-	}
+	ask := sentence(asks)
 	if proceeds().MatchString(ask) && len(body) > 1 {
 		return oneLine(joined(body[:len(body)-1])) + ": proceed?"
 	}
 	return ask
 }
 
-// withoutTitle returns what a dialog of Qwen Code says below the tool and what that is to do,
-// and below the heading of a question of the model's. tool is the match of geminis; nil: there
-// is none.
-func withoutTitle(body []drawn, tool []string) []drawn {
-	switch {
-	case tool == nil:
-		return body
-	case tool[1] == "AskUserQuestion":
-		return body[min(2, len(body)):]
+// commandQuestion finds the command that a dialog of Codex, Copilot CLI or opencode asks about.
+func commandQuestion(body []drawn) (string, []drawn) {
+	if _, command, found := strings.Cut("\n"+joined(body), "\n$ "); found {
+		return `run "` + oneLine(command) + `"?`, nil
 	}
-	return body[1:]
+	return "", body
 }
 
 // shownIn reports whether a dialog shows a text, wherever its lines are broken.

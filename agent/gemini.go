@@ -3,6 +3,9 @@ package agent
 import (
 	"maps"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -23,11 +26,13 @@ func gemini() kind {
 			// Without it a warning is shown at start.
 			Env: map[string]string{"COLORTERM": "truecolor"},
 		},
-		start: geminiStart,
-		paths: []string{"/@google/gemini-cli/"},
+		tested: "0.61.0",
+		start:  geminiStart,
+		paths:  []string{"/@google/gemini-cli/"},
 		marks: marks{
 			composer: `^[>*!] +(.*)$`,
 			hint:     `^Type your message`,
+			question: toolQuestion,
 			titles: []title{
 				{`^\s*✋\s+Action Required`, session.Blocked},
 				{`^\s*✦\s+Working`, session.Working},
@@ -157,4 +162,51 @@ func geminiConversation(in session.StartInput, start *session.Start) {
 		// In one word, because the prompt may begin with a dash.
 		start.Argv = append(start.Argv, "--prompt-interactive="+in.Prompt)
 	}
+}
+
+// geminiTelemetry returns the variables with which Gemini CLI sends all signals
+// (geminicli.com/docs/cli/telemetry). Its prompts are in them unless told otherwise.
+func geminiTelemetry(t session.Telemetry) map[string]string {
+	if t.Endpoint == "" {
+		return nil
+	}
+	return map[string]string{
+		"GEMINI_TELEMETRY_ENABLED": "true", "GEMINI_TELEMETRY_TARGET": "local",
+		"GEMINI_TELEMETRY_OTLP_ENDPOINT": t.Endpoint, "GEMINI_TELEMETRY_OTLP_PROTOCOL": "http",
+		"GEMINI_TELEMETRY_LOG_PROMPTS": strconv.FormatBool(t.Prompts),
+	}
+}
+
+// geminiTool is the first line of a dialog: the tool, and what that is to do. geminiPermits is
+// what it asks.
+var (
+	geminiTool    = lazily(`^\? +([A-Z]\w*) +(.*?)(?: ←)?$`)
+	geminiPermits = lazily(`^(Allow execution|Apply this change)`)
+)
+
+// toolQuestion finds what a dialog asks about a tool. Qwen Code's title has more of a command,
+// and is cut; its questions of the model's have a heading.
+func toolQuestion(body []drawn) (string, []drawn) {
+	m := geminiTool().FindStringSubmatch(body[0].text)
+	if m == nil {
+		return "", body
+	}
+	below := body[1:]
+	if m[1] == "AskUserQuestion" {
+		below = body[min(2, len(body)):]
+	}
+	ask := sentence(below)
+	switch {
+	case !geminiPermits().MatchString(ask):
+		return "", below
+	case m[1] != "Shell":
+		return m[1] + " " + m[2] + ": " + ask, nil
+	}
+	command := m[2]
+	if boxed := joined(slices.DeleteFunc(slices.Clone(body), func(l drawn) bool { return !l.nested })); boxed != "" {
+		command = boxed
+	} else if at := slices.IndexFunc(body, func(l drawn) bool { return geminiPermits().MatchString(l.text) }); at > 1 && strings.HasSuffix(body[0].text, "←") {
+		command = joined(body[1:at])
+	}
+	return `run "` + oneLine(command) + `"?`, nil
 }

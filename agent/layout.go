@@ -14,13 +14,14 @@ import (
 // layout is where an agent's screen shows what.
 type layout struct {
 	turn      *regexp.Regexp // a prompt of the user; nil: not known
+	sent      *regexp.Regexp // ends its first row; nil: nothing does
 	composer  composer
 	ready     patterns
 	statusBar int // lines
 }
 
 func newLayout(m marks, s session.AgentSpec) layout {
-	return layout{turn: optional(m.turn), composer: composerOf(m), ready: compile(fold, []string{s.Ready}), statusBar: s.StatusBarLines}
+	return layout{turn: optional(m.turn), sent: optional(m.sent), composer: composerOf(m), ready: compile(fold, []string{s.Ready}), statusBar: s.StatusBarLines}
 }
 
 // lazily returns a function that compiles a pattern when it is called first: commands that

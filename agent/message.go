@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,10 +13,6 @@ const (
 	// an agent may say the same as a shorter one.
 	plainLength = 24
 )
-
-// clock is a time at the end of a message's first row, where Copilot CLI shows when it was
-// sent.
-var clock = regexp.MustCompile(`\d\d:\d\d$`)
 
 // belowMessage returns the row below the user's last message, by its text, or 0: the screen
 // does not show all of it. The message may hold blank lines and whatever a person has copied
@@ -39,7 +34,7 @@ func (l layout) belowMessage(rows []row, message string) int {
 			_, mark := utf8.DecodeRuneInString(first)
 			first = first[mark:]
 		}
-		if n := rowsOfMessage(first, rows[i+1:], message); n > 0 {
+		if n := l.rowsOfMessage(first, rows[i+1:], message); n > 0 {
 			return i + n
 		}
 	}
@@ -47,11 +42,11 @@ func (l layout) belowMessage(rows []row, message string) int {
 }
 
 // rowsOfMessage returns how many rows a message takes that begins with the first, or 0.
-func rowsOfMessage(first string, more []row, message string) int {
+func (l layout) rowsOfMessage(first string, more []row, message string) int {
 	first = denseMessage(first)
 	rest, is := strings.CutPrefix(message, first)
-	if !is {
-		rest, is = strings.CutPrefix(message, clock.ReplaceAllString(first, ""))
+	if !is && l.sent != nil {
+		rest, is = strings.CutPrefix(message, l.sent.ReplaceAllString(first, ""))
 	}
 	for n := 1; is; n++ {
 		if rest == "" {

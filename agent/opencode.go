@@ -24,14 +24,16 @@ func opencode() kind {
 			// The plugin learns the conversation with the first prompt.
 			Observable: AtFirstPrompt,
 		},
-		start: opencodeStart,
-		paths: []string{"/opencode-ai/"},
+		tested: "1.18.33",
+		start:  opencodeStart,
+		paths:  []string{"/opencode-ai/"},
 		marks: marks{
 			blocked: []string{
 				`△ (Permission required|Always allow|Reject permission)`,
 				`^(?:.*\s)?enter (?:submit|confirm|toggle)\s+esc dismiss$`, // a question of the model's
 			},
 			retrying: []string{opencodeLimit + `.*\[retrying .*attempt #\d+\]`},
+			question: commandQuestion,
 			inLine: []inLine{
 				{[]string{"Allow once", "Allow always", "Reject"}, []string{"Enter", "Right Enter", "Escape"}},
 				{[]string{"Confirm", "Cancel"}, []string{"Enter", "Escape"}},

@@ -29,6 +29,13 @@ type marks struct {
 	// turn begins a message of the user's: what is above the last one is of earlier
 	// turns. Empty: not known.
 	turn string
+	// sent is at the end of its first row: when it was sent. Empty: nothing is.
+	sent string
+	// chosen is behind the label of an answer that was given, until the dialog goes.
+	chosen string
+	// question returns what a dialog asks, in one line, or else where it asks that; nil: all
+	// of it does.
+	question func(body []drawn) (text string, asks []drawn)
 	// inLine are dialogs whose answers are in one line, without numbers.
 	inLine []inLine
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/agentform/agentform/session"
 )
@@ -22,11 +23,13 @@ func qwen() kind {
 			// Its session file comes with the first prompt.
 			Observable: AtFirstPrompt,
 		},
-		start: qwenStart,
-		paths: []string{"/@qwen-code/qwen-code/"},
+		tested: "0.15.10",
+		start:  qwenStart,
+		paths:  []string{"/@qwen-code/qwen-code/"},
 		marks: marks{
 			composer: `^[>*!] +(.*)$`,
 			hint:     `^Type your message`,
+			question: toolQuestion,
 			blocked: []string{
 				`^\? +[A-Z]\w* .*←$`, // the tool and what it is to do, above the question
 				`Allow execution of`,
@@ -220,4 +223,26 @@ var qwenCredentials = credentials{
 	every: true,
 	also:  []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "QWEN_DEFAULT_AUTH_TYPE"},
 	dir:   qwenHome,
+}
+
+// qwenTelemetry returns the variables with which Qwen Code sends metrics, and with prompts
+// all signals: its logs contain the conversation even with LOG_PROMPTS=false.
+func qwenTelemetry(t session.Telemetry) map[string]string {
+	if t.Endpoint == "" {
+		return nil
+	}
+	env := map[string]string{
+		"QWEN_TELEMETRY_ENABLED": "true", "QWEN_TELEMETRY_TARGET": "local", "QWEN_TELEMETRY_OTLP_PROTOCOL": "http",
+		"QWEN_TELEMETRY_LOG_PROMPTS": strconv.FormatBool(t.Prompts),
+	}
+	if t.Prompts {
+		env["QWEN_TELEMETRY_OTLP_ENDPOINT"] = t.Endpoint
+		return env
+	}
+	// Empty ones keep it from taking those of its settings and of OTEL_EXPORTER_OTLP_….
+	for _, all := range []string{"", "_LOGS", "_TRACES"} {
+		env["QWEN_TELEMETRY_OTLP"+all+"_ENDPOINT"] = ""
+	}
+	env["QWEN_TELEMETRY_OTLP_METRICS_ENDPOINT"] = t.Signal("metrics")
+	return env
 }

@@ -16,6 +16,8 @@ type screenPatterns struct {
 	own, manifest, phrase             signs
 	ui, shell, started, genericDialog patterns
 	inLine                            []inLine
+	asksIn                            func(body []drawn) (text string, asks []drawn) // marks.question
+	chosen                            string
 }
 
 type signs struct {
@@ -40,7 +42,7 @@ func newScreenPatterns(m marks, s session.AgentSpec) screenPatterns {
 		ui:            append(compile(exact, m.ui), compile(fold, p.UI)...),
 		genericDialog: compile(fold, dialogs),
 		started:       compile(exact, m.started),
-		inLine:        m.inLine,
+		inLine:        m.inLine, asksIn: m.question, chosen: m.chosen,
 	}
 	// A shell's prompt shows an exit only where the agent's own screen is known.
 	if len(r.ui) > 0 || len(p.ShellPrompt) > 0 {
