@@ -58,15 +58,7 @@ func claudeReads(lookup func(string) string) []string {
 }
 
 // claudeDir is its own directory.
-func claudeDir(of session.Lookup) string {
-	if own := of.Env["CLAUDE_CONFIG_DIR"]; own != "" {
-		return own
-	}
-	if of.Home == "" {
-		return ""
-	}
-	return filepath.Join(of.Home, ".claude")
-}
+func claudeDir(of session.Lookup) string { return ownDir(of, "CLAUDE_CONFIG_DIR", ".claude") }
 
 var awsKeys = []string{"AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_REGION"}
 

@@ -20,11 +20,7 @@ func claudeFiles(of session.Lookup) []string {
 		return nil
 	}
 	folder = globLiteral(folder)
-	name := "*"
-	if of.Conversation != "" {
-		name = globLiteral(of.Conversation)
-	}
-	files := []string{filepath.Join(folder, "projects", claudeProject(of.Dir), name+".jsonl")}
+	files := []string{filepath.Join(folder, "projects", claudeProject(of.Dir), conversationPattern(of.Conversation)+".jsonl")}
 	if of.Process.PID > 0 {
 		files = append(files, filepath.Join(folder, "sessions", strconv.Itoa(of.Process.PID)+".json"))
 	}
@@ -80,17 +76,6 @@ type claudeMessage struct {
 	ID         string          `json:"id"`
 	Content    json.RawMessage `json:"content"` // a text or blocks
 	StopReason string          `json:"stop_reason"`
-	Usage      struct {
-		In     int64 `json:"input_tokens"`
-		Create int64 `json:"cache_creation_input_tokens"`
-		Read   int64 `json:"cache_read_input_tokens"`
-		Out    int64 `json:"output_tokens"`
-	} `json:"usage"`
-}
-
-func (m claudeMessage) tokens() int64 {
-	u := m.Usage
-	return u.In + u.Create + u.Read + u.Out
 }
 
 // claudeBlock is a part of a message.
@@ -379,8 +364,8 @@ func claudeEntries(line []byte) []session.Entry {
 			add("agent", b.Text)
 		}
 	}
-	if m := l.Message; l.Type == "assistant" && m.StopReason == "end_turn" {
-		add("usage", tokens(m.Usage.In+m.Usage.Create+m.Usage.Read, m.Usage.Out, m.tokens()))
+	if l.Type == "assistant" && l.Message.StopReason == "end_turn" {
+		add("usage", claudeUsage.words(line))
 	}
 	return all
 }

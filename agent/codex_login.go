@@ -44,15 +44,7 @@ func codexReads(func(string) string) []string {
 }
 
 // codexDir is its own directory.
-func codexDir(of session.Lookup) string {
-	if own := of.Env["CODEX_HOME"]; own != "" {
-		return own
-	}
-	if of.Home == "" {
-		return ""
-	}
-	return filepath.Join(of.Home, ".codex")
-}
+func codexDir(of session.Lookup) string { return ownDir(of, "CODEX_HOME", ".codex") }
 
 // codexCredentials is what https://developers.openai.com/codex/config-file/environment-variables
 // lists. OPENAI_API_KEY alone is no login; a provider of its configuration may use it.

@@ -37,8 +37,6 @@ type rolloutLine struct {
 		Version      string    `json:"cli_version"`
 		StartedAt    time.Time `json:"timestamp"`
 		ThreadSource string    `json:"thread_source"`
-		// token_usage_record, of one answer of the model
-		Usage rolloutUsage `json:"usage"`
 		// item_completed
 		Item rolloutItem `json:"item"`
 		// function_call, custom_tool_call and their outputs
@@ -50,7 +48,9 @@ type rolloutLine struct {
 		Output json.RawMessage `json:"output"`
 		// token_count
 		Info struct {
-			Total rolloutUsage `json:"total_token_usage"`
+			Total struct {
+				All int64 `json:"total_tokens"`
+			} `json:"total_token_usage"`
 		} `json:"info"`
 		Limits map[string]json.RawMessage `json:"rate_limits"`
 		// task_complete, turn_aborted
@@ -58,12 +58,6 @@ type rolloutLine struct {
 		Error       *rolloutError `json:"error"`
 		Reason      string        `json:"reason"`
 	} `json:"payload"`
-}
-
-type rolloutUsage struct {
-	In  int64 `json:"input_tokens"`
-	Out int64 `json:"output_tokens"`
-	All int64 `json:"total_tokens"`
 }
 
 type rolloutItem struct {
@@ -247,7 +241,7 @@ func codexEntries(line []byte) []session.Entry {
 	case l.Type == "session_meta":
 		return entry("info", "Codex "+p.Version+" in "+p.Dir)
 	case l.Type == "token_usage_record":
-		return entry("usage", tokens(p.Usage.In, p.Usage.Out, p.Usage.All))
+		return entry("usage", codexUsage.words(line))
 	}
 	switch p.Type {
 	case "item_completed":

@@ -86,15 +86,7 @@ func copilotStart(in session.StartInput) session.Start {
 }
 
 // copilotHome is its own folder.
-func copilotHome(of session.Lookup) string {
-	if own := of.Env["COPILOT_HOME"]; own != "" {
-		return own
-	}
-	if of.Home == "" {
-		return ""
-	}
-	return filepath.Join(of.Home, ".copilot")
-}
+func copilotHome(of session.Lookup) string { return ownDir(of, "COPILOT_HOME", ".copilot") }
 
 // copilotDotfiles: it asks at start whether to trust a folder, unless it or one above it is
 // among those of its settings.

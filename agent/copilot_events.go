@@ -16,11 +16,7 @@ func copilotFiles(of session.Lookup) []string {
 	if home == "" {
 		return nil
 	}
-	id := "*"
-	if of.Conversation != "" {
-		id = globLiteral(of.Conversation)
-	}
-	return []string{filepath.Join(globLiteral(home), "session-state", id, "events.jsonl")}
+	return []string{filepath.Join(globLiteral(home), "session-state", conversationPattern(of.Conversation), "events.jsonl")}
 }
 
 // copilotEvent is a line of a session file. Its types are those of
@@ -62,27 +58,12 @@ type copilotEvent struct {
 		Result  struct {
 			Content string `json:"content"`
 		} `json:"result"`
-		Reason     string        `json:"reason"` // of abort
-		Usage      copilotTokens `json:"usage"`
-		Compaction copilotTokens `json:"compactionTokensUsed"`
+		Reason string `json:"reason"` // of abort
 	} `json:"data"`
 }
 
-type copilotTokens struct {
-	Input  int64 `json:"inputTokens"`
-	Output int64 `json:"outputTokens"`
-}
-
-// tokens returns what an answer of the model took: one for the user, or the summary of a
+// The types of events with the tokens of an answer: one for the user, and the summary of a
 // conversation that is compacted.
-func (e copilotEvent) tokens() copilotTokens {
-	if e.Type == copilotCompacted {
-		return e.Data.Compaction
-	}
-	return e.Data.Usage
-}
-
-// The types of events with the tokens of an answer.
 const (
 	copilotAnswered  = "session.usage_record"
 	copilotCompacted = "session.compaction_complete"
@@ -195,8 +176,7 @@ func copilotEntries(line []byte) []session.Entry {
 	case "session.info":
 		add("info", e.Data.Message)
 	case copilotAnswered, copilotCompacted:
-		u := e.tokens()
-		add("usage", tokens(u.Input, u.Output, u.Input+u.Output))
+		add("usage", copilotUsage.words(line))
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -109,18 +110,19 @@ func geminiDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 		return nil // it is logged in, or MissingLogin says that it is not
 	}
 	return []DotfileFix{{
-		Path:    filepath.Join(geminiHome(of), ".gemini", "settings.json"),
+		Path:    filepath.Join(geminiDir(of), "settings.json"),
 		Problem: "Gemini CLI asks how to log in, even with a key, before it accepts a prompt",
 		add:     []setting{{path: []string{"security", "auth", "selectedType"}, value: geminiKeyLogin}},
 	}}
 }
 
 // geminiHome is the folder that its own, .gemini, is in.
-func geminiHome(of session.Lookup) string {
-	if own := of.Env["GEMINI_CLI_HOME"]; own != "" {
-		return own
-	}
-	return of.Home
+func geminiHome(of session.Lookup) string { return cmp.Or(of.Env["GEMINI_CLI_HOME"], of.Home) }
+
+// geminiDir is its own directory.
+func geminiDir(of session.Lookup) string {
+	of.Home = geminiHome(of)
+	return ownDir(of, "", ".gemini")
 }
 
 func geminiStart(in session.StartInput) session.Start {

@@ -13,15 +13,15 @@ import (
 // geminiFiles returns the pattern of a conversation's chat: the name of the
 // project's directory is unknown, the file has the first eight digits of the id.
 func geminiFiles(of session.Lookup) []string {
-	home := geminiHome(of)
-	if home == "" {
+	dir := geminiDir(of)
+	if dir == "" {
 		return nil
 	}
 	name := "session-*.jsonl"
 	if id, _, _ := strings.Cut(of.Conversation, "-"); id != "" {
 		name = "session-*-" + globLiteral(id) + ".jsonl"
 	}
-	return []string{filepath.Join(globLiteral(home), ".gemini", "tmp", "*", "chats", name)}
+	return []string{filepath.Join(globLiteral(dir), "tmp", "*", "chats", name)}
 }
 
 // chatLine is a line of a chat: its head, a message, or a change of the whole.
@@ -34,12 +34,7 @@ type chatLine struct {
 	At      time.Time       `json:"timestamp"`
 	Type    string          `json:"type"` // user, gemini, error, info
 	Content json.RawMessage `json:"content"`
-	Tokens  struct {
-		In    int64 `json:"input"`
-		Out   int64 `json:"output"`
-		Total int64 `json:"total"`
-	} `json:"tokens"`
-	Calls []chatCall `json:"toolCalls"`
+	Calls   []chatCall      `json:"toolCalls"`
 
 	Set struct {
 		Messages []chatLine `json:"messages"`
@@ -221,7 +216,7 @@ func geminiEntries(line []byte) []session.Entry {
 		}
 	case l.Type == "gemini":
 		add("agent", text)
-		add("usage", tokens(l.Tokens.In, l.Tokens.Out, l.Tokens.Total))
+		add("usage", geminiUsage.words(line))
 	}
 	return all
 }

@@ -24,22 +24,9 @@ func geminiHooks(in session.StartInput, start *session.Start) {
 	if len(in.Notify) == 0 || in.Private == "" || !in.Root {
 		return
 	}
-	type hook struct {
-		Type    string `json:"type"`
-		Command string `json:"command"`
-		Name    string `json:"name"`
-	}
-	type matched struct {
-		Matcher string `json:"matcher"`
-		Hooks   []hook `json:"hooks"`
-	}
-	hooks := map[string][]matched{}
-	for _, event := range geminiEvents {
-		hooks[event] = []matched{{Matcher: "*", Hooks: []hook{{Type: "command", Command: shellJoin(in.Notify), Name: "agentform"}}}}
-	}
 	settings := map[string]any{
 		"general": map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
-		"hooks":   hooks,
+		"hooks":   namedHooks(geminiEvents, in.Notify),
 	}
 	if given(in.Spec, geminiKey) { // see geminiDotfiles
 		settings["security"] = map[string]any{"auth": map[string]any{"selectedType": geminiKeyLogin}}
@@ -50,6 +37,16 @@ func geminiHooks(in session.StartInput, start *session.Start) {
 	}
 	start.Files = map[string]string{geminiSettings: string(text)}
 	start.Env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"] = filepath.Join(in.Private, geminiSettings)
+}
+
+// namedHooks returns settings with a command for hooks, as Gemini CLI and Qwen Code read them.
+func namedHooks(events, notify []string) map[string]any {
+	hook := map[string]string{"type": "command", "command": shellJoin(notify), "name": "agentform"}
+	hooks := map[string]any{}
+	for _, event := range events {
+		hooks[event] = []any{map[string]any{"matcher": "*", "hooks": []any{hook}}}
+	}
+	return hooks
 }
 
 // geminiSignal is what a hook of Gemini told. AfterAgent comes after errors and

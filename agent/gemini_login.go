@@ -13,8 +13,7 @@ func geminiLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	if f.set(s, geminiKey, "GEMINI_DEFAULT_AUTH_TYPE", "GEMINI_CLI_SYSTEM_", "GEMINI_CLI_USE_COMPUTE_ADC", "GOOGLE_", "CLOUDSDK_CONFIG", "CODE_ASSIST_ENDPOINT", "CLOUD_SHELL") {
 		return "", ""
 	}
-	home := geminiHome(f.At)
-	dir := filepath.Join(home, ".gemini")
+	home, dir := geminiHome(f.At), geminiDir(f.At)
 	settings := []string{filepath.Join(dir, "settings.json"), "/etc/gemini-cli/settings.json", "/Library/Application Support/GeminiCli/settings.json"}
 	variables := []string{filepath.Join(dir, ".env"), filepath.Join(home, ".env")}
 	for _, folder := range f.folders(s) {
@@ -46,11 +45,5 @@ var geminiCredentials = credentials{
 	keys: append(keysOf(geminiKey), credentialKey{"GOOGLE_API_KEY", []string{"GOOGLE_CLOUD_PROJECT"}},
 		credentialKey{"GOOGLE_APPLICATION_CREDENTIALS", []string{"GOOGLE_CLOUD_PROJECT"}}),
 	also: []string{"GEMINI_DEFAULT_AUTH_TYPE", "GOOGLE_GENAI_USE_VERTEXAI"},
-	dir: func(of session.Lookup) string {
-		home := geminiHome(of)
-		if home == "" {
-			return ""
-		}
-		return filepath.Join(home, ".gemini")
-	},
+	dir:  geminiDir,
 }

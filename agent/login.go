@@ -76,3 +76,12 @@ func (f LoginFacts) folders(s session.Spec) []string {
 	}
 	return all
 }
+
+// ownDir returns an agent's own directory: what a variable says, or the one with a name in the
+// home. Empty: there is no home.
+func ownDir(of session.Lookup, variable, name string) string {
+	if own := of.Env[variable]; own != "" || of.Home == "" {
+		return own
+	}
+	return filepath.Join(of.Home, name)
+}

@@ -172,10 +172,7 @@ func opencodeReads(func(string) string) []string {
 
 // opencodeData is the directory with its data.
 func opencodeData(of session.Lookup) string {
-	data := of.Env["XDG_DATA_HOME"]
-	if data == "" && of.Home != "" {
-		data = filepath.Join(of.Home, ".local", "share")
-	}
+	data := ownDir(of, "XDG_DATA_HOME", ".local/share")
 	if data == "" {
 		return ""
 	}

@@ -285,7 +285,7 @@ func opencodeEntries(line []byte) []session.Entry {
 		add("tool", toolText(p.Part.Tool, string(p.Part.State.Input)))
 		add("result", clip(p.Part.State.Output+p.Part.State.Error))
 	case e.Type == "message.updated" && p.Info.Time.Completed > 0:
-		add("usage", tokens(p.Info.total()-p.Info.Tokens.Out-p.Info.Tokens.Reasoning, p.Info.Tokens.Out+p.Info.Tokens.Reasoning, p.Info.total()))
+		add("usage", opencodeUsage.words(line))
 	}
 	return all
 }

@@ -127,16 +127,7 @@ func qwenStart(in session.StartInput) session.Start {
 func qwenFilesOfRun(in session.StartInput, start *session.Start) {
 	settings := map[string]any{"$version": 4, "general": map[string]any{"enableAutoUpdate": false}}
 	if len(in.Notify) > 0 {
-		type hook struct {
-			Type    string `json:"type"`
-			Command string `json:"command"`
-			Name    string `json:"name"`
-		}
-		hooks := map[string]any{}
-		for _, event := range qwenEvents {
-			hooks[event] = []map[string]any{{"matcher": "*", "hooks": []hook{{Type: "command", Command: shellJoin(in.Notify), Name: "agentform"}}}}
-		}
-		settings["hooks"] = hooks
+		settings["hooks"] = namedHooks(qwenEvents, in.Notify)
 	}
 	start.Files = map[string]string{}
 	write := func(name, variable string, value any) {
@@ -152,15 +143,7 @@ func qwenFilesOfRun(in session.StartInput, start *session.Start) {
 }
 
 // qwenHome is its own folder.
-func qwenHome(of session.Lookup) string {
-	if own := of.Env["QWEN_HOME"]; own != "" {
-		return own
-	}
-	if of.Home == "" {
-		return ""
-	}
-	return filepath.Join(of.Home, ".qwen")
-}
+func qwenHome(of session.Lookup) string { return ownDir(of, "QWEN_HOME", ".qwen") }
 
 // qwenLogin looks for the login of Qwen Code, which also reads the first .env above its
 // folder.

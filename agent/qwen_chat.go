@@ -17,11 +17,7 @@ func qwenFiles(of session.Lookup) []string {
 	if base == "" {
 		return nil
 	}
-	id := "*"
-	if of.Conversation != "" {
-		id = globLiteral(of.Conversation)
-	}
-	return []string{filepath.Join(globLiteral(base), "projects", "*", "chats", id+".jsonl")}
+	return []string{filepath.Join(globLiteral(base), "projects", "*", "chats", conversationPattern(of.Conversation)+".jsonl")}
 }
 
 // qwenRecord is a line of a session file.

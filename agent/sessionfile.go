@@ -11,6 +11,14 @@ func globLiteral(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
+// conversationPattern returns a pattern of the files of a conversation, by its id, or of all.
+func conversationPattern(id string) string {
+	if id == "" {
+		return "*"
+	}
+	return globLiteral(id)
+}
+
 // entryLimit is how many bytes of one text an entry has: output may be megabytes.
 const entryLimit = 2 << 10
 

@@ -107,6 +107,14 @@ func next(c *session.UsageContext, u session.Usage, counted func() bool) []sessi
 	return []session.Usage{u}
 }
 
+// words returns what the answer in a line of a session file took, for people.
+func (r usageReader) words(line []byte) string {
+	for _, u := range r.read(line, &session.UsageContext{}, func(string) bool { return false }) {
+		return tokens(u.Tokens.Prompt(), u.Tokens.Output, u.Tokens.Total())
+	}
+	return ""
+}
+
 // counter adds up in a Transcript what the answers in a session file took.
 type counter struct {
 	session.TranscriptReader
