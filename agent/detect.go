@@ -84,21 +84,21 @@ func exited(x *session.Exit, oneShot bool) session.Detection {
 	if x == nil {
 		return session.Detection{Activity: session.Exited, Detail: "exited; its exit status is not known", Source: FromExit}
 	}
-	if x.Cause == "failed_start" {
+	if x.Cause == session.CauseFailedStart {
 		return session.Detection{Activity: session.Failed, Detail: "it could not be started: " + x.Detail, Source: FromExit}
 	}
 	how := fmt.Sprintf("exit status %d", x.Code)
 	if x.Signal != "" {
 		how = "killed by " + x.Signal
 	}
-	if x.Cause == "timeout" || x.Cause == "hangup" {
-		how = x.Cause + ", " + how
+	if x.Cause == session.CauseTimeout || x.Cause == session.CauseHangup {
+		how = string(x.Cause) + ", " + how
 	}
-	activity, clean := session.Exited, x.Code == 0 && x.Signal == ""
+	activity := session.Exited
 	switch {
-	case oneShot && clean && x.Cause == "self":
+	case oneShot && x.Clean():
 		activity = session.Done
-	case oneShot && !clean && x.Cause != "requested":
+	case oneShot && x.Failed() && x.Cause != session.CauseRequested:
 		activity = session.Failed
 	}
 	return session.Detection{Activity: activity, Detail: how, Source: FromExit}

@@ -75,8 +75,8 @@ func (s *stopper) reportEnd(e *entry, run string, lived bool) {
 	x := history.Event{Kind: history.RunEnded, Run: run, Reason: string(e.change.Reason)}
 	if exit := s.config.Facts(run).Exit; exit != nil {
 		x.Detail, x.Elapsed = exit.String(), exit.Ran
-		if !lived || exit.Cause == "timeout" {
-			x.Reason = exit.Cause
+		if !lived || exit.Cause == session.CauseTimeout {
+			x.Reason = string(exit.Cause)
 		}
 	}
 	if recorded {

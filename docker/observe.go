@@ -239,7 +239,7 @@ func (o *observation) fromDisk(ctx context.Context, l *session.Live, at dirs) {
 	}
 	f := at.facts(l.Mark.Run)
 	l.BootID, l.Started, l.Agent = f.BootID, f.StartedAt, session.Process{PID: f.Agent.PID, Start: f.Agent.Start}
-	l.Exit = reported.Exit(f.Exit)
+	l.Exit = reported.ClaimedExit(f.Exit)
 	if l.PlaceUp {
 		l.Liveness, l.InputOff = session.Alive, true
 		if l.Exit != nil {

@@ -120,7 +120,7 @@ func (s start) awaitAgent(ctx context.Context, init initClient) error {
 		}
 		f := s.dirs.facts(s.launch.Mark.Run)
 		if f.Exit != nil && f.Exit.Cause == rundir.CauseFailedStart {
-			return false, errors.New(reported.Exit(f.Exit).String())
+			return false, errors.New(reported.ClaimedExit(f.Exit).String())
 		}
 		return f.Agent.PID != 0 || f.Exit != nil, nil // an exit is reported by the next Observe
 	}, func() error {

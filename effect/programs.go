@@ -40,7 +40,7 @@ type Result struct {
 
 // Succeeded reports whether the session was done, ended its turn, or exited by itself with 0.
 func (r Result) Succeeded() bool {
-	return r.TurnEnded || r.Status == session.StatusDone || r.Status == session.StatusExited && (r.Exit == nil || r.Exit.Cause == "self" && r.Exit.Code == 0 && r.Exit.Signal == "")
+	return r.TurnEnded || r.Status == session.StatusDone || r.Status == session.StatusExited && (r.Exit == nil || r.Exit.Clean())
 }
 
 // ErrLimit says that a session did not end within Completion.Limit.

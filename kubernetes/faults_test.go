@@ -168,7 +168,7 @@ func TestOutOfMemory(t *testing.T) {
 		live, _ := b.see(t, p)
 		said := live.UnknownReason
 		if live.Exit != nil {
-			said += live.Exit.Cause + " " + live.Exit.Detail
+			said += string(live.Exit.Cause) + " " + live.Exit.Detail
 		}
 		return live, live.PlaceUp && live.Liveness == session.Dead && strings.Contains(said, "memory")
 	})

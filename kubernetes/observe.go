@@ -282,7 +282,7 @@ func (t target) readLog(ctx context.Context, l *session.Live, p *pod) (ask bool)
 	if !now.started && p.container().Starts > 0 {
 		if before, err := t.cluster.log(ctx, p.Metadata.Name, true); err == nil {
 			if now = told(before, run); now.started && now.exit == nil {
-				now.exit = &session.Exit{Cause: rundir.CauseHangup, Detail: ended(p.container())} // with its container
+				now.exit = &session.Exit{Cause: session.CauseHangup, Detail: ended(p.container())} // with its container
 			}
 		}
 	}
@@ -336,9 +336,9 @@ func told(log, run string) (p printed) {
 			p.looked, p.head, p.gone = true, shim.OneLine(o.Head, 300), o.Gone
 		case o.Event != shim.Exited:
 		case o.Exit != nil && rundir.KnownCause(o.Exit.Cause):
-			p.exit = reported.Exit(o.Exit)
+			p.exit = reported.ClaimedExit(o.Exit)
 		default:
-			p.exit = &session.Exit{Cause: rundir.CauseSelf, Signal: "SIGKILL", At: o.At, Detail: "the agent and its shim were killed"}
+			p.exit = &session.Exit{Cause: session.CauseSelf, Signal: "SIGKILL", At: o.At, Detail: "the agent and its shim were killed"}
 		}
 	}
 	return p

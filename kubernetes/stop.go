@@ -57,7 +57,7 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 	}
 	return t.update(ctx, func(k *record) error {
 		if k.Mark.Run == run && !in.Agent {
-			k.Exit, k.Paused = reported.Exit(in.Exit), ""
+			k.Exit, k.Paused = reported.ClaimedExit(in.Exit), ""
 		}
 		return nil
 	})

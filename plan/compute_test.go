@@ -109,7 +109,7 @@ func (s *stage) all(sp session.Spec) *stage {
 	return s.want(sp).record(sp).live(sp.Address.Block())
 }
 
-func exitedWith(cause string, code int, signal string) func(*session.Live) {
+func exitedWith(cause session.Cause, code int, signal string) func(*session.Live) {
 	return func(l *session.Live) {
 		l.Liveness = session.Dead
 		l.Exit = &session.Exit{Cause: cause, Code: code, Signal: signal}

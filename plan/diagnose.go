@@ -153,11 +153,11 @@ func ended(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	switch {
 	case l.Exit == nil:
 		d.Detail = cmp.Or(l.UnknownReason, d.Detail)
-	case !failure(*l.Exit):
+	case !l.Exit.Failed():
 		d.Reason = ReasonExited
 	default:
 		d.Reason = ReasonFailed
-		if agent.OneShot || l.Exit.Cause == "failed_start" {
+		if agent.OneShot || l.Exit.Cause == session.CauseFailedStart {
 			d.Activity = session.Failed
 		}
 	}
@@ -171,7 +171,7 @@ func concluded(r *session.Record, a session.AgentSpec, e *session.Exit) (d Diagn
 	switch {
 	case r != nil && (r.Finished != nil || r.Spent()):
 		d.Activity, d.Reason, d.Detail = session.Done, ReasonFinished, cmp.Or(landing(r), "finished")
-	case e != nil && e.Cause == "timeout":
+	case e != nil && e.Cause == session.CauseTimeout:
 		d.Activity, d.Reason, d.Remedy.Code = session.Exited, ReasonTimeout, session.RemedyRestart
 		d.Detail = fmt.Sprintf("stopped: its timeout passed after %s", e.Ran)
 	case a.Finished(e):
@@ -195,8 +195,6 @@ func rebooted(r session.Record, w session.World) string {
 	}
 	return ""
 }
-
-func failure(e session.Exit) bool { return e.Code != 0 || e.Signal != "" || e.Cause == "failed_start" }
 
 func dead(s session.State, reason Reason, detail string, e *session.Exit) Diagnosis {
 	if e != nil {

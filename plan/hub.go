@@ -80,7 +80,7 @@ func (j *join) start(c Change) Change {
 	}
 	x := health.Case{Free: free(c.Reason)}
 	if exit := j.exit(c); exit != nil {
-		x.Ended, x.Left = exit.At, exit.Cause == "self" && !failure(*exit)
+		x.Ended, x.Left = exit.At, exit.Clean()
 	}
 	if limit, limited := j.in.Hub.Limits[c.Address]; limited {
 		if j.in.Now.Before(limit.Until) {

@@ -67,7 +67,7 @@ func (l *Live) Show(screen string) { l.Screen, l.Blank = screen, screen == "" }
 
 // Exit is how a run ended, as its shim recorded it.
 type Exit struct {
-	Cause     string    `json:"cause"` // self, requested, hangup, timeout, failed_start
+	Cause     Cause     `json:"cause"`
 	Code      int       `json:"code"`
 	Signal    string    `json:"signal,omitempty"` // SIGKILL; empty: it exited by itself
 	At        time.Time `json:"at"`

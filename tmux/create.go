@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
@@ -169,7 +170,7 @@ func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Location,
 		f, _ := rundir.ReadLiveness(l.RunDir)
 		switch {
 		case f.Exit != nil && f.Exit.Cause == rundir.CauseFailedStart:
-			return false, errors.New(exitOf(f.Exit).String())
+			return false, errors.New(reported.Exit(f.Exit).String())
 		case f.Agent.PID != 0 || f.Exit != nil:
 			return true, nil
 		case time.Since(began) < 100*time.Millisecond:

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
@@ -229,7 +230,7 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 			}
 		}
 	}
-	l.Liveness, l.Exit, l.UnknownReason = liveness, exitOf(exit), ""
+	l.Liveness, l.Exit, l.UnknownReason = liveness, reported.Exit(exit), ""
 	if liveness == session.Unknown {
 		l.UnknownReason = seen.unknownReason()
 	}
@@ -241,13 +242,6 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 	case seen.stopped && !l.Frozen:
 		l.Frozen, l.Suspended = true, true
 	}
-}
-
-func exitOf(e *rundir.Exit) *session.Exit {
-	if e == nil {
-		return nil
-	}
-	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail}
 }
 
 // exitOfPane returns how the process of an adopted pane ended: as tmux reports it or,

@@ -17,6 +17,7 @@ import (
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/sessionfile"
 	"github.com/agentform/agentform/internal/shim/filecopy"
+	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
@@ -365,9 +366,6 @@ func Facts(dir string) session.RunFacts {
 // FactsOf returns the facts of a run. alive says whether its agent lives.
 func FactsOf(f rundir.Facts, alive bool) session.RunFacts {
 	x := session.RunFacts{Claimed: f.Claimed, Alive: alive, BootID: f.BootID, Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
-	if e := f.Exit; e != nil {
-		x.Exit = &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At,
-			Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail}
-	}
+	x.Exit = reported.Exit(f.Exit)
 	return x
 }

@@ -85,7 +85,7 @@ func stopped(rec session.Record, w session.World) bool {
 	if l := byRun(w)[rec.Run.ID]; l != nil {
 		exit = l.Exit
 	}
-	return exit != nil && exit.Cause == "requested"
+	return exit != nil && exit.Cause == session.CauseRequested
 }
 
 // recordHolds records what budgets order, and reports it.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/proc"
@@ -55,12 +56,7 @@ func newHost(t *testing.T) (r *room, repo string) {
 		if err != nil {
 			t.Error(err)
 		}
-		facts := session.RunFacts{Claimed: f.Claimed, Alive: f.Agent.Alive(), BootID: f.BootID,
-			Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
-		if f.Exit != nil {
-			facts.Exit = &session.Exit{Cause: f.Exit.Cause, Code: f.Exit.Code, Signal: f.Exit.Signal}
-		}
-		return facts
+		return activity.FactsOf(f, f.Agent.Alive())
 	}
 	r = &room{t: t, dir: data}
 	r.Engine = &engine.Engine{

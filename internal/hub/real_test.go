@@ -75,11 +75,7 @@ func open(dir, by string) *engine.Engine {
 	self, _ := os.Executable() // without it no shim starts, which every test sees
 	facts := func(run string) session.RunFacts {
 		f, _ := rundir.ReadFacts(filepath.Join(data, "runs", run))
-		facts := session.RunFacts{Claimed: f.Claimed, Alive: f.Agent.Alive(), BootID: f.BootID, Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
-		if f.Exit != nil {
-			facts.Exit = &session.Exit{Cause: f.Exit.Cause, Code: f.Exit.Code, Signal: f.Exit.Signal, At: f.Exit.At, Ran: session.Duration(f.Exit.Ran)}
-		}
-		return facts
+		return activity.FactsOf(f, f.Agent.Alive())
 	}
 	return &engine.Engine{
 		Project: "shop", StatePath: filepath.Join(data, "state.json"), Version: "test", LockWait: 20 * time.Second,

@@ -57,7 +57,7 @@ func (r *Run) Start(ctx context.Context, l session.Launch, in *session.Location,
 		return err
 	}
 	r.Record.Location, r.Record.Run.StartedAt = place, started
-	if exit := r.findProcess(ctx); exit != nil && exit.Cause == "failed_start" {
+	if exit := r.findProcess(ctx); exit != nil && exit.Cause == session.CauseFailedStart {
 		return &FailedStartError{*exit}
 	}
 	if r.prompted {
@@ -269,7 +269,7 @@ func (r *Run) sender(left *bool) input.Sender {
 			if err != nil {
 				return input.Snapshot{}, err
 			}
-			*left = l.Liveness == session.Dead && l.Exit != nil && l.Exit.Cause == "self" && l.Exit.Code == 0 && l.Exit.Signal == ""
+			*left = l.Liveness == session.Dead && l.Exit.Clean()
 			read := r.Activity(l)
 			if r.Reader == nil {
 				return input.Snapshot{Screen: l.Screen, Detection: read.Detection}, nil

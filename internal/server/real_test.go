@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
@@ -106,11 +107,7 @@ func open(dir, by string) *engine.Engine {
 func factsIn(data string) func(string) session.RunFacts {
 	return func(run string) session.RunFacts {
 		f, _ := rundir.ReadFacts(filepath.Join(data, "runs", run)) // without it the run has not begun
-		facts := session.RunFacts{Claimed: f.Claimed, Alive: f.Agent.Alive(), BootID: f.BootID, Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
-		if f.Exit != nil {
-			facts.Exit = &session.Exit{Cause: f.Exit.Cause, Code: f.Exit.Code, Signal: f.Exit.Signal, At: f.Exit.At}
-		}
-		return facts
+		return activity.FactsOf(f, f.Agent.Alive())
 	}
 }
 

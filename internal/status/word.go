@@ -107,7 +107,7 @@ func behind(x api.Session) (note string, since, until *time.Time) {
 	case "queued":
 		note = ordinal(*x.Queue)
 	case "exited", "failed", "error":
-		if e := x.Exit; e != nil && e.Cause != "failed_start" {
+		if e := x.Exit; e != nil && e.Cause != session.CauseFailedStart {
 			note = "(" + cmp.Or(e.Signal, fmt.Sprint(e.Code)) + ")"
 		}
 	}

@@ -51,7 +51,7 @@ func stopped(t *testing.T, h Harness) {
 	if !live.PlaceUp || live.Liveness != session.Dead {
 		t.Errorf("place up %v, agent %s; want a standing place and a dead agent, at once", live.PlaceUp, live.Liveness)
 	}
-	if live.Exit == nil || live.Exit.Cause != "requested" {
+	if live.Exit == nil || live.Exit.Cause != session.CauseRequested {
 		t.Errorf("exit %+v, want one that was requested", live.Exit)
 	}
 	h.stop(t, p, l)
@@ -139,7 +139,7 @@ func exitCode(t *testing.T, h Harness) {
 	p, l := h.create(t, "app-web-a1b2c3")
 	h.Exit(t, p, 7)
 	live := h.dies(t, l.Name)
-	if e := live.Exit; !live.PlaceUp || e == nil || e.Cause != "self" || e.Code != 7 || e.Signal != "" {
+	if e := live.Exit; !live.PlaceUp || e == nil || e.Cause != session.CauseSelf || e.Code != 7 || e.Signal != "" {
 		t.Errorf("place up %v, exit %+v; want a standing place, exit status 7 by itself", live.PlaceUp, e)
 	}
 }

@@ -90,7 +90,7 @@ func (s *Scripted) Plant(l session.Live) session.Location {
 	return l.Location
 }
 
-// Exit makes the agent of a place exit. An empty cause is "self".
+// Exit makes the agent of a place exit. An empty cause is CauseSelf.
 func (s *Scripted) Exit(name string, e session.Exit) {
 	defer s.world.lock()()
 	s.world.end(s.world.must(name), e)

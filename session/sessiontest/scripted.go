@@ -136,7 +136,7 @@ func (s *Scripted) Restart(ctx context.Context, p session.Location, l session.La
 func (s *Scripted) Stop(ctx context.Context, p session.Location, run string, how session.Stop) error {
 	return s.do(ctx, Call{Op: OpStop, Name: p.Name, Run: run}, func(w *world) error {
 		if st := w.places[p.Name]; st != nil && st.Live.Mark.Run == run && st.Live.Liveness != session.Dead {
-			w.end(st, session.Exit{Cause: "requested", Signal: cmp.Or(how.Signal, "SIGTERM")})
+			w.end(st, session.Exit{Cause: session.CauseRequested, Signal: cmp.Or(how.Signal, "SIGTERM")})
 		}
 		return nil
 	})

@@ -93,7 +93,7 @@ func (w *world) start(st *State, l session.Launch) error {
 	}
 	w.runs[l.Mark.Run] = session.RunFacts{Claimed: true, Alive: true, Agent: st.Live.Agent, BootID: st.Live.BootID}
 	w.play(st)
-	if e := st.Live.Exit; e != nil && e.Cause == "failed_start" {
+	if e := st.Live.Exit; e != nil && e.Cause == session.CauseFailedStart {
 		return fmt.Errorf("failed_start: %s", e.Detail)
 	}
 	return nil
@@ -136,7 +136,7 @@ func (w *world) end(st *State, e session.Exit) {
 		return
 	}
 	if e.Cause == "" {
-		e.Cause = "self"
+		e.Cause = session.CauseSelf
 	}
 	if e.At.IsZero() {
 		e.At = w.clock.Now()
@@ -151,7 +151,7 @@ func (w *world) end(st *State, e session.Exit) {
 
 // clear removes a place and ends its agent.
 func (w *world) clear(st *State) {
-	w.end(st, session.Exit{Cause: "hangup", Signal: "SIGHUP"})
+	w.end(st, session.Exit{Cause: session.CauseHangup, Signal: "SIGHUP"})
 	name := st.Live.Location.Name
 	w.last[name] = st.copy()
 	delete(w.places, name)

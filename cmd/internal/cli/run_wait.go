@@ -263,8 +263,7 @@ func succeeded(k status.Input) bool {
 	case session.StatusDone:
 		return true
 	case session.StatusExited:
-		l := k.Live
-		return l != nil && l.Exit != nil && l.Exit.Cause == "self" && l.Exit.Code == 0 && l.Exit.Signal == ""
+		return k.Live != nil && k.Live.Exit.Clean()
 	}
 	return false
 }

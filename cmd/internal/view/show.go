@@ -199,13 +199,13 @@ func policy(x status.Detail) string {
 func exitWords(e session.Exit, now time.Time) string {
 	how := "exited"
 	switch {
-	case e.Cause == "failed_start":
+	case e.Cause == session.CauseFailedStart:
 		how = "could not be started: " + plaintext.OneLine(e.Detail)
-	case e.Cause == "requested":
+	case e.Cause == session.CauseRequested:
 		how = "stopped"
-	case e.Cause == "timeout":
+	case e.Cause == session.CauseTimeout:
 		how = "stopped at its timeout"
-	case e.Cause == "hangup":
+	case e.Cause == session.CauseHangup:
 		how = "terminal hung up"
 	case e.Signal != "":
 		how = "killed"
@@ -213,7 +213,7 @@ func exitWords(e session.Exit, now time.Time) string {
 	if e.Ran > 0 {
 		how += " after " + Elapsed(e.Ran.D())
 	}
-	if e.Cause != "failed_start" {
+	if e.Cause != session.CauseFailedStart {
 		how += " (" + exitStatus(e) + ")"
 	}
 	if !e.At.IsZero() {

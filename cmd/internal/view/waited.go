@@ -142,7 +142,7 @@ type Finished struct {
 func FinishedLine(w io.Writer, s Style, x Finished, now time.Time) error {
 	p := &page{Style: s}
 	how := ""
-	if x.Exit != nil && x.Exit.Cause != "failed_start" {
+	if x.Exit != nil && x.Exit.Cause != session.CauseFailedStart {
 		how = " (" + exitStatus(*x.Exit) + ")"
 	} else if x.Exit != nil {
 		how = ": " + exitWords(*x.Exit, now)

@@ -1,5 +1,5 @@
-// Package reported reads what the init of a container reports of a run as values of package
-// session. What it reports was written with the agent's rights: it is a claim.
+// Package reported reads what shims and the inits of containers report of a run as values of
+// package session. What an init reports was written with the agent's rights: it is a claim.
 package reported
 
 import (
@@ -20,7 +20,7 @@ func Liveness(in shim.ContainerRun, created bool) (v session.Liveness, exit *ses
 	case in.Agent:
 		return session.Alive, nil, ""
 	case in.Exit != nil:
-		return session.Dead, Exit(in.Exit), ""
+		return session.Dead, ClaimedExit(in.Exit), ""
 	case in.Shim && in.Process.PID == 0:
 		return session.Alive, nil, "" // about to start it
 	case in.Shim:
@@ -34,13 +34,21 @@ func Liveness(in shim.ContainerRun, created bool) (v session.Liveness, exit *ses
 // detailLimit bounds what is kept of an exit's detail, in runes.
 const detailLimit = 500
 
-// Exit returns an exit that a container reported, with a detail of one line.
+// Exit returns an exit as a shim recorded it.
 func Exit(e *rundir.Exit) *session.Exit {
 	if e == nil {
 		return nil
 	}
-	detail := shim.OneLine(e.Detail, detailLimit)
-	return &session.Exit{Cause: e.Cause, Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: detail}
+	return &session.Exit{Cause: session.Cause(e.Cause), Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail}
+}
+
+// ClaimedExit returns an exit that a container reported, with a detail of one line.
+func ClaimedExit(e *rundir.Exit) *session.Exit {
+	x := Exit(e)
+	if x != nil {
+		x.Detail = shim.OneLine(x.Detail, detailLimit)
+	}
+	return x
 }
 
 // Verification returns how a command of a verification with that timeout ended. Failed has nothing

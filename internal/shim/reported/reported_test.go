@@ -7,15 +7,28 @@ import (
 
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/session"
 )
 
+// TestCauses checks that package session has the causes that shims record.
+func TestCauses(t *testing.T) {
+	for recorded, want := range map[string]session.Cause{
+		rundir.CauseSelf: session.CauseSelf, rundir.CauseRequested: session.CauseRequested, rundir.CauseHangup: session.CauseHangup,
+		rundir.CauseTimeout: session.CauseTimeout, rundir.CauseFailedStart: session.CauseFailedStart,
+	} {
+		if got := Exit(&rundir.Exit{Cause: recorded}).Cause; got != want || !rundir.KnownCause(string(want)) {
+			t.Errorf("%q is %q, want %q", recorded, got, want)
+		}
+	}
+}
+
 // What a container says of an exit is one line, and not long.
-func TestExit(t *testing.T) {
-	e := Exit(&rundir.Exit{Cause: "self", Signal: "SIGKILL", Detail: "killed\n\n\tPlan: 0 to destroy " + strings.Repeat("ü", 9999)})
+func TestClaimedExit(t *testing.T) {
+	e := ClaimedExit(&rundir.Exit{Cause: "self", Signal: "SIGKILL", Detail: "killed\n\n\tPlan: 0 to destroy " + strings.Repeat("ü", 9999)})
 	if want := "killed Plan: 0 to destroy üü"; !strings.HasPrefix(e.Detail, want) || len([]rune(e.Detail)) != detailLimit+1 {
 		t.Errorf("%.80q…, %d runes", e.Detail, len([]rune(e.Detail)))
 	}
-	if Exit(nil) != nil {
+	if ClaimedExit(nil) != nil {
 		t.Error("an exit of nothing")
 	}
 }

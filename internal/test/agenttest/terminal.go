@@ -185,5 +185,5 @@ func (p *pane) Exit() *session.Exit {
 	if err != nil {
 		return nil // it is being written
 	}
-	return &session.Exit{Cause: "self", Code: code, At: time.Now()}
+	return &session.Exit{Cause: session.CauseSelf, Code: code, At: time.Now()}
 }
