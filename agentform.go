@@ -339,7 +339,7 @@ func (l *Launcher) runDir(run string) string {
 	if l.Dir == "" {
 		return ""
 	}
-	return filepath.Join(l.Dir, "runs", run)
+	return layout.Data{Dir: l.Dir}.Run(run)
 }
 
 func (l *Launcher) inherited(spec session.Spec, a session.Agent) session.Inherited {
@@ -382,7 +382,7 @@ func (s *Session) Record() session.Record { return s.rec }
 func (s *Session) start(ctx context.Context) error {
 	l, spec := s.launcher, s.rec.Spec
 	if l.tmux != nil {
-		if err := l.others.in(spec.Workspace.Path, filepath.Join(l.Dir, "runs")); err != nil {
+		if err := l.others.in(spec.Workspace.Path, layout.Data{Dir: l.Dir}.Runs()); err != nil {
 			return err
 		}
 	}

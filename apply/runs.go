@@ -2,10 +2,9 @@ package apply
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 
-	"github.com/agentform/agentform/internal/shim/filecopy"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
@@ -15,7 +14,7 @@ const (
 	maxPast  = 20 // earlier runs that are listed if their directories cannot be removed
 )
 
-func (a *Applier) runDir(run string) string { return filepath.Join(a.DataDir, "runs", run) }
+func (a *Applier) runDir(run string) string { return layout.Data{Dir: a.DataDir}.Run(run) }
 
 // pastRuns returns the earlier runs of a session whose run ends, the newest first, and
 // removes the directories of all but the newest. The others stay in the list until that
@@ -43,6 +42,6 @@ func (a *Applier) removeRuns(runs []string) []string {
 func (a *Applier) dropRuns(rec session.Record) {
 	a.removeRuns(append(slices.Clone(rec.Past), rec.Run.ID))
 	if rec.ID != "" {
-		_ = os.RemoveAll(filecopy.Dir(a.DataDir, rec.ID))
+		_ = os.RemoveAll(layout.Data{Dir: a.DataDir}.Copy(rec.ID))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 )
 
@@ -269,5 +270,5 @@ func (w *workspaces) runner(s session.Spec, path string) (git.Runner, error) {
 
 // madeIn reports whether a path is in a data directory, where agentform alone creates it.
 func madeIn(dataDir, path string) bool {
-	return strings.HasPrefix(path, filepath.Join(dataDir, "workspaces")+string(filepath.Separator))
+	return strings.HasPrefix(path, layout.Data{Dir: dataDir}.Workspaces()+string(filepath.Separator))
 }

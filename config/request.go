@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/config/expr"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 )
 
@@ -92,7 +93,7 @@ func (m *Manifest) settle(a Request, s *session.Spec) error {
 		if w.Repo = (&expr.Dirs{Repos: map[string]string{}}).Repository(a.Dir.Path); w.Repo == "" {
 			return fmt.Errorf("%s is not in a git repository, so it has no branches: run git init there, or omit the branch", a.Dir.Path)
 		}
-		w.Path = filepath.Join(m.DataDir, "workspaces", WorkspaceName(s.Address), branchDirectory(s.Branch))
+		w.Path = filepath.Join(layout.Data{Dir: m.DataDir}.Workspaces(), WorkspaceName(s.Address), branchDirectory(s.Branch))
 	case !a.Dir.Exists:
 		return fmt.Errorf("there is no directory %s", a.Dir.Path)
 	case a.Dir.Git && a.Dir.Branch != "":

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/test/wait"
 	"github.com/agentform/agentform/session"
@@ -37,7 +38,7 @@ func TestSessionFilesAreCopied(t *testing.T) {
 			l := b.launch(bed, t)
 			l.Argv, l.SessionFolders = []string{"sh", "-c", keeper}, []string{filecopy.Home + "/.agent/sessions"}
 			p := bed.create(t, l)
-			copied := filepath.Join(filecopy.Dir(bed.config.DataDir, l.Mark.ID), "~", ".agent/sessions/one.jsonl")
+			copied := filepath.Join(layout.Data{Dir: bed.config.DataDir}.Copy(l.Mark.ID), "~", ".agent/sessions/one.jsonl")
 			send := func(line string) {
 				t.Helper()
 				if err := bed.runtime.Send(t.Context(), p, session.Input{Text: line}); err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/filecopy"
@@ -24,10 +25,10 @@ import (
 type files struct{ dataDir, socketDir string }
 
 // run returns a run's directory, or the link to it.
-func (f files) run(id string) string { return filepath.Join(f.dataDir, "runs", id) }
+func (f files) run(id string) string { return layout.Data{Dir: f.dataDir}.Run(id) }
 
 // containers returns the directory with one directory a session.
-func (f files) containers() string { return filepath.Join(f.dataDir, "containers") }
+func (f files) containers() string { return layout.Data{Dir: f.dataDir}.Containers() }
 
 // adoptions returns the directory with links from the ids of adopted containers to those
 // of their sessions.
@@ -62,8 +63,8 @@ type dirs struct {
 
 func (f files) session(id string) dirs {
 	sum := sha256.Sum256([]byte(id))
-	own := filepath.Join(f.containers(), id)
-	return dirs{files: f, id: id, own: own, runs: filepath.Join(own, "runs"),
+	own := layout.Data{Dir: f.dataDir}.Container(id)
+	return dirs{files: f, id: id, own: own.Dir, runs: own.Runs(),
 		sockets: filepath.Join(f.socketDir, "c-"+hex.EncodeToString(sum[:4]))}
 }
 
@@ -109,7 +110,7 @@ func (k initClient) lookAndCopy(ctx context.Context, q shim.InitRequest) (in shi
 		}
 		q.Copy = true
 	}
-	return in, head, filecopy.Pull(filecopy.Dir(k.dirs.dataDir, k.dirs.id), ask)
+	return in, head, filecopy.Pull(layout.Data{Dir: k.dirs.dataDir}.Copy(k.dirs.id), ask)
 }
 
 // copied writes the copy of a run's files, if the run has a directory here.
@@ -340,12 +341,12 @@ func Moved(dataDir string) error {
 		id := filepath.Base(filepath.Dir(filepath.Dir(to)))
 		of := f.session(id)
 		dir := filepath.Join(of.runs, e.Name())
-		old, ok := strings.CutSuffix(to, filepath.Join("/containers", id, "runs", e.Name()))
+		old, ok := strings.CutSuffix(to, layout.Data{Dir: "/"}.Container(id).Run(e.Name()))
 		if _, err := os.Lstat(dir); !ok || err != nil || to == dir {
 			continue
 		}
 		if k, err := of.load(); err == nil && k.Runs == "" {
-			k.Runs = filepath.Join(old, "runs")
+			k.Runs = layout.Data{Dir: old}.Runs()
 			if err := of.save(k); err != nil {
 				return err
 			}

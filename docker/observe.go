@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/reported"
@@ -128,7 +129,7 @@ func listed(x container.Summary, c Config, adopted string) session.Live {
 	if adopted != "" {
 		mark = session.Mark{Project: c.Lineage, ID: adopted}
 	}
-	own := string(filepath.Separator) + filepath.Join("containers", mark.ID, "runs") // also of a project that was moved
+	own := string(filepath.Separator) + layout.Data{}.Container(mark.ID).Runs() // also of a project that was moved
 	return session.Live{
 		Mark: mark,
 		Copied: adopted == "" && mark.ID != "" && !onVolume(x) && !slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {

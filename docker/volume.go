@@ -23,6 +23,7 @@ import (
 	"github.com/docker/docker/api/types/volume"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
@@ -93,13 +94,13 @@ func (c Config) equip(ctx context.Context, e engine, id string, of git.Owner, ru
 	}
 	pipe, to := io.Pipe()
 	go func() {
-		w := packer{tar.NewWriter(to), of}
-		err := w.dirs("bin", "runs", "workspaces")
+		w, in := packer{tar.NewWriter(to), of}, layout.Data{}
+		err := w.dirs(in.Programs(), in.Runs(), in.Workspaces())
 		if err == nil && upload {
-			err = w.file(c.Shim[0], path.Join("bin", filepath.Base(c.Shim[0])), 0o755)
+			err = w.file(c.Shim[0], path.Join(in.Programs(), filepath.Base(c.Shim[0])), 0o755)
 		}
 		if err == nil && run != "" {
-			err = w.tree(runDir, path.Join("runs", run))
+			err = w.tree(runDir, in.Run(run))
 		}
 		_ = to.CloseWithError(errors.Join(err, w.Close()))
 	}()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -169,7 +169,7 @@ func (t target) isBegun() bool {
 	if age >= settling || age <= -settling {
 		return false
 	}
-	begun, known := rundir.Begun(filepath.Join(t.runtime.config.DataDir, "runs", t.record.Mark.Run))
+	begun, known := rundir.Begun(layout.Data{Dir: t.runtime.config.DataDir}.Run(t.record.Mark.Run))
 	return begun || !known
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -17,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/filecopy"
@@ -193,13 +192,13 @@ func (t *target) update(ctx context.Context, change func(*record) error) error {
 // look asks the init how the recorded run stands. It copies the agent's session files to this
 // machine and, if the run has a directory here, what its shim and hooks wrote.
 func (t target) look(ctx context.Context, screen bool) (in shim.ContainerRun, err error) {
-	run, data := t.record.Mark.Run, t.runtime.config.DataDir
+	run, data := t.record.Mark.Run, layout.Data{Dir: t.runtime.config.DataDir}
 	q := shim.InitRequest{Op: shim.OpInspect, Run: run, RunDir: t.runDir(run), Target: pane, Format: tmuxwire.PaneFormat, Screen: screen, Copy: true}
-	mirror := filepath.Join(data, "runs", run)
+	mirror := data.Run(run)
 	if info, err := os.Lstat(mirror); err == nil && info.IsDir() && proc.ValidRun(run) {
 		q.Files = true
 	}
-	err = filecopy.Pull(filecopy.Dir(data, t.record.Mark.ID), func(known []filecopy.File) ([]filecopy.File, bool, error) {
+	err = filecopy.Pull(data.Copy(t.record.Mark.ID), func(known []filecopy.File) ([]filecopy.File, bool, error) {
 		q.Copies, q.Signals = known, rundir.SignalsSize(mirror)
 		r, err := t.ask(ctx, q, execTimeout)
 		if err == nil && q.Files && r.Files != nil {
@@ -258,7 +257,7 @@ func (t target) toShim(ctx context.Context, run string, q shim.Request, limit ti
 }
 
 // runDir returns the directory of a run, as the pod sees it.
-func (t target) runDir(run string) string { return path.Join(t.record.Root, "runs", run) }
+func (t target) runDir(run string) string { return layout.Data{Dir: t.record.Root}.Run(run) }
 
 // Attach returns the command that attaches a terminal to the session. Every image with tmux
 // has the terminfo of its TERM.

@@ -19,7 +19,7 @@ import (
 
 // Folder returns the session's own directory, DATA_DIR/agents/ROLE/ID.
 func Folder(dataDir string, r session.Record) string {
-	return FolderIn(filepath.Join(dataDir, "agents"), r)
+	return FolderIn(layout.Data{Dir: dataDir}.Sessions(), r)
 }
 
 // FolderIn returns the session's own directory, OUTPUTS_DIR/ROLE/ID.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/internal/fileid"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 )
 
@@ -64,10 +65,10 @@ func (s State) Mixed(dataDir string) bool {
 // MadeIn returns the data directory of a workspace that agentform made, by its path, or "".
 func MadeIn(t session.WorkspaceState) string {
 	in := filepath.Dir(filepath.Dir(t.Path))
-	if !t.Created || filepath.Base(in) != "workspaces" {
-		return ""
+	if data := filepath.Dir(in); t.Created && in == (layout.Data{Dir: data}).Workspaces() {
+		return data
 	}
-	return filepath.Dir(in)
+	return ""
 }
 
 func lineageAt(path string) string {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/session"
 )
@@ -106,7 +107,7 @@ func Rebuild(ctx context.Context, path string, st State, seen string, who Holder
 
 // mirroredLineage returns the lineage in the copies of this data directory's records.
 func mirroredLineage(path string, outputs []string) string {
-	for _, dir := range slices.Concat(outputs, []string{filepath.Join(filepath.Dir(path), "agents")}) {
+	for _, dir := range slices.Concat(outputs, []string{layout.Data{Dir: filepath.Dir(path)}.Sessions()}) {
 		if dir == "" {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/google/uuid"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 )
 
@@ -69,7 +70,7 @@ func Open(ctx context.Context, path string, project, version string, who Holder,
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, lock: l, mirror: mirror{folder: filepath.Join(filepath.Dir(path), "agents")}, journal: appended{path: JournalOf(path)}}
+	s := &Store{path: path, lock: l, mirror: mirror{folder: layout.Data{Dir: filepath.Dir(path)}.Sessions()}, journal: appended{path: JournalOf(path)}}
 	if err := s.load(outputs); err != nil {
 		_ = unlock(l)
 		return nil, err

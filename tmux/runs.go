@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -33,7 +34,7 @@ type runs struct {
 	glances rundir.Cache
 }
 
-func (r *runs) dir(run string) string    { return filepath.Join(r.dataDir, "runs", run) }
+func (r *runs) dir(run string) string    { return layout.Data{Dir: r.dataDir}.Run(run) }
 func (r *runs) socket(run string) string { return filepath.Join(r.socketDir, "g-"+run) }
 
 // facts returns what a run's directory says, without its launch; nothing for an invalid

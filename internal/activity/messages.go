@@ -1,7 +1,6 @@
 package activity
 
 import (
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -157,7 +156,7 @@ func (r *Reader) Sending(rec session.Record, text string, message bool, at time.
 	if message && known && last.Message && taken.IsZero() && last.Text.Is(text) {
 		_, t.Again = last.takenAt(all)
 	}
-	return note(filepath.Join(r.runs, rec.Run.ID), text, t)
+	return note(r.data.Run(rec.Run.ID), text, t)
 }
 
 // SentAt returns when a text was typed, or was about to be, as the last message that a run was

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
@@ -15,8 +14,8 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/echo"
 	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/sessionfile"
-	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/turn"
@@ -26,7 +25,7 @@ import (
 // Reader detects what agents do. It is safe for concurrent use, and caches what it has
 // read.
 type Reader struct {
-	runs  string // the directory of the runs
+	data  layout.Data
 	home  string // of agents with an unknown environment
 	adapt func(session.AgentSpec) session.Agent
 	files sessionfile.Reader
@@ -67,7 +66,7 @@ type seen struct {
 // New returns a Reader for a data directory. home is that of agents with an unknown
 // environment. adapt returns an agent's adapter, as agent.For does.
 func New(dataDir, home string, adapt func(session.AgentSpec) session.Agent) *Reader {
-	return &Reader{runs: filepath.Join(dataDir, "runs"), home: home, adapt: adapt,
+	return &Reader{data: layout.Data{Dir: dataDir}, home: home, adapt: adapt,
 		agents: map[session.Address]program{}, programs: map[string][]program{}, seen: map[string]*seen{}}
 }
 
@@ -259,7 +258,7 @@ func (r *Reader) Lookup(rec session.Record) session.Lookup {
 		of.Home = home
 	}
 	if traits := rec.Spec.Runtime.Traits(); traits.OwnHome && (!traits.HostFiles || home == "") {
-		of.Home, of.Root = session.HomeInside, filecopy.Dir(filepath.Dir(r.runs), rec.ID)
+		of.Home, of.Root = session.HomeInside, r.data.Copy(rec.ID)
 	}
 	return of
 }
@@ -291,7 +290,7 @@ func (r *Reader) environ(run string) map[string]string {
 	defer r.mu.Unlock()
 	s := r.run(run)
 	if s.env == nil && run != "" {
-		list, _, err := rundir.LaunchEnv(filepath.Join(r.runs, run))
+		list, _, err := rundir.LaunchEnv(r.data.Run(run))
 		if err != nil {
 			return nil
 		}
@@ -309,7 +308,7 @@ func (r *Reader) reported(rec session.Record) string {
 }
 
 func (r *Reader) signals(rec session.Record) []session.Signal {
-	dir := filepath.Join(r.runs, rec.Run.ID)
+	dir := r.data.Run(rec.Run.ID)
 	reporter, reports := r.Agent(rec).(session.ConversationReporter)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -338,7 +337,7 @@ func (r *Reader) signals(rec session.Record) []session.Signal {
 func (r *Reader) Heard(runs []string) int64 {
 	var all int64
 	for _, run := range runs {
-		all += rundir.SignalsSize(filepath.Join(r.runs, run))
+		all += rundir.SignalsSize(r.data.Run(run))
 	}
 	return all
 }

@@ -48,7 +48,7 @@ func (r *Reader) Note(run, text string, at time.Time) error {
 	if run == "" {
 		return nil
 	}
-	return note(filepath.Join(r.runs, run), text, typed{At: at})
+	return note(r.data.Run(run), text, typed{At: at})
 }
 
 func note(dir, text string, t typed) error {
@@ -90,7 +90,7 @@ func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 		s.prompt, s.typed = p.Digest+p.Text, nil
 		text := p.Text
 		if text == "" && p.Digest != "" {
-			text, _ = state.Blobs{Dir: filepath.Join(filepath.Dir(r.runs), "blobs")}.Get(p.Digest) // gone: its echo is read
+			text, _ = state.Blobs{Dir: r.data.Blobs()}.Get(p.Digest) // gone: its echo is read
 		}
 		known := echo.Of(text, rand.Uint64())
 		if len(known.Lines) > 0 {
@@ -99,7 +99,7 @@ func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 		s.own, s.sent, s.opening, s.message = len(s.typed), 0, typed{}, typed{}
 		s.opening = typed{Text: known, Message: input.IsMessage(a, text)}
 	}
-	path := filepath.Join(r.runs, rec.Run.ID, typedFile)
+	path := filepath.Join(r.data.Run(rec.Run.ID), typedFile)
 	info, err := os.Lstat(path)
 	if err != nil || info.Size() == s.sent {
 		return s.typed, s.sentAt

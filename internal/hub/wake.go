@@ -11,6 +11,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -42,7 +43,7 @@ func watched(s *Snapshot, statePath, dataDir string) Watched {
 		if l == nil || l.Liveness != session.Alive && l.Liveness != session.Unknown {
 			continue
 		}
-		run, alive := filepath.Join(dataDir, "runs", l.Mark.Run), l.Liveness == session.Alive
+		run, alive := layout.Data{Dir: dataDir}.Run(l.Mark.Run), l.Liveness == session.Alive
 		if alive {
 			w.Files = append(w.Files, filepath.Join(run, "signals.jsonl"))
 		}

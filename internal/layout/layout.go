@@ -1,4 +1,4 @@
-// Package layout makes the directories in which agentform keeps its files.
+// Package layout knows where agentform keeps its files, and makes those directories.
 package layout
 
 import (

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -136,7 +135,7 @@ func (s *State) Previous() (*sharedstate.Copy, error) {
 
 func (s *State) copyOf(b backend.Backend, name string) *sharedstate.Copy {
 	return &sharedstate.Copy{
-		Path: s.Path, Backend: b, Name: name, Blobs: state.Blobs{Dir: filepath.Join(s.Manifest.DataDir, "blobs")},
+		Path: s.Path, Backend: b, Name: name, Blobs: state.Blobs{Dir: layout.Data{Dir: s.Manifest.DataDir}.Blobs()},
 		Owner: s.Owner(), Project: s.Manifest.Project, Version: s.Version, Outputs: s.Manifest.OutputsDir, Log: s.Log,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/state"
@@ -18,7 +19,7 @@ import (
 
 // generateBlocks returns the blocks of sessions, and prints what could not be written.
 func generateBlocks(a *app, p *project.Project, drafts []config.Draft) config.Generated {
-	blobs := state.Blobs{Dir: filepath.Join(p.Manifest.DataDir, "blobs")}
+	blobs := state.Blobs{Dir: layout.Data{Dir: p.Manifest.DataDir}.Blobs()}
 	for i := range drafts {
 		if prompt := &drafts[i].Spec.Prompt; prompt.Digest != "" && prompt.Text == "" {
 			prompt.Text, _ = blobs.Get(prompt.Digest) // without it the block ignores the prompt, and says so

@@ -22,6 +22,7 @@ import (
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/internal/sharedstate"
@@ -313,7 +314,7 @@ func (f *findings) unusedWorkspaces(in Input, st state.State) {
 	for _, s := range in.Manifest.Sessions {
 		used[s.Workspace.Path] = true
 	}
-	found, _ := filepath.Glob(filepath.Join(in.Manifest.DataDir, "workspaces", "*", "*")) // fails only for a bad pattern
+	found, _ := filepath.Glob(filepath.Join(layout.Data{Dir: in.Manifest.DataDir}.Workspaces(), "*", "*")) // fails only for a bad pattern
 	for _, path := range found {
 		if !used[path] {
 			f.warn("workspace", path+" is unused: no session in the state or the manifest has it", "agentform prune shows unsaved work in it, and removes it if there is none")

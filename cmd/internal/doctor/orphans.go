@@ -3,9 +3,9 @@ package doctor
 import (
 	"context"
 	"maps"
-	"path/filepath"
 	"slices"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -86,7 +86,7 @@ func managed(l session.Live, dataDir string) bool {
 	if t := l.Location.Traits(); !t.HostFiles { // only its own project's sessions are known there
 		return !l.Foreign
 	}
-	return l.Location.Container == "" || exists(filepath.Join(dataDir, "containers", l.Mark.ID))
+	return l.Location.Container == "" || exists(layout.Data{Dir: dataDir}.Container(l.Mark.ID).Dir)
 }
 
 func (f *findings) orphan(l session.Live, lineage string) {

@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/agentform/agentform/internal/fileid"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/shim/socketdir"
@@ -316,7 +317,7 @@ func running(dataDir string) []session.Address {
 	}
 	var found []session.Address
 	for _, r := range st.Sessions {
-		f, _ := rundir.ReadLiveness(filepath.Join(dataDir, "runs", r.Run.ID)) // what cannot be read does not run
+		f, _ := rundir.ReadLiveness(layout.Data{Dir: dataDir}.Run(r.Run.ID)) // what cannot be read does not run
 		contained := r.Location.Container != "" && f.Exit == nil && r.Run.EndedAt.IsZero()
 		if r.Run.ID != "" && (contained || f.Agent.Alive() || f.Shim.Alive()) {
 			found = append(found, r.Address)

@@ -32,6 +32,7 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/fileid"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -183,7 +184,7 @@ func (p *Project) Request(o plan.Options) engine.Request {
 }
 
 // RunDir returns the directory of a run.
-func (p *Project) RunDir(run string) string { return filepath.Join(p.Manifest.DataDir, "runs", run) }
+func (p *Project) RunDir(run string) string { return layout.Data{Dir: p.Manifest.DataDir}.Run(run) }
 
 // SessionDir returns the directory of a session's events and transcript.
 func (p *Project) SessionDir(r session.Record) string {

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/report"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/usage"
@@ -71,7 +71,7 @@ func promptOf(p *Project, digest string) string {
 	if digest == "" {
 		return ""
 	}
-	text, _ := state.Blobs{Dir: filepath.Join(p.Manifest.DataDir, "blobs")}.Get(digest) // a report can lack it
+	text, _ := state.Blobs{Dir: layout.Data{Dir: p.Manifest.DataDir}.Blobs()}.Get(digest) // a report can lack it
 	return text
 }
 

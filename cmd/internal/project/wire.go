@@ -3,7 +3,6 @@ package project
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/internal/shim"
@@ -86,7 +86,7 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 			Hooks:       p.hook,
 			Root:        os.Geteuid() == 0,
 			Git:         apply.HostGit(),
-			Blobs:       state.Blobs{Dir: filepath.Join(m.DataDir, "blobs")},
+			Blobs:       state.Blobs{Dir: layout.Data{Dir: m.DataDir}.Blobs()},
 			Secrets:     p.secret,
 			Facts:       p.Facts,
 			BaseEnv:     p.Secrets.Environ(),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -48,7 +49,7 @@ func Find(dir string) Found {
 // with the usual name is recognized without its state.
 func fromDataDir(dir string) (Found, bool) {
 	for data := range parents(dir) {
-		below, err := filepath.Rel(filepath.Join(data, "workspaces"), dir)
+		below, err := filepath.Rel(layout.Data{Dir: data}.Workspaces(), dir)
 		if err != nil || below == "." || !filepath.IsLocal(below) {
 			continue
 		}

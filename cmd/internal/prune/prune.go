@@ -22,7 +22,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/docker"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/shim/filecopy"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
@@ -172,6 +172,8 @@ func (x *search) add(kind Kind, path string, action Action, reason string) {
 	x.found = append(x.found, Leftover{Kind: kind, Path: path, Bytes: size(path), Action: action, Reason: reason})
 }
 
+func (x *search) data() layout.Data { return layout.Data{Dir: x.DataDir} }
+
 func (x *search) path(names ...string) string {
 	return filepath.Join(x.DataDir, filepath.Join(names...))
 }
@@ -194,8 +196,8 @@ func (x *search) workspaces(ctx context.Context) {
 	for _, r := range x.Records {
 		used[r.Tree.Path] = true
 	}
-	for _, of := range entries(x.path("workspaces")) {
-		dir := x.path("workspaces", of.Name())
+	for _, of := range entries(x.data().Workspaces()) {
+		dir := filepath.Join(x.data().Workspaces(), of.Name())
 		if !of.IsDir() {
 			continue
 		}
@@ -261,8 +263,8 @@ func inspect(path string) session.Checkout {
 }
 
 func (x *search) oldRuns() {
-	for _, e := range entries(x.path("runs")) {
-		path := x.path("runs", e.Name())
+	for _, e := range entries(x.data().Runs()) {
+		path := x.data().Run(e.Name())
 		if x.runs[e.Name()] || !e.IsDir() {
 			continue
 		}
@@ -291,16 +293,16 @@ func (x *search) ids() map[string]bool {
 // copies finds copies of session files that no session on record has.
 func (x *search) copies() {
 	used := x.ids()
-	for _, e := range entries(filecopy.Dir(x.DataDir, "")) {
+	for _, e := range entries(x.data().Copies()) {
 		if !used[e.Name()] {
-			x.add(Run, filecopy.Dir(x.DataDir, e.Name()), Remove, "unused")
+			x.add(Run, x.data().Copy(e.Name()), Remove, "unused")
 		}
 	}
 }
 
 // observeContainers does nothing for a project that never had a container.
 func (x *search) observeContainers(ctx context.Context) {
-	if len(entries(x.path("containers"))) == 0 {
+	if len(entries(x.data().Containers())) == 0 {
 		return
 	}
 	engines := map[string]session.RuntimeSpec{}
@@ -327,8 +329,8 @@ func (x *search) observeContainers(ctx context.Context) {
 }
 
 func (x *search) contained(run string) bool {
-	to, err := os.Readlink(x.path("runs", run))
-	return err == nil && to != x.path("containers") && within(to, x.path("containers"))
+	to, err := os.Readlink(x.data().Run(run))
+	return err == nil && to != x.data().Containers() && within(to, x.data().Containers())
 }
 
 func (x *search) containers() {
@@ -339,14 +341,14 @@ func (x *search) containers() {
 	for _, l := range x.lives {
 		used[l.Mark.ID] = true
 	}
-	for _, e := range entries(x.path("containers")) {
+	for _, e := range entries(x.data().Containers()) {
 		if e.IsDir() && !used[e.Name()] {
-			x.add(Run, x.path("containers", e.Name()), Remove, "its container no longer exists")
+			x.add(Run, x.data().Container(e.Name()).Dir, Remove, "its container no longer exists")
 		}
 	}
-	for _, e := range entries(x.path("runs")) {
+	for _, e := range entries(x.data().Runs()) {
 		if !x.runs[e.Name()] && x.contained(e.Name()) {
-			x.add(Run, x.path("runs", e.Name()), Remove, "unused")
+			x.add(Run, x.data().Run(e.Name()), Remove, "unused")
 		}
 	}
 }
@@ -361,9 +363,9 @@ func (x *search) prompts() {
 			used[spec.Prompt.Digest] = true
 		}
 	}
-	for _, e := range entries(x.path("blobs")) {
+	for _, e := range entries(x.data().Blobs()) {
 		if e.Type().IsRegular() && !used[e.Name()] {
-			x.add(Prompt, x.path("blobs", e.Name()), Remove, "unused")
+			x.add(Prompt, filepath.Join(x.data().Blobs(), e.Name()), Remove, "unused")
 		}
 	}
 }
@@ -379,8 +381,8 @@ func (x *search) shims() {
 		used[program] = true
 	}
 	for run := range x.runs {
-		f, _ := rundir.ReadFacts(x.path("runs", run)) // unreadable: it names no process
-		if x.contained(run) || !f.Shim.Alive() {      // a container has its own process ids
+		f, _ := rundir.ReadFacts(x.data().Run(run)) // unreadable: it names no process
+		if x.contained(run) || !f.Shim.Alive() {    // a container has its own process ids
 			continue
 		}
 		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", f.Shim.PID))
@@ -390,9 +392,9 @@ func (x *search) shims() {
 		used[program] = true
 	}
 	written := map[string]time.Time{}
-	for _, e := range entries(x.path("bin")) {
+	for _, e := range entries(x.data().Programs()) {
 		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), install.Prefix) {
-			written[x.path("bin", e.Name())] = info.ModTime()
+			written[filepath.Join(x.data().Programs(), e.Name())] = info.ModTime()
 		}
 	}
 	all := slices.SortedFunc(maps.Keys(written), func(a, b string) int {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
@@ -53,7 +54,7 @@ type removedRun struct {
 // with git clean. It can be done again.
 func (x *Found) RestoreRuns(m *config.Manifest) error {
 	for _, r := range x.removed {
-		if err := rundir.Restore(filepath.Join(m.DataDir, "runs", r.Run), r.Shim, r.Agent, r.since); err != nil {
+		if err := rundir.Restore(layout.Data{Dir: m.DataDir}.Run(r.Run), r.Shim, r.Agent, r.since); err != nil {
 			return err
 		}
 	}
@@ -62,7 +63,7 @@ func (x *Found) RestoreRuns(m *config.Manifest) error {
 
 // OutputsDir returns the directory in which sessions leave copies of their records.
 func OutputsDir(m *config.Manifest) string {
-	return cmp.Or(m.OutputsDir, filepath.Join(m.DataDir, "agents"))
+	return cmp.Or(m.OutputsDir, layout.Data{Dir: m.DataDir}.Sessions())
 }
 
 // Find combines the state with copies of records, what runs and the directories of runs.
@@ -146,7 +147,7 @@ func (in Input) running(ctx context.Context, mirrors []state.Mirror) (map[string
 	return found, nil
 }
 
-func (in Input) runDir(run string) string { return filepath.Join(in.Manifest.DataDir, "runs", run) }
+func (in Input) runDir(run string) string { return layout.Data{Dir: in.Manifest.DataDir}.Run(run) }
 
 func (in Input) lineage(mirrors []state.Mirror, lives map[string]session.Live) string {
 	if lineage, err := state.Lineage(in.State, in.Manifest.OutputsDir); err == nil && lineage != "" {

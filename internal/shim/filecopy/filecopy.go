@@ -155,9 +155,6 @@ func tailOf(f io.ReaderAt, end int64) string {
 	return strconv.FormatUint(h.Sum64(), 16)
 }
 
-// Dir returns the directory with the copies of a session's files, below a data directory.
-func Dir(dataDir, id string) string { return filepath.Join(dataDir, "copies", id) }
-
 // Pull brings the copies in a directory up to date. ask sends what they have to the init and
 // returns its answer; it is called at least once.
 func Pull(dir string, ask func(known []File) (files []File, more bool, err error)) error {

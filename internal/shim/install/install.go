@@ -33,7 +33,7 @@ func Install(dataDir string) (path string, argv []string, err error) {
 		return "", nil, fmt.Errorf("install shim: %w", err)
 	}
 	for _, program := range places {
-		path, err := keep(program, filepath.Join(dataDir, "bin"))
+		path, err := keep(program, layout.Data{Dir: dataDir}.Programs())
 		if err == nil {
 			return path, []string{path}, nil
 		}
