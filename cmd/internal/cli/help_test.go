@@ -58,6 +58,43 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// invoked is a command line of agentform in a line for a shell.
+var invoked = regexp.MustCompile(`(?:^|[ (])agentform((?: +(?:'[^']*'|"[^"]*"|[^\s'"|&<>()])+)*)`)
+
+// word is an argument in it.
+var word = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^\s'"])+`)
+
+var inQuotes = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)
+
+// TestExamplesParse: agentform understands the examples in its help, which docs/commands.md
+// has, too.
+func TestExamplesParse(t *testing.T) {
+	each(cli.Commands(), func(c *cobra.Command) {
+		own := false
+		for _, m := range invoked.FindAllStringSubmatch(c.Example, -1) {
+			args := word.FindAllString(m[1], -1)
+			for i, a := range args {
+				args[i] = inQuotes.ReplaceAllString(a, "$1$2")
+			}
+			found, rest, err := cli.Commands().Traverse(args)
+			if err == nil {
+				err = found.ParseFlags(rest)
+			}
+			if err == nil {
+				err = found.ValidateArgs(found.Flags().Args())
+			}
+			if err != nil {
+				t.Errorf("%s: agentform%s: %v", c.CommandPath(), m[1], err)
+				continue
+			}
+			own = own || strings.HasPrefix(found.CommandPath(), c.CommandPath())
+		}
+		if c.HasExample() && !own {
+			t.Errorf("no example of %s is one of it:\n%s", c.CommandPath(), c.Example)
+		}
+	})
+}
+
 func fits(t *testing.T, text string, width int) {
 	t.Helper()
 	for line := range strings.Lines(text) {
