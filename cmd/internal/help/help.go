@@ -34,7 +34,7 @@ func Text(c *cobra.Command, width int) string {
 	commands := listed(c)
 	if c.Runnable() || len(commands) > 0 {
 		b.WriteString(Paragraph(c.Short+".", 0, width))
-		b.WriteString("\n" + hanging("Usage: "+usage(c), 7, width))
+		b.WriteString("\n" + hanging("Usage: "+Usage(c), 7, width))
 		if len(c.Aliases) > 0 {
 			b.WriteString(hanging("Aliases: "+strings.Join(c.Aliases, ", "), 9, width))
 		}
@@ -120,8 +120,8 @@ func listed(c *cobra.Command) (rows []Entry) {
 	return rows
 }
 
-// usage returns the command line, with flags in front of what comes behind --.
-func usage(c *cobra.Command) string {
+// Usage returns the command line, with flags in front of what comes behind --.
+func Usage(c *cobra.Command) string {
 	if c.HasAvailableSubCommands() {
 		return c.CommandPath() + " COMMAND"
 	}

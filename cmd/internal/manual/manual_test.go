@@ -36,23 +36,44 @@ func TestReferenceIsFresh(t *testing.T) {
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("the reference in docs/commands.md is not what the commands say (-want +is); make reference writes it anew:\n%s", diff)
 	}
-	each(cli.Commands(), func(c *cobra.Command) {
-		if !strings.Contains(want, "\n### "+c.CommandPath()+"\n") {
-			t.Errorf("the reference lacks %s", c.CommandPath())
-		}
-	})
 }
 
-func TestReferenceHasItsPlace(t *testing.T) {
-	const list = beginList + endList
-	for _, text := range []string{"", begin, end, list + end + begin, begin + end} {
-		if made, err := withReference(text); err == nil {
-			t.Errorf("in %q there is no place, and it is made: %.80q", text, made)
+// The sections keep their order and their notes, and nothing but the document says where a
+// command belongs.
+func TestReferenceHasItsPlaces(t *testing.T) {
+	places := ""
+	eachDescribed(cli.Commands(), func(c *cobra.Command) {
+		places = "### " + c.CommandPath() + "\nold\n\n" + places
+	})
+	for why, text := range map[string]string{
+		"no place for the contents":     places,
+		"no place for agentform wait":   begin + end + strings.Replace(places, "### agentform wait\n", "", 1),
+		"agentform wait has a section":  begin + end + places + "### agentform wait\n",
+		"agentform dance has a section": begin + end + places + "### agentform dance\n",
+		"agentform state has a section": begin + end + places + "### agentform state\n", // has only other commands
+		"no place for":                  "",
+	} {
+		if _, err := withReference(text); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: %v", why, err)
 		}
 	}
-	made, err := withReference("by hand\n" + list + begin + "old\n" + end + "by hand, too\n")
-	if err != nil || !strings.HasPrefix(made, "by hand\n"+beginList+"\n| Main commands |") || !strings.HasSuffix(made, end+"by hand, too\n") || strings.Contains(made, "old\n") {
-		t.Errorf("%v: %.80q", err, made)
+	made, err := withReference("by hand\n" + begin + "old\n" + end + "## Now\n\nby hand, too\n\n" + places + notes + "\nkept\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"by hand\n" + begin + "\n| | |\n|---|---|\n| **[Now](#now)** | |\n| [`watch`](#agentform-watch) | Show a live status table |\n",
+		end + "## Now\n\nby hand, too\n\n### agentform watch\n\n`agentform watch [ADDR...] [flags]`\n",
+		notes + "\nkept\n",
+		"`--timeout` as in [`wait`](#agentform-wait)",
+		"`-o, --output` as in ",
+	} {
+		if !strings.Contains(made, want) {
+			t.Errorf("it lacks %q:\n%s", want, made)
+		}
+	}
+	if strings.Contains(made, "\nold\n") {
+		t.Error("it keeps what was made before")
 	}
 }
 
@@ -112,7 +133,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// each visits the commands that are described.
+// each visits the commands that have a page.
 func each(c *cobra.Command, visit func(*cobra.Command)) {
 	visit(c)
 	for _, sub := range c.Commands() {

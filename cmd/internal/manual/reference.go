@@ -2,88 +2,142 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/agentform/agentform/cmd/internal/cli"
 	"github.com/agentform/agentform/cmd/internal/help"
 )
 
-// The reference is between these lines.
+// The table of contents is between begin and end. The section of a command is made from the
+// command, except what follows notes in it.
 const (
-	beginList = "<!-- commands: made by `make reference` -->\n"
-	endList   = "<!-- end of the commands -->\n"
-	begin     = "<!-- reference: made by `make reference` from the commands; change them, not this -->\n"
-	end       = "<!-- end of the reference -->\n"
+	begin = "<!-- contents: made by `make reference` from the commands, as are their sections up to their notes -->\n"
+	end   = "<!-- end of the contents -->\n"
+	notes = "<!-- notes -->\n"
 )
 
-func withReference(text string) (string, error) {
-	root := cli.Commands()
-	prepare(root)
-	var list, b strings.Builder
-	for _, g := range root.Groups() {
-		commandList(&list, root, g)
-	}
-	section(&b, root)
-	text, err := replace(text, beginList, endList, list.String())
-	if err != nil {
-		return "", err
-	}
-	return replace(text, begin, end, b.String())
-}
+var heading = regexp.MustCompile(`(?m)^###? `)
 
-// replace replaces what is between two lines.
-func replace(text, begin, end, by string) (string, error) {
-	before, rest, found := strings.Cut(text, begin)
+// withReference returns the document with the sections of the commands, in its own order, and
+// a table of contents with the headings above them. A command that has no heading is an error.
+func withReference(text string) (string, error) {
+	missing := map[string]*cobra.Command{}
+	eachDescribed(cli.Commands(), func(c *cobra.Command) { missing[c.CommandPath()] = c })
+	var made, contents strings.Builder
+	described := map[flagKey]string{}
+	title, start := "", 0
+	for _, at := range append(heading.FindAllStringIndex(text, -1), []int{len(text)}) {
+		part := text[start:at[0]]
+		start = at[0]
+		line, _, _ := strings.Cut(part, "\n")
+		if group, is := strings.CutPrefix(line, "## "); is {
+			title = group
+		}
+		name, is := strings.CutPrefix(line, "### agentform ")
+		if !is {
+			made.WriteString(part)
+			continue
+		}
+		c := missing["agentform "+name]
+		if c == nil {
+			return "", fmt.Errorf("agentform %s has a section and is no command, or has two", name)
+		}
+		delete(missing, c.CommandPath())
+		if title != "" {
+			fmt.Fprintf(&contents, "| **%s** | |\n", link(title, title))
+			title = ""
+		}
+		fmt.Fprintf(&contents, "| %s | %s |\n", linkTo(c), plain.Replace(c.Short))
+		section(&made, c, described)
+		if _, kept, found := strings.Cut(part, notes); found {
+			made.WriteString(notes + kept)
+		}
+	}
+	if names := slices.Sorted(maps.Keys(missing)); len(names) > 0 {
+		return "", fmt.Errorf("no place for %s: add a line %q where it belongs", names[0], "### "+names[0])
+	}
+	before, rest, found := strings.Cut(made.String(), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		return "", fmt.Errorf("no place for the reference: it has no lines %q and %q", begin, end)
+		return "", fmt.Errorf("no place for the contents: add the lines %q and %q", begin, end)
 	}
-	return before + begin + "\n" + by + end + after, nil
+	return before + begin + "\n| | |\n|---|---|\n" + contents.String() + "\n" + end + after, nil
 }
 
-// commandList writes a table of the commands in a group.
-func commandList(b *strings.Builder, root *cobra.Command, g *cobra.Group) {
-	fmt.Fprintf(b, "| %s | |\n|---|---|\n", strings.TrimSuffix(g.Title, ":"))
-	for _, c := range root.Commands() {
-		if c.IsAvailableCommand() && c.GroupID == g.ID {
-			fmt.Fprintf(b, "| [`%s`](#%s) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), plain.Replace(c.Short))
-		}
-	}
-	b.WriteByte('\n')
-}
-
-func section(b *strings.Builder, c *cobra.Command) {
-	b.WriteString("### " + c.CommandPath() + "\n\n")
-	if c.Runnable() && c.HasParent() {
-		block(b, c.UseLine())
-	}
-	b.WriteString(c.Long + "\n\n")
-	if len(c.Aliases) > 0 {
-		b.WriteString("Also: `" + strings.Join(c.Aliases, "`, `") + "`.\n\n")
-	}
-	if c.HasExample() {
-		b.WriteString("Examples:\n\n")
-		block(b, c.Example)
-	}
-	flags := help.Flags(c.LocalFlags(), 100)
-	if c.Name() == "options" {
-		flags = help.Flags(c.Root().PersistentFlags(), 100)
-	} else if !c.HasParent() {
-		flags = ""
-	}
-	if flags != "" {
-		b.WriteString("Flags:\n\n")
-		block(b, flags)
-	}
-	if c.Name() == "completion" {
-		return // has the same text for each shell
-	}
+// eachDescribed visits the commands that have a section: not those that only have others, nor the
+// scripts for each shell, which have the same text.
+func eachDescribed(c *cobra.Command, visit func(*cobra.Command)) {
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() {
-			section(b, sub)
+		switch {
+		case !sub.IsAvailableCommand() || sub.Name() == "help":
+		case sub.HasAvailableSubCommands() && sub.Name() != "completion":
+			eachDescribed(sub, visit)
+		default:
+			visit(sub)
 		}
+	}
+}
+
+func link(text, to string) string {
+	return "[" + text + "](#" + strings.ReplaceAll(strings.ToLower(to), " ", "-") + ")"
+}
+
+func linkTo(c *cobra.Command) string {
+	path := c.CommandPath()
+	return link("`"+strings.TrimPrefix(path, "agentform ")+"`", path)
+}
+
+// flagKey is what commands share if they have the same flag.
+type flagKey struct{ name, usage, value string }
+
+// section describes a command. Flags that a command before it has are described there.
+func section(b *strings.Builder, c *cobra.Command, described map[flagKey]string) {
+	b.WriteString("### " + c.CommandPath() + "\n\n")
+	usage := "`" + help.Usage(c) + "`"
+	if len(c.Aliases) > 0 {
+		usage += ", also `" + strings.Join(c.Aliases, "`, `") + "`"
+	}
+	if usage != "`"+c.CommandPath()+"`" {
+		b.WriteString(usage + "\n\n")
+	}
+	block(b, c.Example)
+	all := c.LocalFlags()
+	if c.Name() == "options" {
+		all = c.Root().PersistentFlags()
+	}
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	shared := map[string]string{} // the flags, by the command that describes them
+	all.VisitAll(func(f *pflag.Flag) {
+		key := flagKey{f.Name, f.Usage, f.DefValue}
+		switch {
+		case f.Hidden || f.Name == "help":
+		case described[key] == "":
+			described[key] = linkTo(c)
+			own.AddFlag(f)
+		default:
+			name := "--" + f.Name
+			if f.Shorthand != "" {
+				name = "-" + f.Shorthand + ", " + name
+			}
+			shared[described[key]] += "`" + name + "` "
+		}
+	})
+	if own.HasFlags() {
+		block(b, help.Flags(own, 100))
+	}
+	var as []string
+	for first, flags := range shared {
+		as = append(as, flags+"as in "+first)
+	}
+	if len(as) > 0 {
+		slices.Sort(as)
+		b.WriteString(strings.Join(as, ", ") + "\n\n")
 	}
 }
 
