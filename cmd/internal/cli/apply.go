@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/action/await"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/engine"
@@ -144,10 +145,10 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	if err := t.plan(made, o.detail); err != nil {
 		return err
 	}
-	if !made.Acts() && !hasNewHolds(made) && !(o.wait && (hasHolds(made) || len(awaited(made)) > 0)) {
+	if !made.Acts() && !hasNewHolds(made) && !(o.wait && (hasHolds(made) || len(await.Ending(made)) > 0)) {
 		if !o.destroy {
 			autoHub(ctx, a, p)
-			defer reportHub(a, p, hubNeeds(heldByHub(made), len(unfinished(made)) > 0))
+			defer reportHub(a, p, hubNeeds(heldByHub(made), len(await.Unfinished(made)) > 0))
 		}
 		return finishUnchanged(a, t, made)
 	}
@@ -181,9 +182,10 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 		autoHub(ctx, a, p)
 	}
 	if o.wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
-		begun := applied{app: a, project: p, observer: project.Fleet(p), r: r, q: request, emit: t.event, tally: tally}
 		var followed error
-		tally, followed = begun.follow(ctx, made, drain)
+		tally, followed = await.Follow(ctx, await.Input{
+			Project: p, Observer: project.Fleet(p), Engine: r, Request: request, Plan: made, Tally: tally, Drain: drain, Emit: t.event, Need: t.need,
+		})
 		err = errors.Join(err, followed)
 	}
 	interrupted := ctx.Err() != nil || errors.Is(err, apply.ErrInterrupted)
@@ -193,7 +195,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 	case o.wait: // which has seen their ends itself
 		reportHub(a, p, hubNeeds(tally.Held > 0, false))
 	default:
-		reportHub(a, p, hubNeeds(tally.Held > 0, len(unfinished(made)) > 0))
+		reportHub(a, p, hubNeeds(tally.Held > 0, len(await.Unfinished(made)) > 0))
 	}
 	if !o.wait && !interrupted {
 		done() // from here on Ctrl-C only ends the wait

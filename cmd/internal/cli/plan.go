@@ -11,6 +11,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/await"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/rebuild"
@@ -107,7 +108,7 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 		return err
 	}
 	if !o.destroy && !p.Manifest.HubAuto {
-		reportHub(a, p, hubNeeds(heldByHub(made), len(unfinished(made)) > 0))
+		reportHub(a, p, hubNeeds(heldByHub(made), len(await.Unfinished(made)) > 0))
 	}
 	if o.out != "" {
 		if err := savePlan(a, made, o.out); err != nil {

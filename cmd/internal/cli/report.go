@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -80,6 +81,13 @@ func (t *reporter) event(e history.Event) {
 		return // shown just above, and again with all errors at the end
 	}
 	t.progress.Event(e)
+}
+
+// need says that a session needs a person.
+func (t *reporter) need(x api.Session, now time.Time) {
+	if t.lines == nil {
+		_ = view.NeedRow(t.app.env.Stderr, t.app.err(), view.Needy{Session: x, Reason: x.Needs.Reason, Since: x.Needs.Since}, now) // as fmt.Fprint: nothing else could tell
+	}
 }
 
 func (t *reporter) diagnostics(ds []session.Diagnostic) error {

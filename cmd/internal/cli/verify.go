@@ -6,16 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/verify"
@@ -78,27 +74,10 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 		a.say("No sessions to verify.")
 		return nil
 	}
-	access := accessOf(p, e, seen, p.Reconciler(project.ToAct))
+	access := target.Verifications(p, e, seen, p.Reconciler(project.ToAct))
 	results := make([]view.Verification, len(all))
 	begun := forEach(ctx, a, len(all), func(ctx context.Context, i int) { results[i] = verifyOne(ctx, a, p, access, all[i]) })
 	return endVerify(a, results[:begun], len(all))
-}
-
-// accessOf returns how verifications of a command reach the sessions of a snapshot.
-func accessOf(p *project.Project, o *fleet.Observer, s *fleet.Snapshot, e *engine.Engine) verify.Access {
-	return verify.Access{
-		Reach: verify.Reach{
-			Activity: o.Activity, Folder: p.SessionDir, By: p.Who().User, Emit: func(history.Event) {}, Now: time.Now, Log: p.Log, Open: o.Open(s),
-		},
-		Record: func(ctx context.Context, r session.Record, v session.Verified) error {
-			return engine.RecordVerified(ctx, e, r, v)
-		},
-	}
-}
-
-// verifiable returns what a look shows of a session whose work is verified.
-func verifiable(k status.Input, at time.Time) verify.Seen {
-	return verify.Seen{Record: *k.Record, Live: k.Live, Checkout: *k.Checkout, Doing: k.Doing()}
 }
 
 // verifyOne verifies the work of one session.
@@ -125,7 +104,7 @@ func verifyOne(ctx context.Context, a *app, p *project.Project, access verify.Ac
 		}
 		return s.Of(r.Address).Doing(), nil
 	}
-	v, err := access.Verifier(verifiable(k, k.At), doing)
+	v, err := access.Verifier(target.Verifiable(k), doing)
 	if err != nil {
 		return fail(err)
 	}

@@ -216,7 +216,7 @@ func (w *waiting) end(reached, timedOut bool) error {
 	words := wordsOf(w.goals)
 	var all []view.Waited
 	for _, a := range w.named {
-		x := api.Session{Address: a, Limits: []api.Limit{}}
+		x := api.Session{Address: a, Limits: []api.Limit{}, Actions: []api.Action{}}
 		if w.last.at.IsZero() { // what has them did not answer in time
 			x.State, x.Status = session.StateUnknown, session.StatusOf(session.StateUnknown, "")
 		}

@@ -107,6 +107,7 @@ var floors = map[string]int{
 	"cmd/internal/explain":          11,
 	"cmd/internal/view/ci":          11,
 	"cmd/internal/ui":               11,
+	"cmd/internal/action/await":     12,
 	"cmd/internal/action/workspace": 12,
 	"cmd/internal/action/landing":   12,
 	"cmd/internal/action/target":    11,

@@ -1,4 +1,6 @@
-package cli
+// Package await waits for what an apply could not do at once: starts that are held, and ends of sessions
+// that have one. Where no hub runs it carries them out.
+package await
 
 import (
 	"context"
@@ -8,9 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/fleet"
@@ -23,40 +26,47 @@ import (
 
 const applyPoll = 500 * time.Millisecond
 
-// applied is an apply that waits for what it cannot do at once: starts that are held, and the
-// ends of sessions that have one. Where no hub runs it carries them out.
-type applied struct {
-	app      *app
-	project  *project.Project
-	observer *fleet.Observer
-	r        *engine.Engine
-	q        engine.Request
-	emit     func(history.Event)
-	tally    apply.Tally
-	held     []session.Address // that are still to start
-	ending   []session.Address // that are still to finish
-	said     map[session.Address]string
-	errs     []error
+// Input is an apply that was carried out as far as it could be at once.
+type Input struct {
+	Project  *project.Project
+	Observer *fleet.Observer
+	Engine   *engine.Engine
+	Request  engine.Request
+	Plan     plan.Plan // that was applied
+	Tally    apply.Tally
+	Drain    <-chan struct{}              // closed: nothing more is begun
+	Emit     func(history.Event)          // reports progress
+	Need     func(api.Session, time.Time) // is called when a session comes to need a person, and each time why changes
 }
 
-// follow returns when nothing is left to wait for. Sessions that wait for a place that none
-// leaves, or for someone to land, are left to others.
-func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
-	f.said = map[session.Address]string{}
-	f.q.Options.Replace = nil // that is done
-	for _, res := range f.tally.Results {
+// applied is what is still waited for.
+type applied struct {
+	Input
+	held   []session.Address // that are still to start
+	ending []session.Address // that are still to finish
+	said   map[session.Address]string
+	errs   []error
+}
+
+// Follow returns when nothing is left to wait for. Sessions that wait for a place that none
+// leaves, or for someone to land, are left to others. The tally is that of the apply, with what
+// was done since.
+func Follow(ctx context.Context, in Input) (apply.Tally, error) {
+	f := &applied{Input: in, said: map[session.Address]string{}}
+	f.Request.Options.Replace = nil // that is done
+	for _, res := range f.Tally.Results {
 		if res.Outcome == apply.Held {
 			f.held = append(f.held, res.Address)
 		}
 	}
-	for _, c := range awaited(made) {
-		begun := c.Live != nil || slices.ContainsFunc(f.tally.Results, func(r apply.Result) bool { return r.Address == c.Address && r.Started })
+	for _, c := range Ending(f.Plan) {
+		begun := c.Live != nil || slices.ContainsFunc(f.Tally.Results, func(r apply.Result) bool { return r.Address == c.Address && r.Started })
 		if begun || slices.Contains(f.held, c.Address) {
 			f.ending = append(f.ending, c.Address)
 		}
 	}
 	if len(f.held)+len(f.ending) == 0 {
-		return f.tally, nil
+		return f.Tally, nil
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup // of verifications
@@ -64,47 +74,47 @@ func (f *applied) follow(ctx context.Context, made plan.Plan, drain <-chan struc
 	defer cancel()
 	go func() {
 		select {
-		case <-drain:
+		case <-f.Drain:
 			cancel()
 		case <-waiting.Done():
 		}
 	}()
 	var verifications *verify.Scheduler
-	for s, err := range follow.Looks(waiting, applyPoll, nil, f.observer.Look) {
+	for s, err := range follow.Looks(waiting, applyPoll, nil, f.Observer.Look) {
 		if err != nil {
-			return f.tally, errors.Join(append(f.errs, err)...)
+			return f.Tally, errors.Join(append(f.errs, err)...)
 		}
 		if verifications == nil {
-			verifications = verify.NewScheduler(accessOf(f.project, f.observer, s, f.r), &work, func() {})
+			verifications = verify.NewScheduler(target.Verifications(f.Project, f.Observer, s, f.Engine), &work, func() {})
 		}
 		if !s.Supervised {
 			verifications.See(waiting, f.verifiable(s))
 		}
 		due := append(f.starts(s), f.ends(s)...)
 		if len(due) > 0 {
-			if err := f.carryOut(ctx, due, drain); err != nil {
-				return f.tally, errors.Join(append(f.errs, err)...)
+			if err := f.carryOut(ctx, due); err != nil {
+				return f.Tally, errors.Join(append(f.errs, err)...)
 			}
 		}
 		if len(f.held)+len(f.ending) == 0 {
-			return f.tally, errors.Join(f.errs...)
+			return f.Tally, errors.Join(f.errs...)
 		}
 	}
-	return f.tally, errors.Join(append(f.errs, apply.ErrInterrupted)...)
+	return f.Tally, errors.Join(append(f.errs, apply.ErrInterrupted)...)
 }
 
 // verifiable returns what a look shows of the sessions whose work is verified.
 func (f *applied) verifiable(s *fleet.Snapshot) (all []verify.Seen) {
 	for _, k := range s.Known {
 		if k.Record != nil && k.Record.Spec.Verify.Declared() && k.Diagnosis.State != session.StateUnknown {
-			all = append(all, verifiable(k, s.World.At))
+			all = append(all, target.Verifiable(k))
 		}
 	}
 	return all
 }
 
-// unfinished returns the changes of sessions that run, or are to, until they are done.
-func unfinished(p plan.Plan) (all []plan.Change) {
+// Unfinished returns the changes of sessions that run, or are to, until they are done.
+func Unfinished(p plan.Plan) (all []plan.Change) {
 	for _, c := range p.Changes {
 		runs := c.Live != nil && c.Live.Liveness == session.Alive
 		if c.After != nil && c.After.Finish != session.FinishNever && c.Finishes == nil && (runs || c.Starts() || c.Action == plan.Replace || c.Waits()) {
@@ -114,10 +124,10 @@ func unfinished(p plan.Plan) (all []plan.Change) {
 	return all
 }
 
-// awaited returns those that end by themselves: when one lands, and what one without a prompt
+// Ending returns those that end by themselves: when one lands, and what one without a prompt
 // is given, is for people to say.
-func awaited(p plan.Plan) []plan.Change {
-	return slices.DeleteFunc(unfinished(p), func(c plan.Change) bool {
+func Ending(p plan.Plan) []plan.Change {
+	return slices.DeleteFunc(Unfinished(p), func(c plan.Change) bool {
 		return c.After.Finish == session.FinishLanded || c.After.Prompt.Digest == ""
 	})
 }
@@ -135,9 +145,9 @@ func (f *applied) starts(s *fleet.Snapshot) (due []session.Address) {
 			f.drop(a)
 		case k.Record.Intent != session.Queued: // the hub or another apply started it
 			f.held = without(f.held, a)
-			f.tally.Held--
-			f.tally.Done++
-			f.emit(history.Event{Time: s.World.At, Kind: history.ApplyComplete, Address: a, ID: k.Record.ID, Run: k.Record.Run.ID, Action: string(plan.Create)})
+			f.Tally.Held--
+			f.Tally.Done++
+			f.Emit(history.Event{Time: s.World.At, Kind: history.ApplyComplete, Address: a, ID: k.Record.ID, Run: k.Record.Run.ID, Action: string(plan.Create)})
 		case c.Skips:
 			f.skip(s, a, c.Detail)
 		case c.Action == plan.Hold && c.Reason == plan.ReasonQueued && !drains && len(due) == 0, awaitsLanding(s, c):
@@ -181,9 +191,9 @@ func (f *applied) sayNeed(k status.Input, now time.Time) {
 		delete(f.said, x.Address)
 		return
 	}
-	if what := x.Needs.Reason + x.Detail; what != f.said[x.Address] && !f.app.globals.json {
+	if what := x.Needs.Reason + x.Detail; what != f.said[x.Address] {
 		f.said[x.Address] = what
-		_ = view.NeedRow(f.app.env.Stderr, f.app.err(), view.Needy{Session: x, Reason: x.Needs.Reason, Since: x.Needs.Since}, now) // as fmt.Fprint: nothing else could tell
+		f.Need(x, now)
 	}
 }
 
@@ -218,14 +228,14 @@ func without(all []session.Address, a session.Address) []session.Address {
 
 func (f *applied) skip(s *fleet.Snapshot, a session.Address, why string) {
 	f.drop(a)
-	f.tally.Held--
-	f.tally.Skipped++
+	f.Tally.Held--
+	f.Tally.Skipped++
 	f.errs = append(f.errs, fmt.Errorf("%s was not started: it %s", a, why))
-	f.emit(history.Event{Time: s.World.At, Kind: history.ApplySkipped, Address: a, Action: string(plan.Create), Detail: why})
+	f.Emit(history.Event{Time: s.World.At, Kind: history.ApplySkipped, Address: a, Action: string(plan.Create), Detail: why})
 }
 
-func (f *applied) carryOut(ctx context.Context, due []session.Address, drain <-chan struct{}) error {
-	p, err := f.r.Plan(ctx, f.q)
+func (f *applied) carryOut(ctx context.Context, due []session.Address) error {
+	p, err := f.Engine.Plan(ctx, f.Request)
 	if err != nil {
 		return err
 	}
@@ -240,7 +250,7 @@ func (f *applied) carryOut(ctx context.Context, due []session.Address, drain <-c
 	if !acts {
 		return nil
 	}
-	tally, err := f.r.Apply(ctx, f.q, p, drain)
+	tally, err := f.Engine.Apply(ctx, f.Request, p, f.Drain)
 	var changed *engine.ChangedError
 	if errors.As(err, &changed) {
 		return nil // the next look shows what it is now
@@ -253,15 +263,15 @@ func (f *applied) carryOut(ctx context.Context, due []session.Address, drain <-c
 			continue
 		}
 		f.held = without(f.held, res.Address)
-		f.tally.Held--
+		f.Tally.Held--
 		switch res.Outcome {
 		case apply.Done:
-			f.tally.Done++
+			f.Tally.Done++
 		case apply.Failed:
-			f.tally.Failed++
+			f.Tally.Failed++
 			f.ending = without(f.ending, res.Address)
 		case apply.Skipped:
-			f.tally.Skipped++
+			f.Tally.Skipped++
 			f.ending = without(f.ending, res.Address)
 		}
 	}
