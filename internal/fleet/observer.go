@@ -49,7 +49,7 @@ type Observer struct {
 
 // New returns an observer that counts no changes of workspaces.
 func New(c Config) *Observer {
-	return &Observer{Config: c, histories: map[string]past{}, turns: map[string]*turn.Course{}}
+	return &Observer{Config: c, histories: map[string]past{}}
 }
 
 // Snapshot is what was observed of all sessions at one time.
@@ -88,9 +88,15 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 		return nil, err
 	}
 	s := &Snapshot{Observation: found}
+	turns := make(map[string]*turn.Course, len(found.Sessions))
 	for i := range found.Sessions {
-		s.Known = append(s.Known, o.input(&found.Sessions[i], found.World.At))
+		id := found.Sessions[i].Record.ID
+		if turns[id] = o.turns[id]; turns[id] == nil {
+			turns[id] = &turn.Course{}
+		}
+		s.Known = append(s.Known, o.input(&found.Sessions[i], turns[id], found.World.At))
 	}
+	o.turns = turns
 	if o.work != nil {
 		o.count(ctx, s)
 	}
@@ -103,17 +109,14 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 }
 
 // input also adds what is new to the session's history.
-func (o *Observer) input(x *engine.Seen, at time.Time) status.Input {
+func (o *Observer) input(x *engine.Seen, course *turn.Course, at time.Time) status.Input {
 	r, folder := x.Record, o.folder(x.Record)
 	past := o.History(r)
 	k := status.Observed(x, o.Activity.Look(r, x.Live, past, at), past, at)
 	if i := slices.IndexFunc(o.Wanted, func(s session.Spec) bool { return s.Address == r.Address }); i >= 0 {
 		k.Wanted = &o.Wanted[i]
 	}
-	if o.turns[r.ID] == nil {
-		o.turns[r.ID] = &turn.Course{}
-	}
-	k.See(o.turns[r.ID])
+	k.See(course)
 	o.use(&k, at)
 	k.Transcript = status.Transcript(folder)
 	if k.Diagnosis.State == session.StateUnknown {
