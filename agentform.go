@@ -484,7 +484,7 @@ func (s *Session) Attach() []string { return s.launcher.Runtime.Attach(s.rec.Loc
 
 // Stop ends the agent and all its processes, removes the tmux session or container and
 // the run's directory, and verifies that nothing is left. Stopping a session that is gone
-// is no error.
+// is not an error.
 func (s *Session) Stop(ctx context.Context) error {
 	err := s.launcher.Runtime.Stop(ctx, s.rec.Location, s.rec.Run.ID, s.rec.Spec.Stop)
 	if err == nil || errors.Is(err, session.ErrGone) {

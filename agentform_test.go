@@ -24,7 +24,7 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// open opens a folder with a short path, since sockets lie below.
+// open opens a directory with a short path, since sockets lie below.
 func open(t *testing.T) *agentform.Launcher {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "afl")

@@ -347,7 +347,7 @@ func TestFind(t *testing.T) {
 }
 
 // A hundred sessions that are watched do not cost a hundred looks each time, and
-// each is told of in time.
+// each is reported in time.
 func TestLooksAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, rt := newLauncher(sessiontest.Agent{})

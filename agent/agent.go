@@ -36,7 +36,7 @@ const (
 type kind struct {
 	spec   session.AgentSpec // what a manifest can change
 	tested string            // what Tested returns
-	// start is Agent.Start but for Paste. Its prompt is empty unless it is an
+	// start is Agent.Start without Paste. Its prompt is empty unless it is an
 	// argument. Its Env is what the agent must have, and may be overridden by no
 	// default.
 	start func(in session.StartInput) session.Start

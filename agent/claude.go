@@ -169,7 +169,7 @@ func claudeSettingsOf(in session.StartInput) map[string]any {
 	return settings
 }
 
-// claudeRefuses: it does not do all unasked as root, unless it is told that it is
+// claudeRefuses: it does not do all unasked as root, unless a variable says that it is
 // in a sandbox, which a manifest may say and agentform says of a container.
 func claudeRefuses(in session.StartInput) string {
 	s := in.Spec

@@ -51,7 +51,7 @@ func claudeSignal(data []byte) (session.Detection, bool) {
 	return session.Detection{}, false
 }
 
-// notification reads what people are told. That of a permission comes six seconds
+// notification reads a message to people. That of a permission comes six seconds
 // after its request, and by then it may have been given.
 func (t claudeTold) notification() (session.Detection, bool) {
 	switch t.Notification {

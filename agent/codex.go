@@ -90,7 +90,7 @@ func Shared(argv []string) bool {
 }
 
 // The sandbox of the first two needs user namespaces, which a container does not
-// have unless it is told to: there every command fails or has to be approved. It
+// have unless its settings say so: there every command fails or has to be approved. It
 // is not widened unasked.
 var codexPermissions = map[string][]string{
 	"ask":   {"-a", "on-request", "-s", "read-only"},

@@ -7,7 +7,7 @@ import (
 )
 
 // copilot is the GitHub Copilot CLI, measured with 1.0.102; docs/agents/copilot.md has it in
-// words. Its session file says all that it does, but for retries after a 429 or 500, of
+// words. Its session file says all that it does, except for retries after a 429 or 500, of
 // which nothing can be seen.
 func copilot() kind {
 	return kind{

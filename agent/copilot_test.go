@@ -77,7 +77,7 @@ func TestCopilotFiles(t *testing.T) {
 	}
 }
 
-// Of several questions the first one is shown; a limit is told from a failure; and a turn
+// Of several questions the first one is shown; a limit is distinguished from a failure; and a turn
 // ends once.
 func TestCopilotTranscript(t *testing.T) {
 	const at = `"timestamp":"2026-11-24T12:09:23.309Z"`

@@ -389,7 +389,7 @@ func halfDrawn(options []session.Option) bool {
 	return slices.ContainsFunc(options, permits) && !slices.ContainsFunc(options, declines)
 }
 
-// decided returns what is told of a question without its answers if these have a yes and
+// decided returns the question without its answers if they include a yes and
 // no no.
 func decided(told string) string {
 	lines := strings.Split(told, "\n")
@@ -521,7 +521,7 @@ func says(body []drawn) string {
 	return b.String()
 }
 
-// identity returns the ID of a question: of all it says, but for the cursor, the boxes
+// identity returns the ID of a question: of all that it says, except for the cursor, the boxes
 // that are ticked, what was typed, and the ends of long labels.
 func identity(q *session.Question) string {
 	h := sha256.New()

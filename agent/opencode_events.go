@@ -215,7 +215,7 @@ const opencodeLimit = `(?i:\b429\b|rate[-_ ]?limit|rate increased too quickly|to
 
 var opencodeLimited = lazily(opencodeLimit)
 
-// retryShown is how far off another attempt is that is told as the end of a limit.
+// retryShown is how far off the next attempt is that is shown as the end of a limit.
 const retryShown = time.Minute
 
 func (c *opencodeConversation) status(s opencodeStatus, at time.Time) {

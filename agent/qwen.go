@@ -79,7 +79,7 @@ const (
 // turn, also after one that failed.
 var qwenEvents = []string{"SessionStart", "UserPromptSubmit", "PermissionRequest", "PostToolUse", "Stop", "StopFailure", "SessionEnd"}
 
-// qwenTools are Claude Code's names of tools whose questions are told in words of their own.
+// qwenTools are Claude Code's names of tools whose questions are shown in words of their own.
 var qwenTools = map[string]string{"run_shell_command": "Bash", "ask_user_question": "AskUserQuestion"}
 
 // qwenHookConversation returns the conversation of a hook. Qwen Code has its session file open

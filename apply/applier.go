@@ -56,9 +56,9 @@ type Applier struct {
 	Root bool
 
 	DataDir, Project string
-	// ProjectDir is the project's directory, which agents are told; empty: it has none.
+	// ProjectDir is the project's directory, which agents get; empty: it has none.
 	ProjectDir string
-	// OutputsDir holds the sessions' own folders, ROLE/ID; empty: DATA_DIR/agents.
+	// OutputsDir holds the sessions' own directories, ROLE/ID; empty: DATA_DIR/agents.
 	OutputsDir string
 	// Origin of what is created; empty: a manifest.
 	Origin session.Origin
@@ -191,7 +191,7 @@ func (a *Applier) TellNew(rec session.Record, compute func(past []history.Event)
 	l.emit(nil, told...)
 }
 
-// Folder returns the session's own folder, for its record, events and transcript.
+// Folder returns the session's own directory, for its record, events and transcript.
 func (a *Applier) Folder(r session.Record) string {
 	if a.OutputsDir != "" {
 		return state.FolderIn(a.OutputsDir, r)

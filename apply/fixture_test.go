@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const lineage = "line"
 
-// fixture is a project in a temporary folder: a scripted runtime, a real state and
+// fixture is a project in a temporary directory: a scripted runtime, a real state and
 // a scripted git.
 type fixture struct {
 	t       testing.TB
@@ -238,7 +238,7 @@ func (a robot) Ready(screen string) bool {
 	return strings.Contains(screen, a.spec.Ready)
 }
 
-// repository is a git whose worktrees are folders and whose branches a map
+// repository is a git whose worktrees are directories and whose branches a map
 // tells, by path.
 type repository struct {
 	mu       sync.Mutex

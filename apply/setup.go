@@ -40,7 +40,7 @@ func (e *SetupError) Unwrap() error { return e.Err }
 func (e *SetupError) Excerpt() string { return e.Output }
 
 // setUp runs the workspace's setup command, in a container like the session's or here, and
-// keeps its output in the session's folder.
+// keeps its output in the session's directory.
 func (w *workspaces) setUp(ctx context.Context, rec session.Record, argv []string) error {
 	fail := func(err error) error { return fmt.Errorf("setup: %w", err) }
 	folder := w.config.Folder(rec)

@@ -157,7 +157,7 @@ func chain(line string, n int) string {
 	return b.String()
 }
 
-// TestBombs: a manifest that asks for too much is told so, with its place, soon
+// TestBombs: a manifest that asks for too much is refused, with its place, soon
 // and in little memory. Each is loaded by a process of its own, whose memory can
 // be measured and is bounded.
 func TestBombs(t *testing.T) {

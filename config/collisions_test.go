@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOneFolderThroughALink: two paths of one folder are one workspace.
+// TestOneFolderThroughALink: two paths of one directory are one workspace.
 func TestOneFolderThroughALink(t *testing.T) {
 	dir := t.TempDir()
 	manifest := `

@@ -31,9 +31,9 @@ func builtins() map[string]session.AgentSpec {
 	return agents
 }
 
-// project copies a case's folder to where it is a project of its own, in a git
+// project copies a case's directory to where it is a project of its own, in a git
 // repository unless it has a file no-git. Two lines of the manifests do not
-// depend on the machine: the folder's name is always "project".
+// depend on the machine: the directory's name is always "project".
 func project(t *testing.T, from string) Options {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -71,7 +71,7 @@ func project(t *testing.T, from string) Options {
 	return o
 }
 
-// repository makes a folder the top of a git repository, as far as finding it
+// repository makes a directory the top of a git repository, as far as finding it
 // goes.
 func repository(t *testing.T, dir string) {
 	t.Helper()
@@ -143,7 +143,7 @@ func shown(ds []session.Diagnostic) string {
 	return b.String()
 }
 
-// cases are the folders below testdata/KIND.
+// cases are the directories below testdata/KIND.
 func cases(t *testing.T, kind string, least int) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join("testdata", kind, "*", "want.*"))

@@ -14,7 +14,7 @@ func TestJSONSaysTheSame(t *testing.T) {
 		o := project(t, dir)
 		m := good(t, o)
 		for i := range m.Sessions {
-			// the folders of two tests differ
+			// the directories of two tests differ
 			m.Sessions[i].Workspace.Path, m.Sessions[i].Workspace.Repo = "", ""
 		}
 		return m

@@ -246,7 +246,7 @@ func oneOfSome(s seat) bool {
 
 var folder = regexp.MustCompile(`"/[^"]*/project`)
 
-// relative is a manifest whose paths do not depend on the test's folder.
+// relative is a manifest whose paths do not depend on the test's directory.
 func relative(t *testing.T, m *Manifest) string {
 	t.Helper()
 	var ranges = regexp.MustCompile(`"Range":\{[^}]*\{[^}]*\}[^}]*\{[^}]*\}\},?`)

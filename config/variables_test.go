@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// write makes files in a new folder and returns options to load them.
+// write makes files in a new directory and returns options to load them.
 func write(t testing.TB, files map[string]string) Options {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// What an engine says that was killed while it started a container is told with what
+// What an engine says that was killed while it started a container is reported with what
 // to do.
 func TestUnstuck(t *testing.T) {
 	a := session.Single("api")

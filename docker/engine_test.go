@@ -124,7 +124,7 @@ func TestEngineGoesAndComesBack(t *testing.T) {
 	}
 }
 
-// Whoever listens is told that the engine went.
+// Listeners learn that the engine went.
 func TestEventsEndWithTheEngine(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// What happens to a container of the project is told; an exec in one, and what
+// What happens to a container of the project is reported; an exec in one, and what
 // happens to others, is not.
 func TestEvents(t *testing.T) {
 	t.Parallel()

@@ -69,7 +69,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// A container that does not run is told from a stale session, with the reason, and
+// A container that does not run is distinguished from a stale session, with the reason, and
 // is started again.
 func TestContainerEnds(t *testing.T) {
 	for how, c := range map[string]struct {
@@ -287,7 +287,7 @@ func (b *bed) initSocket(t *testing.T, p session.Location) string {
 	return ""
 }
 
-// What an agent puts in the place of its run's folder leads nowhere.
+// What an agent puts in the place of its run's directory leads nowhere.
 func TestHostileFolder(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -311,7 +311,7 @@ func TestHostileFolder(t *testing.T) {
 	}
 }
 
-// An engine that does not answer is told with what to do, and is no absence.
+// An engine that does not answer is reported with what to do, and is no absence.
 func TestNoEngine(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

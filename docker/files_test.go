@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The programs that containers have mounted are told from what is kept of them, and not
+// The programs that containers have mounted are distinguished from what is kept of them, and not
 // at all where something is not on record.
 func TestPrograms(t *testing.T) {
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// asks is what a command says whose output goes to a file in the run's folder.
+// asks is what a command says whose output goes to a file in the run's directory.
 func (b *bed) asks(t *testing.T, p session.Location, script string) string {
 	t.Helper()
 	return b.docker(t, "exec", p.Name, "sh", "-c", script)

@@ -130,7 +130,7 @@ func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (e
 		return err
 	}
 	if !t.adopted {
-		// Whatever is recorded: to resume what is not frozen is no error.
+		// Whatever is recorded: to resume what is not frozen is not an error.
 		if err := t.askShim(ctx, run, (*shim.Client).Resume); err != nil && k.Paused == session.Freeze {
 			return err
 		}

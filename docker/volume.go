@@ -311,7 +311,7 @@ func (r *far) WorkspaceName(dir string) string {
 }
 
 // RemoveWorkspace removes the volume of a session, with all that it holds. A volume that is
-// gone is no error.
+// gone is not an error.
 func (r *far) RemoveWorkspace(ctx context.Context, dir string) error {
 	c, err := r.engine()
 	if err != nil {

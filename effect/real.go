@@ -31,7 +31,7 @@ func (r *Real) SleepBy(sleep func(context.Context, time.Duration) error) *Real {
 }
 
 // Handle carries out one effect. A session that this handler did not launch, or that it
-// has stopped, is session.ErrGone; to stop it is no error.
+// has stopped, is session.ErrGone; to stop it is not an error.
 func (r *Real) Handle(ctx context.Context, e Effect) (any, error) {
 	switch e := e.(type) {
 	case Launch:

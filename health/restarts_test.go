@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The operator is told once after so many tries, and once when the budget is spent.
+// The operator is notified once after so many tries, and once when the budget is spent.
 func TestEscalates(t *testing.T) {
 	p := policy()
 	past := tried(1, 2)

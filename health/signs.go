@@ -42,7 +42,7 @@ type Signs struct {
 type Finding struct {
 	Sickness Sickness
 	Detail   string // for people
-	Ends     bool   // two signals agree, so it may be restarted; otherwise a person is told
+	Ends     bool   // two signals agree, so it may be restarted; otherwise a person is notified
 }
 
 // Check decides whether a session is healthy. A failing probe is one signal; the second

@@ -17,7 +17,7 @@ import (
 )
 
 // However much an agent's screen changes, its history stays small, and what restarts
-// are counted from, what stands and what is told once stays in it.
+// are counted from, what stands and what is reported once stays in it.
 func TestAHistoryIsBounded(t *testing.T) {
 	folder := t.TempDir()
 	tail := TailOf(folder)

@@ -64,7 +64,7 @@ func TestAnythingInTheFolder(t *testing.T) {
 	}
 }
 
-// A session's folder that is a link leads nowhere.
+// A session's directory that is a link leads nowhere.
 func TestAFolderThatIsALink(t *testing.T) {
 	there := t.TempDir()
 	folder := filepath.Join(t.TempDir(), "session")

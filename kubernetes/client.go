@@ -36,7 +36,7 @@ var (
 	networkPolicies = schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}
 )
 
-// requestTimeout bounds one request, so that a server that does not answer is told within
+// requestTimeout bounds one request, so that a server that does not answer is reported within
 // 10 seconds. A list of 1000 pods takes less than one.
 const requestTimeout = 8 * time.Second
 

@@ -352,7 +352,7 @@ func repository(t *testing.T) string {
 }
 
 // A workspace is cloned to the volume before the session has a pod, serves its session, and
-// is told, fetched and removed with and without one.
+// is reported, fetched and removed with and without one.
 func TestWorkspace(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

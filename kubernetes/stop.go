@@ -139,7 +139,7 @@ func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (e
 	if err != nil {
 		return err
 	}
-	// Whatever is recorded: to resume what is not frozen is no error.
+	// Whatever is recorded: to resume what is not frozen is not an error.
 	if _, err := t.toShim(ctx, run, shim.Request{Op: shim.OpResume}, execTimeout); err != nil && t.record.Paused == session.Freeze {
 		return err
 	}

@@ -65,7 +65,7 @@ func (v *volumes) WorkspaceName(dir string) string {
 }
 
 // RemoveWorkspace removes the claim with a workspace, and with it the volume as its class
-// says. One that is gone is no error.
+// says. One that is gone is not an error.
 func (v *volumes) RemoveWorkspace(ctx context.Context, dir string) error {
 	c, err := v.cluster()
 	if err != nil {

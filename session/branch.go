@@ -10,7 +10,7 @@ import (
 const longestBranch = 256
 
 // CheckBranch returns the rule of git check-ref-format --branch that a name breaks. A name
-// that passes begins with no dash and leads out of no folder that it is joined to.
+// that passes begins with no dash and leads out of no directory that it is joined to.
 func CheckBranch(name string) error {
 	rule := brokenRule(name)
 	if rule == "" {

@@ -34,7 +34,7 @@ type Live struct {
 	UnknownReason string   `json:"Doubt,omitempty"` // why Liveness is unknown, for people
 	Agent         Process
 	Exit          *Exit // how the run ended, when it has
-	Spec          *Spec // as launched, when the run's folder still has it
+	Spec          *Spec // as launched, when the run's directory still has it
 	Frozen        bool  // the agent's processes are suspended
 	Suspended     bool  `json:",omitempty"` // and no pause did it: a signal or Ctrl-Z
 	InputOff      bool
@@ -207,15 +207,15 @@ type Checkout struct {
 	Path   string
 	Exists bool
 	Git    bool   // it is the top of a git checkout
-	Repo   string // the repository's common git folder, absolute, when Git
-	GitDir string // the checkout's own git folder, absolute, when Git: its HEAD names the branch
+	Repo   string // the repository's common git directory, absolute, when Git
+	GitDir string // the checkout's own git directory, absolute, when Git: its HEAD names the branch
 	Branch string // empty when detached
 	Head   string // commit, when detached; the last that is known, when BranchGone
 	// BranchGone is the branch that HEAD names and the repository no longer has. Branch
 	// is empty then.
 	BranchGone string
 	Busy       string // "rebase" or "bisect" under way on Branch
-	Empty      bool   // the folder exists and has nothing in it
+	Empty      bool   // the directory exists and has nothing in it
 	Partial    bool   // git has not finished making it
 	Err        error  // it could not be read
 }
@@ -224,5 +224,5 @@ type Checkout struct {
 type Held struct {
 	Path     string
 	Branch   string // empty when detached
-	Prunable bool   // its folder is gone
+	Prunable bool   // its directory is gone
 }

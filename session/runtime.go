@@ -46,7 +46,7 @@ type Launch struct {
 	Timeout time.Duration     // 0: none
 	Stop    Stop
 	Spec    Spec // kept in the run's directory, to rebuild a lost state
-	// SessionFolders are the folders below which the agent keeps its session files, if this
+	// SessionFolders are the directories below which the agent keeps its session files, if this
 	// machine does not see them.
 	SessionFolders []string
 }
@@ -68,11 +68,11 @@ type Runtime interface {
 	// ErrGone if the place does not exist.
 	Restart(ctx context.Context, p Location, l Launch) (Location, error)
 	// Stop ends the run's agent and its children, and returns when none are left. The
-	// place stays. Stopping a run that has ended is no error, nor is stopping one in the
+	// place stays. Stopping a run that has ended is not an error, nor is stopping one in the
 	// zero Location, which does not exist.
 	Stop(ctx context.Context, p Location, run string, s Stop) error
 	// Remove removes the place and returns when it is gone. Removing a place that is gone
-	// is no error.
+	// is not an error.
 	Remove(ctx context.Context, p Location) error
 	// Pause makes the session refuse input, and freezes its agent if the mode is Freeze.
 	Pause(ctx context.Context, p Location, run, mode string) error

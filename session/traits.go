@@ -119,7 +119,7 @@ type WorkspaceHolder interface {
 	// an engine.
 	WorkspaceName(path string) string
 	// RemoveWorkspace removes what holds the workspace with that path, and all in it.
-	// One that is gone is no error.
+	// One that is gone is not an error.
 	RemoveWorkspace(ctx context.Context, path string) error
 }
 

@@ -2,7 +2,7 @@ package session
 
 import "time"
 
-// Tokens are numbers of a model's tokens. Each token is in one field, but for those of
+// Tokens are numbers of a model's tokens. Each token is in one field, except for those of
 // Reasoning, which are in Output too.
 type Tokens struct {
 	Input      int64 `json:"input"`       // neither read from a cache nor written to one

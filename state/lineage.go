@@ -93,7 +93,7 @@ func original(path string) error {
 	return &CopiedError{Path: path, Original: k.home}
 }
 
-// keepLineage writes the lineage file, by which a copy is told from the original.
+// keepLineage writes the lineage file, by which a copy is distinguished from the original.
 func keepLineage(path, lineage string) error {
 	now := lineageFile{lineage, canonical(path), fileid.Of(filepath.Dir(path))}
 	if k, err := identity(path); err == nil && k == now {

@@ -234,7 +234,7 @@ func fullDisk(path string) int {
 	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full); err != nil {
 		return fail(err)
 	}
-	// Everyone who waits is told, and nothing has changed, here or there.
+	// Everyone who waits gets the error, and nothing has changed, here or there.
 	var wg sync.WaitGroup
 	failed := make(chan error, 20)
 	for i := range 20 {

@@ -306,7 +306,7 @@ func TestMirror(t *testing.T) {
 	} else if err := json.Unmarshal(b, &mirrored); err != nil || cmp.Diff(r, mirrored) != "" {
 		t.Errorf("the mirror has %s (%v)", b, err)
 	}
-	// A session that is replaced, and one that is forgotten, keep their folder
+	// A session that is replaced, and one that is forgotten, keep their directory
 	// and history.
 	next := r
 	next.ID = "id-next"

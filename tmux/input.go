@@ -56,7 +56,7 @@ func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (e
 		return err
 	}
 	if live.Liveness != session.Dead {
-		// Whatever the option says: to resume what is not suspended is no error. A session
+		// Whatever the option says: to resume what is not suspended is not an error. A session
 		// that was only detached needs no shim.
 		err := r.runs.ask(ctx, run, (*shim.Client).Resume)
 		if err != nil && live.Suspended { // adopted, or without its socket

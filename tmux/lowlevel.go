@@ -145,7 +145,7 @@ func (s Server) Capture(ctx context.Context, target string, lines int) (string, 
 	return tmuxwire.LastLines(text, lines), nil
 }
 
-// Kill ends a session; its processes get a hangup. That there is none is no error.
+// Kill ends a session; its processes get a hangup. That there is none is not an error.
 func (s Server) Kill(ctx context.Context, name string) error {
 	_, err := s.run(ctx, "kill-session", "-t", tmuxwire.Session(name))
 	if errors.Is(err, session.ErrGone) {

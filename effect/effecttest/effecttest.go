@@ -13,7 +13,7 @@ import (
 // and without a wait. Only an Answer takes half a second, and inside testing/synctest
 // none. Every agent is a sessiontest.Agent, whatever its name.
 // What sessions do is said by Scripted.Script, what was typed and how long was
-// slept is told by Scripted.State and Scripted.Slept.
+// slept is known by Scripted.State and Scripted.Slept.
 func New(rt *sessiontest.Scripted) effect.Handler {
 	return effect.New(&agentform.Launcher{
 		Runtime: rt, Now: rt.Clock.Now, Facts: rt.Facts,

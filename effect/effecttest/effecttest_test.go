@@ -182,7 +182,7 @@ func TestSucceeded(t *testing.T) {
 	}
 }
 
-// What a handler has stopped is gone for it, and to stop it again is no error.
+// What a handler has stopped is gone for it, and to stop it again is not an error.
 func TestStoppedIsGone(t *testing.T) {
 	rt := sessiontest.New("")
 	h := effecttest.New(rt)

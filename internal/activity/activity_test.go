@@ -107,7 +107,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// An agent is starting until it was seen ready once, and that is told once.
+// An agent is starting until it was seen ready once, and that is reported once.
 func TestStarting(t *testing.T) {
 	folder := t.TempDir()
 	rec := record(agentOf(agent.AtStart))
@@ -334,7 +334,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// What only a screen shows is told when it has lasted; what more than a screen
+// What only a screen shows is reported when it has lasted; what more than a screen
 // says, at once; and with whatever is under way, whoever is at it tells.
 func TestTell(t *testing.T) {
 	folder := t.TempDir()
@@ -376,7 +376,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// A question that follows another one at once, after an answer, is told too: once, and not
+// A question that follows another one at once, after an answer, is reported too: once, and not
 // when the same one is only worded otherwise.
 func TestNextQuestionIsTold(t *testing.T) {
 	rec := record(agentOf(agent.AtStart))

@@ -157,7 +157,7 @@ func TestSnapshotOfOneThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestSendingTheSameAgain checks that a message is told from an equal one that still waits.
+// TestSendingTheSameAgain checks that a message is distinguished from an equal one that still waits.
 func TestSendingTheSameAgain(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	r := New(dir, home, agent.For)

@@ -27,7 +27,7 @@ type Backend interface {
 	// *LostError if it was taken from i.ID.
 	Lock(ctx context.Context, i Info) (lease time.Duration, err error)
 
-	// Unlock releases the lock that i.ID has. It is no error if nobody has it. The error is
+	// Unlock releases the lock that i.ID has. It is not an error if nobody has it. The error is
 	// a *LostError if somebody else has it.
 	Unlock(ctx context.Context, i Info) error
 
@@ -90,7 +90,7 @@ func (e *LostError) Error() string {
 }
 
 // Refused returns the result of a write of text that the backend refused, since the state has
-// another version than seen. It is no error if that is text: then an earlier attempt wrote it,
+// another version than seen. It is not an error if that is text: then an earlier attempt wrote it,
 // whose answer was lost.
 func Refused(ctx context.Context, b Backend, text []byte, seen Version) (Version, error) {
 	found, v, err := b.Read(ctx)

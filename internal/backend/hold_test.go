@@ -12,7 +12,7 @@ import (
 	"github.com/agentform/agentform/internal/backend"
 )
 
-// scripted answers Lock by lock, which is told how often it was called before.
+// scripted answers Lock by lock, which gets how often it was called before.
 type scripted struct {
 	backend.Backend
 	lock                     func(ctx context.Context, before int) error

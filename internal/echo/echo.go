@@ -199,7 +199,7 @@ func glyphsOf(screen string) []glyph {
 type match struct{ from, to int }
 
 // find returns where the text shows. A line of a longer text counts only beside another
-// one, but for the first one if it is not short: a program may show it for the whole.
+// one, except for the first one if it is not short: a program may show it for the whole.
 func (t Text) find(g []glyph) []match {
 	sums := t.sums(g)
 	lines := make([][]match, len(t.Lines))

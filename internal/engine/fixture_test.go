@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// room is a project in a temporary folder, with a scripted runtime and folders
+// room is a project in a temporary directory, with a scripted runtime and directories
 // for workspaces.
 type room struct {
 	*engine.Engine

@@ -63,7 +63,7 @@ func (h *held) find(ctx context.Context, open func(session.RuntimeSpec) (session
 		wg.Go(func() {
 			rt, err := open(spec)
 			if err != nil {
-				return // that the engine cannot be asked is told with its sessions
+				return // its sessions say that the engine cannot be asked
 			}
 			x, ok := rt.(session.WorkspaceHolder)
 			if !ok {

@@ -167,7 +167,7 @@ const maxMoments = 4096
 // it was read last. The zero value is ready for concurrent use.
 type restartHistories struct {
 	mu  sync.Mutex
-	all map[string]*restartHistory // by the session's folder
+	all map[string]*restartHistory // by the session's directory
 }
 
 // merged returns a function for what counts for the restarts of a session: what its history

@@ -28,7 +28,7 @@ type Observer struct {
 	LookClone func(path string) session.Checkout
 	// Worktrees lists who holds which branch of a repository: one git process.
 	Worktrees func(ctx context.Context, repo string) ([]session.Held, error)
-	// Facts reads the folder of a run.
+	// Facts reads the directory of a run.
 	Facts func(run string) session.RunFacts
 	// Launched returns what a run was launched with, or nil. It may be nil.
 	Launched func(run string) *session.Spec
@@ -156,7 +156,7 @@ func (o Observer) addLaunched(lives []session.Live, recorded []session.Record) {
 	}
 }
 
-// workspaces returns all paths, and those in which no git may run: clones, and folders
+// workspaces returns all paths, and those in which no git may run: clones, and directories
 // without git of their own.
 func workspaces(wanted []session.Spec, recorded []session.Record) (paths []string, withoutGit map[string]bool) {
 	all := map[string]bool{}

@@ -234,7 +234,7 @@ func TestWhatIsLiveAndNotOnRecordIsRemembered(t *testing.T) {
 	for _, name := range []string{"web", "lost"} {
 		tmux.Plant(session.Live{Mark: session.Mark{Project: "p", ID: name, Run: "run-" + name}, Location: session.Location{Name: name}})
 	}
-	// Of a lost lineage: its run's folder is still there.
+	// Of a lost lineage: its run's directory is still there.
 	tmux.Plant(session.Live{Mark: session.Mark{Project: "q", ID: "other", Run: "run-other"}, Location: session.Location{Name: "other"}, Foreign: true})
 	tmux.Plant(session.Live{Location: session.Location{Name: "unmarked"}, Foreign: true})
 	h := &host{runtimes: map[string]session.Runtime{"tmux": tmux}}

@@ -33,7 +33,7 @@ import (
 // script for an agent.
 func newHost(t *testing.T) (r *room, repo string) {
 	t.Helper()
-	// A test's own folder has too long a name for a socket.
+	// A test's own directory has too long a name for a socket.
 	dir, err := os.MkdirTemp("", "af")
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func newHost(t *testing.T) (r *room, repo string) {
 	return r, repo
 }
 
-// shell is an agent that greets, and then writes down what it is told.
+// shell is an agent that greets, and then writes down what it gets.
 type shell struct{ session.Fileless }
 
 func (shell) Start(in session.StartInput) session.Start {
@@ -130,7 +130,7 @@ func TestRealWorld(t *testing.T) {
 		t.Errorf("the agent's secret is %q", got)
 	}
 
-	// An agent is killed: the reason is told, and it is mended in its place.
+	// An agent is killed: the reason is reported, and it is mended in its place.
 	before := r.record("web")
 	if err := syscall.Kill(before.Run.Agent.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func (r *room) heard(kind history.Kind) (of []string) {
 	return of
 }
 
-// processes are the command lines of all processes that name the folder: tmux
+// processes are the command lines of all processes that name the directory: tmux
 // servers and clients, shims and agents.
 func processes(t *testing.T, dir string) (found []string) {
 	t.Helper()

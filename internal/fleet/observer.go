@@ -41,7 +41,7 @@ type Observer struct {
 	// Used is what a running hub knows of it, by session id. Nothing is read of these.
 	Used map[string]usage.Sum
 
-	histories map[string]past         // by folder
+	histories map[string]past         // by directory
 	turns     map[string]*turn.Course // by session id
 	work      *Work                   // nil: the changes of workspaces are not counted
 	beside    *beside                 // counts them while sessions are observed; nil: Look waits for it

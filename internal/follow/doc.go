@@ -7,5 +7,5 @@
 // say of a turn's end counts at once. All else follows from title, screen and exit, so
 // it holds for agents without a session file, too.
 //
-// It is pure but for Looks, which has a clock.
+// It is pure except for Looks, which has a clock.
 package follow

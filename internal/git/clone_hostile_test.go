@@ -82,7 +82,7 @@ func TestHostileClone(t *testing.T) {
 	}
 }
 
-// TestCloneThatLeadsElsewhere: what is no clone of its own is told, and what it
+// TestCloneThatLeadsElsewhere: what is no clone of its own is reported, and what it
 // leads to is neither read for it nor removed.
 func TestCloneThatLeadsElsewhere(t *testing.T) {
 	other := newRepo(t)

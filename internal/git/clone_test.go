@@ -58,7 +58,7 @@ func TestAddClone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ws", "x")
-			if test.made { // an empty folder is as good as none
+			if test.made { // an empty directory is as good as none
 				if err := os.MkdirAll(path, 0o755); err != nil {
 					t.Fatal(err)
 				}

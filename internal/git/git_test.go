@@ -58,7 +58,7 @@ func isolate() (home string, err error) {
 `), 0o600)
 }
 
-// folder returns a new directory, without links in its path.
+// directory returns a new directory, without links in its path.
 func folder(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

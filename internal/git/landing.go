@@ -391,7 +391,7 @@ func Mark(ctx context.Context, repo, ref, commit string) error {
 	return err
 }
 
-// DeleteRef deletes a ref with a full name that is at a commit. One that is gone is no error.
+// DeleteRef deletes a ref with a full name that is at a commit. One that is gone is not an error.
 func DeleteRef(ctx context.Context, repo, ref, commit string) error {
 	now, err := tip(ctx, repo, ref)
 	if err != nil || now == "" {

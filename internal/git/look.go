@@ -328,7 +328,7 @@ func isEmpty(folder string) (bool, error) {
 		return false, err
 	}
 	defer f.Close()
-	_, err = f.Readdirnames(1) // an agent can fill a folder
+	_, err = f.Readdirnames(1) // an agent can fill a directory
 	if errors.Is(err, io.EOF) {
 		return true, nil
 	}

@@ -15,7 +15,7 @@ import (
 // a link, it returns the old path until something else changes.
 type LookCache struct {
 	look func(string) session.Checkout
-	stat func(string) (stamp.Stamp, error) // of the folder
+	stat func(string) (stamp.Stamp, error) // of the directory
 	now  func() time.Time
 
 	mu    sync.Mutex

@@ -12,7 +12,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Whatever happens to a checkout, who looks again is told what a first look tells;
+// Whatever happens to a checkout, who looks again sees what a first look shows;
 // and what nothing happens to is read no more.
 func TestLooksTellWhatIsNew(t *testing.T) {
 	repo := newRepo(t)
@@ -37,7 +37,7 @@ func TestLooksTellWhatIsNew(t *testing.T) {
 	var dotGit []byte
 	admin := func() string { return Look(linked).GitDir }
 	conflict(t, second)
-	// What is told before lasts, lasts of Look and LookClone but one (which takes no
+	// What was seen before lasts, lasts of Look and LookClone but one (which takes no
 	// worktree for a clone), or is looked at each time.
 	const lasting, one, anew = 0, 1, 2
 	for _, x := range []struct {

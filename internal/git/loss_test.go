@@ -154,7 +154,7 @@ func (s *scene) commit(at string, args ...string) {
 	}
 }
 
-// inside is a new path below a checkout, in a folder that git ignores or not.
+// inside is a new path below a checkout, in a directory that git ignores or not.
 func (s *scene) inside(at string) string {
 	return filepath.Join(at, []string{"ignored", "ignored/deep", "seen"}[s.rnd.IntN(3)], fmt.Sprint("n", s.n))
 }

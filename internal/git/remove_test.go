@@ -42,7 +42,7 @@ func TestRemoveWorktree(t *testing.T) {
 	if err := RemoveWorktree(t.Context(), repo, path); err != nil {
 		t.Errorf("again: %v", err)
 	}
-	// One whose folder is gone is forgotten.
+	// One whose directory is gone is forgotten.
 	git(t, repo, "worktree", "add", "-q", path, "x")
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestRiskOfSubmodulesOfAGoneWorktree(t *testing.T) {
 
 // TestRemoveWithSubmodules: git refuses every worktree with submodules. Those that
 // hold nothing of their own do not keep it; a commit that no remote has does, also
-// where the worktree uses it and is clean, and where the folder of the submodule is gone.
+// where the worktree uses it and is clean, and where the directory of the submodule is gone.
 func TestRemoveWithSubmodules(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -352,7 +352,7 @@ func counted(status string) (uncommitted, untracked int) {
 }
 
 // RemoveClone removes the clone of the repository at path. It returns a *RiskError if
-// anything would be lost (CloneRisk). A clone that does not exist is no error.
+// anything would be lost (CloneRisk). A clone that does not exist is not an error.
 func RemoveClone(ctx context.Context, path, repo string, git Runner) (err error) {
 	defer wrap(&err, "remove clone %s", path)
 	clearAside(path)

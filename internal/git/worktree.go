@@ -278,7 +278,7 @@ func RepairWorktrees(ctx context.Context, repo string, paths ...string) (err err
 // RemoveWorktree removes the repository's worktree at path, and never its branch. It
 // returns a *RiskError if anything would be lost (AtRisk), and git's error for a locked
 // worktree and the main checkout. Of a worktree whose directory is gone it removes the
-// repository's entry. A worktree that does not exist is no error.
+// repository's entry. A worktree that does not exist is not an error.
 func RemoveWorktree(ctx context.Context, repo, path string) (err error) {
 	defer wrap(&err, "remove worktree %s", path)
 	d, err := repository(repo)

@@ -93,7 +93,7 @@ func TestAddWorktree(t *testing.T) {
 	if len(held) != 8 || byBranch["main"] != repo || byBranch["@"] != filepath.Join(dir, "with space\"'$HOME") {
 		t.Errorf("Worktrees = %v", held)
 	}
-	// From another worktree, or the git folder, as well as from the main checkout.
+	// From another worktree, or the git directory, as well as from the main checkout.
 	for i, from := range []string{filepath.Join(dir, "again"), filepath.Join(repo, ".git")} {
 		if _, err := AddWorktree(t.Context(), from, filepath.Join(dir, fmt.Sprint("from", i)), fmt.Sprint("from", i), ""); err != nil {
 			t.Error(err)
@@ -215,7 +215,7 @@ func TestAddWorktreeAtOnce(t *testing.T) {
 }
 
 // holdVariable makes the test binary a process that holds the repository with
-// that common folder.
+// that common directory.
 const holdVariable = "WORKTREE_TEST_HOLD"
 
 func holdForEver(common string) int {
@@ -265,7 +265,7 @@ func TestHeldByAnother(t *testing.T) {
 	}
 }
 
-// A worktree whose folder has vanished does not stand in the way of a new one,
+// A worktree whose directory has vanished does not stand in the way of a new one,
 // unless it is the last to hold some commits, or someone has locked it.
 func TestAddWorktreeAfterVanished(t *testing.T) {
 	repo := newRepo(t)

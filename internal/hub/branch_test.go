@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// A branch that is switched under a session is told when that happens, and not
+// A branch that is switched under a session is reported when that happens, and not
 // when the next sweep is due.
 func TestBranchSwitchWakes(t *testing.T) {
 	h := newHost(t)

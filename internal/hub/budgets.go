@@ -132,7 +132,7 @@ func (m *memory) works() bool {
 	return m.liveness == session.Alive && m.activityRead && m.activity.Activity == session.Working
 }
 
-// see notes whether an agent works. What it did between two looks is told by the times of
+// see notes whether an agent works. What it did between two looks is known by the times of
 // its turns, where they are known, else not counted.
 func (b *budgets) see(r session.Record, m *memory, frozen bool, given time.Time, s *Snapshot) {
 	counts, timed := false, false

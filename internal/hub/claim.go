@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// LockFile is in the data folder once a hub has supervised the project.
+	// LockFile is in the data directory once a hub has supervised the project.
 	LockFile     = "hub.lock"
 	notifiedFile = "hub.json"
 )
@@ -104,7 +104,7 @@ func Continue(h state.Holder) string {
 	return fmt.Sprintf("its process is stopped (SIGSTOP or Ctrl-Z): kill -CONT %d resumes it", h.PID)
 }
 
-// Running returns who supervises the project of a data folder, and whether a hub does.
+// Running returns who supervises the project of a data directory, and whether a hub does.
 func Running(dataDir string) (state.Holder, bool) {
 	path := filepath.Join(dataDir, LockFile)
 	f, err := os.Open(path)
@@ -122,7 +122,7 @@ func Running(dataDir string) (state.Holder, bool) {
 	return readClaim(path).Holder, true
 }
 
-// Settings returns the settings of the hub that runs in a data folder.
+// Settings returns the settings of the hub that runs in a data directory.
 func Settings(dataDir string) string { return readClaim(filepath.Join(dataDir, LockFile)).Settings }
 
 // readClaim reads a claim, which is written after the lock was taken.

@@ -3,7 +3,7 @@
 //
 // It is not a second engine. Each round observes, plans with what is recorded as what is
 // wanted, and calls engine.Repair under the state's lock. The hub restarts agents that
-// have died, and never creates, changes or destroys what a person wanted, but for
+// have died, and never creates, changes or destroys what a person wanted, except for
 // starts that were approved and had to wait. Sessions live in tmux and in containers, and
 // restarts are counted from their histories, so a hub may die at any time and loses
 // nothing.

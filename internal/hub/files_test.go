@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/internal/hub"
 )
 
-// TestFilesBegin: as soon as a folder is watched the hub is woken, since its files may have
+// TestFilesBegin: as soon as a directory is watched the hub is woken, since its files may have
 // been written after it looked.
 func TestFilesBegin(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

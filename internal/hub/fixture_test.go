@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// room is a project in a temporary folder, with a scripted runtime.
+// room is a project in a temporary directory, with a scripted runtime.
 type room struct {
 	t   testing.TB
 	dir string

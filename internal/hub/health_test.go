@@ -217,7 +217,7 @@ func TestHeartbeatByKey(t *testing.T) {
 	})
 }
 
-// What the hub found to be wrong is what everybody is told of the session, by the hub and
+// What the hub found to be wrong is what everybody sees of the session, by the hub and
 // by whoever reads its history when there is no hub any more.
 func TestWhatIsWrongIsShown(t *testing.T) {
 	in(t, func(r *room) {

@@ -31,7 +31,7 @@ import (
 // Config is the input of New. Its functions must be safe for concurrent use.
 type Config struct {
 	Project string // the name of the project in notifications
-	DataDir string // has the hub's lock and the folders of runs
+	DataDir string // has the hub's lock and the directories of runs
 	// Settings identifies the settings of the manifest that the hub was started with.
 	Settings string
 	// Open returns an engine of the project for an author. The hub keeps one for itself,
@@ -79,7 +79,7 @@ type Hub struct {
 	ask      chan chan struct{} // a caller wants a look now
 	work     sync.WaitGroup     // wakers, heartbeats, repairs and subscriptions
 
-	// These are used by the loop only, but for the feed's stream.
+	// These are used by the loop only, except for the feed's stream.
 	feed          feed
 	observer      observer
 	prober        prober
@@ -156,7 +156,7 @@ const (
 )
 
 // Run supervises until ctx ends, and finishes a repair in progress. The error is a
-// *TakenError if there is another hub, or says that the data folder was removed.
+// *TakenError if there is another hub, or says that the data directory was removed.
 func (h *Hub) Run(ctx context.Context) error {
 	free, err := Claim(h.cfg.DataDir, h.engine.Who, h.cfg.Settings)
 	if err != nil {

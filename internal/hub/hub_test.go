@@ -65,7 +65,7 @@ func TestAnAgentThatDiesComesBack(t *testing.T) {
 	})
 }
 
-// It is started again ever later, the operator is told once on the way and once at
+// It is started again ever later, the operator is notified once on the way and once at
 // the end, and then it stays as it is until somebody starts it by hand.
 func TestACrashLoopEnds(t *testing.T) {
 	in(t, func(r *room) {
@@ -126,7 +126,7 @@ func TestACrashLoopEnds(t *testing.T) {
 	})
 }
 
-// Whoever wants to hear that an agent has left, or that its turn has ended, is told so,
+// Whoever wants to hear that an agent has left, or that its turn has ended, is notified,
 // also where nothing is started again.
 func TestNotifiedOfEnds(t *testing.T) {
 	in(t, func(r *room) {
@@ -227,7 +227,7 @@ func TestAllAtOnce(t *testing.T) {
 	})
 }
 
-// A secret that cannot be had is no try, is told once, and is asked for again.
+// A secret that cannot be had is no try, is reported once, and is asked for again.
 func TestSecretUnavailable(t *testing.T) {
 	in(t, func(r *room) {
 		r.apply(r.spec("api", func(s *session.Spec) { s.Secrets = []string{"KEY"} }), r.spec("web"))
@@ -282,7 +282,7 @@ func TestRepairAsksForSecrets(t *testing.T) {
 	})
 }
 
-// A workspace that leaves its branch is told once, and that it is back; nobody
+// A workspace that leaves its branch is reported once, and that it is back; nobody
 // touches it.
 func TestABranchDrifts(t *testing.T) {
 	in(t, func(r *room) {
@@ -431,7 +431,7 @@ func TestTwoHubs(t *testing.T) {
 	}
 }
 
-// A hub whose data folder was taken away ends: another one can begin there, and is
+// A hub whose data directory was taken away ends: another one can begin there, and is
 // not unmade by it.
 func TestDataFolderRemoved(t *testing.T) {
 	r := newRoom(t)

@@ -77,7 +77,7 @@ func TestAQuestionThatAnotherCommandRecorded(t *testing.T) {
 	})
 }
 
-// What an agent asks while its start waits for it to be ready is told once the start has
+// What an agent asks while its start waits for it to be ready is reported once the start has
 // failed for that.
 func TestAQuestionThatAStartFailsFor(t *testing.T) {
 	in(t, func(r *room) {

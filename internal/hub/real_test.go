@@ -69,7 +69,7 @@ func newHost(t *testing.T) *host {
 	return h
 }
 
-// open is a reconciler of the project in a folder, in whatever process.
+// open is a reconciler of the project in a directory, in whatever process.
 func open(dir, by string) *engine.Engine {
 	data := filepath.Join(dir, "data")
 	self, _ := os.Executable() // without it no shim starts, which every test sees

@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/history"
 )
 
-// What is kept for those who come back is bounded, and who was too slow is told so.
+// What is kept for those who come back is bounded, and who was too slow learns it.
 func TestKeptEvents(t *testing.T) {
 	s := newStream()
 	for i := range keptEvents + 10 {

@@ -102,7 +102,7 @@ func (x *subscriptions) follow(ctx context.Context, n session.EventSource, spec 
 }
 
 // Files wakes the hub when watched files are written, such as the state. It watches their
-// folders, since files are also replaced.
+// directories, since files are also replaced.
 type Files struct {
 	mu      sync.Mutex
 	watcher *fsnotify.Watcher // nil: not running
@@ -121,7 +121,7 @@ func (f *Files) Watch(w Watched) {
 	f.sync()
 }
 
-// sync watches the folders of the wanted files, and wakes the hub for new ones: the files
+// sync watches the directories of the wanted files, and wakes the hub for new ones: the files
 // may have been written since it looked. If the system's watches are used up, the sweep
 // sees the rest. The caller holds the lock.
 func (f *Files) sync() {
@@ -141,7 +141,7 @@ func (f *Files) sync() {
 	}
 	for dir := range f.folders {
 		if !wanted[dir] {
-			_ = f.watcher.Remove(dir) // the folder may be gone
+			_ = f.watcher.Remove(dir) // the directory may be gone
 			delete(f.folders, dir)
 		}
 	}

@@ -84,7 +84,7 @@ func TestFileWrittenBeforeItIsWatched(t *testing.T) {
 	files := &hub.Files{}
 	woken, ended := make(chan struct{}, 100), make(chan error, 1)
 	go func() { ended <- files.Run(ctx, func() { woken <- struct{}{} }) }()
-	// It runs once it wakes for this folder.
+	// It runs once it wakes for this directory.
 	files.Watch(hub.Watched{Files: []string{filepath.Join(t.TempDir(), "first")}})
 	<-woken
 	exit := filepath.Join(t.TempDir(), "exit")

@@ -218,7 +218,7 @@ func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
 	}
 	// Keys are read in their order: once the dialog has reacted to another one, Enter was read
 	// and lost. An agent that has exited has read it: Gemini CLI exits after the answer
-	// whether it may trust its folder.
+	// whether it may trust its directory.
 	var again error
 	if chosen {
 		again = s.choose(ctx, q, option)

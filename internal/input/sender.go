@@ -52,7 +52,7 @@ type Sender struct {
 	Location session.Location
 	Agent    session.Agent
 	Observe  func(context.Context) (Snapshot, error)
-	// Typing is called right before a text is typed and submitted; nil: nobody is told.
+	// Typing is called right before a text is typed and submitted; nil: nobody is asked.
 	// message says that the text is for the model, and no command. If it fails, nothing is
 	// typed.
 	Typing func(text string, message bool) error

@@ -113,7 +113,7 @@ func Place(rec session.Record, name, project string) session.Launch {
 	}
 }
 
-// sessionFolders returns the folders below which the agent will keep its session files, if
+// sessionFolders returns the directories below which the agent will keep its session files, if
 // this machine does not see them.
 func (r *Run) sessionFolders(env []string) []string {
 	traits := r.Record.Spec.Runtime.Traits()

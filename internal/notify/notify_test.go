@@ -94,7 +94,7 @@ func TestReportGoesToItsTargets(t *testing.T) {
 	}
 }
 
-// The same is told once, something else about the same session at once.
+// The same is reported once, something else about the same session at once.
 func TestOnce(t *testing.T) {
 	dir := t.TempDir()
 	n := start(t, Config{Dir: dir, Environ: os.Environ(), Targets: []Target{{Name: "a", On: []string{"blocked"}, Command: []string{"sh", "-c", "echo x >> told"}}}})

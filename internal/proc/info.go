@@ -11,7 +11,7 @@ type Info struct {
 	Argv []string // of what works in its terminal's foreground: its own, or, of a shell, its job's
 }
 
-// ParseZombieExit is how a process ended of which this is /proc/PID/stat, read by somebody
+// ParseZombieExit returns how a process ended by its /proc/PID/stat, read by someone
 // who may read /proc/PID/io, too: of others' the kernel shows a clean exit. False: it
 // lives.
 func ParseZombieExit(stat []byte) (code int, signal string, ok bool) {

@@ -7,7 +7,7 @@
 // events --json. Actions take the hub's own path, under the state's lock and with an
 // author.
 //
-// The folder and the mode of the socket admit only the owner of the hub. TCP requires a
+// The directory and the mode of the socket admit only the owner of the hub. TCP requires a
 // token. To keep out pages in the owner's browser, the Host and the Origin of each
 // request are checked, and no other origin is allowed. All sizes and times are bounded:
 // headers, bodies, connections, and how long a client may take to read.

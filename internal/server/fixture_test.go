@@ -127,7 +127,7 @@ func (s *shop) apply(q engine.Request) {
 	}
 }
 
-// engineOf is a reconciler of the project in a folder, without a runtime.
+// engineOf is a reconciler of the project in a directory, without a runtime.
 func engineOf(dir, by string) *engine.Engine {
 	data := filepath.Join(dir, "data")
 	return &engine.Engine{
@@ -154,7 +154,7 @@ func specOf(dir string, a session.Address) session.Spec {
 	}
 }
 
-// hubOf is the hub of the project in a folder, and its API.
+// hubOf is the hub of the project in a directory, and its API.
 func hubOf(dir string, l server.Lander, open func(by string) *engine.Engine, wakers ...hub.Waker) (*hub.Hub, *server.Server) {
 	data := filepath.Join(dir, "data")
 	reader, metrics := activity.New(data, dir, agent.For), server.NewMetrics("test")

@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// SocketName is the name of the unix socket in the folder of the project's sockets.
+// SocketName is the name of the unix socket in the directory of the project's sockets.
 const SocketName = "hub.sock"
 
 // ListenUnix listens at a path for its owner only. A socket there was left by an earlier

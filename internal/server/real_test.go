@@ -89,7 +89,7 @@ func (s *shop) socket() string { return filepath.Join(s.dir, "s", server.SocketN
 
 func wakers() []hub.Waker { return []hub.Waker{&hub.Processes{}, &hub.Files{}} }
 
-// open is a reconciler of the project in a folder, in whatever process.
+// open is a reconciler of the project in a directory, in whatever process.
 func open(dir, by string) *engine.Engine {
 	data := filepath.Join(dir, "data")
 	self, _ := os.Executable() // without it no shim starts, which every test sees
@@ -103,7 +103,7 @@ func open(dir, by string) *engine.Engine {
 	return e
 }
 
-// factsIn is what the folders of runs tell.
+// factsIn is what the directories of runs tell.
 func factsIn(data string) func(string) session.RunFacts {
 	return func(run string) session.RunFacts {
 		f, _ := rundir.ReadFacts(filepath.Join(data, "runs", run)) // without it the run has not begun
@@ -113,7 +113,7 @@ func factsIn(data string) func(string) session.RunFacts {
 
 func init() { serve = serveUntilEnd }
 
-// serveUntilEnd is the hub and its API as a process, until it is told to end.
+// serveUntilEnd is the hub and its API as a process, until it is asked to end.
 func serveUntilEnd(dir string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()

@@ -110,7 +110,7 @@ func (t *terminals) sizeOf(a session.Address) terminal.Size {
 	return t.rooms[a].size
 }
 
-// stateOf returns what a viewer is told of its room.
+// stateOf returns what a viewer gets of its room.
 func (t *terminals) stateOf(v *viewer) api.TerminalState {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -114,7 +114,7 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// One hub that does not look any more is told from one that does.
+// One hub that does not look any more is distinguished from one that does.
 func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{Hub: asleep{}})

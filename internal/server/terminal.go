@@ -89,7 +89,7 @@ type viewer struct {
 }
 
 // openTerminal shows the terminal of a session over a WebSocket until the page is closed or
-// the session has ended. Whatever goes wrong after the upgrade is told by a close code: a
+// the session has ended. Whatever goes wrong after the upgrade is sent as a close code: a
 // page cannot read the response to an upgrade.
 func openTerminal(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {

@@ -65,7 +65,7 @@ func (p *place) open(pattern string, of session.Lookup) (err error) {
 	return err
 }
 
-// folder returns the directory of a pattern's files, at the start of the pattern.
+// directory returns the directory of a pattern's files, at the start of the pattern.
 func folder(pattern string) string {
 	dir := filepath.Dir(pattern)
 	for wild(dir) {

@@ -299,7 +299,7 @@ func TestNothingLeadsOutOfTheHome(t *testing.T) {
 	if n, err := d.Reader.Read(d.scribe, "run", d.of); n != nil || err == nil || !strings.Contains(err.Error(), "outside of the agent's home") {
 		t.Errorf("%+v, %v", n, err)
 	}
-	// Where the agent's environment names the folder, it may lie anywhere.
+	// Where the agent's environment names the directory, it may lie anywhere.
 	d.patterns = []string{filepath.Join(outside, "*.jsonl")}
 	d.looks("secret 0")
 	if err := os.Symlink(filepath.Join(outside, "mine.jsonl"), filepath.Join(outside, "link.jsonl")); err != nil {

@@ -148,7 +148,7 @@ func (c *Copy) open(ctx context.Context, who state.Holder, wait time.Duration) (
 	return state.Open(ctx, c.Path, c.Project, c.Version, who, wait, c.Outputs)
 }
 
-// take replaces the open copy by what was read, but for what this machine has not sent.
+// take replaces the open copy by what was read, except for what this machine has not sent.
 func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) (Mark, error) {
 	d, err := decode(text)
 	if err != nil {

@@ -65,7 +65,7 @@ func (c *Client) Pause(ctx context.Context) error {
 	return wrap(OpPause, err)
 }
 
-// Resume lets them go on. It is no error if they do.
+// Resume lets them go on. It is not an error if they do.
 func (c *Client) Resume(ctx context.Context) error {
 	_, err := c.ask(ctx, AnswerTimeout, Request{Op: OpResume})
 	return wrap(OpResume, err)

@@ -11,7 +11,7 @@ import (
 )
 
 // dial connects to a socket, and to nothing that a link in its place leads to: its
-// folder may be one in which a container writes. The path may be of any length.
+// directory may be one in which a container writes. The path may be of any length.
 func dial(path string) (*os.File, error) {
 	const oPath = 0x200000 // O_PATH: named, not opened
 	var fd int

@@ -5,7 +5,7 @@
 // its agent, so that tmux shows the same exit. A container init is the first process of a
 // container. Both serve JSON lines on a unix socket: Client and Init ask, and Server
 // answers. The program itself is in package program, PID 1 in package initd, and the
-// folder of a run in package rundir.
+// directory of a run in package rundir.
 //
 // What answers on a socket has the agent's rights: an answer is a claim, bounded in size
 // and time.

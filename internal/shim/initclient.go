@@ -54,7 +54,7 @@ func (k Init) Hello(ctx context.Context) (int, error) {
 	return r.Protocol, err
 }
 
-// Look asks how the run of a folder stands. Of the tmux session target it tells what
+// Look asks how the run of a directory stands. Of the tmux session target it tells what
 // format says, with screen also what is to be seen; format empty: nothing of it.
 func (k Init) Look(ctx context.Context, runDir, target, format string, screen bool) (ContainerRun, error) {
 	r, err := k.Inspect(ctx, InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen})
@@ -83,10 +83,10 @@ func (k Init) Inspect(ctx context.Context, q InitRequest) (InitReply, error) {
 	return r, err
 }
 
-// Begin starts the prepared run of a folder (see Prepare) on a tmux server of its own:
+// Begin starts the prepared run of a directory (see Prepare) on a tmux server of its own:
 // args is the tmux command for that. The run's shim is handed the secrets, and of the
 // names held those that an earlier run was given. It returns when tmux has started
-// the shim; the run's folder tells what becomes of it.
+// the shim; the run's directory tells what becomes of it.
 func (k Init) Begin(ctx context.Context, runDir string, args []string, secrets map[string]string, held []string) error {
 	_, err := k.ask(ctx, TmuxTimeout+ServerTimeout+AnswerTimeout, lookLine,
 		InitRequest{Op: OpBegin, RunDir: runDir, Args: args, Secrets: secrets, Held: held})
@@ -166,7 +166,7 @@ func (k Init) open(ctx context.Context, timeout time.Duration, limit int, q Init
 	return conn, r, nil
 }
 
-// refusalLimit is how much of what an init refuses with is told, in runes.
+// refusalLimit is how much of the reason of an init is shown, in runes.
 const refusalLimit = 500
 
 // ReadInitReply reads what an init answered to an operation. A refusal is an *Error.

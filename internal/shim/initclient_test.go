@@ -82,7 +82,7 @@ func TestInitThatAnswersWrongly(t *testing.T) {
 			k := impostor(t, answer)
 			for op, q := range asked {
 				err := q.ask(k, t.Context())
-				// Whoever is told no more than "done" is told the truth by the run's folder.
+				// The run's directory has the truth for whoever gets no more than "done".
 				if acted := op == "begin" || op == "end"; err == nil && (!acted || name != "an impossible process") {
 					t.Errorf("%s is answered", op)
 				}
@@ -136,7 +136,7 @@ func TestInitThatFloods(t *testing.T) {
 	}
 }
 
-// What an init refuses with is told to people: as one short line.
+// The reason of an init is shown to people: as one short line.
 func TestInitThatRefusesAtLength(t *testing.T) {
 	k := impostor(t, says(`{"error":{"code":"busy","message":"no\n\u001b[2Jno`+strings.Repeat("é", 100_000)+`"}}`+"\n"))
 	_, err := k.Hello(t.Context())
@@ -156,7 +156,7 @@ func TestInitRequestIsBounded(t *testing.T) {
 	}
 }
 
-// short is a folder with a short path: a unix socket's may have 107 bytes.
+// short is a directory with a short path: a unix socket's may have 107 bytes.
 func short(t *testing.T) string {
 	dir, err := os.MkdirTemp("/tmp", "g")
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 const ClientVariable = "AGENTFORM_CLIENT"
 
 const (
-	// InitSocket is the name of an init's socket in its folder.
+	// InitSocket is the name of an init's socket in its directory.
 	InitSocket = "k"
-	// InitFolder is a folder in a container that is in memory and its user's alone.
+	// InitFolder is a directory in a container that is in memory and its user's alone.
 	InitFolder = "/run/agentform"
 	// TmuxSocket is the socket of the tmux server in a container.
 	TmuxSocket     = InitFolder + "/" + TmuxSocketName
@@ -39,7 +39,7 @@ const (
 	OpSecrets = "secrets" // asked by a shim
 	OpHold    = "hold"    // for as long as the connection lasts
 	// Of an init that shares no files with whoever asks.
-	OpLaunch = "launch" // prepares the run's folder, begins the run, and returns when its agent runs
+	OpLaunch = "launch" // prepares the run's directory, begins the run, and returns when its agent runs
 	OpShim   = "shim"   // passes a request on to the run's shim
 )
 
@@ -72,7 +72,7 @@ type InitRequest struct {
 	Grace  time.Duration `json:"grace_ns,omitempty"`
 	// Of hold: the value of ClientVariable.
 	Client string `json:"client,omitempty"`
-	// Of launch: what the shim is to start, and files by their paths below the run's folder.
+	// Of launch: what the shim is to start, and files by their paths below the run's directory.
 	Config   *rundir.Config    `json:"config,omitempty"`
 	RunFiles map[string]string `json:"run_files,omitempty"`
 	// Of shim.

@@ -11,7 +11,7 @@ import (
 	"github.com/agentform/agentform/internal/test/tick"
 )
 
-// Whatever is done to a settled file or folder, its stamp is another.
+// Whatever is done to a settled file or directory, its stamp is another.
 func TestStampChanges(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")

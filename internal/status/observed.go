@@ -37,7 +37,7 @@ func Pending(x engine.Pending) Input {
 	return Input{Wanted: &x.Spec, Live: x.Live, Checkout: &x.Checkout, Diagnosis: d}
 }
 
-// Transcript returns the path of the recorded screens in a session's folder, or "".
+// Transcript returns the path of the recorded screens in a session's directory, or "".
 func Transcript(folder string) string {
 	path := filepath.Join(folder, history.TranscriptName)
 	if _, err := os.Stat(path); err != nil {

@@ -308,7 +308,7 @@ func branch(s *api.Session, spec session.Spec, co *session.Checkout, unmade bool
 	off := plan.OffBranch(*co, spec.Branch)
 	if off != plan.ReasonUnreadable { // else the branch is not known
 		s.BranchLive = co.Branch
-		if (s.ID == "" || unmade) && (!co.Exists || co.Empty) { // a folder that is not created yet is not wrong
+		if (s.ID == "" || unmade) && (!co.Exists || co.Empty) { // a directory that is not created yet is not wrong
 			return
 		}
 		s.BranchOK = new(off == "")

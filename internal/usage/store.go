@@ -23,7 +23,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Folder is the name of the folder in the data directory.
+// Folder is the name of the directory in the data directory.
 const Folder = "usage"
 
 // Store has the usage of a project's sessions. It is safe for concurrent use.
@@ -246,13 +246,13 @@ func (c *cursor) same(info fs.FileInfo) bool {
 	return c != nil && c.info != nil && os.SameFile(c.info, info) && c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime())
 }
 
-// folder is what was in a directory.
+// directory is what was in a directory.
 type folder struct {
 	at    time.Time // when it was last changed
 	names []string
 }
 
-// glob returns the files that match a pattern. It remembers folders that have not changed.
+// glob returns the files that match a pattern. It remembers directories that have not changed.
 func (s *Store) glob(pattern string) []string {
 	dir, name := filepath.Split(pattern)
 	dir = filepath.Clean(dir)

@@ -17,7 +17,7 @@ type Harness struct {
 	Runtime session.Runtime // empty; the harness closes it
 	Lineage string          // Mark.Project of managed objects
 
-	// Launch describes a run, under a new run id, of an agent that stays until it is told
+	// Launch describes a run, under a new run id, of an agent that stays until it is asked
 	// to exit. The suite clears RunDir if the runtime does not share files (Traits).
 	Launch func(t *testing.T, name string) session.Launch
 	// Exit tells the agent in the place to exit with the code.

@@ -63,7 +63,7 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	if err != nil {
 		return err
 	}
-	options.MaxRunning = 0 // how many may run at once is no matter of what differs
+	options.MaxRunning = 0 // max_running does not affect drift
 	var report view.DriftReport
 	if o.offline {
 		report = drift.Offline(p, s, options)

@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/history"
 )
 
-// TestWithout: whoever follows is told each event once, also one that comes late
+// TestWithout: whoever follows gets each event once, also one that comes late
 // and one of which there are two.
 func TestWithout(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -37,7 +37,7 @@ func (o backendOptions) set() bool {
 }
 
 // initBackend connects the project with the backend of its manifest. done is false if this
-// is no matter of a backend.
+// does not concern a backend.
 func initBackend(ctx context.Context, a *app, o backendOptions) (done bool, err error) {
 	if checkNoManifest(a.env.Dir, "") == nil && len(a.globals.files) == 0 {
 		return false, nil

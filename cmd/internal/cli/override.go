@@ -28,7 +28,7 @@ type overrideOptions struct {
 
 const resumeVerb = "resume"
 
-// pastVerbs are how what was done is told.
+// pastVerbs say what was done.
 var pastVerbs = map[string]string{"start": "started", "stop": "stopped", "restart": "restarted", "pause": "paused", resumeVerb: "resumed"}
 
 var overrides = []struct {

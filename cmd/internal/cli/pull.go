@@ -51,7 +51,7 @@ func (a *app) pull(p *project.Project) error {
 // attended reports whether a person sees what is written to standard error.
 func (a *app) attended() bool { return terminal(a.env.Stderr) && a.command != "agentform ui" }
 
-// slow returns what tells a person that a runtime is still asked, once each; nil: nobody
+// slow returns a function that says that a runtime is still asked, once each; nil: nobody
 // looks.
 func (a *app) slow() func(session.RuntimeSpec) {
 	if !a.attended() {
@@ -66,7 +66,7 @@ func (a *app) slow() func(session.RuntimeSpec) {
 	}
 }
 
-// waiting returns what tells a person who has the lock of the shared state: at once, and
+// waiting returns a function that says who has the lock of the shared state: at once, and
 // again every ten seconds.
 func (a *app) waiting() func(backend.Info) {
 	var told time.Time

@@ -107,7 +107,7 @@ func harmless(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // private FOLDER...: everything in it is its owner's alone. What lies in a
-// workspace has the modes that git gives it, and is behind the folder's own.
+// workspace has the modes that git gives it, and is behind the directory's own.
 func private(ts *testscript.TestScript, neg bool, args []string) {
 	n := 0
 	for _, folder := range args {
@@ -234,7 +234,7 @@ func readOnly(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.Symlink("/sys", dir))
 }
 
-// foreign FOLDER: makes it a folder of another user, empty, or where only root can do
+// foreign FOLDER: makes it a directory of another user, empty, or where only root can do
 // that, a link to one.
 func foreign(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.MkAbs(args[0])

@@ -10,7 +10,7 @@ func mount(source, target, kind string, flags uintptr, data string) error {
 
 func unmount(target string) error { return syscall.Unmount(target, syscall.MNT_DETACH) }
 
-// remount changes whether a disk takes writes, as the bind mount of a folder has it:
+// remount changes whether a disk takes writes, as the bind mount of a directory has it:
 // files that are open stay as they are.
 func remount(target string, readOnly bool) error {
 	if !readOnly {

@@ -12,8 +12,8 @@ import (
 )
 
 // disk new|full|room|readonly|writable FOLDER: new puts a small disk of its own below the
-// folder, which the others fill and empty again, or make read-only and writable again.
-// Only root mounts one; for anybody else the folder's rights stand for the disk's.
+// directory, which the others fill and empty again, or make read-only and writable again.
+// Only root mounts one; for anybody else the directory's rights stand for the disk's.
 func disk(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: disk new|full|room|readonly|writable FOLDER")

@@ -117,7 +117,7 @@ func nobody(ts *testscript.TestScript, neg bool, args []string) {
 	exits(ts, neg, args)
 }
 
-// smalldisk FOLDER: the folder becomes a disk of 12 MB, until the end. Only root may do
+// smalldisk FOLDER: the directory becomes a disk of 12 MB, until the end. Only root may do
 // that: anybody else has to be allowed sudo without a password.
 func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.MkAbs(args[0])

@@ -27,7 +27,7 @@ import (
 )
 
 // github DIR: the API of GitHub over TLS, for gh as it is, which finds it by a proxy and knows the
-// token of the script. It answers for the repository shop/api from files of the folder: pulls-BRANCH,
+// token of the script. It answers for the repository shop/api from files of the directory: pulls-BRANCH,
 // checks-COMMIT, comments-NUMBER, reviews-NUMBER and threads, and logs from another host, as GitHub
 // does, as soon as there is a file log. What it was asked is in the file requests.
 func github(ts *testscript.TestScript, neg bool, args []string) {

@@ -25,7 +25,7 @@ type process struct {
 }
 
 // processes are those whose environment or command line names the script's own
-// folder, which nothing else does. The caller itself does not count.
+// directory, which nothing else does. The caller itself does not count.
 func processes(short string) []process {
 	if runtime.GOOS != "linux" {
 		return listAddresses(short)
@@ -73,7 +73,7 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// end ends what was started for a folder, and returns what it could not end.
+// end ends what was started for a directory, and returns what it could not end.
 func end(short string) (left []process) {
 	for stop := time.Now().Add(time.Minute); time.Now().Before(stop); time.Sleep(20 * time.Millisecond) {
 		if left = processes(short); len(left) == 0 {
@@ -87,7 +87,7 @@ func end(short string) (left []process) {
 }
 
 // endLater makes a process, which outlives the tests, end what a script of theirs started
-// in a folder, if they are killed before they call done. It removes the folder.
+// in a directory, if they are killed before they call done. It removes the directory.
 func endLater(short string) (done func(), err error) {
 	to, err := cleaner()
 	if err != nil {
@@ -110,7 +110,7 @@ var cleaner = sync.OnceValues(func() (io.Writer, error) {
 	return to, c.Start()
 })
 
-// endLeftovers is what it does: a folder that was named once only is left over.
+// endLeftovers is what it does: a directory that was named once only is left over.
 func endLeftovers() {
 	left := map[string]bool{}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {

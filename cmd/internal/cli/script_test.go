@@ -75,7 +75,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// setup gives a script a home, a folder for sockets with a short path (a unix
+// setup gives a script a home, a directory for sockets with a short path (a unix
 // socket's may have 107 bytes) and a repository of what the script brings along.
 // Afterwards nothing that it started lives on.
 func setup(e *testscript.Env, bin string) error {
@@ -98,7 +98,7 @@ func setup(e *testscript.Env, bin string) error {
 		if err := os.RemoveAll(short); err != nil {
 			e.T().Log(err)
 		}
-		// A script that takes rights away must not keep its folder from going.
+		// A script that takes rights away must not keep its directory from going.
 		_ = exec.Command("chmod", "-R", "u+rwX", e.WorkDir).Run()
 	})
 	home, sockets := filepath.Join(short, "home"), filepath.Join(short, "run")

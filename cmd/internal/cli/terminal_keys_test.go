@@ -66,7 +66,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// Inside another tmux, the keys that are told come back from the session, and
+// Inside another tmux, the keys that are named come back from the session, and
 // leave that tmux where it is.
 func TestAttachInsideTmux(t *testing.T) {
 	for prefix, keys := range map[string][]string{"C-b": {"C-b", "C-b", "d"}, "C-a": {"C-b", "d"}} {

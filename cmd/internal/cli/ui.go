@@ -142,7 +142,7 @@ func (b *uiBackend) heard() int64 {
 	return b.observer.Activity.Heard(runs) + b.observer.News()
 }
 
-// manifest returns what tells whether the manifest has changed.
+// manifest returns the stamps of the files of the manifest, which change with it.
 func (b *uiBackend) manifest() map[string]stamp.Stamp {
 	p := b.project
 	now := map[string]stamp.Stamp{}

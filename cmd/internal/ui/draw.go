@@ -291,7 +291,7 @@ func lineOf(m Model, t Tab, text string, bad bool) string {
 	return paint(m, Plain, text)
 }
 
-// keepColors makes a text safe but for its colors.
+// keepColors makes a text safe and keeps its colors.
 func keepColors(m Model, text string) string {
 	var b strings.Builder
 	for {

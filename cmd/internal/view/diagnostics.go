@@ -42,7 +42,7 @@ func diagnosticsOf(errs []error) []session.Diagnostic {
 
 func flat(errs []error) (all []error) {
 	for _, err := range errs {
-		// A list within another error is told in that error's words.
+		// A list within another error is written in that error's words.
 		if e, list := err.(interface{ WrappedErrors() []error }); list {
 			all = append(all, flat(e.WrappedErrors())...)
 		} else if e, list := err.(interface{ Unwrap() []error }); list && err.Error() == errors.Join(e.Unwrap()...).Error() {

@@ -73,7 +73,7 @@ func (r DriftReport) Live() string {
 	return "looked_at"
 }
 
-// Near returns the report with the paths below its folder relative to it.
+// Near returns the report with the paths below its directory relative to it.
 func (r DriftReport) Near() DriftReport {
 	s := Style{Dir: r.Dir}
 	r.Items, r.Problems = slices.Clone(r.Items), slices.Clone(r.Problems)

@@ -80,7 +80,7 @@ func sampleEntries() []session.Entry {
 	}
 }
 
-// The last entries that fit are told, whole.
+// The last entries that fit are written, whole.
 func TestEntriesAreATail(t *testing.T) {
 	var b strings.Builder
 	long := session.Entry{Kind: "result", Text: strings.Repeat("x", 10_000)}

@@ -55,7 +55,7 @@ var startedKinds = []startedKind{
 		func(x api.Session) string { return commandFor("attach", x) }},
 }
 
-// trustQuestions are in what the built-in agents ask in a folder that is new to them.
+// trustQuestions are in what the built-in agents ask in a directory that is new to them.
 var trustQuestions = []string{"one you trust?", "trust this folder?", "trust the folder", "do you trust the files"}
 
 func asksWhat(x api.Session, _ time.Time) string {

@@ -166,7 +166,7 @@ func TestErrors(t *testing.T) {
 	if _, _, err := b.Read(t.Context()); err == nil || !strings.Contains(err.Error(), "s3:ListBucket") || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
-	status = http.StatusNotFound // but for what
+	status = http.StatusNotFound // except for what
 	if _, _, err := b.Read(t.Context()); err == nil || errors.Is(err, backend.ErrNone) {
 		t.Error(err)
 	}

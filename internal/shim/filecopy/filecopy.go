@@ -28,7 +28,7 @@ const (
 	atOnce = 16
 	// most is how many files are copied, the newest ones.
 	most = 64
-	// depth is how far below a folder the files are: those of Claude Code's sub-agents have
+	// depth is how far below a directory the files are: those of Claude Code's sub-agents have
 	// five elements.
 	depth = 6
 	// tail is how much of the end of a copy is compared, in bytes: a file that was rewritten
@@ -48,7 +48,7 @@ type File struct {
 	Data []byte `json:"data,omitempty"`
 }
 
-// Read returns the files below folders that differ from what a copy has of them, with what is
+// Read returns the files below directories that differ from what a copy has of them, with what is
 // to be added, at most a chunk in all. More reports that there is more. A path below Home is
 // below home.
 func Read(home string, folders []string, known []File) (files []File, more bool) {
@@ -75,7 +75,7 @@ func Read(home string, folders []string, known []File) (files []File, more bool)
 	return files, more
 }
 
-// find returns the newest files below folders. A folder that cannot be read has none.
+// find returns the newest files below directories. A directory that cannot be read has none.
 func find(home string, folders []string) (all []File) {
 	for _, folder := range folders {
 		top := inside(home, folder)

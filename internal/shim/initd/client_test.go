@@ -59,7 +59,7 @@ func TestInitRefusesWhatIsNoRequest(t *testing.T) {
 	}
 }
 
-// short is a folder with a short path: a unix socket's may have 107 bytes.
+// short is a directory with a short path: a unix socket's may have 107 bytes.
 func short(t *testing.T) string {
 	dir, err := os.MkdirTemp("/tmp", "g")
 	if err != nil {

@@ -36,12 +36,12 @@ type container struct {
 
 // begun is what has to be known of a run.
 type begun struct {
-	dir       string // its folder; empty: there is no run
+	dir       string // its directory; empty: there is no run
 	workspace string
 	branch    string // that the workspace is to be on; empty: it is no checkout
 }
 
-// Main is the program: it never returns but for SIGTERM and SIGINT, by which an
+// Main is the program: it returns only for SIGTERM and SIGINT, by which an
 // engine stops a container, and then ends the run first.
 func Main(args []string) int {
 	if len(args) != 1 || !filepath.IsAbs(args[0]) {
@@ -51,7 +51,7 @@ func Main(args []string) int {
 	return keep(args[0], func(*container) func() { return func() {} })
 }
 
-// keep is Main for a socket in a folder. serve starts what else the init does, and returns
+// keep is Main for a socket in a directory. serve starts what else the init does, and returns
 // what to call when the last run has ended.
 func keep(folder string, serve func(*container) (end func())) int {
 	runtime.GOMAXPROCS(1) // there is one init for each container, and little to do

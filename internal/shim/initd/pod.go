@@ -175,11 +175,11 @@ func (k *container) writeTermination(path string) {
 	f, _ := rundir.ReadFacts(dir)
 	b, err := json.Marshal(shim.Occurrence{At: time.Now().UTC(), Event: shim.Exited, Run: filepath.Base(dir), Exit: f.Exit})
 	if err == nil {
-		_ = os.WriteFile(path, b, 0o644) // for people: without it the exit is in the run's folder
+		_ = os.WriteFile(path, b, 0o644) // for people: without it the exit is in the run's directory
 	}
 }
 
-// launch prepares a run's folder, begins the run, and returns when its agent runs or has
+// launch prepares a run's directory, begins the run, and returns when its agent runs or has
 // ended. A failed launch leaves no process.
 func (k *container) launch(q shim.InitRequest) (*shim.ContainerRun, error) {
 	if q.Config == nil || !proc.ValidRun(q.Config.Run) || filepath.Base(q.RunDir) != q.Config.Run || !filepath.IsAbs(q.RunDir) {

@@ -38,7 +38,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestReady shows when the kubelet is told that a pod is ready.
+// TestReady shows when the kubelet learns that a pod is ready.
 func TestReady(t *testing.T) {
 	const commit = "0123456789abcdef0123456789abcdef01234567\n"
 	k, head := running(t, "agents/web")

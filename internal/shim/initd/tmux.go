@@ -27,7 +27,7 @@ const tmuxOutput = 1 << 20
 // rowTimeout is how long tmux may take to tell about its one pane.
 const rowTimeout = time.Second
 
-// screenLimit is the most that is told of a screen.
+// screenLimit bounds what is sent of a screen.
 const screenLimit = 128 << 10
 
 // terminal is the tmux server of a container, one for each run.
@@ -291,7 +291,7 @@ func (w *watcher) ask(lines [][]tmuxwire.Command) ([]string, error) {
 }
 
 // reply reads one answer: what stands between %begin and the %end or %error with the
-// same numbers. What a client is told besides is passed over, and so is the answer
+// same numbers. Other lines to a client are skipped, and so is the answer
 // to how it was started, whose last number is 0.
 func (w *watcher) reply() (rows []string, err error) {
 	var number string

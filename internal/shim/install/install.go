@@ -23,7 +23,7 @@ const Prefix = "shim-"
 // release archives and `go install ./cmd/agentform...` put it, and copies it to
 // DATA_DIR/bin/shim-<sha256>, so that an upgrade never touches a running shim.
 // Without that program the running executable serves, by its hidden subcommand
-// shim; it is not copied. argv is the command to put before the run's folder.
+// shim; it is not copied. argv is the command to put before the run's directory.
 func Install(dataDir string) (path string, argv []string, err error) {
 	self, places, err := beside()
 	if err != nil {
@@ -73,7 +73,7 @@ func beside() (self string, places []string, err error) {
 
 var errNoBinary = errors.New("no shim found")
 
-// keep copies a program into a folder under its digest and returns the copy,
+// keep copies a program into a directory under its digest and returns the copy,
 // which is absolute. One that is there already is used again.
 func keep(program, folder string) (string, error) {
 	src, err := os.Open(program)

@@ -14,11 +14,11 @@ import (
 
 var runs atomic.Int64
 
-// room is a run that was prepared: its folder, its socket, and a workspace.
+// room is a run that was prepared: its directory, its socket, and a workspace.
 type room struct {
 	t      *testing.T
 	dir    string // the run's
-	work   string // the agent's folder
+	work   string // the agent's directory
 	config rundir.Config
 }
 

@@ -15,7 +15,7 @@ import (
 const saidLimit = 8 << 20
 
 // notify is the shim's program in the mode that hooks call: args is the run's
-// folder and, for agents that say it so, the JSON; else that comes on standard
+// directory and, for agents that say it so, the JSON; else that comes on standard
 // input. It always leaves with 0 and prints nothing on standard output: agents
 // take either for an answer, and no hook of ours may keep one from its work.
 func notify(args []string, stdin io.Reader, at time.Time) int {

@@ -14,14 +14,14 @@ import (
 	"github.com/agentform/agentform/internal/shim"
 )
 
-// probeOutput is how much of what a probe prints is told, its end.
+// probeOutput bounds what is reported of the output of a probe: its end.
 const probeOutput = 4 << 10
 
 // probeDrain is how long what a probe printed may take to arrive once it ended:
 // what it left behind may hold its output open.
 const probeDrain = 100 * time.Millisecond
 
-// probe runs a command beside the agent: in its folder, with its environment, away
+// probe runs a command beside the agent: in its directory, with its environment, away
 // from its terminal, in a session of its own. One that takes too long is killed with
 // all that is in its process group. One runs at a time.
 func (r *run) probe(p shim.Probe) shim.Reply {

@@ -19,10 +19,10 @@ import (
 )
 
 // codeTaken is the exit code of a shim that did not get the run; the run's
-// folder is then left as it is.
+// directory is then left as it is.
 const codeTaken = 125
 
-// Main is the shim's program: args is the run's folder. It starts the agent,
+// Main is the shim's program: args is the run's directory. It starts the agent,
 // returns when the agent and everything below it is gone, and leaves with the
 // agent's exit code, or dies of the agent's signal.
 //
@@ -31,12 +31,12 @@ const codeTaken = 125
 // failed_start, told in one line on the terminal, and gives 127 (command not
 // found) or 126.
 //
-// With notify before the run's folder it is what the agent's hooks call: it keeps
-// what they say on standard input, or in one more argument, in the run's folder
+// With notify before the run's directory it is what the agent's hooks call: it keeps
+// what they say on standard input, or in one more argument, in the run's directory
 // and leaves at once.
 //
-// With keep before the folder of its socket it is the first process of a container:
-// see Init. With attach before that folder and a command it attaches a terminal to a
+// With keep before the directory of its socket it is the first process of a container:
+// see Init. With attach before that directory and a command it attaches a terminal to a
 // container: see shim.AttachMode. With relay before a socket it connects standard input
 // and output to that. With verify before a program and its arguments it runs a verification:
 // see under. With pod it is the first process of a Kubernetes pod's container:

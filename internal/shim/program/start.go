@@ -50,7 +50,7 @@ func start(c rundir.Config, env []string) (int, error) {
 }
 
 // lookup finds a command in the agent's PATH; one with a slash is taken from its
-// folder.
+// directory.
 func lookup(name, dir string, env []string) (string, error) {
 	var places []string
 	if strings.Contains(name, "/") {

@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// Adopt writes, in a shim's place, the folder of a run whose agent was started
+// Adopt writes, in a shim's place, the directory of a run whose agent was started
 // by somebody else: which process it is and since when. Such a run is claimed
 // like any other, and no shim ever takes it up.
 func Adopt(runDir string, c Config, agent proc.Process, since time.Time) error {
@@ -26,9 +26,9 @@ func Adopt(runDir string, c Config, agent proc.Process, since time.Time) error {
 	return nil
 }
 
-// Restore writes the folder of a run again that was removed while its agent lives, or the rest
+// Restore writes the directory of a run again that was removed while its agent lives, or the rest
 // of one that an earlier Restore has begun. Of a run without a shim, shim is the zero Process.
-// It is an error if the folder has a claim of other processes.
+// It is an error if the directory has a claim of other processes.
 func Restore(runDir string, shim, agent proc.Process, since time.Time) error {
 	err := os.MkdirAll(runDir, 0o700)
 	if err == nil {

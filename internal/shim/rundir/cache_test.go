@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Whatever stands in a run's folder, a glance tells the same as a full reading,
-// but for what it says it leaves out.
+// Whatever stands in a run's directory, a glance tells the same as a full reading,
+// except for what it says it leaves out.
 func TestGlanceTellsTheSame(t *testing.T) {
 	const run = `{"boot_id":"b","shim":{"pid":1,"start":2},"agent":{"pid":3,"start":4},"started_at":"2026-01-02T03:04:05Z"}`
 	for name, files := range map[string]map[string]string{

@@ -17,7 +17,7 @@ import (
 // each shim that still runs.
 const Version = 1
 
-// The files of a run's folder.
+// The files of a run's directory.
 const (
 	LaunchFile = "launch.json"
 	ClaimFile  = "claim"
@@ -30,7 +30,7 @@ const (
 // arguments and environment by default, and the spec comes on top.
 const configLimit = 8 << 20
 
-// Config is what a shim is to start. Prepare writes it to the run's folder.
+// Config is what a shim is to start. Prepare writes it to the run's directory.
 type Config struct {
 	Version int             `json:"version"`          // rundir.Version of the writer; Prepare fills it in
 	Run     string          `json:"run"`              // run id: letters, digits, dashes, dots, underscores; at most 64
@@ -47,7 +47,7 @@ type Config struct {
 	// Inherit begins the agent's environment with the shim's own: in a container
 	// that is the image's.
 	Inherit bool `json:"inherit,omitempty"`
-	// SessionFolders are the folders below which the agent keeps its session files, if only
+	// SessionFolders are the directories below which the agent keeps its session files, if only
 	// its container has them: filecopy.Read.
 	SessionFolders []string `json:"session_folders,omitempty"`
 	// Init is the socket of the init that hands out the secrets; empty: there is
@@ -80,8 +80,8 @@ func (c Config) check() error {
 }
 
 // Prepare makes a run ready for a shim: it writes launch.json (0600) to the
-// run's folder, which it creates (0700) if need be. Secrets go to a 0600 file
-// in the socket's folder, that the shim reads and unlinks at once; they are
+// run's directory, which it creates (0700) if need be. Secrets go to a 0600 file
+// in the socket's directory, that the shim reads and unlinks at once; they are
 // never in launch.json. It leaves nothing behind when it fails. A run that is
 // then not started needs Discard.
 func Prepare(runDir string, c Config, secrets map[string]string) (err error) {
@@ -119,7 +119,7 @@ func Prepare(runDir string, c Config, secrets map[string]string) (err error) {
 	return err
 }
 
-// Discard removes what a run can leave outside its folder: the file with the
+// Discard removes what a run can leave outside its directory: the file with the
 // secrets, if no shim took the run up, and the socket, if its shim was killed.
 // It is for runs that nobody lives for any more, and no error if there is
 // nothing.
@@ -172,7 +172,7 @@ func (c Config) TakeSecrets() (secrets map[string]string, err error) {
 }
 
 // LaunchEnv returns the environment that a run's agent was started with, as its
-// folder keeps it: KEY=VALUE, a later one wins, without secrets; and the names of
+// directory keeps it: KEY=VALUE, a later one wins, without secrets; and the names of
 // the secrets that it had from the environment of the caller.
 func LaunchEnv(runDir string) (env, inherited []string, err error) {
 	var launch struct {

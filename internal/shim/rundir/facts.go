@@ -35,7 +35,7 @@ type Exit struct {
 	Detail    string        `json:"detail,omitempty"`    // of failed_start; OutOfMemory
 }
 
-// Facts is what a run's folder tells. An agent can write there too: it is a
+// Facts is what a run's directory tells. An agent can write there too: it is a
 // claim, to be compared with the live processes.
 type Facts struct {
 	Claimed   bool         // a shim took the run up
@@ -72,7 +72,7 @@ func (r running) text() []byte {
 	return append(b, '}', '\n')
 }
 
-// ReadFacts reads a run's folder. A folder or file that is missing is no error:
+// ReadFacts reads a run's directory. A directory or file that is missing is not an error:
 // what it would tell is zero. The error of a file that cannot be read or makes
 // no sense comes with whatever the other files told.
 func ReadFacts(runDir string) (Facts, error) { return readFacts(runDir, true) }

@@ -11,7 +11,7 @@ import (
 
 // Remove removes the directory of a run that has ended, and the socket that a
 // killed shim left. A directory that a container shares is removed with the link to
-// it. It is no error if there is nothing.
+// it. It is not an error if there is nothing.
 func Remove(runDir string) error {
 	run := filepath.Base(runDir)
 	if !proc.ValidRun(run) {

@@ -1,2 +1,2 @@
-// Package socketdir decides where the unix sockets of a data folder are.
+// Package socketdir decides where the unix sockets of a data directory are.
 package socketdir

@@ -15,12 +15,12 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// Create is the folder for the sockets of everything that belongs to a data
-// folder: $XDG_RUNTIME_DIR/agentform/<8 hex of sha256(its absolute path)>, or
-// /tmp/agentform-<uid>/<8 hex> without XDG_RUNTIME_DIR. It creates the folder
-// (0700). Where the data folder knows the folder that is in use already
+// Create is the directory for the sockets of everything that belongs to a data
+// directory: $XDG_RUNTIME_DIR/agentform/<8 hex of sha256(its absolute path)>, or
+// /tmp/agentform-<uid>/<8 hex> without XDG_RUNTIME_DIR. It creates the directory
+// (0700). Where the data directory knows the directory that is in use already
 // (KeepSocketDir), that is it: the same project is found again with another
-// XDG_RUNTIME_DIR, as cron and su have it. It fails if a folder on the way belongs to someone else or is a link,
+// XDG_RUNTIME_DIR, as cron and su have it. It fails if a directory on the way belongs to someone else or is a link,
 // or if the path is too long for a shim's socket.
 func Create(dataDir string) (string, error) {
 	abs, err := filepath.Abs(dataDir)
@@ -45,7 +45,7 @@ func Create(dataDir string) (string, error) {
 	return dir, nil
 }
 
-// Find is SocketDir of a folder that is there, and creates nothing.
+// Find is SocketDir of a directory that is there, and creates nothing.
 func Find(dataDir string) (string, bool) {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -63,7 +63,7 @@ func Find(dataDir string) (string, bool) {
 	return dir, true
 }
 
-// socketBase returns the folder in which each data folder's sockets have a folder of
+// socketBase returns the directory in which each data directory's sockets have a directory of
 // their own, and what to do where it cannot be used.
 func socketBase() (base, remedy string) {
 	if x := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(x) {
@@ -72,16 +72,16 @@ func socketBase() (base, remedy string) {
 	return filepath.Join("/tmp", "agentform-"+strconv.Itoa(os.Getuid())), "remove or rename it"
 }
 
-// socketName returns the name of the folder for a data folder's sockets.
+// socketName returns the name of the directory for a data directory's sockets.
 func socketName(dataDir string) string {
 	sum := sha256.Sum256([]byte(dataDir))
 	return hex.EncodeToString(sum[:4])
 }
 
-// socketsFile in the data folder names the folder of its sockets.
+// socketsFile in the data directory names the directory of its sockets.
 const socketsFile = "sockets"
 
-// Remember remembers, in the data folder, where its sockets are.
+// Remember remembers, in the data directory, where its sockets are.
 func Remember(dataDir, dir string) error {
 	path := filepath.Join(dataDir, socketsFile)
 	if b, _, err := rundir.ReadFile(path, 4096); err == nil && strings.HasPrefix(string(b), dir+"\n") {
@@ -97,8 +97,8 @@ func Remember(dataDir, dir string) error {
 	return nil
 }
 
-// RememberMoved remembers, in a data folder that was moved, that the sockets are where
-// they were: their folder is named after the old path.
+// RememberMoved remembers, in a data directory that was moved, that the sockets are where
+// they were: their directory is named after the old path.
 func RememberMoved(dataDir string) error {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -119,8 +119,8 @@ func RememberMoved(dataDir string) error {
 	return nil
 }
 
-// keptSocketDir is the folder that the data folder remembers, if it is still
-// there, ours, and this data folder's: a copy of the data folder has another
+// keptSocketDir is the directory that the data directory remembers, if it is still
+// there, ours, and this data directory's: a copy of the data directory has another
 // name. After a move the file has the new path on a second line.
 func keptSocketDir(dataDir, name string) (string, bool) {
 	b, _, err := rundir.ReadFile(filepath.Join(dataDir, socketsFile), 4096)
@@ -134,7 +134,7 @@ func keptSocketDir(dataDir, name string) (string, bool) {
 	return dir, true
 }
 
-// ownDir makes sure that a folder is there, is ours, and is closed to others.
+// ownDir makes sure that a directory is there, is ours, and is closed to others.
 func ownDir(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err

@@ -53,7 +53,7 @@ func TestSocketsAreFoundAgain(t *testing.T) {
 		t.Errorf("with another XDG_RUNTIME_DIR it is %s, %v, want %s", again, err, dir)
 	}
 
-	// A copy of the data folder has sockets of its own.
+	// A copy of the data directory has sockets of its own.
 	copied := filepath.Join(t.TempDir(), "data")
 	if err := Remember(copied, dir); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestSocketsAreFoundAgain(t *testing.T) {
 	}
 }
 
-// short is a folder with a short path: a unix socket's may have 107 bytes.
+// short is a directory with a short path: a unix socket's may have 107 bytes.
 func short(t *testing.T) string {
 	dir, err := os.MkdirTemp("/tmp", "g")
 	if err != nil {

@@ -14,7 +14,7 @@
 // has moved. What agentform makes of them is tested where it is made.
 //
 // The script's language is that of package modelserver. Nothing of the person's
-// who runs the tests is used: the environment is empty but for what Lab.Env has,
+// who runs the tests is used: the environment is empty except for what Lab.Env has,
 // the key is a dummy, HOME is a temporary folder that holds only what a person who
 // has set the agent up would have there, and the model is on loopback.
 //

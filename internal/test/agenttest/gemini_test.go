@@ -209,7 +209,7 @@ func TestGeminiEndsAndGoesOn(t *testing.T) {
 	}
 }
 
-// A prompt is text whatever it begins with, but for a slash: that is a command,
+// A prompt is text whatever it begins with, except for a slash: that is a command,
 // by argument as when pasted.
 func TestGeminiTakesPromptsAsText(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ type Lab struct {
 	Columns int               // of its terminals; 0: 120
 	Asks    bool              // its project does not say that the workspace is trusted
 	Block   string            // of its project, for an agent that is not built in
-	Env     map[string]string // all that the agent's environment has, but for what its adapter adds
+	Env     map[string]string // all that the agent's environment has, except for what its adapter adds
 
 	t      *testing.T
 	root   string // a folder with a short path: a socket's may have 107 bytes

@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/internal/test/agenttest"
 )
 
-// Codex, Copilot, Gemini and Qwen Code, from the manifest and back: the question is told and answered,
+// Codex, Copilot, Gemini and Qwen Code, from the manifest and back: the question is shown and answered,
 // the conversation survives a restart without its prompt being sent twice, after
 // the end nothing lives, and a conversation that is gone is said to be.
 func TestOthersByAgentform(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Entries returns what the agent's own files say, as people are told it.
+// Entries returns what the agent's own files say, as people see it.
 func (r *Run) Entries() []session.Entry { return sessionfile.Entries(r.agent, r.Lines()) }
 
 // Kinds returns the kinds of the entries, in their order.

@@ -41,7 +41,7 @@ func activity(a string) func(agenttest.Status) bool {
 	return func(s agenttest.Status) bool { return s.Activity == a }
 }
 
-// From the manifest to the agent and back: the question is told and answered, the
+// From the manifest to the agent and back: the question is shown and answered, the
 // conversation survives a restart without its prompt being sent twice, a message
 // reaches it, and after the end nothing lives.
 func TestClaudeByAgentform(t *testing.T) {

@@ -182,7 +182,7 @@ func TestQwenTakesPromptsAsText(t *testing.T) {
 	}
 }
 
-// Hooks in the settings of a person are no obstacle to agentform's, which are told too; nor
+// Hooks in the settings of a person are no obstacle to agentform's, which run too; nor
 // are those of a project, unless both have some: then its session file and its screen tell
 // what happens.
 func TestQwenWithHooksOfThePersons(t *testing.T) {

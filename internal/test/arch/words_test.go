@@ -45,6 +45,17 @@ var words = []struct{ not, say string }{
 	{`\bas it is seen\b|\bof usual\b`, "as detected"},
 }
 
+// inComments are those that comments must not have either, in which the names of the program's own
+// parts may stand.
+var inComments = []struct{ not, say string }{
+	{`\b(is|are) told\b|\bwhat tells\b`, "is reported, shows, is distinguished from"},
+	{`\bof which this\b`, "whose, with"},
+	{`\bno matter of\b`, "does not affect"},
+	{`\bbut for\b`, "except"},
+	{`\bis no error\b`, "is not an error"},
+	{`\bfolders?\b`, "directory"},
+}
+
 // kept are words that others chose, or that a reader of code may meet.
 var kept = []struct{ in, part, why string }{
 	{"agent/", "folder", "the built-in agents ask whether to trust a folder"},
@@ -62,9 +73,12 @@ var kept = []struct{ in, part, why string }{
 }
 
 func TestWords(t *testing.T) {
-	var bad []*regexp.Regexp
+	var bad, plain []*regexp.Regexp
 	for _, w := range words {
 		bad = append(bad, regexp.MustCompile(w.not))
+	}
+	for _, w := range inComments {
+		plain = append(plain, regexp.MustCompile(w.not))
 	}
 	used, seen := map[int]bool{}, map[string]bool{}
 	check := func(file, at, text string) {
@@ -96,9 +110,16 @@ func TestWords(t *testing.T) {
 			}
 			seen[p.name()+"/"+name] = true
 			files := token.NewFileSet()
-			file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			file, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, group := range file.Comments {
+				for i, re := range plain {
+					if found := re.FindString(group.Text()); found != "" && !strings.HasPrefix(p.name(), "agent") {
+						t.Errorf("%s: a comment has %q: write instead: %s", files.Position(group.Pos()), found, inComments[i].say)
+					}
+				}
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {

@@ -92,7 +92,7 @@ func planAlone(t *testing.T, m *measurement) {
 	m.plots = append(m.plots, speed, space)
 }
 
-// folder is a folder in the repository, as a project of its own.
+// directory is a directory in the repository, as a project of its own.
 func (p project) folder(t *testing.T, name string) project {
 	t.Helper()
 	p.dir = filepath.Join(p.dir, name)
@@ -102,7 +102,7 @@ func (p project) folder(t *testing.T, name string) project {
 	return p
 }
 
-// terraform is a folder for terraform, which asks nobody for newer versions.
+// terraform is a directory for terraform, which asks nobody for newer versions.
 func (p project) terraform(t *testing.T, name, text string) project {
 	t.Helper()
 	tf := p.folder(t, name)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// write writes the table for readers to file, and the rest into the folder benchmarks beside it.
+// write writes the table for readers to file, and the rest into the directory benchmarks beside it.
 func (m *measurement) write(file, machine string) error {
 	folder := filepath.Join(filepath.Dir(file), "benchmarks")
 	if err := os.MkdirAll(folder, 0o755); err != nil {

@@ -20,7 +20,7 @@ const sampled = 20
 // live tmux sessions, each in a git worktree of its own.
 func planInSync(t *testing.T, m *measurement) {
 	p := newRepository(t, m.bin)
-	// To destroy a thousand worktrees takes minutes; they go with their folder.
+	// To destroy a thousand worktrees takes minutes; they go with their directory.
 	t.Cleanup(func() {
 		for _, socket := range p.sockets(t) {
 			p.run(t, "tmux", "-S", socket, "kill-server")

@@ -14,13 +14,13 @@ import (
 )
 
 // project is a throw-away repository, and the surroundings in which agentform runs
-// there: the built programs, and a home and a runtime folder of its own.
+// there: the built programs, and a home and a runtime directory of its own.
 type project struct {
 	dir string
 	env []string
 }
 
-// built builds agentform as make build does, and profiled, and returns the folder
+// built builds agentform as make build does, and profiled, and returns the directory
 // that they are in.
 func built(t testing.TB) string {
 	t.Helper()
@@ -37,7 +37,7 @@ func built(t testing.TB) string {
 // built has made.
 func newRepository(t testing.TB, bin string) project { return newRepositoryIn(t, bin, "/tmp") }
 
-// inMemory is a folder whose files are in memory, on Linux; empty: there is none.
+// inMemory is a directory whose files are in memory, on Linux; empty: there is none.
 func inMemory() string {
 	const folder = "/dev/shm"
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
@@ -46,7 +46,7 @@ func inMemory() string {
 	return folder
 }
 
-// newRepositoryIn is newRepository in a folder.
+// newRepositoryIn is newRepository in a directory.
 func newRepositoryIn(t testing.TB, bin, folder string) project {
 	t.Helper()
 	short, err := os.MkdirTemp(folder, "afb") // short: a socket's path may have 107 bytes

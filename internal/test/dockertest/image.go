@@ -130,7 +130,7 @@ func (w *writer) write(h *tar.Header, text []byte) {
 	}
 }
 
-// folder writes a directory and its parents.
+// directory writes a directory and its parents.
 func (w *writer) folder(name string) {
 	if name == "." {
 		return

@@ -20,7 +20,7 @@ type claude struct {
 	hooks      map[string]string // commands by event
 }
 
-// newClaude is one that is told its conversation and its settings by flags. Both
+// newClaude is one that gets its conversation and its settings by flags. Both
 // may be empty: it then keeps nothing, or tells nobody.
 func newClaude(id, settings string) (*claude, error) {
 	c := &claude{id: id, hooks: map[string]string{}}

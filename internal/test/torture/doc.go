@@ -28,5 +28,5 @@
 // AGENTFORM_TORTURE how many kills there are: some in CI, a thousand in `make torture`.
 // When a kill happened, in microseconds, is the machine's own choice; so the seed brings
 // back the manifests and the order of what is done, and a failure keeps the project's
-// folder, which brings back the rest. It reads /proc, and so needs Linux.
+// directory, which brings back the rest. It reads /proc, and so needs Linux.
 package torture

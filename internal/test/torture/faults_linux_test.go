@@ -69,7 +69,7 @@ func faults() []fault {
 }
 
 // TestFaults lets the calls of a whole apply to tmux, to git and to the kernel fail, each
-// in turn and in each way. Whoever applied is told clearly or nothing was lost, the state
+// in turn and in each way. Whoever applied gets a clear error or nothing was lost, the state
 // is right, and the next apply brings about what is wanted. In CI it tries some, by the
 // seed; with AGENTFORM_FAULTS=all every one.
 func TestFaults(t *testing.T) {
@@ -211,7 +211,7 @@ func (x *torture) with(f fault) (out string, code int, met bool) {
 }
 
 // fill fills the disk up to so many bytes; the function empties it again. Without a
-// disk of its own nothing can be made in the folder for a while.
+// disk of its own nothing can be made in the directory for a while.
 func (x *torture) fill(left string) (empty func()) {
 	dir := filepath.Dir(x.statePath())
 	if os.Getuid() != 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/agentform/agentform/internal/test/fakeagent"
 )
 
-// bin is the environment variable that names the folder of the built programs. The
+// bin is the environment variable that names the directory of the built programs. The
 // fake agent in it is a link to this test, as the shims are.
 const bin = "TORTURE_BIN"
 

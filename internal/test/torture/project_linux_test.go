@@ -20,8 +20,8 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// project is a repository in a temporary folder, with a home, sockets and a PATH of its
-// own. Every process that has to do with it has that folder in its environment.
+// project is a repository in a temporary directory, with a home, sockets and a PATH of its
+// own. Every process that has to do with it has that directory in its environment.
 type project struct {
 	t    *testing.T
 	root string // short: a socket's path may have 107 bytes
@@ -30,7 +30,7 @@ type project struct {
 }
 
 // newProject lays a project out. At the end nothing that it started lives, and its
-// folder is gone; after a failure the folder stays.
+// directory is gone; after a failure the directory stays.
 func newProject(t *testing.T) *project {
 	t.Helper()
 	root, err := os.MkdirTemp("/tmp", "aft")

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// proxy stands before the Docker engine and hands on what it is asked, but for the one
+// proxy stands before the Docker engine and hands on what it is asked, except for the one
 // request that is to meet a fault.
 type proxy struct {
 	net.Listener
@@ -42,7 +42,7 @@ const (
 	kindLateGone = "late gone" // as cut, and nothing passes from then on
 )
 
-// newProxy is one in a folder, before this machine's engine; it ends with the test.
+// newProxy is one in a directory, before this machine's engine; it ends with the test.
 func newProxy(t *testing.T, dir string) *proxy {
 	t.Helper()
 	engine := cmp.Or(os.Getenv("DOCKER_HOST"), "unix:///var/run/docker.sock")

@@ -18,7 +18,7 @@ import (
 )
 
 // A wrapper stands in the PATH before tmux or git, and is this test under their name. It
-// hands over to the real program, but for the one call that is to meet a fault:
+// hands over to the real program, except for the one call that is to meet a fault:
 //
 //	WORD NTH KIND   in the file NAME.fault beside it
 //
@@ -30,7 +30,7 @@ import (
 //	cut          it does its work, prints half of the answer, and is killed
 //	slow         it takes a while
 //
-// That it was met is told in NAME.met.
+// That it was met is in NAME.met.
 const (
 	kindError = "error"
 	kindLate  = "late error"
