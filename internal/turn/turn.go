@@ -13,7 +13,7 @@ type Look struct {
 	State    session.State // of the session; empty: not known
 	Activity session.Activity
 	Alive    bool
-	OneShot  bool      // it exits when its work is done: its turn does not end before
+	OneShot  bool      // it exits when its work is done: that it says so ends no turn
 	Screen   bool      // only its screen says what it does
 	Prompt   bool      // its screen shows where a prompt is typed
 	Given    time.Time // when it was last given something; zero: never
@@ -32,7 +32,7 @@ func (l Look) working() bool {
 
 // resting reports whether the agent waits for a prompt, or says that its work is done.
 func (l Look) resting() bool {
-	return !l.OneShot && (l.Activity == session.Idle || l.Activity == session.Done)
+	return l.Activity == session.Idle || l.Activity == session.Done && !l.OneShot
 }
 
 // phrase reports whether only a line on its screen says that the agent is done or has failed. It
