@@ -14,7 +14,7 @@ func custom() kind {
 			}
 			return session.Start{Argv: argv}
 		},
-		marks: marks{question: anyQuestion},
+		marks: marks{question: anyQuestion, chosen: claude().marks.chosen, sent: copilot().marks.sent},
 	}
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"strings"
 	"time"
 
 	"github.com/agentform/agentform/session"
@@ -128,7 +129,10 @@ func (c *counter) Add(line []byte) {
 	c.TranscriptReader.Add(line)
 	for _, u := range c.usage.read(line, &c.context, func(key string) bool { return c.counted[key] }) {
 		c.tokens += u.Tokens.Total()
-		c.counted[u.Key] = u.Key != ""
+		if u.Key != "" {
+			id, _, _ := strings.Cut(u.Key, "/") // a side chain may repeat it in another request
+			c.counted[u.Key], c.counted[id] = true, true
+		}
 	}
 }
 
