@@ -16,7 +16,7 @@ import (
 func forPeople(x api.Session, spec session.Spec) api.Session {
 	x.Word = Word(x)
 	x.WordNote, x.WordSince, x.WordUntil = behind(x)
-	x.Tone, x.Why, x.Actions = ToneOf(x.Word), Why(x), actions(x)
+	x.Tone, x.Why, x.Actions = ToneOf(x.Word), Why(x, nil, nil, nil), actions(x)
 	x.Remedy = remedyOf(x, spec)
 	return x
 }
@@ -37,8 +37,13 @@ func ToneOf(word string) api.Tone {
 	return api.Calm
 }
 
-// Why returns why a session is as it is, on one line, with times in UTC; empty: its word says it.
-func Why(x api.Session) string {
+// Why returns why a session is as it is, on one line; empty: its word says it. text shows the times in
+// a text of agentform's, and at and until when something happened or ends. nil: as in JSON.
+func Why(x api.Session, text func(string) string, at, until func(time.Time) string) string {
+	if text == nil {
+		utc := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+		text, at, until = func(s string) string { return s }, func(t time.Time) string { return "at " + utc(t) }, utc
+	}
 	var parts []string
 	if x.BranchFault != "" {
 		parts = append(parts, x.BranchFault)
@@ -48,16 +53,16 @@ func Why(x api.Session) string {
 		if x.Activity == session.Blocked && x.Question != nil {
 			asks = "asks: "
 		}
-		parts = append(parts, asks+plaintext.OneLine(x.Detail))
+		parts = append(parts, asks+plaintext.OneLine(text(x.Detail)))
 	}
 	if x.Question != nil && x.Activity != session.Blocked {
 		parts = append(parts, "asks: "+plaintext.OneLine(x.Question.String()))
 	}
 	if o := x.Override; o != nil {
-		parts = append(parts, fmt.Sprintf("%s by %s at %s", o.Desired, o.By, o.At.UTC().Format(time.RFC3339)))
+		parts = append(parts, fmt.Sprintf("%s by %s %s", o.Desired, o.By, at(o.At)))
 	}
 	if o := x.OverBudget; o != nil && !o.Until.IsZero() {
-		parts = append(parts, "until "+o.Until.UTC().Format(time.RFC3339))
+		parts = append(parts, "until "+until(o.Until))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -73,7 +78,8 @@ func actions(x api.Session) []api.Action {
 	}
 	alive, held := x.Alive != nil && *x.Alive, x.OverBudget != nil
 	paused, blocked := x.State == session.StatePaused, x.Activity == session.Blocked
-	ended := slices.Contains([]session.State{session.StateStopped, session.StateError, session.StatePending}, x.State)
+	recorded, stopped := x.ID != "", x.State == session.StateStopped
+	ended := recorded && slices.Contains([]session.State{session.StateStopped, session.StateError, session.StatePending}, x.State)
 	add(api.ActionAnswer, alive && !paused && blocked)
 	add(api.ActionSend, alive && !paused && !blocked)
 	add(api.ActionRestartSession, x.State == session.StateStale && !held)
@@ -81,7 +87,7 @@ func actions(x api.Session) []api.Action {
 	add(api.ActionRestart, alive && !held)
 	add(api.ActionPause, alive && !paused)
 	add(api.ActionResume, paused && !held)
-	add(api.ActionStop, alive)
+	add(api.ActionStop, alive || recorded && !stopped && x.State != session.StateUnknown) // also what would be started again
 	return all
 }
 

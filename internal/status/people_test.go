@@ -37,13 +37,14 @@ func TestForPeople(t *testing.T) {
 		"asks": {with(live(session.Blocked), func(x *api.Session) { x.Detail, x.Question = "run it?", &session.Question{Text: "run it?"} }), "asks", api.Attention,
 			"asks: run it?", "answer: to answer it: agentform answer api ANSWER", []api.Action{"answer", "restart", "pause", "stop"}},
 		"asks what is not known": {live(session.Blocked), "asks", api.Attention, "", "answer: to see what it asks: agentform attach api", []api.Action{"answer", "restart", "pause", "stop"}},
-		"exited":                 {gone(session.StateStale, session.Exited), "exited", api.Attention, "", "restart-session: to restart it: agentform restart api", []api.Action{"restart-session"}},
+		"exited":                 {gone(session.StateStale, session.Exited), "exited", api.Attention, "", "restart-session: to restart it: agentform restart api", []api.Action{"restart-session", "stop"}},
 		"failed":                 {gone(session.StateStopped, session.Failed), "failed", api.Broken, "", "start: to restart it: agentform restart api", []api.Action{"start"}},
 		"stopped by someone": {with(gone(session.StateStopped, session.Exited), func(x *api.Session) { x.Override = &session.Override{Desired: session.Stopped, By: "ada", At: at} }), "stopped", api.Over,
 			"stopped by ada at 2026-03-14T09:00:00Z", "", []api.Action{"start"}},
-		"done":   {gone(session.StateStopped, session.Done), "done", api.Over, "", "", []api.Action{"start"}},
-		"paused": {with(live(session.Idle), func(x *api.Session) { x.State = session.StatePaused }), "paused", api.Calm, "", "", []api.Action{"restart", "resume", "stop"}},
-		"waits":  {api.Session{State: session.StatePending, Alive: &no, Queue: &first}, "queued", api.Calm, "", "", []api.Action{"start"}},
+		"done":     {gone(session.StateStopped, session.Done), "done", api.Over, "", "", []api.Action{"start"}},
+		"paused":   {with(live(session.Idle), func(x *api.Session) { x.State = session.StatePaused }), "paused", api.Calm, "", "", []api.Action{"restart", "resume", "stop"}},
+		"waits":    {api.Session{State: session.StatePending, Alive: &no, Queue: &first}, "queued", api.Calm, "", "", []api.Action{"start", "stop"}},
+		"declared": {api.Session{State: session.StatePending, Alive: &no, Name: "new"}, "pending", api.Calm, "", "", []api.Action{}},
 		"held by a budget": {with(live(session.Idle), func(x *api.Session) {
 			x.State, x.OverBudget = session.StatePaused, &session.OverBudget{Budget: "day", Until: at}
 		}), "paused", api.Calm, "until 2026-03-14T09:00:00Z", "start: to let it go on, and spend as much again: agentform start --ignore-budget api", []api.Action{"start", "stop"}},
@@ -58,6 +59,9 @@ func TestForPeople(t *testing.T) {
 			"", "start: to restart it: agentform restart api", []api.Action{"start"}},
 	} {
 		c.x.Address, c.x.Branch, c.x.Workspace = "session.api", "agents/api", "/ws"
+		if c.x.Name != "new" {
+			c.x.ID = "api-1"
+		}
 		x := forPeople(c.x, session.Spec{Runtime: session.RuntimeSpec{Kind: "tmux"}})
 		remedy := ""
 		if x.Remedy != nil {

@@ -265,11 +265,8 @@ func age(x api.Session, now time.Time) string {
 
 // why returns why a session is as it is, with local times.
 func why(x api.Session, now time.Time) string {
-	text := status.Why(x)
-	if o := x.Override; o != nil {
-		text = strings.Replace(text, "at "+o.At.UTC().Format(time.RFC3339), since(o.At, now), 1)
-	}
-	return LocalTimes(text, now)
+	return status.Why(x, func(text string) string { return LocalTimes(text, now) },
+		func(t time.Time) string { return since(t, now) }, func(t time.Time) string { return clock(t, now) })
 }
 
 // tallied are the words of the totals: what needs a person comes first.
