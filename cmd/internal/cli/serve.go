@@ -181,9 +181,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	}
 	if o.listen != "" {
 		made := ownToken(a, o)
-		if in.Token, err = tokenOf(a, p, o); err != nil {
-			return err
-		}
+		in.Token = func() (string, error) { return tokenOf(a, p, o) }
 		in.Linked = func(l api.Link) {
 			if made && !o.vars { // else the command that started this process prints it
 				printLink(a.env.Stdout, l)

@@ -31,7 +31,7 @@ type Input struct {
 	// empty: only the socket is. Remote allows others than this machine, and ReadOnly refuses
 	// all actions there. Linked is called with a link to the page.
 	Listen           string
-	Token            string
+	Token            func() (string, error) // is called once this hub leads
 	Remote, ReadOnly bool
 	Linked           func(api.Link)
 	// Elect says that other hubs of the project may lead. They reach this one at Advertise.
@@ -59,12 +59,16 @@ func Run(ctx context.Context, in Input) (err error) {
 	p.Scope = service.Scope(ctx, p.Environ, p.Dir, log)
 	var tcp *server.Listener
 	if in.Listen != "" {
+		token, err := in.Token()
+		if err != nil {
+			return err
+		}
 		l, host, err := server.ListenTCP(in.Listen, in.Remote)
 		if err != nil {
 			return err
 		}
 		defer l.Close()
-		tcp = &server.Listener{Listener: l, Token: in.Token, Host: host, ReadOnly: in.ReadOnly}
+		tcp = &server.Listener{Listener: l, Token: token, Host: host, ReadOnly: in.ReadOnly}
 	}
 	notifier, endNotifier := p.Notifier(log)
 	defer endNotifier()
