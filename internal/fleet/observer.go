@@ -41,10 +41,10 @@ type Observer struct {
 	// Used is what a running hub knows of it, by session id. Nothing is read of these.
 	Used map[string]usage.Sum
 
-	histories map[string]past         // by directory
-	turns     map[string]*turn.Course // by session id
-	work      *Work                   // nil: the changes of workspaces are not counted
-	beside    *beside                 // counts them while sessions are observed; nil: Look waits for it
+	histories  map[string]past         // by directory
+	turns      map[string]*turn.Course // by session id
+	work       *Work                   // nil: the changes of workspaces are not counted
+	background *background             // counts them while sessions are observed; nil: Look waits for it
 }
 
 // New returns an observer that counts no changes of workspaces.
@@ -211,25 +211,25 @@ func (o *Observer) Count() {
 	o.work = &work
 }
 
-// CountBeside makes looks start counts that they do not wait for. What is counted is in the next
+// CountInBackground makes looks start counts that they do not wait for. What is counted is in the next
 // look, which is due when News returns another number.
-func (o *Observer) CountBeside() {
+func (o *Observer) CountInBackground() {
 	o.Count()
-	o.beside = &beside{}
+	o.background = &background{}
 }
 
 // News returns another number after something new was counted.
 func (o *Observer) News() int64 {
-	if o.beside == nil {
+	if o.background == nil {
 		return 0
 	}
-	return o.beside.news.Load()
+	return o.background.news.Load()
 }
 
 // Wait waits for the end of counts whose context has ended.
 func (o *Observer) Wait() {
-	if o.beside != nil {
-		o.beside.wg.Wait()
+	if o.background != nil {
+		o.background.wg.Wait()
 	}
 }
 
@@ -244,8 +244,8 @@ func (o *Observer) Recount(ctx context.Context, s *Snapshot, k status.Input) {
 func (o *Observer) count(ctx context.Context, s *Snapshot) {
 	all := Of(s.Known, o.Open(s))
 	refresh := func(ctx context.Context) bool { return o.work.Refresh(ctx, all, nil, workspaces(all)) }
-	if o.beside != nil {
-		o.beside.start(ctx, refresh)
+	if o.background != nil {
+		o.background.start(ctx, refresh)
 	} else {
 		ctx, cancel := context.WithTimeout(ctx, countTimeout)
 		defer cancel()
@@ -262,15 +262,15 @@ func workspaces(all []conflicts.Work) []changes.Workspace {
 	return found
 }
 
-// beside is work of which one at a time runs beside the looks.
-type beside struct {
+// background runs one piece of work at a time during the looks.
+type background struct {
 	busy atomic.Bool
 	news atomic.Int64
 	wg   sync.WaitGroup
 }
 
 // start begins work that reports whether it found something new, unless some is under way.
-func (b *beside) start(ctx context.Context, work func(context.Context) bool) {
+func (b *background) start(ctx context.Context, work func(context.Context) bool) {
 	if b.busy.CompareAndSwap(false, true) {
 		b.wg.Go(func() {
 			defer b.busy.Store(false)

@@ -65,7 +65,7 @@ func TestRuntimeThatTells(t *testing.T) {
 	in(t, func(r *room) {
 		slow := func(s *session.Spec) { s.Health.Interval = session.Duration(time.Hour) }
 		r.apply(r.spec("api", slow), r.spec("web", slow))
-		h, _ := r.hub(r.withGuests)
+		h, _ := r.hub(r.withProber)
 		time.Sleep(time.Second)
 		first := h.Snapshot().At
 		r.rt.Kill(place("api"))
@@ -81,8 +81,8 @@ func TestRuntimeThatTells(t *testing.T) {
 	})
 }
 
-// withGuests lets the hub's runtime be one whose sessions can be probed.
-func (r *room) withGuests(c *hub.Config) {
+// withProber lets the hub's runtime be one whose sessions can be probed.
+func (r *room) withProber(c *hub.Config) {
 	open := c.Open
 	c.Open = func(by string) *engine.Engine {
 		rec := open(by)
@@ -119,7 +119,7 @@ func TestHeartbeats(t *testing.T) {
 		}
 		r.rt.Script(place("prints"), moves...)
 		r.apply(r.spec("mute", beat()), r.spec("rests", beat()), r.spec("prints", beat()), r.spec("told", beat(escalate)), r.spec("ignored", beat(ignore)), r.spec("well", beat()))
-		_, _ = r.hub(r.withGuests)
+		_, _ = r.hub(r.withProber)
 		time.Sleep(time.Minute)
 		for _, name := range []string{"mute", "rests", "prints", "told", "ignored"} {
 			r.fail(name, "exit status 1")
@@ -200,7 +200,7 @@ func TestHeartbeatByKey(t *testing.T) {
 		r.rt.Script(place("draft"), sessiontest.Step{After: time.Second, Screen: "> half a sen"})
 		r.apply(r.spec("rests", key), r.spec("asks", key), r.spec("draft", key))
 		r.fail("rests", "it hangs")
-		_, _ = r.hub(r.withGuests)
+		_, _ = r.hub(r.withProber)
 		time.Sleep(3 * time.Minute)
 		for name, want := range map[string]bool{"rests": true, "asks": false, "draft": false} {
 			s, _ := r.rt.State(place(name))

@@ -77,7 +77,7 @@ func runUI(ctx context.Context, a *app) error {
 	}
 	style := a.out()
 	a.log = slog.New(slog.DiscardHandler) // the terminal is taken
-	e.CountBeside()
+	e.CountInBackground()
 	b := &uiBackend{app: a, color: style.Color, project: p, observer: e}
 	b.read = b.manifest()
 	err = ui.Run(ctx, ui.Backend{Look: b.look, Heard: b.heard, Load: b.load, Do: b.do, Terminal: b.terminal},
@@ -121,7 +121,7 @@ func (b *uiBackend) look(ctx context.Context) (ui.Fleet, error) {
 		if err != nil {
 			return ui.Fleet{}, err
 		}
-		e.CountBeside()
+		e.CountInBackground()
 		b.project, b.observer = p, e
 		b.read = b.manifest()
 	}

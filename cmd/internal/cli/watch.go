@@ -54,7 +54,7 @@ func runWatch(ctx context.Context, a *app, typed []string, o watchOptions) error
 	if err != nil {
 		return err
 	}
-	f.CountBeside()
+	f.CountInBackground()
 	show, err := newPrinter(a, o.wide)
 	if err != nil {
 		return err

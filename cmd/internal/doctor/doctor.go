@@ -221,7 +221,7 @@ func (f *findings) dataDir(ctx context.Context, in Input) {
 	if exists(dir) {
 		if n := git.Tracked(ctx, dir); n > 0 {
 			f.warn("data directory", plaintext.Count(n, "file")+" in git's index, so commits contain them",
-				"remove them from the index: git -C "+plaintext.ShellWord(filepath.Dir(dir))+" rm -r --cached "+plaintext.ShellWord(filepath.Base(dir))+"")
+				"remove them from the index: git -C "+plaintext.ShellWord(filepath.Dir(dir))+" rm -r --cached "+plaintext.ShellWord(filepath.Base(dir)))
 		}
 	}
 	if sockets, err := socketdir.Create(dir); err != nil {

@@ -105,12 +105,17 @@ func compare(a, b any) (int, error) {
 			return cmp.Compare(x, y), nil
 		}
 	}
+	if x, ok := a.(int64); ok {
+		if y, ok := b.(int64); ok {
+			return cmp.Compare(x, y), nil
+		}
+	}
 	if x, ok := numeric(a); ok {
 		if y, ok := numeric(b); ok {
 			return cmp.Compare(x, y), nil
 		}
 	}
-	return 0, fmt.Errorf("incompatible types for comparison: %v and %v", a, b)
+	return 0, fmt.Errorf("incompatible types for comparison: %T and %T", a, b)
 }
 
 func numeric(v any) (float64, bool) {
