@@ -79,11 +79,11 @@ const (
 
 // Course is what is known of one agent from several looks.
 type Course struct {
-	last  Look
-	anew  bool      // what is seen next is another state
-	since time.Time // since when it has been so, as far as known
-	work  bool      // it was seen at work since it was given something
-	ended time.Time // EndedAt, until the agent works or is given something; zero: it was not seen to end
+	last      Look
+	restarted bool      // what is seen next is another state
+	since     time.Time // since when it has been so, as far as known
+	work      bool      // it was seen at work since it was given something
+	ended     time.Time // EndedAt, until the agent works or is given something; zero: it was not seen to end
 }
 
 // Once returns what one look says of an agent.
@@ -96,7 +96,7 @@ func Once(l Look) *Course {
 // See adds a look.
 func (c *Course) See(l Look) {
 	was, first := c.last, c.last.At.IsZero()
-	same := !first && !c.anew && l.State == was.State && l.Activity == was.Activity && l.Alive == was.Alive && l.Run == was.Run
+	same := !first && !c.restarted && l.State == was.State && l.Activity == was.Activity && l.Alive == was.Alive && l.Run == was.Run
 	switch {
 	case same:
 	case !l.Ended.IsZero():
@@ -114,14 +114,14 @@ func (c *Course) See(l Look) {
 	if l.At.After(l.Given) && l.working() {
 		c.work, c.ended = true, time.Time{}
 	}
-	c.last, c.anew = l, false
+	c.last, c.restarted = l, false
 	if c.Ended() && (c.ended.IsZero() || l.TurnAt.After(c.ended)) {
 		c.ended = c.end()
 	}
 }
 
 // Restart makes the state that is seen next a new one.
-func (c *Course) Restart() { c.anew = true }
+func (c *Course) Restart() { c.restarted = true }
 
 // Since returns since when the agent has been as it is, as far as known.
 func (c *Course) Since() time.Time { return c.since }

@@ -90,7 +90,7 @@ func shortened(said []byte) (json.RawMessage, error) {
 
 // ReadSignals is the end of what the hooks of a run told, the oldest first: some
 // hundred signals. Lines that are none, and a last one that is not whole yet, are
-// passed over. A run without any is not an error. What stands there was written with
+// skipped. A run without any is not an error. The file was written with
 // the agent's rights: it is a claim.
 func ReadSignals(runDir string) ([]Signal, error) {
 	f, err := os.OpenFile(filepath.Join(runDir, SignalsFile), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)

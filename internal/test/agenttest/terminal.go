@@ -124,7 +124,7 @@ func (r *Run) Type(text string, taken ...func(Look) bool) {
 	for _, seen := range taken {
 		r.insist("Enter", seen, func(l Look) {
 			if begin, shown := squeezed(text), squeezed(l.Screen); r.Ready() && !strings.Contains(shown, begin[:min(20, len(begin))]) {
-				r.Paste(text) // it was lost: an agent that resumes may read its terminal anew
+				r.Paste(text) // an agent that resumes may discard what was typed before
 				time.Sleep(500 * time.Millisecond)
 			}
 		})
