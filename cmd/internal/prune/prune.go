@@ -174,10 +174,6 @@ func (x *search) add(kind Kind, path string, action Action, reason string) {
 
 func (x *search) data() layout.Data { return layout.Data{Dir: x.DataDir} }
 
-func (x *search) path(names ...string) string {
-	return filepath.Join(x.DataDir, filepath.Join(names...))
-}
-
 // size counts the files that can be read.
 func size(path string) (n int64) {
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
