@@ -10,7 +10,7 @@ import (
 
 	"github.com/agext/levenshtein"
 
-	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/session"
 )
 
@@ -110,4 +110,4 @@ func listAddresses(addresses []session.Address) string {
 }
 
 // quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
-func quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }
+func quoted(a session.Address) string { return target.Quoted(a) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/history"
@@ -14,7 +15,6 @@ import (
 	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/land"
-	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -56,7 +56,7 @@ func (f *Fleet) LanderOf(seen *fleet.Snapshot, a session.Address) (*land.Lander,
 	case k.Record == nil:
 		return nil, fmt.Errorf("%s was just removed from the state", a)
 	case k.Record.Unmade():
-		return nil, fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", a, quoted(a))
+		return nil, fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", a, target.Quoted(a))
 	case k.Record.Tree.Mode == session.Plain || k.Record.Tree.Mode == "":
 		return nil, fmt.Errorf("%s works in a directory without git, so it has no branch", a)
 	case k.Diagnosis.State == session.StateUnknown:
@@ -139,7 +139,7 @@ func (f *Fleet) Record(ctx context.Context, r session.Record, d land.Landed, ask
 		l := session.Landed{Into: d.Base, Commit: d.In, From: d.Commit, At: time.Now().UTC(), Unverified: r.Unverified(d.Commit)}
 		if err := engine.RecordLanding(ctx, f.Project.Reconciler(project.ToAct), r, l); err != nil {
 			f.Warn([]session.Diagnostic{{Severity: session.Warning, Address: r.Address, Summary: "it has landed, and that is not recorded",
-				Detail: err.Error() + "\nagentform land " + quoted(r.Address) + " records it"}})
+				Detail: err.Error() + "\nagentform land " + target.Quoted(r.Address) + " records it"}})
 		}
 	}
 	if (!d.Done || d.Already) && d.Remote == "" {
@@ -162,5 +162,3 @@ func (f *Fleet) note(r session.Record, e history.Event) {
 		f.Project.Log.Warn("it is done, but the history cannot be written", "what", e.Kind, "session", r.Address, "error", err)
 	}
 }
-
-func quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }

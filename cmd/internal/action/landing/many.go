@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/git"
@@ -142,7 +143,7 @@ func (f *Fleet) landMember(ctx context.Context, l *land.Lander, m *land.Member, 
 // a checkout of what is about to land.
 func (f *Fleet) verifyResult(ctx context.Context, r session.Record, path string) error {
 	if !r.Spec.Runtime.Traits().HostProcesses {
-		return fmt.Errorf("its %s does not see the result\nagentform refresh %s brings the base into its branch, where it is verified", r.Spec.Runtime.Traits().Noun, quoted(r.Address))
+		return fmt.Errorf("its %s does not see the result\nagentform refresh %s brings the base into its branch, where it is verified", r.Spec.Runtime.Traits().Noun, target.Quoted(r.Address))
 	}
 	name := filepath.Join(f.Project.SessionDir(r), "land.log")
 	log, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)

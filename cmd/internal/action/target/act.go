@@ -63,7 +63,7 @@ func (t *Target) Capture(ctx context.Context, lines int) view.Tail {
 	switch {
 	case x.Err != nil:
 	case t.Live == nil:
-		x.Err = fmt.Errorf("%s has no screen: %s\nFor its log: agentform logs %s", t.Record.Address, t.Diagnosis.Detail, quoted(t.Record.Address))
+		x.Err = fmt.Errorf("%s has no screen: %s\nFor its log: agentform logs %s", t.Record.Address, t.Diagnosis.Detail, Quoted(t.Record.Address))
 	default:
 		text, err := t.Runtime.Capture(ctx, t.Place(), lines)
 		if err != nil {
@@ -111,7 +111,7 @@ func (t *Asking) Answer(ctx context.Context, r input.Reply) view.Answer {
 
 // answerRemedy adds what to do to an error of answering.
 func (t *Asking) answerRemedy(err error) error {
-	name := quoted(t.Record.Address)
+	name := Quoted(t.Record.Address)
 	var none *input.NoQuestionError
 	var other *input.OtherQuestionError
 	var still *input.NotAnsweredError

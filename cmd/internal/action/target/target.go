@@ -68,17 +68,17 @@ func Of(ctx context.Context, p *project.Project, records []session.Record, named
 
 // Spent reports that nothing is left of a session but that its work was landed.
 func Spent(r session.Record) error {
-	return fmt.Errorf("%s %s and was removed\nagentform apply --replace %s creates it again", r.Address, r.Landed, quoted(r.Address))
+	return fmt.Errorf("%s %s and was removed\nagentform apply --replace %s creates it again", r.Address, r.Landed, Quoted(r.Address))
 }
 
 // NotApplied reports that a session is declared, and not in the state.
 func NotApplied(address session.Address) error {
-	return fmt.Errorf("%s is in the manifest and has not been applied\nagentform apply --target %s creates it", address, quoted(address))
+	return fmt.Errorf("%s is in the manifest and has not been applied\nagentform apply --target %s creates it", address, Quoted(address))
 }
 
 // CheckRunning returns nil if the agent of the session is known to live, or what to do about it.
 func (t *Target) CheckRunning() error {
-	name := quoted(t.Record.Address)
+	name := Quoted(t.Record.Address)
 	switch {
 	case t.Fault != nil:
 		return t.Fault
@@ -111,11 +111,11 @@ func (t *Target) WithRemedy(err error) error {
 	var dialog *input.DialogError
 	switch {
 	case errors.As(err, &dialog):
-		return fmt.Errorf("%w\nagentform answer %[2]s ANSWER answers it, agentform attach %[2]s shows it", err, quoted(t.Record.Address))
+		return fmt.Errorf("%w\nagentform answer %[2]s ANSWER answers it, agentform attach %[2]s shows it", err, Quoted(t.Record.Address))
 	case errors.Is(err, session.ErrRefused):
 		return fmt.Errorf("%w\n%s", err, t.HowToResume())
 	case errors.Is(err, session.ErrGone):
-		return fmt.Errorf("%w\nagentform restart %s restarts it", err, quoted(t.Record.Address))
+		return fmt.Errorf("%w\nagentform restart %s restarts it", err, Quoted(t.Record.Address))
 	}
 	return err
 }
@@ -125,7 +125,7 @@ func (t *Target) HowToResume() string {
 	if t.Record.OverBudget != nil {
 		return strings.TrimSpace(remedy.With("", session.Remedy{Code: session.RemedyIgnoreBudget, Address: t.Record.Address}))
 	}
-	return "to resume it: agentform resume " + quoted(t.Record.Address)
+	return "to resume it: agentform resume " + Quoted(t.Record.Address)
 }
 
 // note adds an event to the history of the session.
@@ -134,5 +134,5 @@ func (t *Target) note(e history.Event) error {
 	return history.Append(t.Project.SessionDir(t.Record), e)
 }
 
-// quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
-func quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }
+// Quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
+func Quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }

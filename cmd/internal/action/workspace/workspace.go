@@ -17,7 +17,6 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -32,7 +31,7 @@ func Check(r session.Record) error {
 	case r.Spent():
 		return target.Spent(r)
 	case r.Tree.Path == "" || r.Unmade():
-		return fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", r.Address, quoted(r.Address))
+		return fmt.Errorf("%s has no workspace yet: its start waits\nagentform status %s shows why", r.Address, target.Quoted(r.Address))
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("the workspace of %s does not exist: %s\nagentform plan shows what apply does about it", r.Address, r.Tree.Path)
 	}
@@ -160,7 +159,7 @@ func Elsewhere(ctx context.Context, p *project.Project, r session.Record, c sess
 	case !ok:
 		return nil, fmt.Errorf("its %s cannot run commands", noun)
 	case t.Live == nil || !t.Live.PlaceUp:
-		return nil, fmt.Errorf("its %s is not running\nagentform start %s starts it", noun, quoted(r.Address))
+		return nil, fmt.Errorf("its %s is not running\nagentform start %s starts it", noun, target.Quoted(r.Address))
 	}
 	argv := x.Exec(t.Place(), c)
 	if _, found := p.Environ.Program(argv[0], p.Dir); !found {
@@ -168,6 +167,3 @@ func Elsewhere(ctx context.Context, p *project.Project, r session.Record, c sess
 	}
 	return argv, nil
 }
-
-// quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
-func quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }
