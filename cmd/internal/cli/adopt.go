@@ -11,7 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/discover"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
@@ -57,9 +60,9 @@ them.`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case all && len(args) > 0:
-				return usageError{c.CommandPath(), errors.New("--all adopts every session that is listed: give it no address")}
+				return exit.Usage(c.CommandPath(), errors.New("--all adopts every session that is listed: give it no address"))
 			case len(args) == 1:
-				return usageError{c.CommandPath(), errors.New("missing argument: agentform adopt ADDR ID")}
+				return exit.Usage(c.CommandPath(), errors.New("missing argument: agentform adopt ADDR ID"))
 			}
 			return arguments(0, 2)(c, args)
 		},
@@ -78,16 +81,16 @@ them.`,
 }
 
 func runAdopt(ctx context.Context, a *app, typed, id string) error {
-	p, s, err := a.openOptional()
+	p, s, err := a.Optional()
 	if err != nil {
 		return err
 	}
-	address, err := newAddress(typed)
+	address, err := choose.New(typed)
 	if err != nil {
 		return err
 	}
 	if project.Find(s.Sessions, address) != nil {
-		return fmt.Errorf("%s is in the state already: adopt under another address, or remove it from the state first: agentform state rm %s", address, quoted(address))
+		return fmt.Errorf("%s is in the state already: adopt under another address, or remove it from the state first: agentform state rm %s", address, target.Quoted(address))
 	}
 	kind, _, _ := strings.Cut(id, ":")
 	contained := session.TraitsOf(kind).OwnHome
@@ -153,7 +156,7 @@ type adoptable struct {
 }
 
 func findAdoptable(ctx context.Context, a *app) (adoptable, error) {
-	p, s, err := a.openOptional()
+	p, s, err := a.Optional()
 	if err == nil {
 		err = p.Host().Tmux()
 	}
@@ -161,11 +164,11 @@ func findAdoptable(ctx context.Context, a *app) (adoptable, error) {
 		return adoptable{}, err
 	}
 	x := adoptable{project: p, addresses: map[string]session.Address{},
-		Found: discover.Agents(ctx, p.Manifest.Agents, a.env.Environ.Get("TMUX"))}
+		Found: discover.Agents(ctx, p.Manifest.Agents, a.Environ.Get("TMUX"))}
 	n := len(x.Sessions)
 	x.Sessions = slices.DeleteFunc(x.Sessions, func(s discover.Session) bool { return s.Managed.Run != "" })
 	x.managed = n - len(x.Sessions)
-	taken := addresses(p.Manifest.Sessions, s.Sessions)
+	taken := choose.Addresses(p.Manifest.Sessions, s.Sessions)
 	for _, s := range x.Sessions {
 		if s.Problem == "" {
 			address := freeAddress(s, taken)
@@ -181,7 +184,7 @@ func (x adoptable) describe(ctx context.Context, a *app) (drafts []config.Draft,
 	for _, found := range x.Sessions {
 		address, ok := x.addresses[found.ID]
 		if !ok {
-			fmt.Fprintf(a.env.Stderr, "%s: not adopted: %s\n  %s\n", plaintext.Safe(found.ID), found.Problem, plaintext.Safe(found.Remedy))
+			fmt.Fprintf(a.Err, "%s: not adopted: %s\n  %s\n", plaintext.Safe(found.ID), found.Problem, plaintext.Safe(found.Remedy))
 			continue
 		}
 		if spec, err := describeLive(ctx, a, x.project, address, found.ID); err != nil {
@@ -191,7 +194,7 @@ func (x adoptable) describe(ctx context.Context, a *app) (drafts []config.Draft,
 		}
 	}
 	for _, u := range x.Unasked {
-		fmt.Fprintf(a.env.Stderr, "tmux server %s was skipped: %s\n", plaintext.Safe(u.Socket), plaintext.Safe(u.Problem))
+		fmt.Fprintf(a.Err, "tmux server %s was skipped: %s\n", plaintext.Safe(u.Socket), plaintext.Safe(u.Problem))
 	}
 	return drafts, failed
 }
@@ -219,10 +222,10 @@ func runAdoptList(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if a.globals.json {
-		return view.AdoptableJSON(a.env.Stdout, x.Found, x.addresses)
+	if a.JSON {
+		return view.AdoptableJSON(a.Out, x.Found, x.addresses)
 	}
-	return view.Adoptable(a.env.Stdout, a.out(), x.Found, x.addresses, x.managed, time.Now())
+	return view.Adoptable(a.Out, a.OutStyle(), x.Found, x.addresses, x.managed, time.Now())
 }
 
 func runAdoptAll(ctx context.Context, a *app) error {
@@ -232,7 +235,7 @@ func runAdoptAll(ctx context.Context, a *app) error {
 	}
 	drafts, failed := x.describe(ctx, a)
 	if len(drafts)+len(failed) == 0 {
-		fmt.Fprintln(a.env.Stderr, "No agent in your tmux servers can be adopted.")
+		fmt.Fprintln(a.Err, "No agent in your tmux servers can be adopted.")
 		return nil
 	}
 	t, err := newReporter(a, "Adopt")
@@ -265,7 +268,7 @@ func applyAdopted(ctx context.Context, a *app, p *project.Project, t *reporter, 
 	problems := slices.DeleteFunc(slices.Clone(made.Problems), func(d session.Diagnostic) bool {
 		return d.Address != "" && !slices.Contains(q.Options.Targets, d.Address)
 	})
-	ctx, drain, done := interruptible(ctx, a)
+	ctx, drain, done := a.Interruptible(ctx)
 	defer done()
 	tally, err := r.Apply(ctx, q, made, drain)
 	return t.end(tally, problems, errors.Join(append(failed, err)...))

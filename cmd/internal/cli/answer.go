@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/input"
@@ -51,28 +53,28 @@ Without ANSWER, at a terminal, the question is shown and the answer read.`,
 		Args: cobra.ArbitraryArgs,
 		ValidArgsFunction: func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 			found, directive := o.complete(a)(c, args, typed)
-			if len(args) > 0 || o.byFlag() {
+			if len(args) > 0 || o.ByFlag() {
 				found = append(found, "yes", "always", "no")
 			}
 			return found, directive
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
-			case len(args) == 0 && o.byFlag():
-				return usageError{c.CommandPath(), errors.New("missing argument: the answer")}
+			case len(args) == 0 && o.ByFlag():
+				return exit.Usage(c.CommandPath(), errors.New("missing argument: the answer"))
 			case len(args) == 0:
-				return usageError{c.CommandPath(), errors.New("missing argument: " + strings.TrimSuffix(c.UseLine(), " [flags]"))}
-			case o.byFlag() || len(args) > 1:
+				return exit.Usage(c.CommandPath(), errors.New("missing argument: "+strings.TrimSuffix(c.UseLine(), " [flags]")))
+			case o.ByFlag() || len(args) > 1:
 				o.Text, args = args[len(args)-1], args[:len(args)-1]
 				if strings.TrimSpace(o.Text) == "" {
-					return usageError{c.CommandPath(), errors.New("the answer is empty")}
+					return exit.Usage(c.CommandPath(), errors.New("the answer is empty"))
 				}
 			}
 			if err := o.set(c, args); err != nil {
 				return err
 			}
-			if o.Question != "" && (o.byFlag() || len(o.typed) > 1) {
-				return usageError{c.CommandPath(), errors.New("--question is for one session")}
+			if o.Question != "" && (o.ByFlag() || len(o.Typed) > 1) {
+				return exit.Usage(c.CommandPath(), errors.New("--question is for one session"))
 			}
 			return runAnswer(c.Context(), a, o)
 		},
@@ -84,7 +86,7 @@ Without ANSWER, at a terminal, the question is shown and the answer read.`,
 
 func runAnswer(ctx context.Context, a *app, o answerOptions) error {
 	if o.Text == "-" {
-		text, err := io.ReadAll(io.LimitReader(a.env.Stdin, maxSend+1))
+		text, err := io.ReadAll(io.LimitReader(a.In, maxSend+1))
 		if err != nil {
 			return fmt.Errorf("read standard input: %w", err)
 		}
@@ -97,10 +99,10 @@ func runAnswer(ctx context.Context, a *app, o answerOptions) error {
 		return err
 	}
 	if len(targets) == 0 {
-		if a.globals.json {
-			return view.AnswersJSON(a.env.Stdout, nil)
+		if a.JSON {
+			return view.AnswersJSON(a.Out, nil)
 		}
-		fmt.Fprintln(a.env.Stderr, "No session asks a question: nothing was answered.")
+		fmt.Fprintln(a.Err, "No session asks a question: nothing was answered.")
 		return nil
 	}
 	if o.Text == "" {
@@ -122,19 +124,19 @@ func reportAnswers(a *app, given []view.Answer, all int) error {
 	for _, x := range given {
 		if x.Err != nil {
 			errs = append(errs, x.Err)
-		} else if !a.globals.json {
-			if err := view.AnswerLine(a.env.Stdout, a.out(), x); err != nil {
+		} else if !a.JSON {
+			if err := view.AnswerLine(a.Out, a.OutStyle(), x); err != nil {
 				return err
 			}
 		}
 	}
 	m.Failed, m.Done = len(errs), len(given)-len(errs)
-	if a.globals.json {
-		if err := view.AnswersJSON(a.env.Stdout, given); err != nil {
+	if a.JSON {
+		if err := view.AnswersJSON(a.Out, given); err != nil {
 			return err
 		}
 	}
-	return endMany(a, m, a.env.Stdout, errs)
+	return endMany(a, m, a.Out, errs)
 }
 
 // openAsking opens the sessions that are to be answered: those that are named, or those of
@@ -159,7 +161,7 @@ func openAsking(ctx context.Context, a *app, o answerOptions) ([]*target.Asking,
 			Target:   &target.Target{Project: p, Seen: engine.Seen{Record: *k.Record, Live: k.Live, Diagnosis: k.Diagnosis}},
 			Activity: e.Activity, Shown: k.Look.Detection.Question,
 		}
-		if o.byFlag() && t.Shown == nil && k.Look.Activity != session.Blocked {
+		if o.ByFlag() && t.Shown == nil && k.Look.Activity != session.Blocked {
 			continue
 		}
 		t.Runtime, t.Fault = e.Engine.For(t.Record.Spec)
@@ -178,16 +180,16 @@ func askPerson(a *app, targets []*target.Asking) (input.Reply, error) {
 		return input.Reply{}, err
 	}
 	if t.Shown == nil {
-		return input.Reply{}, fmt.Errorf("%s has no question that can be answered here\nagentform status %s shows what it does", t.Record.Address, quoted(t.Record.Address))
+		return input.Reply{}, fmt.Errorf("%s has no question that can be answered here\nagentform status %s shows what it does", t.Record.Address, target.Quoted(t.Record.Address))
 	}
-	if err := view.Question(a.env.Stderr, a.err(), t.Record.Address, *t.Shown); err != nil {
+	if err := view.Question(a.Err, a.ErrStyle(), t.Record.Address, *t.Shown); err != nil {
 		return input.Reply{}, err
 	}
-	if !terminal(a.env.Stdin) {
-		return input.Reply{}, fmt.Errorf("no answer is given, and standard input is not a terminal\nagentform answer %s ANSWER gives it", quoted(t.Record.Address))
+	if !streams.IsTerminal(a.In) {
+		return input.Reply{}, fmt.Errorf("no answer is given, and standard input is not a terminal\nagentform answer %s ANSWER gives it", target.Quoted(t.Record.Address))
 	}
-	fmt.Fprint(a.env.Stderr, "Answer: ")
-	text, err := answer(a)
+	fmt.Fprint(a.Err, "Answer: ")
+	text, err := a.Answer()
 	if err == nil && text == "" {
 		err = errors.New("no answer: nothing was sent")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/cmd/internal/action/await"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/engine"
@@ -93,15 +94,15 @@ func (o *applyOptions) registerApply(c *cobra.Command) {
 func runApply(a *app, c *cobra.Command, o applyOptions) error {
 	ctx := c.Context()
 	if err := o.check(c); err != nil {
-		return usageError{c.CommandPath(), err}
+		return exit.Usage(c.CommandPath(), err)
 	}
 	if o.dryRun {
 		return runPlan(ctx, a, planOptions{planFlags: o.planFlags})
 	}
-	if a.globals.json && o.file == "" && !o.autoApprove {
-		return usageError{c.CommandPath(), errors.New("--json cannot ask for approval: it needs --auto-approve or a saved plan")}
+	if a.JSON && o.file == "" && !o.autoApprove {
+		return exit.Usage(c.CommandPath(), errors.New("--json cannot ask for approval: it needs --auto-approve or a saved plan"))
 	}
-	if err := a.errInWorkspace(); err != nil {
+	if err := a.CheckOutside(); err != nil {
 		return err
 	}
 	return planAndApply(ctx, a, o)
@@ -125,7 +126,7 @@ func planAndApply(ctx context.Context, a *app, o applyOptions) error {
 		case !o.autoApprove || o.file != "" || n == maxReplans:
 			return t.end(apply.Tally{}, nil, changed)
 		}
-		a.log.Info("something changed in the meantime: planning again", "what", changed.Changes)
+		a.Log.Info("something changed in the meantime: planning again", "what", changed.Changes)
 	}
 }
 
@@ -160,7 +161,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 		if o.destroy {
 			question = "Destroy these sessions of %q?"
 		}
-		if err := confirm(a, fmt.Sprintf(question, p.Manifest.Project), a.command+" --auto-approve"); err != nil {
+		if err := a.Confirm(fmt.Sprintf(question, p.Manifest.Project), a.Command+" --auto-approve"); err != nil {
 			return err
 		}
 	}
@@ -170,7 +171,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) 
 		r.Applier.AfterTurn = engine.TurnLimit(o.turnLimit)
 	}
 	outer := ctx
-	ctx, drain, done := interruptible(ctx, a)
+	ctx, drain, done := a.Interruptible(ctx)
 	defer done()
 	tally, err := r.Apply(ctx, request, made, drain)
 	var changed *engine.ChangedError
@@ -228,7 +229,7 @@ func planToApply(ctx context.Context, a *app, o applyOptions) (*project.Project,
 	if err != nil {
 		return nil, made, engine.Request{}, err
 	}
-	p, err := a.openManifest()
+	p, err := a.Manifest()
 	if err == nil {
 		err = checkCertificates(a, p)
 	}
@@ -242,7 +243,7 @@ func planToApply(ctx context.Context, a *app, o applyOptions) (*project.Project,
 }
 
 func readPlan(a *app, file string) (plan.Plan, error) {
-	b, err := os.ReadFile(a.absolute(file))
+	b, err := os.ReadFile(a.Absolute(file))
 	if err != nil {
 		return plan.Plan{}, fmt.Errorf("read the plan: %w", err)
 	}
@@ -257,7 +258,7 @@ func readPlan(a *app, file string) (plan.Plan, error) {
 }
 
 func checkReady(ctx context.Context, a *app, t *reporter, p plan.Plan) error {
-	missing := a.open().Host().Plan(ctx, p, session.Error)
+	missing := a.Open().Host().Plan(ctx, p, session.Error)
 	if err := t.diagnostics(missing); err != nil || !session.HasErrors(missing) {
 		return err
 	}
@@ -269,7 +270,7 @@ func finishUnchanged(a *app, t *reporter, p plan.Plan) error {
 	case t.lines != nil, session.HasErrors(p.Problems):
 		return t.end(apply.Tally{}, p.Problems, nil)
 	case !p.Complete:
-		return outcome(exitError)
+		return exit.Error
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -37,7 +39,7 @@ terminal, set --on-stale.`,
   agentform attach 'worker["web"]' --on-stale=restart`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if !slices.Contains([]string{"", "restart", "teardown", "cancel"}, o.onStale) {
-				return usageError{c.CommandPath(), fmt.Errorf("--on-stale %s: must be restart, teardown or cancel", o.onStale)}
+				return exit.Usage(c.CommandPath(), fmt.Errorf("--on-stale %s: must be restart, teardown or cancel", o.onStale))
 			}
 			o.typed = args[0]
 			return runAttach(c.Context(), a, o)
@@ -61,8 +63,8 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	if t.Diagnosis.State == session.StatePaused {
 		return fmt.Errorf("%s is paused\n%s", t.Record.Address, t.HowToResume())
 	}
-	if !terminal(a.env.Stdin) || !terminal(a.env.Stdout) {
-		name := quoted(t.Record.Address)
+	if !streams.IsTerminal(a.In) || !streams.IsTerminal(a.Out) {
+		name := target.Quoted(t.Record.Address)
 		return fmt.Errorf("attach needs a terminal\nagentform capture %s shows the screen, agentform send %s TEXT types into it", name, name)
 	}
 	return attachTerminal(ctx, a, t)
@@ -70,8 +72,8 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 
 func attachTerminal(ctx context.Context, a *app, t *target.Target) error {
 	argv := t.Runtime.Attach(t.Place())
-	if _, found := a.env.Environ.Program(argv[0], a.env.Dir); !found {
-		name := quoted(t.Record.Address)
+	if _, found := a.Environ.Program(argv[0], a.Dir); !found {
+		name := target.Quoted(t.Record.Address)
 		return fmt.Errorf("attach %s: the command %s, which is needed to attach, is not on PATH: install it\nagentform capture %s shows the screen, agentform send %s TEXT types into it", t.Record.Address, argv[0], name, name)
 	}
 	if insideServer(a, t.Place().Socket) {
@@ -81,15 +83,15 @@ func attachTerminal(ctx context.Context, a *app, t *target.Target) error {
 	if t.Place().Traits().HostProcesses {
 		bin = argv[0]
 	}
-	keys := tmux.DetachKeys(ctx, a.env.Environ, bin)
-	fmt.Fprintf(a.env.Stderr, "%s: %s detaches; the agent keeps running.\n", t.Record.Address, keys)
+	keys := tmux.DetachKeys(ctx, a.Environ, bin)
+	fmt.Fprintf(a.Err, "%s: %s detaches; the agent keeps running.\n", t.Record.Address, keys)
 	if t.Record.Origin != session.FromAdopt { // else it is the person's own tmux
 		argv = append(argv, ";", "set-option", tmuxwire.DetachOption, keys)
 	}
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	c.Stdin, c.Stdout, c.Stderr = a.env.Stdin, a.env.Stdout, a.env.Stderr
+	c.Stdin, c.Stdout, c.Stderr = a.In, a.Out, a.Err
 	// Another tmux around this terminal must not keep ours from starting in it.
-	c.Env = slices.DeleteFunc(slices.Clone(a.env.Environ), func(kv string) bool {
+	c.Env = slices.DeleteFunc(slices.Clone(a.Environ), func(kv string) bool {
 		return strings.HasPrefix(kv, "TMUX=") || strings.HasPrefix(kv, "TMUX_PANE=")
 	})
 	if err := c.Run(); err != nil {
@@ -102,8 +104,8 @@ func attachTerminal(ctx context.Context, a *app, t *target.Target) error {
 func handleStale(ctx context.Context, a *app, t *target.Target, o attachOptions) (*target.Target, error) {
 	choice := o.onStale
 	if choice == "" {
-		if !terminal(a.env.Stdin) {
-			name := quoted(t.Record.Address)
+		if !streams.IsTerminal(a.In) {
+			name := target.Quoted(t.Record.Address)
 			return nil, fmt.Errorf("%s: %s\nagentform restart %s restarts it, agentform destroy --target %s removes it, agentform logs %s shows what it did\n(or attach with --on-stale=restart, teardown or cancel)",
 				t.Record.Address, t.Diagnosis.Detail, name, name, name)
 		}
@@ -114,7 +116,7 @@ func handleStale(ctx context.Context, a *app, t *target.Target, o attachOptions)
 	}
 	switch choice {
 	case "restart":
-		if err := runOverride(ctx, a, overrideOptions{verb: "restart", sessionArgs: sessionArgs{typed: []string{string(t.Record.Address)}},
+		if err := runOverride(ctx, a, overrideOptions{verb: "restart", sessionArgs: named([]string{string(t.Record.Address)}),
 			Override: engine.Override{Desired: session.Running, Restart: true}}); err != nil {
 			return nil, err
 		}
@@ -123,13 +125,13 @@ func handleStale(ctx context.Context, a *app, t *target.Target, o attachOptions)
 		return nil, planAndApply(ctx, a, applyOptions{verb: "Destroy", autoApprove: true,
 			planFlags: planFlags{destroy: true, targets: []string{string(t.Record.Address)}, detail: "changes"}})
 	}
-	fmt.Fprintln(a.env.Stderr, "Cancelled: nothing was changed.")
+	fmt.Fprintln(a.Err, "Cancelled: nothing was changed.")
 	return nil, nil
 }
 
 func askStale(a *app, t *target.Target) (string, error) {
-	fmt.Fprintf(a.env.Stderr, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, plaintext.Safe(t.Diagnosis.Detail))
-	answer, err := answer(a)
+	fmt.Fprintf(a.Err, "%s: %s\n\n  [R]estart session   [T]ear down   [C]ancel: ", t.Record.Address, plaintext.Safe(t.Diagnosis.Detail))
+	answer, err := a.Answer()
 	if err != nil {
 		return "", err
 	}
@@ -143,8 +145,8 @@ func askStale(a *app, t *target.Target) (string, error) {
 }
 
 func insideServer(a *app, socket string) bool {
-	around, _, _ := strings.Cut(a.env.Environ.Get("TMUX"), ",")
-	return tmux.Inside(a.env.Environ) && socket != "" && around == socket
+	around, _, _ := strings.Cut(a.Environ.Get("TMUX"), ",")
+	return tmux.Inside(a.Environ) && socket != "" && around == socket
 }
 
 // switchClient avoids attaching agentform's own tmux server to itself.
@@ -154,10 +156,10 @@ func switchClient(ctx context.Context, a *app, t *target.Target, attach []string
 		argv[i] = "switch-client"
 	}
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	c.Env = a.env.Environ
+	c.Env = a.Environ
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("attach %s: %s: %s: %w", t.Record.Address, argv[0], strings.TrimSpace(string(out)), err)
 	}
-	fmt.Fprintf(a.env.Stderr, "%s: Ctrl-b L returns here; the agent keeps running.\n", t.Record.Address)
+	fmt.Fprintf(a.Err, "%s: Ctrl-b L returns here; the agent keeps running.\n", t.Record.Address)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
@@ -27,7 +28,7 @@ its session.`,
   agentform capture --role builder --lines 10`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if lines < 1 {
-				return usageError{c.CommandPath(), errors.New("--lines: must be 1 or more")}
+				return exit.Usage(c.CommandPath(), errors.New("--lines: must be 1 or more"))
 			}
 			if err := o.set(c, args); err != nil {
 				return err
@@ -45,7 +46,7 @@ func runCapture(ctx context.Context, a *app, o *sessionArgs, lines int) error {
 	if err != nil {
 		return err
 	}
-	if len(targets) == 0 && !a.globals.json {
+	if len(targets) == 0 && !a.JSON {
 		noneRunning(a)
 		return nil
 	}
@@ -62,7 +63,7 @@ func runCapture(ctx context.Context, a *app, o *sessionArgs, lines int) error {
 		}
 	}
 	m.Failed, m.Done = len(errs), begun-len(errs)
-	if err := printTails(a, tails, !o.byFlag() && len(o.typed) == 1 && len(targets) == 1); err != nil {
+	if err := printTails(a, tails, !o.ByFlag() && len(o.Typed) == 1 && len(targets) == 1); err != nil {
 		return err
 	}
 	return endMany(a, m, nil, errs)
@@ -71,12 +72,12 @@ func runCapture(ctx context.Context, a *app, o *sessionArgs, lines int) error {
 // printTails prints screens, each of several below a title.
 func printTails(a *app, tails []view.Tail, single bool) error {
 	switch {
-	case a.globals.json && single && tails[0].Err != nil:
+	case a.JSON && single && tails[0].Err != nil:
 		return nil
-	case a.globals.json && single:
-		return view.TailJSON(a.env.Stdout, tails[0])
-	case a.globals.json:
-		return view.TailsJSON(a.env.Stdout, tails)
+	case a.JSON && single:
+		return view.TailJSON(a.Out, tails[0])
+	case a.JSON:
+		return view.TailsJSON(a.Out, tails)
 	}
 	printed := 0
 	for _, x := range tails {
@@ -86,20 +87,20 @@ func printTails(a *app, tails []view.Tail, single bool) error {
 		tail, truncated := wire.Tail(plaintext.Safe(x.Text))
 		if len(tails) > 1 {
 			if printed > 0 {
-				fmt.Fprintln(a.env.Stdout)
+				fmt.Fprintln(a.Out)
 			}
-			if err := view.Title(a.env.Stdout, a.out(), x.Address); err != nil {
+			if err := view.Title(a.Out, a.OutStyle(), x.Address); err != nil {
 				return err
 			}
 		}
 		printed++
 		if truncated {
-			fmt.Fprintln(a.env.Stderr, "(only the last 48 KiB)")
+			fmt.Fprintln(a.Err, "(only the last 48 KiB)")
 		}
 		if tail == "" {
 			continue
 		}
-		if _, err := io.WriteString(a.env.Stdout, tail+"\n"); err != nil {
+		if _, err := io.WriteString(a.Out, tail+"\n"); err != nil {
 			return err
 		}
 	}

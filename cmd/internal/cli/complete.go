@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/session"
@@ -21,10 +22,10 @@ func completeAddresses(a *app, most int) completion {
 		if len(args) >= most || a.setup(c, nil) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		p := a.open()
+		p := a.Open()
 		s, _ := state.Read(p.State) // unreadable: the manifest's addresses are left
 		var found []string
-		for _, address := range addresses(p.Manifest.Sessions, s.Sessions) {
+		for _, address := range choose.Addresses(p.Manifest.Sessions, s.Sessions) {
 			typedForms := forms(address)
 			if slices.ContainsFunc(typedForms, func(form string) bool { return slices.Contains(args, form) }) {
 				continue
@@ -45,7 +46,7 @@ func completeWords(a *app, words func(*config.Manifest, []session.Spec) []string
 		if a.setup(c, nil) != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		p := a.open()
+		p := a.Open()
 		s, _ := state.Read(p.State) // unreadable: the manifest's are left
 		specs := slices.Clone(p.Manifest.Sessions)
 		for _, r := range s.Sessions {
@@ -58,11 +59,11 @@ func completeWords(a *app, words func(*config.Manifest, []session.Spec) []string
 }
 
 func completeRoles(a *app) completion {
-	return completeWords(a, func(_ *config.Manifest, specs []session.Spec) []string { return rolesOf(specs) })
+	return completeWords(a, func(_ *config.Manifest, specs []session.Spec) []string { return choose.Roles(specs) })
 }
 
 func completeLabels(a *app) completion {
-	return completeWords(a, func(_ *config.Manifest, specs []session.Spec) []string { return labelsOf(specs) })
+	return completeWords(a, func(_ *config.Manifest, specs []session.Spec) []string { return choose.Labels(specs) })
 }
 
 func completeAgents(a *app) completion {

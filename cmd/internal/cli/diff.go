@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/workspace"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/session"
 )
@@ -49,14 +51,14 @@ there, use agentform fetch and git diff.`,
   agentform diff api --json`,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.paths = afterDash(c, args)
-			if args = args[:len(args)-len(o.paths)]; len(args) == 0 && !o.byFlag() {
-				o.all = true
+			if args = args[:len(args)-len(o.paths)]; len(args) == 0 && !o.ByFlag() {
+				o.All = true
 			}
 			if err := o.set(c, args); err != nil {
 				return err
 			}
-			if o.stat && o.nameOnly || a.globals.json && (o.stat || o.nameOnly) {
-				return usageError{c.CommandPath(), errors.New("--stat, --name-only and --json exclude each other")}
+			if o.stat && o.nameOnly || a.JSON && (o.stat || o.nameOnly) {
+				return exit.Usage(c.CommandPath(), errors.New("--stat, --name-only and --json exclude each other"))
 			}
 			return runDiff(c.Context(), a, o)
 		},
@@ -69,11 +71,11 @@ there, use agentform fetch and git diff.`,
 }
 
 func runDiff(ctx context.Context, a *app, o diffOptions) error {
-	p, s, err := a.openRecorded(o.typed)
+	p, s, err := a.Recorded(o.Typed)
 	if err != nil {
 		return err
 	}
-	named, err := o.recorded(p.Manifest.Sessions, s.Sessions)
+	named, err := o.Recorded(p.Manifest.Sessions, s.Sessions)
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 	var errs []error
 	for _, address := range named {
 		r := *project.Find(s.Sessions, address)
-		if o.byFlag() && (r.Tree.Mode == session.Plain || r.Unmade() || r.Spent()) {
+		if o.ByFlag() && (r.Tree.Mode == session.Plain || r.Unmade() || r.Spent()) {
 			continue
 		}
 		x, err := workspace.Compare(ctx, p, s.Lineage, r)
@@ -94,7 +96,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 	}
 	all := len(compared) + len(errs)
 	switch {
-	case a.globals.json:
+	case a.JSON:
 		errs = append(errs, diffJSON(ctx, a, o, compared)...)
 	case len(compared) == 1 && len(named) == 1 && compared[0].Trusted:
 		return showOne(ctx, a, compared[0], o)
@@ -125,40 +127,40 @@ func gitArguments(x *workspace.Comparison, o diffOptions, color string) []string
 // showOne lets git show the diff on its own, with pager and colors.
 func showOne(ctx context.Context, a *app, x *workspace.Comparison, o diffOptions) error {
 	color := ""
-	if a.globals.noColor || a.env.Environ.Get("NO_COLOR") != "" {
+	if a.NoColor || a.Environ.Get("NO_COLOR") != "" {
 		color = "never"
 	}
 	args := gitArguments(x, o, color)
-	if a.globals.noPager {
+	if a.NoPager {
 		args = append([]string{"--no-pager"}, args...)
 	}
-	c := x.View.Command(context.WithoutCancel(ctx), a.env.Environ, args...)
-	if pager, set := a.env.Environ.Lookup(pagerVariable); set {
+	c := x.View.Command(context.WithoutCancel(ctx), a.Environ, args...)
+	if pager, set := a.Environ.Lookup(streams.PagerVariable); set {
 		c.Env = append(c.Env, "GIT_PAGER="+pager)
 	}
-	c.Stdin, c.Stdout, c.Stderr = a.env.Stdin, a.env.Stdout, a.env.Stderr
-	return endOfDiff(runForeground(c))
+	c.Stdin, c.Stdout, c.Stderr = a.In, a.Out, a.Err
+	return endOfDiff(streams.Foreground(c))
 }
 
 // endOfDiff returns an error for an exit status of git. A pager that is left early ends git
 // by SIGPIPE.
 func endOfDiff(code int, err error) error {
 	if err == nil && code != 0 && code != 128+int(syscall.SIGPIPE) {
-		return outcome(exitError) // git has said why
+		return exit.Error // git has said why
 	}
 	return err
 }
 
 // showAll shows several diffs in one pager, each below a title.
 func showAll(ctx context.Context, a *app, o diffOptions, all []*workspace.Comparison) (errs []error) {
-	style := a.out()
+	style := a.OutStyle()
 	color := "never"
 	if style.Color && gitSays(ctx, a, "config", "--get-colorbool", "color.diff", "true") != "false" {
 		color = "always"
 	}
 	style.Color = color == "always"
-	out := a.env.Stdout
-	if style.Width > 0 && !a.globals.noPager {
+	out := a.Out
+	if style.Width > 0 && !a.NoPager {
 		pager, end := startPager(ctx, a)
 		defer func() {
 			if err := end(); err != nil {
@@ -174,7 +176,7 @@ func showAll(ctx context.Context, a *app, o diffOptions, all []*workspace.Compar
 		}
 		var said bytes.Buffer
 		args := gitArguments(x, o, color)
-		c := x.Command(ctx, a.env.Environ, style.Width, args)
+		c := x.Command(ctx, a.Environ, style.Width, args)
 		c.Stdout, c.Stderr = w, &said
 		if err := c.Run(); err != nil && w.err == nil {
 			errs = append(errs, fmt.Errorf("%s: %w: %s", x.Record.Address, err, strings.TrimSpace(said.String())))
@@ -208,7 +210,7 @@ func (t *titled) Write(b []byte) (n int, err error) {
 // gitSays returns what git prints outside of any repository: a setting of the user.
 func gitSays(ctx context.Context, a *app, args ...string) string {
 	c := exec.CommandContext(ctx, "git", args...)
-	c.Dir, c.Env = "/", a.env.Environ
+	c.Dir, c.Env = "/", a.Environ
 	out, err := c.Output()
 	if err != nil {
 		return ""
@@ -220,21 +222,21 @@ func gitSays(ctx context.Context, a *app, args ...string) string {
 // until it is left. Without a pager, standard output is returned.
 func startPager(ctx context.Context, a *app) (w io.Writer, end func() error) {
 	none := func() error { return nil }
-	pager, set := a.env.Environ.Lookup(pagerVariable)
+	pager, set := a.Environ.Lookup(streams.PagerVariable)
 	if !set {
 		pager = gitSays(ctx, a, "var", "GIT_PAGER")
 	}
 	if pager == "" || pager == "cat" {
-		return a.env.Stdout, none
+		return a.Out, none
 	}
 	r, pipe, err := os.Pipe()
 	if err != nil {
-		return a.env.Stdout, none
+		return a.Out, none
 	}
-	c := pagerCommand(a, pager, r)
+	c := a.Pager(pager, r)
 	left := make(chan error, 1)
 	go func() {
-		_, err := runForeground(c)
+		_, err := streams.Foreground(c)
 		r.Close()
 		left <- err
 	}()
@@ -255,7 +257,7 @@ func diffJSON(ctx context.Context, a *app, o diffOptions, all []*workspace.Compa
 		}
 		docs = append(docs, d)
 	}
-	if err := view.DiffJSON(a.env.Stdout, docs); err != nil {
+	if err := view.DiffJSON(a.Out, docs); err != nil {
 		errs = append(errs, err)
 	}
 	return errs

@@ -8,7 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/doctor"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/state"
@@ -39,11 +42,11 @@ for, with the files that are there. It prints the commands to check these manual
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case moved && !fix:
-				return usageError{c.CommandPath(), errors.New("--moved needs --fix")}
+				return exit.Usage(c.CommandPath(), errors.New("--moved needs --fix"))
 			case len(args) == 0:
 				return runDoctor(c.Context(), a, fix, moved, try)
 			case fix, try:
-				return usageError{c.CommandPath(), errors.New("--fix and --notify are for the whole project: omit the address")}
+				return exit.Usage(c.CommandPath(), errors.New("--fix and --notify are for the whole project: omit the address"))
 			}
 			return runDoctorSession(c.Context(), a, args[0])
 		},
@@ -55,14 +58,14 @@ for, with the files that are there. It prints the commands to check these manual
 }
 
 func runDoctor(ctx context.Context, a *app, fix, moved, try bool) error {
-	p := a.open()
+	p := a.Open()
 	in := doctor.Input{
 		Host: p.Host(), Problems: p.Problems, State: p.State, Owner: p.Owner(), Shared: p.Stored.Shared(), User: p.Who().User, Check: p.Check,
 		Reconciler: p.Reconciler(project.ToRead),
 		Change: func(ctx context.Context, change func(*state.Store) error) error {
 			p.Moving = true
 			defer func() { p.Moving = false }()
-			return changeState(ctx, p, a.env.Stderr, change)
+			return changeState(ctx, p, a.Err, change)
 		},
 	}
 	if try {
@@ -76,29 +79,29 @@ func runDoctorSession(ctx context.Context, a *app, typed string) error {
 	if err != nil {
 		return err
 	}
-	address, err := resolveOne(declaredIn(p, s), typed)
+	address, err := choose.One(declaredIn(p, s), typed)
 	if err != nil {
 		return err
 	}
 	k := s.Of(address)
 	if k.Record == nil {
-		return fmt.Errorf("%s is in the manifest and was not applied yet\nagentform apply --target %s creates it", address, quoted(address))
+		return fmt.Errorf("%s is in the manifest and was not applied yet\nagentform apply --target %s creates it", address, target.Quoted(address))
 	}
 	return printFindings(a, doctor.Session(doctor.SessionInput{
-		Input: k, RunDir: p.RunDir(k.Record.Run.ID), Environ: a.env.Environ, Activity: p.Activity(),
+		Input: k, RunDir: p.RunDir(k.Record.Run.ID), Environ: a.Environ, Activity: p.Activity(),
 	}))
 }
 
 func printFindings(a *app, found []doctor.Finding) (err error) {
-	if a.globals.json {
-		err = view.DoctorJSON(a.env.Stdout, found)
+	if a.JSON {
+		err = view.DoctorJSON(a.Out, found)
 	} else {
-		err = view.Doctor(a.env.Stdout, a.out(), found)
-		st, _ := state.Read(a.open().State) // a finding says what is wrong with it
-		reportHub(a, a.open(), hubNeedsOf(st.Sessions))
+		err = view.Doctor(a.Out, a.OutStyle(), found)
+		st, _ := state.Read(a.Open().State) // a finding says what is wrong with it
+		reportHub(a, a.Open(), hubNeedsOf(st.Sessions))
 	}
 	if err == nil && slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {
-		return outcome(exitError)
+		return exit.Error
 	}
 	return err
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/drift"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/cmd/internal/view/ci"
@@ -70,12 +72,12 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	} else if report, err = drift.Live(ctx, p, s, options); err != nil {
 		return err
 	}
-	ignored, err := o.ignored(a, report, addresses(p.Manifest.Sessions, s.Sessions))
+	ignored, err := o.ignored(a, report, choose.Addresses(p.Manifest.Sessions, s.Sessions))
 	if err != nil {
 		return err
 	}
 	drift.Ignore(&report, ignored)
-	report.Project, report.Agentform, report.Dir = p.Manifest.Project, a.env.Version, p.Manifest.Root
+	report.Project, report.Agentform, report.Dir = p.Manifest.Project, a.Version, p.Manifest.Root
 	report.Lineage = s.Lineage
 	name := func(file string) string { return file }
 	if *o.format != "text" && *o.format != "json" {
@@ -85,27 +87,27 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	if err := printDrift(a, report, *o.format); err != nil {
 		return err
 	}
-	a.log.Debug("compared", "state", p.State, "serial", report.Serial, "complete", report.Complete, "differences", len(report.Items))
+	a.Log.Debug("compared", "state", p.State, "serial", report.Serial, "complete", report.Complete, "differences", len(report.Items))
 	switch {
 	case drift.Failed(report):
-		return outcome(exitError)
+		return exit.Error
 	case o.exitcode && report.Drifted():
-		return outcome(exitChanges)
+		return exit.Changes
 	}
 	return nil
 }
 
 // openForDrift needs a state and, with --offline, a valid manifest.
 func openForDrift(a *app, offline bool) (*project.Project, state.State, error) {
-	p := a.open()
+	p := a.Open()
 	if offline {
-		if _, err := a.openManifest(); err != nil {
+		if _, err := a.Manifest(); err != nil {
 			return nil, state.State{}, err
 		}
 	} else if session.HasErrors(p.Problems) && len(p.Manifest.Files) > 0 {
-		a.warn(p.Problems)
+		a.Warn(p.Problems)
 	}
-	if err := a.pull(p); err != nil {
+	if err := a.Pull(p); err != nil {
 		return nil, state.State{}, err
 	}
 	s, err := state.Read(p.State)
@@ -121,13 +123,13 @@ func (o driftOptions) ignored(a *app, r view.DriftReport, known []session.Addres
 		known = append(known, i.Address)
 	}
 	for _, t := range o.ignore {
-		found, err := resolve(known, t)
+		found, err := choose.Resolve(known, t)
 		if err != nil {
 			if _, unreadable := session.ParseAddress(t); unreadable != nil {
-				return nil, usageError{a.command, fmt.Errorf("--ignore: %w", unreadable)}
+				return nil, exit.Usage(a.Command, fmt.Errorf("--ignore: %w", unreadable))
 			}
 			// Sessions come and go; that one is gone is no reason to fail.
-			fmt.Fprintf(a.env.Stderr, "Warning: --ignore %s: no such session\n", t)
+			fmt.Fprintf(a.Err, "Warning: --ignore %s: no such session\n", t)
 		}
 		all = append(all, found...)
 	}
@@ -137,14 +139,14 @@ func (o driftOptions) ignored(a *app, r view.DriftReport, known []session.Addres
 func printDrift(a *app, r view.DriftReport, format string) error {
 	switch format {
 	case "json":
-		return view.DriftJSON(a.env.Stdout, r)
+		return view.DriftJSON(a.Out, r)
 	case "junit":
-		return ci.JUnit(a.env.Stdout, r)
+		return ci.JUnit(a.Out, r)
 	case "sarif":
-		return ci.SARIF(a.env.Stdout, r)
+		return ci.SARIF(a.Out, r)
 	case "text":
-		a.warn(r.Problems)
-		return view.Drift(a.env.Stdout, a.out(), r)
+		a.Warn(r.Problems)
+		return view.Drift(a.Out, a.OutStyle(), r)
 	}
 	return printReport(a, ci.Drift(r), format)
 }
@@ -152,21 +154,21 @@ func printDrift(a *app, r view.DriftReport, format string) error {
 // printReport writes a report as Markdown or for GitHub Actions.
 func printReport(a *app, r ci.Report, format string) error {
 	if format == "markdown" {
-		return ci.Markdown(a.env.Stdout, r)
+		return ci.Markdown(a.Out, r)
 	}
 	return errors.Join(
-		ci.GitHub(a.env.Stdout, r),
+		ci.GitHub(a.Out, r),
 		addTo(a, "GITHUB_STEP_SUMMARY", func(w io.Writer) error { return ci.Markdown(w, r) }),
 		addTo(a, "GITHUB_OUTPUT", func(w io.Writer) error { return ci.GitHubOutputs(w, r) }),
 	)
 }
 
 func addTo(a *app, variable string, write func(io.Writer) error) error {
-	name := a.env.Environ.Get(variable)
+	name := a.Environ.Get(variable)
 	if name == "" {
 		return nil
 	}
-	f, err := os.OpenFile(a.absolute(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(a.Absolute(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("%s: %w", variable, err)
 	}

@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/session"
@@ -34,13 +37,13 @@ why. The history of destroyed sessions remains available by address.`,
 				from = time.Now().Add(-since)
 			}
 			if err := tail.check(); err != nil {
-				return usageError{c.CommandPath(), err}
+				return exit.Usage(c.CommandPath(), err)
 			}
 			run := func() error { return runEvents(c.Context(), a, args, from, tail, follow) }
 			if follow {
 				return run()
 			}
-			return paged(a, run)
+			return a.Paged(run)
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow new events")
@@ -58,9 +61,9 @@ func runEvents(ctx context.Context, a *app, typed []string, since time.Time, tai
 	if err := printEvents(a, last(tail, past)); err != nil || !follow {
 		return err
 	}
-	return poll(ctx, func() error {
-		if readerGone(a.env.Stdout) {
-			return outcome(exitDone)
+	return streams.Poll(ctx, func() error {
+		if streams.ReaderGone(a.Out) {
+			return exit.Done
 		}
 		if n := len(past); n > 0 && past[n-1].Time.Add(-maxDelay).After(since) {
 			since = past[n-1].Time.Add(-maxDelay)
@@ -79,17 +82,17 @@ func runEvents(ctx context.Context, a *app, typed []string, since time.Time, tai
 const maxDelay = 10 * time.Second
 
 func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error) {
-	p, s, err := a.openState()
+	p, s, err := a.State()
 	if err != nil {
 		return nil, err
 	}
-	named := addresses(nil, s.Sessions)
+	named := choose.Addresses(nil, s.Sessions)
 	var all []history.Event
 	if len(typed) > 0 {
 		gone := removedEvents(p, s.Sessions)
-		known := append(addresses(p.Manifest.Sessions, s.Sessions), slices.Collect(maps.Keys(gone))...)
+		known := append(choose.Addresses(p.Manifest.Sessions, s.Sessions), slices.Collect(maps.Keys(gone))...)
 		slices.SortFunc(known, session.Address.Compare)
-		if named, err = resolveAll(slices.Compact(known), typed); err != nil {
+		if named, err = choose.All(slices.Compact(known), typed); err != nil {
 			return nil, err
 		}
 		for _, address := range named {
@@ -105,7 +108,7 @@ func readEvents(a *app, typed []string, since time.Time) ([]history.Event, error
 		case err != nil && len(typed) > 0:
 			return nil, fmt.Errorf("read the history of %s: %w", r.Address, err)
 		case err != nil: // the others have theirs
-			a.log.Warn("a history cannot be read", "session", r.Address, "error", err)
+			a.Log.Warn("a history cannot be read", "session", r.Address, "error", err)
 		}
 		all = append(all, events...)
 	}
@@ -146,8 +149,8 @@ func newEvents(all, old []history.Event) []history.Event {
 }
 
 func printEvents(a *app, events []history.Event) error {
-	if a.globals.json {
-		return view.EventsJSON(a.env.Stdout, events)
+	if a.JSON {
+		return view.EventsJSON(a.Out, events)
 	}
-	return view.Events(a.env.Stdout, a.out(), events, time.Now())
+	return view.Events(a.Out, a.OutStyle(), events, time.Now())
 }

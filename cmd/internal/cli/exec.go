@@ -4,19 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/workspace"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/session"
 )
@@ -54,9 +53,9 @@ sessions, counts; it is 1 for a session in which the command could not be starte
 			argv := afterDash(c, args)
 			switch {
 			case len(args) == 0:
-				return usageError{c.CommandPath(), fmt.Errorf("missing argument: %s", strings.TrimSuffix(c.UseLine(), " [flags]"))}
+				return exit.Usage(c.CommandPath(), fmt.Errorf("missing argument: %s", strings.TrimSuffix(c.UseLine(), " [flags]")))
 			case len(argv) == 0:
-				return usageError{c.CommandPath(), fmt.Errorf("missing command: put it after --, as in agentform exec %s -- make test", args[0])}
+				return exit.Usage(c.CommandPath(), fmt.Errorf("missing command: put it after --, as in agentform exec %s -- make test", args[0]))
 			}
 			return nil
 		},
@@ -66,10 +65,10 @@ sessions, counts; it is 1 for a session in which the command could not be starte
 				return err
 			}
 			if c.Flag("parallelism").Changed {
-				o.limit = a.globals.parallelism
+				o.limit = a.Parallelism
 			}
 			if o.noPrefix && o.limit > 1 {
-				return usageError{c.CommandPath(), errors.New("--no-prefix is for one session after the other: leave --parallelism out")}
+				return exit.Usage(c.CommandPath(), errors.New("--no-prefix is for one session after the other: leave --parallelism out"))
 			}
 			return runExec(c.Context(), a, o)
 		},
@@ -87,7 +86,7 @@ func runExec(ctx context.Context, a *app, o execOptions) error {
 	}
 	var records []session.Record
 	for _, address := range named {
-		if r := project.Find(s.Sessions, address); !o.byFlag() || !r.Unmade() && !r.Spent() {
+		if r := project.Find(s.Sessions, address); !o.ByFlag() || !r.Unmade() && !r.Spent() {
 			records = append(records, *r)
 		}
 	}
@@ -100,9 +99,9 @@ func runExec(ctx context.Context, a *app, o execOptions) error {
 		if err != nil {
 			return ofSession(records[0].Address, err)
 		}
-		code, err := runForeground(c)
+		code, err := streams.Foreground(c)
 		if err == nil && code != 0 {
-			return outcome(code)
+			return exit.Code(code)
 		}
 		return err
 	}
@@ -115,11 +114,11 @@ func execMany(ctx context.Context, a *app, o execOptions, records []session.Reco
 	for i, r := range records {
 		named[i] = r.Address
 	}
-	out, errOut := prefixes(a, a.env.Stdout, named), prefixes(a, a.env.Stderr, named)
-	interrupted, stop := untilInterrupted(ctx)
+	out, errOut := prefixes(a, a.Out, named), prefixes(a, a.Err, named)
+	interrupted, stop := streams.UntilInterrupted(ctx)
 	defer stop()
 	defer context.AfterFunc(interrupted, func() {
-		fmt.Fprintln(a.env.Stderr, "\nInterrupted: waiting for the commands that run; no more are started.")
+		fmt.Fprintln(a.Err, "\nInterrupted: waiting for the commands that run; no more are started.")
 	})()
 	codes, errs := make([]int, len(records)), make([]error, len(records))
 	var preparing sync.Mutex // it opens what is shared
@@ -130,16 +129,16 @@ func execMany(ctx context.Context, a *app, o execOptions, records []session.Reco
 		switch {
 		case err != nil:
 		case o.noPrefix:
-			fmt.Fprintf(a.env.Stderr, "%s:\n", named[i])
-			codes[i], err = runForeground(c)
+			fmt.Fprintf(a.Err, "%s:\n", named[i])
+			codes[i], err = streams.Foreground(c)
 		default:
 			w, ew := out.Writer(i), errOut.Writer(i)
 			c.Stdin, c.Stdout, c.Stderr, c.WaitDelay = nil, w, ew, leftOutput
-			codes[i], err = runForeground(c)
+			codes[i], err = streams.Foreground(c)
 			err = errors.Join(err, w.Close(), ew.Close())
 		}
 		if err != nil {
-			codes[i], errs[i] = exitError, fmt.Errorf("%s: %w", named[i], err)
+			codes[i], errs[i] = int(exit.Error), fmt.Errorf("%s: %w", named[i], err)
 		} else if codes[i] != 0 {
 			errs[i] = fmt.Errorf("%s: exit status %d", named[i], codes[i])
 		}
@@ -147,9 +146,9 @@ func execMany(ctx context.Context, a *app, o execOptions, records []session.Reco
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	m := view.Many{Verb: "succeeded in", All: len(records), Failed: len(errs), Left: len(records) - begun}
 	m.Done = begun - m.Failed
-	err := endMany(a, m, a.env.Stderr, errs)
+	err := endMany(a, m, a.Err, errs)
 	if i := slices.IndexFunc(codes, func(code int) bool { return code != 0 }); i >= 0 && begun == len(records) {
-		return outcome(codes[i])
+		return exit.Code(codes[i])
 	}
 	return err
 }
@@ -159,60 +158,10 @@ const leftOutput = time.Second
 
 // commandIn returns a command to run in the workspace of a session, with the streams of this one.
 func commandIn(ctx context.Context, a *app, r session.Record, o execOptions, foreground bool) (*exec.Cmd, error) {
-	terminals := foreground && terminal(a.env.Stdin) && terminal(a.env.Stdout)
-	c, err := workspace.Command(ctx, a.project, r, workspace.CommandOptions{Argv: o.argv, Secrets: o.secrets, Terminal: terminals})
+	terminals := foreground && streams.IsTerminal(a.In) && streams.IsTerminal(a.Out)
+	c, err := workspace.Command(ctx, a.Opened(), r, workspace.CommandOptions{Argv: o.argv, Secrets: o.secrets, Terminal: terminals})
 	if err == nil {
-		c.Stdin, c.Stdout, c.Stderr = a.env.Stdin, a.env.Stdout, a.env.Stderr
+		c.Stdin, c.Stdout, c.Stderr = a.In, a.Out, a.Err
 	}
 	return c, err
-}
-
-// runForeground runs a command that has the terminal, and returns its exit status as a
-// shell says it. Ctrl-C is for the command: agentform waits until it has ended.
-func runForeground(c *exec.Cmd) (code int, err error) {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
-	err = c.Start()
-	switch {
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return 127, reportStart(c, "command not found")
-	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC):
-		return 126, reportStart(c, "cannot be run: "+err.Error())
-	case err != nil:
-		return 0, err
-	}
-	ended := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case <-ended:
-				return
-			case s := <-signals:
-				// The terminal sends its own to the command as well.
-				if s == syscall.SIGTERM || s == syscall.SIGHUP {
-					_ = c.Process.Signal(s) // it may have ended
-				}
-			}
-		}
-	}()
-	err = c.Wait()
-	close(ended)
-	if errors.Is(err, exec.ErrWaitDelay) {
-		return 0, nil
-	}
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-			return 128 + int(status.Signal()), nil
-		}
-		return exit.ExitCode(), nil
-	}
-	return 0, err
-}
-
-// reportStart prints why a command could not be started.
-func reportStart(c *exec.Cmd, why string) error {
-	_, err := fmt.Fprintf(c.Stderr, "%s: %s\n", c.Args[0], why)
-	return err
 }

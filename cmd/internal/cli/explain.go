@@ -29,8 +29,8 @@ blocks, and the functions of expressions. It needs no project.`,
 func runExplain(a *app, args []string) error {
 	s := explain.Read()
 	if len(args) == 0 {
-		if a.globals.json {
-			return wire.Write(a.env.Stdout, wire.Object{"format_version", "1.0", "blocks", s.Blocks, "functions", s.Functions, "references", s.References})
+		if a.JSON {
+			return wire.Write(a.Out, wire.Object{"format_version", "1.0", "blocks", s.Blocks, "functions", s.Functions, "references", s.References})
 		}
 		printHelp(a, s.Overview(helpWidth(a)))
 		return nil
@@ -39,13 +39,13 @@ func runExplain(a *app, args []string) error {
 	switch {
 	case err != nil:
 		return err
-	case !a.globals.json:
+	case !a.JSON:
 		printHelp(a, t.Text(helpWidth(a)))
 		return nil
 	case t.Attribute != nil:
-		return wire.Write(a.env.Stdout, wire.Object{"format_version", "1.0", "path", t.Path, "attribute", t.Attribute})
+		return wire.Write(a.Out, wire.Object{"format_version", "1.0", "path", t.Path, "attribute", t.Attribute})
 	}
-	return wire.Write(a.env.Stdout, wire.Object{"format_version", "1.0", "path", t.Path, "block", t.Blocks[len(t.Blocks)-1]})
+	return wire.Write(a.Out, wire.Object{"format_version", "1.0", "path", t.Path, "block", t.Blocks[len(t.Blocks)-1]})
 }
 
 func completePaths(_ *cobra.Command, args []string, typed string) (found []string, _ cobra.ShellCompDirective) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
@@ -26,11 +27,11 @@ fetched into the repository that holds the manifest.`,
 }
 
 func runFetch(ctx context.Context, a *app, typed []string) error {
-	p, s, err := a.openState()
+	p, s, err := a.State()
 	if err != nil {
 		return err
 	}
-	named, err := resolveAll(addresses(nil, s.Sessions), typed)
+	named, err := choose.All(choose.Addresses(nil, s.Sessions), typed)
 	if err != nil {
 		return err
 	}
@@ -44,10 +45,10 @@ func runFetch(ctx context.Context, a *app, typed []string) error {
 		}
 		all = append(all, f)
 	}
-	if a.globals.json {
-		err = view.FetchedJSON(a.env.Stdout, all)
+	if a.JSON {
+		err = view.FetchedJSON(a.Out, all)
 	} else {
-		err = view.FetchedLines(a.env.Stdout, a.out(), all)
+		err = view.FetchedLines(a.Out, a.OutStyle(), all)
 	}
 	return errors.Join(append(errs, err)...)
 }

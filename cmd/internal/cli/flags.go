@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/config"
 )
 
@@ -29,7 +30,7 @@ func flagError(c *cobra.Command, err error) error {
 			err = fmt.Errorf("%w. Did you mean --%s?", err, near)
 		}
 	}
-	return usageError{command: c.CommandPath(), err: err}
+	return exit.Usage(c.CommandPath(), err)
 }
 
 func nearestFlag(c *cobra.Command, typed string) string {
@@ -114,9 +115,9 @@ func arguments(least, most int) cobra.PositionalArgs {
 		written := strings.TrimSuffix(c.UseLine(), " [flags]")
 		switch {
 		case len(args) < least:
-			return usageError{c.CommandPath(), fmt.Errorf("missing argument: %s", written)}
+			return exit.Usage(c.CommandPath(), fmt.Errorf("missing argument: %s", written))
 		case len(args) > most:
-			return usageError{c.CommandPath(), fmt.Errorf("unexpected argument %q: %s", args[most], written)}
+			return exit.Usage(c.CommandPath(), fmt.Errorf("unexpected argument %q: %s", args[most], written))
 		}
 		return nil
 	}

@@ -27,7 +27,7 @@ func TestNegativeNumbersAreValues(t *testing.T) {
 }
 
 func TestOneDashAsTerraformWrites(t *testing.T) {
-	root := newRoot(&app{})
+	root := newRoot(newApp(Env{}))
 	for typed, want := range map[string]string{
 		"apply -auto-approve":          "apply --auto-approve",
 		"apply -target=api -json":      "apply --target=api --json",

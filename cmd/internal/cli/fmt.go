@@ -14,6 +14,7 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/config"
 )
 
@@ -45,11 +46,11 @@ output. JSON manifests are left as they are.`,
 }
 
 func runFmt(a *app, o fmtOptions) error {
-	switch files := a.globals.files; {
+	switch files := a.Files; {
 	case slices.Equal(o.paths, []string{"-"}) && len(files) == 0:
 		return fmtStream(a, o)
 	case len(files) > 0 && len(o.paths) > 0:
-		return usageError{a.command, errors.New("give PATH or --file, not both")}
+		return exit.Usage(a.Command, errors.New("give PATH or --file, not both"))
 	case len(files) > 0:
 		o.paths = files
 	case len(o.paths) == 0:
@@ -58,7 +59,7 @@ func runFmt(a *app, o fmtOptions) error {
 	var errs []error
 	work := false
 	for _, given := range o.paths {
-		files, err := formattable(a.absolute(given), o.recursive)
+		files, err := formattable(a.Absolute(given), o.recursive)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("format %s: %w", given, err))
 			continue
@@ -66,19 +67,19 @@ func runFmt(a *app, o fmtOptions) error {
 		for _, file := range files {
 			changed, err := fmtFile(a, file, o)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("format %s: %w", a.short(file), err))
+				errs = append(errs, fmt.Errorf("format %s: %w", a.Relative(file), err))
 			}
 			work = work || changed
 		}
 	}
 	if o.check && work && len(errs) == 0 {
-		errs = append(errs, outcome(exitUnformatted))
+		errs = append(errs, exit.Unformatted)
 	}
 	return errors.Join(errs...)
 }
 
 func fmtStream(a *app, o fmtOptions) error {
-	src, err := io.ReadAll(a.env.Stdin)
+	src, err := io.ReadAll(a.In)
 	if err != nil {
 		return fmt.Errorf("read standard input: %w", err)
 	}
@@ -88,15 +89,15 @@ func fmtStream(a *app, o fmtOptions) error {
 	}
 	changed := string(src) != string(formatted)
 	if o.diff && changed {
-		err = printDiff(a.env.Stdout, "<stdin>", src, formatted)
+		err = printDiff(a.Out, "<stdin>", src, formatted)
 	}
 	switch {
 	case err != nil:
 		return err
 	case o.check && changed:
-		return outcome(exitUnformatted)
+		return exit.Unformatted
 	case !o.check && !o.diff:
-		_, err = a.env.Stdout.Write(formatted)
+		_, err = a.Out.Write(formatted)
 	}
 	return err
 }
@@ -110,9 +111,9 @@ func fmtFile(a *app, file string, o fmtOptions) (changed bool, err error) {
 	if err != nil || string(src) == string(formatted) {
 		return false, err
 	}
-	fmt.Fprintln(a.env.Stdout, a.short(file))
+	fmt.Fprintln(a.Out, a.Relative(file))
 	if o.diff {
-		if err := printDiff(a.env.Stdout, a.short(file), src, formatted); err != nil {
+		if err := printDiff(a.Out, a.Relative(file), src, formatted); err != nil {
 			return true, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 )
@@ -23,13 +24,13 @@ func formatFlag(a *app, c *cobra.Command, formats ...string) *string {
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		switch {
 		case !slices.Contains(formats, format):
-			return usageError{c.CommandPath(), fmt.Errorf("--format %q: must be %s", format, plaintext.List(slices.Clone(formats), "or"))}
-		case a.globals.json && c.Flags().Changed("format") && format != "json":
-			return usageError{c.CommandPath(), errors.New("--json is --format=json: give one of them")}
-		case a.globals.json:
+			return exit.Usage(c.CommandPath(), fmt.Errorf("--format %q: must be %s", format, plaintext.List(slices.Clone(formats), "or")))
+		case a.JSON && c.Flags().Changed("format") && format != "json":
+			return exit.Usage(c.CommandPath(), errors.New("--json is --format=json: give one of them"))
+		case a.JSON:
 			format = "json"
 		}
-		a.globals.json = format == "json"
+		a.JSON = format == "json"
 		return nil
 	}
 	return &format
@@ -65,18 +66,18 @@ func outputFlag(a *app, c *cobra.Command, own ...string) *string {
 	completeFlag(c, "output", words(append(slices.Clone(formats), "template=")...))
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if a.globals.json && format != "" && format != "json" {
-			return usageError{c.CommandPath(), errors.New("give --json or --output, not both")}
+		if a.JSON && format != "" && format != "json" {
+			return exit.Usage(c.CommandPath(), errors.New("give --json or --output, not both"))
 		}
 		if write == nil {
-			a.globals.json = a.globals.json || format == "json"
+			a.JSON = a.JSON || format == "json"
 			return run(c, args)
 		}
 		var document bytes.Buffer
-		out := a.env.Stdout
-		a.env.Stdout, a.globals.json = &document, true
+		out := a.Out
+		a.Out, a.JSON = &document, true
 		err := run(c, args)
-		if a.env.Stdout = out; document.Len() == 0 {
+		if a.Out = out; document.Len() == 0 {
 			return err
 		}
 		return errors.Join(err, write(out, document.Bytes()))

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/layout"
@@ -27,23 +28,23 @@ func generateBlocks(a *app, p *project.Project, drafts []config.Draft) config.Ge
 	}
 	made := p.Manifest.Generate(drafts, agent.Builtins())
 	for _, note := range made.Notes {
-		fmt.Fprintln(a.env.Stderr, "Warning: "+plaintext.Safe(note))
+		fmt.Fprintln(a.Err, "Warning: "+plaintext.Safe(note))
 	}
 	return made
 }
 
 func checkGenerate(a *app, o planOptions) error {
 	if o.destroy || o.refreshOnly {
-		return usageError{a.command, errors.New("--generate-config-out cannot be combined with --destroy or --refresh-only")}
+		return exit.Usage(a.Command, errors.New("--generate-config-out cannot be combined with --destroy or --refresh-only"))
 	}
-	if _, err := os.Lstat(a.absolute(o.generate)); err == nil {
+	if _, err := os.Lstat(a.Absolute(o.generate)); err == nil {
 		return fmt.Errorf("%s already exists: give --generate-config-out a new file", o.generate)
 	}
 	return nil
 }
 
 func generateWithoutManifest(a *app, file string) error {
-	p, s, err := a.openOptional()
+	p, s, err := a.Optional()
 	if err != nil {
 		return err
 	}
@@ -73,24 +74,24 @@ func writeGenerated(a *app, p *project.Project, file string, drafts []config.Dra
 		block := d.Spec.Address.Block()
 		for other := range p.Manifest.Ranges {
 			if other.Block() == block {
-				fmt.Fprintf(a.env.Stderr, "Warning: %s: left out: the manifest has a block session %q; add the instance to it\n", d.Spec.Address, block)
+				fmt.Fprintf(a.Err, "Warning: %s: left out: the manifest has a block session %q; add the instance to it\n", d.Spec.Address, block)
 				return true
 			}
 		}
 		return false
 	})
 	if len(drafts) == 0 {
-		fmt.Fprintf(a.env.Stderr, "\nAll sessions in the state are in the manifest: %s was not written.\n", file)
+		fmt.Fprintf(a.Err, "\nAll sessions in the state are in the manifest: %s was not written.\n", file)
 		return nil
 	}
 	made := generateBlocks(a, p, drafts)
-	if err := writeNew(a.absolute(file), made.Text, 0o600); err != nil {
+	if err := writeNew(a.Absolute(file), made.Text, 0o600); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.env.Stderr, "\nWrote %s to %s. Check it, then: agentform plan\n", plaintext.Count(made.Sessions, "session"), file)
+	fmt.Fprintf(a.Err, "\nWrote %s to %s. Check it, then: agentform plan\n", plaintext.Count(made.Sessions, "session"), file)
 	name := filepath.Base(file)
-	if !strings.HasSuffix(name, ".agentform.hcl") && name != manifestFile || filepath.Dir(a.absolute(file)) != p.Manifest.Dir {
-		fmt.Fprintf(a.env.Stderr, "Manifests are %s and *.%s in %s; other files need --file.\n", manifestFile, manifestFile, a.short(p.Manifest.Dir))
+	if !strings.HasSuffix(name, ".agentform.hcl") && name != manifestFile || filepath.Dir(a.Absolute(file)) != p.Manifest.Dir {
+		fmt.Fprintf(a.Err, "Manifests are %s and *.%s in %s; other files need --file.\n", manifestFile, manifestFile, a.Relative(p.Manifest.Dir))
 	}
 	return nil
 }

@@ -20,12 +20,12 @@ not inspected.`,
 }
 
 func runGraph(a *app) error {
-	p, err := a.openManifest()
+	p, err := a.Manifest()
 	if err != nil {
 		return err
 	}
-	if a.globals.json {
-		return view.GraphJSON(a.env.Stdout, p.Manifest.Project, p.Manifest.Sessions)
+	if a.JSON {
+		return view.GraphJSON(a.Out, p.Manifest.Project, p.Manifest.Sessions)
 	}
-	return view.GraphDOT(a.env.Stdout, p.Manifest.Project, p.Manifest.Sessions)
+	return view.GraphDOT(a.Out, p.Manifest.Project, p.Manifest.Sessions)
 }

@@ -7,16 +7,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/help"
 	"github.com/agentform/agentform/cmd/internal/projectdir"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/config"
 )
 
-func helpWidth(a *app) int { return help.Width(a.out().Width) }
+func helpWidth(a *app) int { return help.Width(a.OutStyle().Width) }
 
 func printHelp(a *app, text string) {
-	_ = paged(a, func() error { // as fmt.Fprint: nothing else could tell
-		_, err := io.WriteString(a.env.Stdout, text)
+	_ = a.Paged(func() error { // as fmt.Fprint: nothing else could tell
+		_, err := io.WriteString(a.Out, text)
 		return err
 	})
 }
@@ -24,9 +26,9 @@ func printHelp(a *app, text string) {
 // runRoot names ui to a person in a project.
 func runRoot(a *app, c *cobra.Command) error {
 	text := help.Text(c, helpWidth(a))
-	entries, _ := os.ReadDir(projectdir.Find(a.env.Dir).Dir) // unreadable: nothing to watch
+	entries, _ := os.ReadDir(projectdir.Find(a.Dir).Dir) // unreadable: nothing to watch
 	manifest := func(e os.DirEntry) bool { return config.IsManifest(e.Name()) }
-	if terminal(a.env.Stdin) && terminal(a.env.Stdout) && slices.ContainsFunc(entries, manifest) {
+	if streams.IsTerminal(a.In) && streams.IsTerminal(a.Out) && slices.ContainsFunc(entries, manifest) {
 		text += "To watch and control the sessions of this project: agentform ui\n"
 	}
 	printHelp(a, text)
@@ -62,7 +64,7 @@ func helpCommand(a *app, root *cobra.Command) {
 		topic, rest, err := c.Root().Find(args)
 		switch {
 		case err != nil:
-			return usageError{c.CommandPath(), err}
+			return exit.Usage(c.CommandPath(), err)
 		case len(rest) > 0:
 			return subcommand(topic, rest)
 		case all && topic == c.Root():

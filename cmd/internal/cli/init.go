@@ -16,7 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/preflight"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
@@ -53,19 +55,19 @@ before apply, which leaves what runs as it is.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.given = func(flag string) bool { return c.Flags().Changed(flag) }
 			if !slices.Contains(append(agent.Names(), ""), o.Agent) {
-				return usageError{c.CommandPath(), fmt.Errorf("--agent %s: must be %s", o.Agent, plaintext.List(agent.Names(), "or"))}
+				return exit.Usage(c.CommandPath(), fmt.Errorf("--agent %s: must be %s", o.Agent, plaintext.List(agent.Names(), "or")))
 			}
 			if done, err := initBackend(c.Context(), a, b); done || err != nil {
 				return err
 			}
 			if b.set() {
-				return usageError{c.CommandPath(), errors.New("there is no manifest with a backend block here")}
+				return exit.Usage(c.CommandPath(), errors.New("there is no manifest with a backend block here"))
 			}
 			if !fromTmux {
 				return runInit(c.Context(), a, o)
 			}
 			if slices.ContainsFunc([]string{"agent", "trust", "hub"}, o.given) {
-				return usageError{c.CommandPath(), errors.New("--from-tmux declares agents as they run: leave out --agent, --trust and --hub")}
+				return exit.Usage(c.CommandPath(), errors.New("--from-tmux declares agents as they run: leave out --agent, --trust and --hub"))
 			}
 			return runInitFromTmux(c.Context(), a)
 		},
@@ -135,42 +137,42 @@ session "first" {
 }
 
 func runInit(ctx context.Context, a *app, o initOptions) error {
-	if err := checkNoManifest(a.env.Dir, "agentform validate checks it"); err != nil {
+	if err := checkNoManifest(a.Dir, "agentform validate checks it"); err != nil {
 		return err
 	}
-	if _, found := a.env.Environ.Program("git", a.env.Dir); !found {
+	if _, found := a.Environ.Program("git", a.Dir); !found {
 		return errors.New("git is not on PATH: sessions work on branches of a repository\nInstall git 2.30 or later (apt-get install git, brew install git)")
 	}
-	root, err := git.Toplevel(ctx, a.env.Dir)
+	root, err := git.Toplevel(ctx, a.Dir)
 	if errors.Is(err, git.ErrNotRepository) {
-		return fmt.Errorf("%s is not in a git repository\ncreate one with: git init", a.env.Dir)
+		return fmt.Errorf("%s is not in a git repository\ncreate one with: git init", a.Dir)
 	}
 	if err != nil {
 		return err
 	}
-	installed := preflight.Host{Environ: a.env.Environ, Dir: a.env.Dir}.Installed()
+	installed := preflight.Host{Environ: a.Environ, Dir: a.Dir}.Installed()
 	first, err := askFirst(a, o, installed)
 	if err != nil {
 		return err
 	}
 	first.Base = git.Look(root).Branch
-	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), []byte(first.text()), 0o644); err != nil {
+	if err := writeNew(filepath.Join(a.Dir, manifestFile), []byte(first.text()), 0o644); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	ignored, err := ignore(a.env.Dir, ".agentform/")
+	ignored, err := ignore(a.Dir, ".agentform/")
 	if err != nil {
 		return err
 	}
 	reportInit(a, installed, first, ignored)
 	if has, err := git.HasCommits(ctx, root); err == nil && !has {
-		_ = view.Prose(a.env.Stdout, a.out(), "\nThe repository has no commit yet. Create one with: "+preflight.FirstCommit) // as fmt.Fprint
+		_ = view.Prose(a.Out, a.OutStyle(), "\nThe repository has no commit yet. Create one with: "+preflight.FirstCommit) // as fmt.Fprint
 	}
-	fmt.Fprintln(a.env.Stdout, "\nNext: agentform plan")
+	fmt.Fprintln(a.Out, "\nNext: agentform plan")
 	return nil
 }
 
 func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
-	out := a.env.Stdout
+	out := a.Out
 	others := slices.DeleteFunc(slices.Clone(installed), func(name string) bool { return name == first.Agent })
 	fmt.Fprintf(out, "Wrote %s: one session of %s, on a branch of its own.\n", manifestFile, first.Agent)
 	if ignored {
@@ -182,7 +184,7 @@ func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 	case len(others) > 0:
 		fmt.Fprintf(out, "\nAlso installed: %s.\n", strings.Join(others, ", "))
 	}
-	if _, found := a.env.Environ.Program("tmux", a.env.Dir); !found {
+	if _, found := a.Environ.Program("tmux", a.Dir); !found {
 		fmt.Fprintln(out, "\ntmux is not on PATH, and sessions run in it: install tmux 3.2 or later.")
 	}
 }
@@ -194,12 +196,12 @@ var errNothingWritten = errors.New("init was cancelled: nothing was written")
 // defaults.
 func askFirst(a *app, o initOptions, installed []string) (firstManifest, error) {
 	f := o.firstManifest
-	asks := !o.yes && terminal(a.env.Stdin) && terminal(a.env.Stderr)
+	asks := !o.yes && streams.IsTerminal(a.In) && streams.IsTerminal(a.Err)
 	choices := slices.Concat(installed, agent.Names())
 	if f.Agent == "" {
 		f.Agent = choices[0]
 		if asks && len(installed) > 1 {
-			answer, err := choose(a, "Which agent should do the work?", installed)
+			answer, err := chooseAgent(a, "Which agent should do the work?", installed)
 			if err != nil {
 				return f, err
 			}
@@ -222,10 +224,10 @@ func askFirst(a *app, o initOptions, installed []string) (firstManifest, error) 
 }
 
 // choose asks for one of several names, by number or name. The first is the default.
-func choose(a *app, question string, names []string) (string, error) {
-	fmt.Fprintln(a.env.Stderr, question)
+func chooseAgent(a *app, question string, names []string) (string, error) {
+	fmt.Fprintln(a.Err, question)
 	for i, name := range names {
-		fmt.Fprintf(a.env.Stderr, "  %d  %s\n", i+1, name)
+		fmt.Fprintf(a.Err, "  %d  %s\n", i+1, name)
 	}
 	for {
 		text, err := askLine(a, fmt.Sprintf("Number or name [1 %s]: ", names[0]))
@@ -239,16 +241,16 @@ func choose(a *app, question string, names []string) (string, error) {
 			text = names[n-1]
 		}
 		if slices.Contains(names, text) {
-			fmt.Fprintln(a.env.Stderr)
+			fmt.Fprintln(a.Err)
 			return text, nil
 		}
-		fmt.Fprintf(a.env.Stderr, "Enter %s.\n", plaintext.List(names, "or"))
+		fmt.Fprintf(a.Err, "Enter %s.\n", plaintext.List(names, "or"))
 	}
 }
 
 // yesOrNo asks a question whose default is no.
 func yesOrNo(a *app, question string) (bool, error) {
-	fmt.Fprintln(a.env.Stderr, question)
+	fmt.Fprintln(a.Err, question)
 	for {
 		text, err := askLine(a, "Yes or no [no]: ")
 		if err != nil {
@@ -256,25 +258,25 @@ func yesOrNo(a *app, question string) (bool, error) {
 		}
 		switch strings.ToLower(text) {
 		case "y", "yes":
-			fmt.Fprintln(a.env.Stderr)
+			fmt.Fprintln(a.Err)
 			return true, nil
 		case "", "n", "no":
-			fmt.Fprintln(a.env.Stderr)
+			fmt.Fprintln(a.Err)
 			return false, nil
 		}
-		fmt.Fprintln(a.env.Stderr, "Enter yes or no.")
+		fmt.Fprintln(a.Err, "Enter yes or no.")
 	}
 }
 
 // askLine asks for one line. The end of the input and Ctrl-C cancel.
 func askLine(a *app, prompt string) (string, error) {
-	fmt.Fprint(a.env.Stderr, prompt)
-	text, err := readLine(a)
+	fmt.Fprint(a.Err, prompt)
+	text, err := a.ReadLine()
 	switch {
 	case errors.Is(err, io.EOF):
 		return "", errNothingWritten
-	case errors.Is(err, outcome(exitInterrupted)):
-		fmt.Fprintln(a.env.Stderr, "Cancelled: nothing was written.")
+	case errors.Is(err, exit.Interrupted):
+		fmt.Fprintln(a.Err, "Cancelled: nothing was written.")
 	}
 	return text, err
 }

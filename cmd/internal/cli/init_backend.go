@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/backends"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -39,10 +40,10 @@ func (o backendOptions) set() bool {
 // initBackend connects the project with the backend of its manifest. done is false if this
 // does not concern a backend.
 func initBackend(ctx context.Context, a *app, o backendOptions) (done bool, err error) {
-	if checkNoManifest(a.env.Dir, "") == nil && len(a.globals.files) == 0 {
+	if checkNoManifest(a.Dir, "") == nil && len(a.Files) == 0 {
 		return false, nil
 	}
-	p := a.open()
+	p := a.Open()
 	mark, err := sharedstate.ReadMark(p.State)
 	if err != nil {
 		return true, err
@@ -50,9 +51,9 @@ func initBackend(ctx context.Context, a *app, o backendOptions) (done bool, err 
 	if len(p.Manifest.Files) == 0 || !p.Stored.Shared() && mark.Backend == "" && !o.set() {
 		return false, nil
 	}
-	a.warn(p.Problems)
+	a.Warn(p.Problems)
 	if session.HasErrors(p.Problems) {
-		return true, outcome(exitError)
+		return true, exit.Error
 	}
 	m := sharedstate.Migration{Path: p.State, Who: p.Who(), Wait: p.LockTimeout, Waiting: p.Waiting, Owner: p.Owner(), Anyway: o.force}
 	m.Open = func(ctx context.Context) (*state.Store, error) {
@@ -68,14 +69,14 @@ func initBackend(ctx context.Context, a *app, o backendOptions) (done bool, err 
 		given := mark.Place.Given
 		if len(o.config) > 0 {
 			if given, err = backends.Parse(p.Manifest.Backend.Kind, o.config); err != nil {
-				return true, usageError{a.command, err}
+				return true, exit.Usage(a.Command, err)
 			}
 		}
 		if m.To, err = p.Stored.CopyIn(given); err != nil {
 			return true, err
 		}
 	} else if len(o.config) > 0 {
-		return true, usageError{a.command, errors.New("--backend-config: the manifest has no backend block")}
+		return true, exit.Usage(a.Command, errors.New("--backend-config: the manifest has no backend block"))
 	}
 	return true, useBackend(ctx, a, p, m, mark, o)
 }
@@ -119,7 +120,7 @@ func useBackend(ctx context.Context, a *app, p *project.Project, m sharedstate.M
 			question = fmt.Sprintf("There is a state in %s: %s, serial %d. Replace it with this one: %s, serial %d?", place(to),
 				plaintext.Count(len(there.Sessions), "session"), there.Serial, plaintext.Count(len(from.Sessions), "session"), from.Serial)
 		}
-		return confirm(a, question, a.command+" --migrate-state --force-copy")
+		return a.Confirm(question, a.Command+" --migrate-state --force-copy")
 	}
 	moved, err := m.Run(ctx)
 	return reportBackend(a, to, moved, err)
@@ -140,12 +141,12 @@ func reportBackend(a *app, to string, moved sharedstate.Moved, err error) error 
 	if moved.Copied {
 		how = "The state is now in"
 	}
-	fmt.Fprintf(a.env.Stdout, "%s %s: %s.\n", how, place(to), plaintext.Count(moved.Sessions, "session"))
+	fmt.Fprintf(a.Out, "%s %s: %s.\n", how, place(to), plaintext.Count(moved.Sessions, "session"))
 	if moved.LeftOut > 0 {
-		fmt.Fprintf(a.env.Stderr, "left out: the records of %s on other machines\n", plaintext.Count(moved.LeftOut, "session"))
+		fmt.Fprintf(a.Err, "left out: the records of %s on other machines\n", plaintext.Count(moved.LeftOut, "session"))
 	}
 	for _, b := range moved.Backups {
-		fmt.Fprintf(a.env.Stderr, "Backup: %s\n", b)
+		fmt.Fprintf(a.Err, "Backup: %s\n", b)
 	}
 	return nil
 }

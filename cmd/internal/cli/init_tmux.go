@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -25,8 +26,8 @@ const tmuxManifestHead = `# The coding-agent sessions that ran in tmux when this
 `
 
 func runInitFromTmux(ctx context.Context, a *app) error {
-	a.open() // a directory above may be the project
-	if err := checkNoManifest(a.env.Dir, "agentform adopt --all adopts what runs; plan --generate-config-out=FILE then writes the blocks"); err != nil {
+	a.Open() // a directory above may be the project
+	if err := checkNoManifest(a.Dir, "agentform adopt --all adopts what runs; plan --generate-config-out=FILE then writes the blocks"); err != nil {
 		return err
 	}
 	x, err := findAdoptable(ctx, a)
@@ -35,13 +36,13 @@ func runInitFromTmux(ctx context.Context, a *app) error {
 	}
 	all, failed := x.describe(ctx, a)
 	for _, err := range failed {
-		fmt.Fprintln(a.env.Stderr, "left out: "+plaintext.Safe(err.Error()))
+		fmt.Fprintln(a.Err, "left out: "+plaintext.Safe(err.Error()))
 	}
 	var drafts []config.Draft
 	for _, d := range all {
 		if other := sharesDirectory(drafts, d.Spec); other != "" {
-			fmt.Fprintf(a.env.Stderr, "%s: left out: it works in the directory of %s, and a manifest can declare two in one directory only in place on a branch\n  agentform adopt %s %s\n",
-				plaintext.Safe(d.Import), other, quoted(d.Spec.Address), plaintext.ShellWord(d.Import))
+			fmt.Fprintf(a.Err, "%s: left out: it works in the directory of %s, and a manifest can declare two in one directory only in place on a branch\n  agentform adopt %s %s\n",
+				plaintext.Safe(d.Import), other, target.Quoted(d.Spec.Address), plaintext.ShellWord(d.Import))
 			continue
 		}
 		drafts = append(drafts, d)
@@ -50,20 +51,20 @@ func runInitFromTmux(ctx context.Context, a *app) error {
 		return errors.New("no agent in your tmux servers can be declared\nagentform init writes a starter manifest")
 	}
 	made := generateBlocks(a, x.project, drafts)
-	if err := writeNew(filepath.Join(a.env.Dir, manifestFile), append([]byte(tmuxManifestHead), made.Text...), 0o600); err != nil {
+	if err := writeNew(filepath.Join(a.Dir, manifestFile), append([]byte(tmuxManifestHead), made.Text...), 0o600); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	fmt.Fprintf(a.env.Stdout, "Wrote %s: %s of your tmux servers. Nothing was adopted yet.\n", manifestFile, plaintext.Count(made.Sessions, "session"))
-	if _, err := git.Toplevel(ctx, a.env.Dir); err == nil {
-		ignored, err := ignore(a.env.Dir, ".agentform/")
+	fmt.Fprintf(a.Out, "Wrote %s: %s of your tmux servers. Nothing was adopted yet.\n", manifestFile, plaintext.Count(made.Sessions, "session"))
+	if _, err := git.Toplevel(ctx, a.Dir); err == nil {
+		ignored, err := ignore(a.Dir, ".agentform/")
 		if err != nil {
 			return err
 		}
 		if ignored {
-			fmt.Fprintln(a.env.Stdout, "Added .agentform/ to .gitignore: the state stays out of the repository.")
+			fmt.Fprintln(a.Out, "Added .agentform/ to .gitignore: the state stays out of the repository.")
 		}
 	}
-	fmt.Fprintln(a.env.Stdout, "\nNext: agentform plan, then agentform apply, which adopts them while they run")
+	fmt.Fprintln(a.Out, "\nNext: agentform plan, then agentform apply, which adopts them while they run")
 	return nil
 }
 

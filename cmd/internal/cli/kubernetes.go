@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/kubernetes"
 )
 
@@ -21,7 +22,7 @@ agentform; use exec.`,
 		DisableFlagParsing: true, // those of the command are its own
 		RunE: func(c *cobra.Command, args []string) error {
 			if code := kubernetes.ExecMain(c.Context(), args, os.Stdin, os.Stdout, os.Stderr); code != 0 {
-				return outcome(code)
+				return exit.Code(code)
 			}
 			return nil
 		},
@@ -51,7 +52,7 @@ service account, as YAML. All of it is in the namespace of the sessions.`,
 		Example: `  agentform runtime role --namespace agents --account ci > role.yaml`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(a.env.Stdout, kubernetes.Role(namespace, account))
+			_, err := fmt.Fprint(a.Out, kubernetes.Role(namespace, account))
 			return err
 		},
 	}

@@ -10,9 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/landing"
 	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
@@ -74,7 +77,7 @@ After an interruption, run the same command again to continue.`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
 			case o.all && len(args) > 0:
-				return usageError{c.CommandPath(), errors.New("--all lands all sessions: omit the address")}
+				return exit.Usage(c.CommandPath(), errors.New("--all lands all sessions: omit the address"))
 			case o.all:
 				return nil
 			}
@@ -85,21 +88,21 @@ After an interruption, run the same command again to continue.`,
 			after := slices.DeleteFunc([]string{"--stop", "--remove", "--keep"}, func(flag string) bool { return !c.Flag(flag[2:]).Changed })
 			switch {
 			case len(given) > 1:
-				return usageError{c.CommandPath(), fmt.Errorf("%s exclude each other", strings.Join(given, " and "))}
+				return exit.Usage(c.CommandPath(), fmt.Errorf("%s exclude each other", strings.Join(given, " and ")))
 			case len(after) > 1:
-				return usageError{c.CommandPath(), fmt.Errorf("%s exclude each other", strings.Join(after, " and "))}
+				return exit.Usage(c.CommandPath(), fmt.Errorf("%s exclude each other", strings.Join(after, " and ")))
 			case o.verified && !o.all:
-				return usageError{c.CommandPath(), errors.New("--verified chooses among --all: without it a session with a verify block lands only verified commits anyway")}
-			case o.ask && (!o.all || o.dryRun || a.globals.json):
-				return usageError{c.CommandPath(), errors.New("--ask is for --all, at a terminal, without --dry-run and --json")}
+				return exit.Usage(c.CommandPath(), errors.New("--verified chooses among --all: without it a session with a verify block lands only verified commits anyway"))
+			case o.ask && (!o.all || o.dryRun || a.JSON):
+				return exit.Usage(c.CommandPath(), errors.New("--ask is for --all, at a terminal, without --dry-run and --json"))
 			case o.all && (pr || o.Commit != "" || o.Message != "" || o.Into != ""):
-				return usageError{c.CommandPath(), errors.New("--pr, --commit, --message and --into are for one session, not for --all")}
+				return exit.Usage(c.CommandPath(), errors.New("--pr, --commit, --message and --into are for one session, not for --all"))
 			case rebase && o.Message != "":
-				return usageError{c.CommandPath(), errors.New("--rebase keeps the messages of the commits: omit --message")}
+				return exit.Usage(c.CommandPath(), errors.New("--rebase keeps the messages of the commits: omit --message"))
 			case pr && o.remove:
-				return usageError{c.CommandPath(), errors.New("--pr cannot remove what is not merged yet: give --remove when the pull request is merged")}
+				return exit.Usage(c.CommandPath(), errors.New("--pr cannot remove what is not merged yet: give --remove when the pull request is merged"))
 			case c.Flag("commit").Changed && strings.TrimSpace(o.Commit) == "":
-				return usageError{c.CommandPath(), errors.New("--commit needs a message")}
+				return exit.Usage(c.CommandPath(), errors.New("--commit needs a message"))
 			}
 			o.Method = land.Merge
 			if len(given) == 1 {
@@ -133,11 +136,11 @@ After an interruption, run the same command again to continue.`,
 }
 
 func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
-	p, s, err := a.openState()
+	p, s, err := a.State()
 	if err != nil {
 		return err
 	}
-	address, err := resolveOne(addresses(p.Manifest.Sessions, s.Sessions), typed)
+	address, err := choose.One(choose.Addresses(p.Manifest.Sessions, s.Sessions), typed)
 	var rec *session.Record
 	if err == nil {
 		rec = project.Find(s.Sessions, address)
@@ -157,7 +160,7 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 		}
 		return err
 	}
-	f := landing.Of(p, printStep(a), a.warn)
+	f := landing.Of(p, printStep(a), a.Warn)
 	l, err := f.Lander(ctx, address)
 	if err != nil {
 		return err
@@ -165,35 +168,35 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 	if o.dryRun {
 		return landDryRun(ctx, a, l, o)
 	}
-	working, stop := untilInterrupted(ctx)
+	working, stop := streams.UntilInterrupted(ctx)
 	done, err := l.Land(working, o.Request, func(step land.Step) { f.Step(address, step) })
 	interrupted := working.Err() != nil && ctx.Err() == nil
 	stop()
 	f.Record(ctx, l.Record, done, o.remove)
 	if err != nil && interrupted {
-		fmt.Fprintln(a.env.Stderr, "Interrupted: nothing was landed. Run the same command to continue.")
-		return outcome(exitInterrupted)
+		fmt.Fprintln(a.Err, "Interrupted: nothing was landed. Run the same command to continue.")
+		return exit.Interrupted
 	}
 	if err != nil {
 		return err
 	}
-	if !a.globals.json {
-		if err := view.Landed(a.env.Stdout, a.out(), done); err != nil {
+	if !a.JSON {
+		if err := view.Landed(a.Out, a.OutStyle(), done); err != nil {
 			return err
 		}
 	}
 	after, err := cleanUp(ctx, a, p, l, done, o)
-	if a.globals.json {
-		return errors.Join(err, view.LandJSON(a.env.Stdout, done, after, false))
+	if a.JSON {
+		return errors.Join(err, view.LandJSON(a.Out, done, after, false))
 	}
-	return errors.Join(err, view.Cleaned(a.env.Stdout, a.out(), done, after))
+	return errors.Join(err, view.Cleaned(a.Out, a.OutStyle(), done, after))
 }
 
 // printStep prints what is about to be done.
 func printStep(a *app) func(session.Address, land.Step) {
 	return func(address session.Address, step land.Step) {
-		if !a.globals.json {
-			_ = view.LandStep(a.env.Stderr, a.err(), address, step) // only progress
+		if !a.JSON {
+			_ = view.LandStep(a.Err, a.ErrStyle(), address, step) // only progress
 		}
 	}
 }
@@ -203,10 +206,10 @@ func landDryRun(ctx context.Context, a *app, l *land.Lander, o landOptions) erro
 	if err != nil {
 		return err
 	}
-	if !a.globals.json {
-		return view.LandPlan(a.env.Stdout, a.out(), f, steps)
+	if !a.JSON {
+		return view.LandPlan(a.Out, a.OutStyle(), f, steps)
 	}
-	return view.LandJSON(a.env.Stdout, landing.WouldBe(f, steps, o.Method), view.Cleanup{}, true)
+	return view.LandJSON(a.Out, landing.WouldBe(f, steps, o.Method), view.Cleanup{}, true)
 }
 
 // cleanUp does what was asked for after landing, or asks.
@@ -214,7 +217,7 @@ func cleanUp(ctx context.Context, a *app, p *project.Project, l *land.Lander, d 
 	r := l.Record
 	stopped := plan.Desired(r) == session.Stopped
 	if !o.stop && !o.remove && !o.keep {
-		if a.globals.json || !terminal(a.env.Stdin) {
+		if a.JSON || !streams.IsTerminal(a.In) {
 			hintCleanup(a, r, d)
 			return c, nil
 		}
@@ -228,7 +231,7 @@ func cleanUp(ctx context.Context, a *app, p *project.Project, l *land.Lander, d 
 	case o.remove:
 		return removeLanded(ctx, a, p, l, d)
 	case o.stop && !stopped:
-		stop := overrideOptions{verb: "stop", sessionArgs: sessionArgs{typed: []string{string(r.Address)}}}
+		stop := overrideOptions{verb: "stop", sessionArgs: named([]string{string(r.Address)})}
 		stop.Desired = session.Stopped
 		err = runQuietly(a, func(quiet *app) error { return runOverride(ctx, quiet, stop) })
 		c.Stopped = err == nil
@@ -239,11 +242,11 @@ func cleanUp(ctx context.Context, a *app, p *project.Project, l *land.Lander, d 
 // hintCleanup says how to do later what nobody can be asked now.
 func hintCleanup(a *app, r session.Record, d land.Landed) {
 	switch {
-	case a.globals.json:
+	case a.JSON:
 	case d.Done:
-		a.say("To stop it, remove its worktree and delete the branch: agentform land " + quoted(r.Address) + " --remove")
+		a.Say("To stop it, remove its worktree and delete the branch: agentform land " + target.Quoted(r.Address) + " --remove")
 	default:
-		a.say("When it is merged and fetched: agentform land " + quoted(r.Address) + " --remove")
+		a.Say("When it is merged and fetched: agentform land " + target.Quoted(r.Address) + " --remove")
 	}
 }
 
@@ -251,17 +254,17 @@ func hintCleanup(a *app, r session.Record, d land.Landed) {
 func askCleanup(a *app, r session.Record, d land.Landed, stopped bool) (remove, stop bool, err error) {
 	switch {
 	case d.Done && r.Tree.Created:
-		a.say(fmt.Sprintf("\nRemove %s: stop it, remove its workspace and delete the branch %s?", r.Address, d.Branch))
-		fmt.Fprint(a.env.Stderr, "  yes, stop (only stop it) or no [no]: ")
+		a.Say(fmt.Sprintf("\nRemove %s: stop it, remove its workspace and delete the branch %s?", r.Address, d.Branch))
+		fmt.Fprint(a.Err, "  yes, stop (only stop it) or no [no]: ")
 	case d.Done:
-		a.say(fmt.Sprintf("\nRemove %s: stop it and remove it from the state? Its workspace and branch are kept.", r.Address))
-		fmt.Fprint(a.env.Stderr, "  yes, stop (only stop it) or no [no]: ")
+		a.Say(fmt.Sprintf("\nRemove %s: stop it and remove it from the state? Its workspace and branch are kept.", r.Address))
+		fmt.Fprint(a.Err, "  yes, stop (only stop it) or no [no]: ")
 	case stopped:
 		return false, false, nil
 	default:
-		fmt.Fprintf(a.env.Stderr, "\nStop %s until the pull request is merged?\n  yes or no [no]: ", r.Address)
+		fmt.Fprintf(a.Err, "\nStop %s until the pull request is merged?\n  yes or no [no]: ", r.Address)
 	}
-	text, err := answer(a)
+	text, err := a.Answer()
 	if err != nil {
 		return false, false, err
 	}
@@ -276,12 +279,14 @@ func askCleanup(a *app, r session.Record, d land.Landed, stopped bool) (remove, 
 
 // runQuietly runs a command whose own output, with --json, would not fit the document.
 func runQuietly(a *app, run func(*app) error) error {
-	if !a.globals.json {
+	if !a.JSON {
 		return run(a)
 	}
-	quiet := &app{env: a.env, typedIn: a.typedIn, shellDir: a.shellDir, globals: a.globals, log: a.log, command: a.command, found: a.found, project: a.project}
-	quiet.globals.json, quiet.env.Stdout = false, a.env.Stderr
-	return run(quiet)
+	s, o := *a.Streams, *a.Opener
+	s.JSON, s.Out, o.Streams = false, a.Err, &s
+	quiet := *a
+	quiet.Opener = &o
+	return run(&quiet)
 }
 
 // removeLanded removes a session whose work is in its base, with its workspace and branch.
@@ -340,7 +345,7 @@ func removeLanded(ctx context.Context, a *app, p *project.Project, l *land.Lande
 // finishRemoval deletes the branch of a session that a killed land has removed already.
 // found reports whether there is one.
 func finishRemoval(ctx context.Context, a *app, p *project.Project, typed string) (found bool, err error) {
-	address, err := newAddress(typed)
+	address, err := choose.New(typed)
 	if err != nil {
 		return false, nil
 	}
@@ -356,10 +361,10 @@ func finishRemoval(ctx context.Context, a *app, p *project.Project, typed string
 			return true, fmt.Errorf("%s was removed, and its branch %s is kept: %w", address, d.Branch, err)
 		}
 		after := view.Cleanup{Branch: deleted}
-		if a.globals.json {
-			err = view.LandJSON(a.env.Stdout, d, after, false)
+		if a.JSON {
+			err = view.LandJSON(a.Out, d, after, false)
 		} else {
-			err = view.Cleaned(a.env.Stdout, a.out(), d, after)
+			err = view.Cleaned(a.Out, a.OutStyle(), d, after)
 		}
 		if err != nil {
 			return true, err

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/agentform/agentform/cmd/internal/action/landing"
+	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -14,34 +16,34 @@ import (
 
 // runLandAll lands the work of all sessions, in an order that is shown before.
 func runLandAll(ctx context.Context, a *app, o landOptions) error {
-	p, s, err := a.openState()
+	p, s, err := a.State()
 	if err != nil {
 		return err
 	}
-	working, stop := untilInterrupted(ctx)
+	working, stop := streams.UntilInterrupted(ctx)
 	defer stop()
-	f := landing.Of(p, printStep(a), a.warn)
+	f := landing.Of(p, printStep(a), a.Warn)
 	want := landing.Options{Request: o.Request, Verified: o.verified, DryRun: o.dryRun, Removes: o.remove}
 	all, err := f.Foresee(working, want)
 	if err != nil {
 		return err
 	}
-	if o.dryRun && a.globals.json {
-		return view.LandingJSON(a.env.Stdout, land.Many{Members: all}, true)
+	if o.dryRun && a.JSON {
+		return view.LandingJSON(a.Out, land.Many{Members: all}, true)
 	}
-	if !a.globals.json {
-		if err := view.Landing(a.env.Stdout, a.out(), all); err != nil || o.dryRun {
+	if !a.JSON {
+		if err := view.Landing(a.Out, a.OutStyle(), all); err != nil || o.dryRun {
 			return err
 		}
 	}
 	if n := len(land.Landing(all)); o.ask && n > 0 {
-		if err := confirm(a, fmt.Sprintf("Land %s in this order?", plaintext.Count(n, "session")), "agentform land --all"); err != nil {
+		if err := a.Confirm(fmt.Sprintf("Land %s in this order?", plaintext.Count(n, "session")), "agentform land --all"); err != nil {
 			return err
 		}
 	}
 	many := f.LandAll(working, s.Sessions, all, want, func(l *land.Lander, done land.Landed) error {
-		if !a.globals.json {
-			if err := view.Landed(a.env.Stdout, a.out(), done); err != nil {
+		if !a.JSON {
+			if err := view.Landed(a.Out, a.OutStyle(), done); err != nil {
 				return err
 			}
 		}
@@ -49,33 +51,33 @@ func runLandAll(ctx context.Context, a *app, o landOptions) error {
 			return nil
 		}
 		after, err := cleanUp(working, a, p, l, done, o)
-		if a.globals.json {
+		if a.JSON {
 			return err
 		}
-		return errors.Join(err, view.Cleaned(a.env.Stdout, a.out(), done, after))
+		return errors.Join(err, view.Cleaned(a.Out, a.OutStyle(), done, after))
 	})
 	for _, x := range many.Refreshed {
 		switch {
-		case a.globals.json:
+		case a.JSON:
 		case x.Err != nil:
-			a.say(fmt.Sprintf("%s is not refreshed: %v", x.Address, x.Err))
+			a.Say(fmt.Sprintf("%s is not refreshed: %v", x.Address, x.Err))
 		default:
-			_ = view.RefreshedLine(a.env.Stdout, a.out(), x.Refreshed, false)
+			_ = view.RefreshedLine(a.Out, a.OutStyle(), x.Refreshed, false)
 		}
 	}
-	if a.globals.json {
-		if err := view.LandingJSON(a.env.Stdout, many, false); err != nil {
+	if a.JSON {
+		if err := view.LandingJSON(a.Out, many, false); err != nil {
 			return err
 		}
 	}
 	switch left := len(many.Left()); {
 	case many.Failed != nil && working.Err() != nil && ctx.Err() == nil:
-		a.say(fmt.Sprintf("Interrupted: %s not landed. Run the same command to continue.", plaintext.Count(left, "session")))
-		return outcome(exitInterrupted)
+		a.Say(fmt.Sprintf("Interrupted: %s not landed. Run the same command to continue.", plaintext.Count(left, "session")))
+		return exit.Interrupted
 	case many.Failed != nil:
 		return fmt.Errorf("%w\nlanded %d, not landed %d: run the same command again to land the rest", many.Failed, len(many.Landed), left)
 	case slices.ContainsFunc(all, func(m *land.Member) bool { return m.Refused != nil }):
-		return outcome(exitError)
+		return exit.Error
 	}
 	return nil
 }

@@ -31,21 +31,21 @@ func runStateLock(ctx context.Context, a *app) error {
 	switch {
 	case err != nil && !none:
 		return err
-	case a.globals.json && none:
-		return view.LockJSON(a.env.Stdout, nil)
-	case a.globals.json:
-		return view.LockJSON(a.env.Stdout, &i)
+	case a.JSON && none:
+		return view.LockJSON(a.Out, nil)
+	case a.JSON:
+		return view.LockJSON(a.Out, &i)
 	case none:
-		fmt.Fprintln(a.env.Stdout, "The state is not locked.")
+		fmt.Fprintln(a.Out, "The state is not locked.")
 	default:
-		fmt.Fprintln(a.env.Stdout, sharedstate.Describe(i, time.Now()))
+		fmt.Fprintln(a.Out, sharedstate.Describe(i, time.Now()))
 	}
 	return nil
 }
 
 // lockInfo returns the holder of the lock. The error is backend.ErrNone if it is free.
 func lockInfo(ctx context.Context, a *app) (backend.Info, error) {
-	p := a.open()
+	p := a.Open()
 	if p.Stored.Shared() {
 		c, err := p.Stored.Copy()
 		if err != nil {
@@ -77,7 +77,7 @@ write. ID is the one that agentform state lock shows.`,
 }
 
 func runForceUnlock(ctx context.Context, a *app, id string, force bool) error {
-	p := a.open()
+	p := a.Open()
 	if !p.Stored.Shared() {
 		return fmt.Errorf("the state is on this machine alone: the lock of %s ends with the process that has it, which agentform state lock shows", p.State)
 	}
@@ -95,16 +95,16 @@ func runForceUnlock(ctx context.Context, a *app, id string, force bool) error {
 		return fmt.Errorf("the state has another lock than %s\n%s", id, sharedstate.Describe(i, time.Now()))
 	}
 	i.ID = id
-	fmt.Fprintln(a.env.Stderr, sharedstate.Describe(i, time.Now()))
+	fmt.Fprintln(a.Err, sharedstate.Describe(i, time.Now()))
 	if !force {
-		if err := confirm(a, "Release this lock? Do so only if that command no longer runs.", a.command+" --force "+id); err != nil {
+		if err := a.Confirm("Release this lock? Do so only if that command no longer runs.", a.Command+" --force "+id); err != nil {
 			return err
 		}
 	}
 	if err := c.Backend.Unlock(ctx, i); err != nil {
 		return fmt.Errorf("release the lock in %s: %w", c.Name, err)
 	}
-	fmt.Fprintln(a.env.Stdout, "The state is unlocked.")
+	fmt.Fprintln(a.Out, "The state is unlocked.")
 	return nil
 }
 
@@ -120,7 +120,7 @@ It reads a state that is not encrypted, too.`,
 }
 
 func runStateReencrypt(ctx context.Context, a *app) error {
-	p := a.open()
+	p := a.Open()
 	if p.Manifest.Encryption == nil {
 		return errors.New("the manifest has no encryption block")
 	}
@@ -133,6 +133,6 @@ func runStateReencrypt(ctx context.Context, a *app) error {
 		return err
 	}
 	n := len(p.Manifest.Encryption.Recipients)
-	fmt.Fprintf(a.env.Stdout, "The state in %s is encrypted to %s.\n", c.Name, plaintext.Count(n, "recipient"))
+	fmt.Fprintf(a.Out, "The state in %s is encrypted to %s.\n", c.Name, plaintext.Count(n, "recipient"))
 	return nil
 }

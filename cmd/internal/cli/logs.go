@@ -15,7 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/layout"
@@ -44,14 +47,14 @@ given. They are printed one after the other; --follow then prints what any of th
   agentform logs api --screen
   agentform logs api --verify -n 100`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.follow && a.globals.json {
-				return usageError{c.CommandPath(), errors.New("--json prints existing entries: omit --follow")}
+			if o.follow && a.JSON {
+				return exit.Usage(c.CommandPath(), errors.New("--json prints existing entries: omit --follow"))
 			}
 			if o.verify && (o.follow || o.screen) {
-				return usageError{c.CommandPath(), errors.New("--verify cannot be combined with --follow or --screen")}
+				return exit.Usage(c.CommandPath(), errors.New("--verify cannot be combined with --follow or --screen"))
 			}
 			if err := o.tail.check(); err != nil {
-				return usageError{c.CommandPath(), err}
+				return exit.Usage(c.CommandPath(), err)
 			}
 			if err := o.set(c, args); err != nil {
 				return err
@@ -60,7 +63,7 @@ given. They are printed one after the other; --follow then prints what any of th
 			if o.follow {
 				return run()
 			}
-			return paged(a, run)
+			return a.Paged(run)
 		},
 	}
 	c.Flags().BoolVarP(&o.follow, "follow", "f", false, "follow new output")
@@ -109,7 +112,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	if err != nil {
 		return err
 	}
-	if len(named) == 0 && !a.globals.json {
+	if len(named) == 0 && !a.JSON {
 		noneRunning(a)
 		return nil
 	}
@@ -120,9 +123,9 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		}
 		return runVerifyLogs(ctx, a, o, records)
 	}
-	out := func(int) io.WriteCloser { return unclosed{a.env.Stdout} }
+	out := func(int) io.WriteCloser { return unclosed{a.Out} }
 	if len(named) > 1 && !o.noPrefix {
-		out = prefixes(a, a.env.Stdout, named).Writer
+		out = prefixes(a, a.Out, named).Writer
 	}
 	logs := make([]*sessionLog, len(named))
 	for i, address := range named {
@@ -130,8 +133,8 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		logs[i] = &sessionLog{logsOptions: o, app: a, out: out(i), record: r, path: filepath.Join(p.SessionDir(r), history.TranscriptName),
 			adapter: agent.For(r.Spec.Agent), lookup: p.Activity().Lookup(r)}
 	}
-	if a.globals.json {
-		return logsJSON(a, logs, o.single(named))
+	if a.JSON {
+		return logsJSON(a, logs, o.Single(named))
 	}
 	var errs []error
 	var following []*sessionLog
@@ -150,9 +153,9 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		return endMany(a, view.Many{Verb: "printed the logs of", All: len(named), Done: len(following), Failed: len(errs)}, nil, errs)
 	}
 	if len(errs) > 0 {
-		_ = view.Errors(a.env.Stderr, a.err(), errs...) // the others are followed
+		_ = view.Errors(a.Err, a.ErrStyle(), errs...) // the others are followed
 	}
-	return poll(ctx, func() error {
+	return streams.Poll(ctx, func() error {
 		for _, l := range following {
 			if err := l.more(); err != nil {
 				return err
@@ -168,7 +171,7 @@ func prefixes(a *app, w io.Writer, named []session.Address) *view.Prefixes {
 	for i, address := range named {
 		names[i] = address.Short()
 	}
-	return view.NewPrefixes(w, a.style(w), names)
+	return view.NewPrefixes(w, a.Style(w), names)
 }
 
 // unclosed is a writer of which nothing ends.
@@ -251,9 +254,9 @@ func (l *sessionLog) print() error {
 		if l.native = len(entries) > 0 || path != "" && l.follow; l.native {
 			shown := last(l.tail, entries)
 			if cut && len(shown) == len(entries) {
-				fmt.Fprintf(l.app.env.Stderr, "(the middle is left out; the whole file: %s)\n", plaintext.Safe(path))
+				fmt.Fprintf(l.app.Err, "(the middle is left out; the whole file: %s)\n", plaintext.Safe(path))
 			}
-			return view.Entries(l.out, l.app.out(), shown, time.Now())
+			return view.Entries(l.out, l.app.OutStyle(), shown, time.Now())
 		}
 	}
 	n, err := printTranscript(l.out, l.path, l.tail)
@@ -261,7 +264,7 @@ func (l *sessionLog) print() error {
 		return err
 	}
 	if l.at = n; n == 0 && !l.follow {
-		fmt.Fprintf(l.app.env.Stderr, "%s: no log yet. For the screen: agentform capture %s\n", l.record.Address, quoted(l.record.Address))
+		fmt.Fprintf(l.app.Err, "%s: no log yet. For the screen: agentform capture %s\n", l.record.Address, target.Quoted(l.record.Address))
 	}
 	return l.out.Close()
 }
@@ -278,7 +281,7 @@ func (l *sessionLog) more() error {
 	if l.native = l.native || path != ""; !l.native {
 		return l.moreScreens()
 	}
-	return view.Entries(l.out, l.app.out(), entries, time.Now())
+	return view.Entries(l.out, l.app.OutStyle(), entries, time.Now())
 }
 
 // moreScreens prints the rest of a transcript that was rotated first.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 )
 
@@ -17,9 +18,9 @@ func forEach(ctx context.Context, a *app, n int, do func(ctx context.Context, i 
 		do(ctx, 0)
 		return 1
 	}
-	ctx, drain, done := interruptible(ctx, a)
+	ctx, drain, done := a.Interruptible(ctx)
 	defer done()
-	return inParallel(n, a.open().Parallelism, drain, func(i int) { do(ctx, i) })
+	return inParallel(n, a.Open().Parallelism, drain, func(i int) { do(ctx, i) })
 }
 
 // inParallel calls do with 0 to n-1, at most limit at once, and begins nothing more when
@@ -54,21 +55,21 @@ func endMany(a *app, m view.Many, w io.Writer, errs []error) error {
 	switch {
 	case m.All < 2:
 		return err
-	case err == nil && m.Left == 0 && (w == nil || a.globals.json):
+	case err == nil && m.Left == 0 && (w == nil || a.JSON):
 		return nil
 	case err == nil && m.Left == 0:
-		return view.Summaries(w, a.style(w), m, nil)
+		return view.Summaries(w, a.Style(w), m, nil)
 	}
-	if err := view.Summaries(a.env.Stderr, a.err(), m, errs); err != nil {
+	if err := view.Summaries(a.Err, a.ErrStyle(), m, errs); err != nil {
 		return err
 	}
 	if m.Left > 0 {
-		return outcome(exitInterrupted)
+		return exit.Interrupted
 	}
-	return outcome(codeOf(err))
+	return exit.Of(err)
 }
 
 // noneRunning says that flags chose no session that runs.
 func noneRunning(a *app) {
-	fmt.Fprintln(a.env.Stderr, "No sessions are running.")
+	fmt.Fprintln(a.Err, "No sessions are running.")
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/report"
@@ -41,7 +43,7 @@ only as far as a command inspected the sessions.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		from, err := sinceOf(since, time.Now())
 		if err != nil {
-			return usageError{c.CommandPath(), err}
+			return exit.Usage(c.CommandPath(), err)
 		}
 		return runReport(c.Context(), a, args, from, *format)
 	}
@@ -68,7 +70,7 @@ func runReport(ctx context.Context, a *app, typed []string, since time.Time, for
 			known = append(known, k.Address())
 		}
 		slices.SortFunc(known, session.Address.Compare)
-		named, err := resolveAll(slices.Compact(known), typed)
+		named, err := choose.All(slices.Compact(known), typed)
 		if err != nil {
 			return err
 		}
@@ -76,10 +78,10 @@ func runReport(ctx context.Context, a *app, typed []string, since time.Time, for
 	}
 	switch d := report.Of(in); format {
 	case "json":
-		return view.ReportJSON(a.env.Stdout, d)
+		return view.ReportJSON(a.Out, d)
 	case "markdown":
-		return view.ReportMarkdown(a.env.Stdout, d, now)
+		return view.ReportMarkdown(a.Out, d, now)
 	default:
-		return view.Report(a.env.Stdout, a.out(), d, now)
+		return view.Report(a.Out, a.OutStyle(), d, now)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/turn"
@@ -52,7 +54,7 @@ Exit 1 if no running session is left to wait for, or on timeout.`,
   agentform next -o template='{{.address}} {{.reason}}'`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.timeout < 0 {
-				return usageError{c.CommandPath(), errors.New("--timeout: must be 0 or more")}
+				return exit.Usage(c.CommandPath(), errors.New("--timeout: must be 0 or more"))
 			}
 			return runNext(c.Context(), a, o)
 		},
@@ -79,8 +81,8 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 	f.role = o.role
 	var first time.Time
 	var last observation
-	told := a.globals.json || !terminal(a.env.Stderr)
-	err = f.follow(ctx, pollInterval, o.timeout, func(g observation, follower *follow.Follower) (bool, error) {
+	told := a.JSON || !streams.IsTerminal(a.Err)
+	err = f.follow(ctx, streams.PollInterval, o.timeout, func(g observation, follower *follow.Follower) (bool, error) {
 		if last = g; first.IsZero() {
 			first = g.at
 		}
@@ -96,7 +98,7 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 			return true, errNothingToWaitFor(o.role, g)
 		case !told && g.at.Sub(first) >= turn.Calm: // one that asks may be drawing its question
 			told = true
-			fmt.Fprintf(a.env.Stderr, "No session needs attention (%s). Waiting: Ctrl-C ends it.\n", g.words())
+			fmt.Fprintf(a.Err, "No session needs attention (%s). Waiting: Ctrl-C ends it.\n", g.words())
 		}
 		return false, nil
 	})
@@ -108,38 +110,38 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 
 // printNeed prints the address to standard output, and why to standard error.
 func printNeed(a *app, n follow.Need, g observation) error {
-	if a.globals.json {
-		return view.NeedJSON(a.env.Stdout, g.needy(n))
+	if a.JSON {
+		return view.NeedJSON(a.Out, g.needy(n))
 	}
-	if _, err := fmt.Fprintln(a.env.Stdout, n.Address); err != nil {
+	if _, err := fmt.Fprintln(a.Out, n.Address); err != nil {
 		return err
 	}
-	if err := view.NeedLine(a.env.Stderr, a.err(), g.needy(n), time.Now()); err != nil {
+	if err := view.NeedLine(a.Err, a.ErrStyle(), g.needy(n), time.Now()); err != nil {
 		return err
 	}
 	for _, x := range g.waiting() {
 		if strings.Contains(x.Detail, string(n.Address)+" ") || strings.Contains(x.Detail, string(n.Address)+",") {
-			fmt.Fprintf(a.env.Stderr, "%s waits for it\n", x.Address)
+			fmt.Fprintf(a.Err, "%s waits for it\n", x.Address)
 		}
 	}
 	return nil
 }
 
 func printNeeds(a *app, needs []follow.Need, g observation) error {
-	if a.globals.json {
+	if a.JSON {
 		all := make([]view.Needy, len(needs))
 		for i, n := range needs {
 			all[i] = g.needy(n)
 		}
-		return view.NeedsJSON(a.env.Stdout, all)
+		return view.NeedsJSON(a.Out, all)
 	}
 	for _, n := range needs {
-		if !terminal(a.env.Stdout) { // at one, the rows name the sessions
-			if _, err := fmt.Fprintln(a.env.Stdout, n.Address); err != nil {
+		if !streams.IsTerminal(a.Out) { // at one, the rows name the sessions
+			if _, err := fmt.Fprintln(a.Out, n.Address); err != nil {
 				return err
 			}
 		}
-		if err := view.NeedRow(a.env.Stderr, a.err(), g.needy(n), time.Now()); err != nil {
+		if err := view.NeedRow(a.Err, a.ErrStyle(), g.needy(n), time.Now()); err != nil {
 			return err
 		}
 	}

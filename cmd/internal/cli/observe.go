@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -30,15 +33,15 @@ func observe(ctx context.Context, a *app) (*project.Project, *fleet.Snapshot, er
 // openObserver prints the first error of a faulty manifest: recorded sessions are shown
 // without it.
 func openObserver(a *app) (*project.Project, *fleet.Observer, error) {
-	p, _, err := a.openState()
+	p, _, err := a.State()
 	if err != nil {
 		return p, nil, err
 	}
 	if broken(p) {
 		first := slices.IndexFunc(p.Problems, func(d session.Diagnostic) bool { return d.Severity == session.Error })
-		a.warn(p.Problems[first : first+1])
+		a.Warn(p.Problems[first : first+1])
 		if more := len(p.Problems) - 1; more > 0 {
-			a.say(fmt.Sprintf("\nThe manifest has %s: agentform validate", plaintext.Count(more, "more problem")))
+			a.Say(fmt.Sprintf("\nThe manifest has %s: agentform validate", plaintext.Count(more, "more problem")))
 		}
 	}
 	return p, project.Fleet(p), nil
@@ -51,7 +54,7 @@ func broken(p *project.Project) bool {
 
 // declaredIn returns the addresses of a snapshot's sessions and of those that the manifest has.
 func declaredIn(p *project.Project, s *fleet.Snapshot) []session.Address {
-	return addresses(p.Manifest.Sessions, s.State.Sessions)
+	return choose.Addresses(p.Manifest.Sessions, s.State.Sessions)
 }
 
 func fileExists(path string) bool {
@@ -84,7 +87,7 @@ type selection struct {
 
 // openSelection returns the sessions that are meant, or all if none are named or chosen.
 func openSelection(a *app, o sessionArgs) (*selection, error) {
-	_, s, err := a.openState()
+	_, s, err := a.State()
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +95,13 @@ func openSelection(a *app, o sessionArgs) (*selection, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &selection{Observer: e, all: len(o.typed) == 0 && !o.byFlag(), specs: map[session.Address]session.Spec{}}
+	f := &selection{Observer: e, all: len(o.Typed) == 0 && !o.ByFlag(), specs: map[session.Address]session.Spec{}}
 	specs := p.Manifest.Sessions
-	switch f.named = addresses(specs, s.Sessions); {
-	case o.byFlag():
-		f.named, err = o.recorded(specs, s.Sessions)
+	switch f.named = choose.Addresses(specs, s.Sessions); {
+	case o.ByFlag():
+		f.named, err = o.Recorded(specs, s.Sessions)
 	case !f.all:
-		f.named, err = resolveAll(f.named, o.typed)
+		f.named, err = choose.All(f.named, o.Typed)
 	}
 	if err != nil {
 		return nil, err
@@ -140,7 +143,7 @@ var errTimedOut = errors.New("timed out")
 
 // follow observes the sessions until see is done, and at once when a hook reports something.
 func (f *selection) follow(ctx context.Context, every, timeout time.Duration, see func(observation, *follow.Follower) (done bool, err error)) error {
-	ctx, stop := untilInterrupted(ctx)
+	ctx, stop := streams.UntilInterrupted(ctx)
 	defer stop()
 	defer f.Wait()
 	limited, cancel := context.WithCancel(ctx)
@@ -168,7 +171,7 @@ func (f *selection) follow(ctx context.Context, every, timeout time.Duration, se
 		}
 	}
 	if ctx.Err() != nil {
-		return outcome(exitInterrupted)
+		return exit.Interrupted
 	}
 	return errTimedOut
 }

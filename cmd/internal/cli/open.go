@@ -41,7 +41,7 @@ With --read-only the page only shows the sessions: it cannot answer, type, start
 }
 
 func runOpen(ctx context.Context, a *app, o openOptions) error {
-	p := a.open()
+	p := a.Open()
 	socket, err := p.HubSocket()
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func runOpen(ctx context.Context, a *app, o openOptions) error {
 	}
 	browser, found := browserOf(a)
 	if o.print || !found {
-		printLink(a.env.Stdout, link)
+		printLink(a.Out, link)
 		return nil
 	}
 	// A command line can be read by all users of a machine, so the browser gets a file.
@@ -66,10 +66,10 @@ func runOpen(ctx context.Context, a *app, o openOptions) error {
 		return err
 	}
 	c := exec.CommandContext(ctx, browser, file)
-	c.Env = a.env.Environ
+	c.Env = a.Environ
 	if out, err := c.CombinedOutput(); err != nil {
-		fmt.Fprintf(a.env.Stderr, "%s: %v: %s\n", browser, err, out)
-		printLink(a.env.Stdout, link)
+		fmt.Fprintf(a.Err, "%s: %v: %s\n", browser, err, out)
+		printLink(a.Out, link)
 	}
 	return nil
 }
@@ -80,10 +80,10 @@ func browserOf(a *app) (string, bool) {
 	switch {
 	case runtime.GOOS == "darwin":
 		name = "open"
-	case a.env.Environ.Get("DISPLAY") == "" && a.env.Environ.Get("WAYLAND_DISPLAY") == "":
+	case a.Environ.Get("DISPLAY") == "" && a.Environ.Get("WAYLAND_DISPLAY") == "":
 		return "", false
 	}
-	return a.env.Environ.Program(name, a.env.Dir)
+	return a.Environ.Program(name, a.Dir)
 }
 
 func writeRedirect(path, url string) error {

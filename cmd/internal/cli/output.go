@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/state"
@@ -29,9 +31,9 @@ name, the screen of the session with that address is printed, as capture does.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {
 			case lines < 1:
-				return usageError{c.CommandPath(), errors.New("--lines: must be 1 or more")}
+				return exit.Usage(c.CommandPath(), errors.New("--lines: must be 1 or more"))
 			case len(args) == 0 && c.Flags().Changed("lines"):
-				return usageError{c.CommandPath(), errors.New("--lines is for a session: name one")}
+				return exit.Usage(c.CommandPath(), errors.New("--lines is for a session: name one"))
 			case len(args) == 0:
 				return runOutputs(a)
 			}
@@ -43,7 +45,7 @@ name, the screen of the session with that address is printed, as capture does.`,
 		if len(args) > 0 {
 			return found, directive
 		}
-		for _, o := range a.open().Manifest.Outputs {
+		for _, o := range a.Open().Manifest.Outputs {
 			if strings.HasPrefix(o.Name, typed) {
 				found = append(found, cobra.CompletionWithDesc(o.Name, o.Description))
 			}
@@ -55,38 +57,38 @@ name, the screen of the session with that address is printed, as capture does.`,
 }
 
 func runOutputs(a *app) error {
-	p, err := a.openManifest()
+	p, err := a.Manifest()
 	if err != nil {
 		return err
 	}
-	if a.globals.json {
-		return view.OutputsJSON(a.env.Stdout, p.Manifest.Outputs)
+	if a.JSON {
+		return view.OutputsJSON(a.Out, p.Manifest.Outputs)
 	}
 	if len(p.Manifest.Outputs) == 0 {
-		fmt.Fprintln(a.env.Stderr, "The manifest has no output blocks.")
+		fmt.Fprintln(a.Err, "The manifest has no output blocks.")
 		return nil
 	}
-	return view.Outputs(a.env.Stdout, a.out(), p.Manifest.Outputs)
+	return view.Outputs(a.Out, a.OutStyle(), p.Manifest.Outputs)
 }
 
 func runOutput(ctx context.Context, a *app, typed string, lines int) error {
-	p := a.open()
+	p := a.Open()
 	outputs := p.Manifest.Outputs
 	if i := slices.IndexFunc(outputs, func(o config.Output) bool { return o.Name == typed }); i >= 0 {
-		if _, err := a.openManifest(); err != nil { // tells its warnings
+		if _, err := a.Manifest(); err != nil { // tells its warnings
 			return err
 		}
-		if a.globals.json {
-			return view.OutputJSON(a.env.Stdout, outputs[i])
+		if a.JSON {
+			return view.OutputJSON(a.Out, outputs[i])
 		}
-		return view.OutputValue(a.env.Stdout, outputs[i])
+		return view.OutputValue(a.Out, outputs[i])
 	}
 	s, _ := state.Read(p.State) // unreadable: the manifest's addresses are left
-	_, err := resolve(addresses(p.Manifest.Sessions, s.Sessions), typed)
-	if err == nil {
-		return runCapture(ctx, a, &sessionArgs{typed: []string{typed}}, lines)
+	_, err := choose.Resolve(choose.Addresses(p.Manifest.Sessions, s.Sessions), typed)
+	if args := named([]string{typed}); err == nil {
+		return runCapture(ctx, a, &args, lines)
 	}
-	if _, err := a.openManifest(); err != nil {
+	if _, err := a.Manifest(); err != nil {
 		return err
 	}
 	var names []string

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/engine"
@@ -65,7 +66,7 @@ func overrideCommands(a *app) []*cobra.Command {
   agentform %[1]s --role builder --label team=shop`, x.verb),
 			RunE: func(c *cobra.Command, args []string) error {
 				if o.TurnLimit < 0 || o.TurnLimit > 0 && !o.AfterTurn {
-					return usageError{c.CommandPath(), errors.New("--timeout is for --after-turn: give both, and a time above 0")}
+					return exit.Usage(c.CommandPath(), errors.New("--timeout is for --after-turn: give both, and a time above 0"))
 				}
 				if err := o.set(c, args); err != nil {
 					return err
@@ -99,19 +100,19 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.byFlag() && o.verb == "start" { // what is done is started by name
+	if o.ByFlag() && o.verb == "start" { // what is done is started by name
 		named = slices.DeleteFunc(named, func(address session.Address) bool { return project.Find(s.Sessions, address).Finished != nil })
 	}
-	named, gone := withoutSpent(s.Sessions, named, o.byFlag())
+	named, gone := withoutSpent(s.Sessions, named, o.ByFlag())
 	spent := len(gone)
 	switch {
 	case spent > 0 && len(named) == 0:
 		return errors.Join(gone...)
-	case len(named) == 0 && len(s.Sessions) > 0 && o.byFlag():
-		fmt.Fprintf(a.env.Stderr, "No session to %s.\n", o.verb)
+	case len(named) == 0 && len(s.Sessions) > 0 && o.ByFlag():
+		fmt.Fprintf(a.Err, "No session to %s.\n", o.verb)
 		return nil
 	case len(named) == 0:
-		fmt.Fprintln(a.env.Stderr, "No sessions in the state.")
+		fmt.Fprintln(a.Err, "No sessions in the state.")
 		return nil
 	}
 	specs := make([]session.Spec, len(named))
@@ -132,13 +133,13 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 		if err != nil {
 			return err
 		}
-		if o.Addresses = living; o.byFlag() {
+		if o.Addresses = living; o.ByFlag() {
 			named = living
 		} else {
 			gone = append(gone, dead...)
 		}
 	}
-	if o.byFlag() { // who names a session wants it to run
+	if o.ByFlag() { // who names a session wants it to run
 		o.MaxRunning = p.MaxRunning
 	}
 	var made plan.Plan
@@ -148,7 +149,7 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 			t.progress.Asked(o.verb, len(named) == 1)
 		}
 		r.Applier.Emit = t.event
-		ctx, drain, done := interruptible(ctx, a)
+		ctx, drain, done := a.Interruptible(ctx)
 		defer done()
 		made, tally, err = r.Override(ctx, o.Override, drain)
 	}
@@ -159,12 +160,12 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	case t.lines != nil:
 		return t.end(tally, nil, errors.Join(errs...))
 	case len(named) == 0:
-		fmt.Fprintf(a.env.Stderr, "No session to %s.\n", o.verb)
+		fmt.Fprintf(a.Err, "No session to %s.\n", o.verb)
 		return nil
 	}
-	a.warn(tally.Warnings)
+	a.Warn(tally.Warnings)
 	if n := alive(made, tally); n > p.MaxRunning && tally.Done > 0 && o.Desired == session.Running {
-		a.say(fmt.Sprintf("%s run: more than max_running, which is %d and does not hold a session that is started by name.", plaintext.Count(n, "session"), p.MaxRunning))
+		a.Say(fmt.Sprintf("%s run: more than max_running, which is %d and does not hold a session that is started by name.", plaintext.Count(n, "session"), p.MaxRunning))
 	}
 	if tally.Held > 0 {
 		reportHub(a, p, hubNeeds(true, false))
@@ -174,7 +175,7 @@ func runOverride(ctx context.Context, a *app, o overrideOptions) error {
 	if m.Failed = m.All - m.Done - m.Skipped - m.Held - m.Unchanged; errors.Is(err, apply.ErrInterrupted) {
 		m.Failed, m.Left = tally.Failed, m.Failed-tally.Failed
 	}
-	return endMany(a, m, a.env.Stdout, errs)
+	return endMany(a, m, a.Out, errs)
 }
 
 // withoutSpent returns the sessions of which more is left than that they have landed, and errors
@@ -218,9 +219,9 @@ func (o *overrideOptions) onlyLiving(ctx context.Context, r *engine.Engine, name
 			continue
 		}
 		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
-		err := fmt.Errorf("%s: %s: start it first\nagentform restart %s restarts it", address, seen.Diagnosis.Detail, quoted(address))
+		err := fmt.Errorf("%s: %s: start it first\nagentform restart %s restarts it", address, seen.Diagnosis.Detail, target.Quoted(address))
 		if seen.Diagnosis.State == session.StateStopped {
-			err = fmt.Errorf("%s is stopped: start it first\nagentform start %s starts it again", address, quoted(address))
+			err = fmt.Errorf("%s is stopped: start it first\nagentform start %s starts it again", address, target.Quoted(address))
 		}
 		gone = append(gone, err)
 	}
@@ -241,7 +242,7 @@ func reportUnchanged(a *app, p plan.Plan, tally apply.Tally, named []session.Add
 		was := project.Find(before, c.Address)
 		if c.Reason == plan.ReasonStop && was != nil && plan.Desired(*was) != session.Stopped {
 			recorded++
-			fmt.Fprintf(a.env.Stdout, "%s: stopped (it was not running)\n", c.Address)
+			fmt.Fprintf(a.Out, "%s: stopped (it was not running)\n", c.Address)
 			continue
 		}
 		detail := c.Detail
@@ -249,7 +250,7 @@ func reportUnchanged(a *app, p plan.Plan, tally apply.Tally, named []session.Add
 			detail = string(c.State)
 		}
 		unchanged++
-		fmt.Fprintf(a.env.Stdout, "%s: nothing to do (%s)\n", c.Address, plaintext.Safe(view.LocalTimes(detail, time.Now())))
+		fmt.Fprintf(a.Out, "%s: nothing to do (%s)\n", c.Address, plaintext.Safe(view.LocalTimes(detail, time.Now())))
 	}
 	return recorded, unchanged
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -21,7 +22,7 @@ workspace does not exist.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := workspaceOf(a, args[0])
 			if err == nil {
-				_, err = fmt.Fprintln(a.env.Stdout, path)
+				_, err = fmt.Fprintln(a.Out, path)
 			}
 			return err
 		},
@@ -30,11 +31,11 @@ workspace does not exist.`,
 
 // workspaceOf returns the path of an existing workspace.
 func workspaceOf(a *app, typed string) (string, error) {
-	p, s, err := a.openState()
+	p, s, err := a.State()
 	if err != nil {
 		return "", err
 	}
-	address, err := resolveOne(addresses(p.Manifest.Sessions, s.Sessions), typed)
+	address, err := choose.One(choose.Addresses(p.Manifest.Sessions, s.Sessions), typed)
 	if err != nil {
 		return "", err
 	}
@@ -44,7 +45,7 @@ func workspaceOf(a *app, typed string) (string, error) {
 	}
 	v, err := workspace.VolumeOf(p, s.Lineage, *r)
 	if err == nil && v != nil {
-		err = fmt.Errorf("the workspace of %s is not on this machine\nagentform exec %s -- sh opens a shell in it, agentform fetch %[2]s fetches its commits", address, quoted(address))
+		err = fmt.Errorf("the workspace of %s is not on this machine\nagentform exec %s -- sh opens a shell in it, agentform fetch %[2]s fetches its commits", address, target.Quoted(address))
 	}
 	if err != nil {
 		return "", err

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/await"
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/rebuild"
@@ -76,17 +78,17 @@ too. Once the file is in the manifest, plan has no changes for them.`,
 }
 
 func runPlan(ctx context.Context, a *app, o planOptions) error {
-	a.document = a.globals.json || o.ci() != ""
+	a.Document = a.JSON || o.ci() != ""
 	if o.generate != "" {
 		if err := checkGenerate(a, o); err != nil {
 			return err
 		}
-		if len(a.open().Manifest.Files) == 0 && len(a.globals.files) == 0 {
+		if len(a.Open().Manifest.Files) == 0 && len(a.Files) == 0 {
 			return generateWithoutManifest(a, o.generate)
 		}
 	}
 	p, made, _, err := makePlan(ctx, a, o.planFlags)
-	if err != nil && a.document {
+	if err != nil && a.Document {
 		return printFailedPlan(ctx, a, o, err)
 	}
 	if err != nil {
@@ -95,7 +97,7 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 	warnings := p.Host().Plan(ctx, made, session.Warning)
 	warnings = append(warnings, project.UnpricedBudgets(p, recorded(made), made.At)...)
 	preflight.KeptWork(ctx, &made)
-	if a.document {
+	if a.Document {
 		warnings = append(warnings, p.Problems...)
 	}
 	if o.ci() != "" {
@@ -120,12 +122,12 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 			return err
 		}
 	}
-	a.log.Debug("planned", "state", p.State, "serial", made.Serial, "complete", made.Complete)
+	a.Log.Debug("planned", "state", p.State, "serial", made.Serial, "complete", made.Complete)
 	switch {
 	case session.HasErrors(made.Problems), session.HasErrors(warnings), !made.Complete:
-		return outcome(exitError)
+		return exit.Error
 	case o.exitcode && (made.Acts() || o.refreshOnly && len(made.Drift) > 0):
-		return outcome(exitChanges)
+		return exit.Changes
 	}
 	return nil
 }
@@ -142,8 +144,8 @@ func recorded(made plan.Plan) []session.Record {
 }
 
 func printPlan(ctx context.Context, a *app, made plan.Plan, format string) error {
-	dir, at := a.env.Dir, func(session.Address) *session.Range { return nil }
-	if p := a.project; p != nil {
+	dir, at := a.Dir, func(session.Address) *session.Range { return nil }
+	if p := a.Opened(); p != nil {
 		name := project.FromTop(ctx, p)
 		made.Problems = slices.Clone(made.Problems)
 		for i, d := range made.Problems {
@@ -172,17 +174,17 @@ func printPlan(ctx context.Context, a *app, made plan.Plan, format string) error
 
 func printFailedPlan(ctx context.Context, a *app, o planOptions, err error) error {
 	none := plan.Plan{At: time.Now()}
-	if a.project != nil {
-		none.Project, none.Problems = a.project.Manifest.Project, a.project.Problems
+	if a.Opened() != nil {
+		none.Project, none.Problems = a.Opened().Manifest.Project, a.Opened().Problems
 	}
-	said := outcome(codeOf(err))
+	said := exit.Of(err)
 	if !errors.As(err, &said) {
 		none.Problems = append(none.Problems, session.Diagnostic{Severity: session.Error, Summary: err.Error()})
 	}
 	if o.ci() != "" {
 		err = printPlan(ctx, a, none, o.ci())
 	} else {
-		err = view.PlanJSON(a.env.Stdout, none, a.env.Version)
+		err = view.PlanJSON(a.Out, none, a.Version)
 	}
 	if err != nil {
 		return err
@@ -194,8 +196,8 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 	var p *project.Project
 	var err error
 	if f.destroy {
-		p, _, err = a.openState()
-	} else if p, err = a.openManifest(); err == nil {
+		p, _, err = a.State()
+	} else if p, err = a.Manifest(); err == nil {
 		err = checkCertificates(a, p)
 	}
 	if err != nil {
@@ -211,7 +213,7 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 	made, err := p.Reconciler(project.ToRead).Plan(ctx, request)
 	setRanges(p, made.Problems)
 	made.Problems = append(made.Problems, lostState(p, made.Serial)...)
-	a.log.Debug("compared", "took", time.Since(start))
+	a.Log.Debug("compared", "took", time.Since(start))
 	return p, made, request, err
 }
 
@@ -219,23 +221,23 @@ func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.
 // any of them is asked.
 func checkCertificates(a *app, p *project.Project) error {
 	found := p.Host().Certificates(session.Error)
-	if p.Problems = append(p.Problems, found...); !a.document {
-		a.warn(found)
+	if p.Problems = append(p.Problems, found...); !a.Document {
+		a.Warn(found)
 	}
 	if session.HasErrors(found) {
-		return outcome(exitError)
+		return exit.Error
 	}
 	return nil
 }
 
 // tellUndeclared says how many sessions the state has where there is no manifest.
 func tellUndeclared(a *app) {
-	p := a.open()
+	p := a.Open()
 	if len(p.Manifest.Files) > 0 {
 		return
 	}
 	if s, err := state.Read(p.State); err == nil && len(s.Sessions) > 0 {
-		a.say("\nIn the state: " + plaintext.Count(len(s.Sessions), "session") + ". To declare them: agentform plan --generate-config-out=FILE")
+		a.Say("\nIn the state: " + plaintext.Count(len(s.Sessions), "session") + ". To declare them: agentform plan --generate-config-out=FILE")
 	}
 }
 
@@ -248,12 +250,12 @@ func setRanges(p *project.Project, problems []session.Diagnostic) {
 }
 
 func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic) error {
-	if a.globals.json {
+	if a.JSON {
 		p.Problems = append(p.Problems, warnings...)
-		return view.PlanJSON(a.env.Stdout, p, a.env.Version)
+		return view.PlanJSON(a.Out, p, a.Version)
 	}
-	a.warn(warnings)
-	return view.Plan(a.env.Stdout, a.out(), p, detail == "full") // its last line counts the changes, so no pager hides that
+	a.Warn(warnings)
+	return view.Plan(a.Out, a.OutStyle(), p, detail == "full") // its last line counts the changes, so no pager hides that
 }
 
 // savePlan lets only the owner read a plan, because it has prompts.
@@ -262,11 +264,11 @@ func savePlan(a *app, p plan.Plan, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeOwn(a.absolute(file), b); err != nil {
+	if err := writeOwn(a.Absolute(file), b); err != nil {
 		return fmt.Errorf("save the plan to %s: %w", file, err)
 	}
-	if !a.globals.json {
-		a.say(fmt.Sprintf("\nSaved the plan to %s. To apply exactly this plan: agentform apply %s", file, file))
+	if !a.JSON {
+		a.Say(fmt.Sprintf("\nSaved the plan to %s. To apply exactly this plan: agentform apply %s", file, file))
 	}
 	return nil
 }
@@ -294,7 +296,7 @@ func lostState(p *project.Project, serial uint64) []session.Diagnostic {
 
 type planFlags struct {
 	targets, exclude, replace []string
-	selector                  // chooses targets besides
+	choose.Filter             // chooses targets besides
 	destroy, refreshOnly      bool
 	ignoreBudget              bool
 	detail                    string
@@ -303,7 +305,7 @@ type planFlags struct {
 func (f *planFlags) registerTargets(a *app, c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.targets, "target", nil, "only this `address` and its dependencies (repeatable)")
 	c.Flags().StringArrayVar(&f.exclude, "exclude", nil, "leave out this `address` and its dependents (repeatable)")
-	f.selector.register(a, c, "only sessions")
+	filterFlags(a, c, &f.Filter, "only sessions")
 	completeFlag(c, "target", completeAddresses(a, unlimited))
 	completeFlag(c, "exclude", completeAddresses(a, unlimited))
 }
@@ -334,25 +336,25 @@ func (f *planFlags) options(p *project.Project) (plan.Options, error) {
 	case f.destroy && len(f.replace) > 0:
 		return o, errors.New("--destroy and --replace cannot be combined")
 	}
-	if len(f.targets)+len(f.exclude)+len(f.replace) == 0 && !f.given() {
+	if len(f.targets)+len(f.exclude)+len(f.replace) == 0 && !f.Given() {
 		return o, nil
 	}
 	s, err := state.Read(p.State)
 	if err != nil && !errors.Is(err, state.ErrNone) {
 		return o, err
 	}
-	known := addresses(p.Manifest.Sessions, s.Sessions)
+	known := choose.Addresses(p.Manifest.Sessions, s.Sessions)
 	var errs []error
 	for _, list := range []struct {
 		typed []string
 		into  *[]session.Address
 	}{{f.targets, &o.Targets}, {f.exclude, &o.Exclude}, {f.replace, &o.Replace}} {
-		found, err := resolveAll(known, list.typed)
+		found, err := choose.All(known, list.typed)
 		*list.into = found
 		errs = append(errs, err)
 	}
-	if f.given() {
-		chosen, err := f.match(p.Manifest.Sessions, s.Sessions)
+	if f.Given() {
+		chosen, err := f.Match(p.Manifest.Sessions, s.Sessions)
 		o.Targets = append(o.Targets, chosen...)
 		errs = append(errs, err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/prune"
 	"github.com/agentform/agentform/cmd/internal/view"
@@ -41,8 +42,8 @@ and those that land and fetch took over. Fetch first what was merged elsewhere.`
   agentform prune --auto-approve
   agentform prune --merged --apply`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if a.globals.json && apply && !approved {
-				return usageError{c.CommandPath(), errors.New("--json cannot ask for approval: it needs --auto-approve")}
+			if a.JSON && apply && !approved {
+				return exit.Usage(c.CommandPath(), errors.New("--json cannot ask for approval: it needs --auto-approve"))
 			}
 			return runPrune(c.Context(), a, apply || approved, approved, merged)
 		},
@@ -54,7 +55,7 @@ and those that land and fetch took over. Fetch first what was merged elsewhere.`
 }
 
 func runPrune(ctx context.Context, a *app, apply, approved, merged bool) error {
-	p, s, err := a.openOptional()
+	p, s, err := a.Optional()
 	if err != nil {
 		return err
 	}
@@ -67,10 +68,10 @@ func runPrune(ctx context.Context, a *app, apply, approved, merged bool) error {
 	}
 	removes := has(prune.Remove)
 	if removes && apply && !approved {
-		if err := view.Prune(a.env.Stdout, a.out(), found); err != nil {
+		if err := view.Prune(a.Out, a.OutStyle(), found); err != nil {
 			return err
 		}
-		if err := confirm(a, "Remove these?", a.command+flagIf(merged, " --merged")+" --auto-approve"); err != nil {
+		if err := a.Confirm("Remove these?", a.Command+flagIf(merged, " --merged")+" --auto-approve"); err != nil {
 			return err
 		}
 	}
@@ -79,18 +80,18 @@ func runPrune(ctx context.Context, a *app, apply, approved, merged bool) error {
 			return err
 		}
 	}
-	if a.globals.json {
-		err = view.PruneJSON(a.env.Stdout, found, removes && apply)
+	if a.JSON {
+		err = view.PruneJSON(a.Out, found, removes && apply)
 	} else {
-		err = view.Prune(a.env.Stdout, a.out(), found)
+		err = view.Prune(a.Out, a.OutStyle(), found)
 	}
 	switch {
 	case err != nil:
 		return err
 	case has(prune.Failed):
-		return outcome(exitError)
-	case removes && !apply && !a.globals.json:
-		fmt.Fprintln(a.env.Stderr, "\nNothing was removed. To remove it: agentform prune"+flagIf(merged, " --merged")+" --apply")
+		return exit.Error
+	case removes && !apply && !a.JSON:
+		fmt.Fprintln(a.Err, "\nNothing was removed. To remove it: agentform prune"+flagIf(merged, " --merged")+" --apply")
 	}
 	return nil
 }

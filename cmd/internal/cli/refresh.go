@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/landing"
+	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/session"
@@ -58,20 +60,20 @@ func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
 	if err != nil {
 		return err
 	}
-	f := landing.Of(p, printStep(a), a.warn)
+	f := landing.Of(p, printStep(a), a.Warn)
 	seen, err := f.Look(ctx)
 	if err != nil {
 		return err
 	}
 	var all []session.Address
 	for _, address := range named {
-		if r := seen.Of(address).Record; o.byFlag() && (r == nil || r.Unmade() || r.Spent() || r.Tree.Mode == session.Plain) {
+		if r := seen.Of(address).Record; o.ByFlag() && (r == nil || r.Unmade() || r.Spent() || r.Tree.Mode == session.Plain) {
 			continue
 		}
 		all = append(all, address)
 	}
 	if len(all) == 0 {
-		a.say("No sessions to refresh.")
+		a.Say("No sessions to refresh.")
 		return nil
 	}
 	results := make([]land.RefreshResult, 0, len(all))
@@ -80,7 +82,7 @@ func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
 		if l, err := f.LanderOf(seen, address); err != nil {
 			x.Err = err
 		} else {
-			working, stop := untilInterrupted(ctx)
+			working, stop := streams.UntilInterrupted(ctx)
 			x.Refreshed, x.Err = f.Refresh(working, l, o.dryRun)
 			stop()
 		}
@@ -102,23 +104,23 @@ func endRefresh(a *app, results []land.RefreshResult, all int, dryRun bool) erro
 		if len(x.Conflicts) > 0 && !x.Sent {
 			failed++
 		}
-		if !a.globals.json {
-			if err := view.RefreshedLine(a.env.Stdout, a.out(), x.Refreshed, dryRun); err != nil {
+		if !a.JSON {
+			if err := view.RefreshedLine(a.Out, a.OutStyle(), x.Refreshed, dryRun); err != nil {
 				return err
 			}
 		}
 	}
-	if a.globals.json {
-		if err := view.RefreshedJSON(a.env.Stdout, results, dryRun); err != nil {
+	if a.JSON {
+		if err := view.RefreshedJSON(a.Out, results, dryRun); err != nil {
 			return err
 		}
 	}
 	m := view.Many{Verb: "refreshed", All: all, Done: len(results) - len(errs) - failed, Failed: len(errs) + failed, Left: all - len(results)}
-	if err := endMany(a, m, a.env.Stderr, errs); err != nil {
+	if err := endMany(a, m, a.Err, errs); err != nil {
 		return err
 	}
 	if failed > 0 {
-		return outcome(exitError)
+		return exit.Error
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
@@ -37,11 +38,11 @@ type reporter struct {
 
 func newReporter(a *app, command string) (*reporter, error) {
 	t := &reporter{app: a, command: command, start: time.Now()}
-	if !a.globals.json {
-		t.progress = view.NewProgress(a.env.Stdout, a.out())
+	if !a.JSON {
+		t.progress = view.NewProgress(a.Out, a.OutStyle())
 		return t, nil
 	}
-	lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)
+	lines, err := view.NewLines(a.Out, a.Version, time.Now)
 	t.lines = lines
 	return t, err
 }
@@ -49,7 +50,7 @@ func newReporter(a *app, command string) (*reporter, error) {
 // useStderr is for a command that prints data.
 func (t *reporter) useStderr() {
 	if t.lines == nil {
-		t.onStderr, t.progress = true, view.NewProgress(t.app.env.Stderr, t.app.err())
+		t.onStderr, t.progress = true, view.NewProgress(t.app.Err, t.app.ErrStyle())
 	}
 }
 
@@ -61,7 +62,7 @@ func (t *reporter) complete(good bool) error {
 	if !good {
 		summary.Done, summary.Failed = 0, 1
 	}
-	return view.Summary(t.app.env.Stderr, t.app.err(), summary)
+	return view.Summary(t.app.Err, t.app.ErrStyle(), summary)
 }
 
 func (t *reporter) plan(p plan.Plan, detail string) error {
@@ -69,7 +70,7 @@ func (t *reporter) plan(p plan.Plan, detail string) error {
 		return t.lines.Plan(p)
 	}
 	t.planned = true
-	return view.Plan(t.app.env.Stdout, t.app.out(), p, detail == "full")
+	return view.Plan(t.app.Out, t.app.OutStyle(), p, detail == "full")
 }
 
 func (t *reporter) event(e history.Event) {
@@ -86,13 +87,13 @@ func (t *reporter) event(e history.Event) {
 // need says that a session needs a person.
 func (t *reporter) need(x api.Session, now time.Time) {
 	if t.lines == nil {
-		_ = view.NeedRow(t.app.env.Stderr, t.app.err(), view.Needy{Session: x, Reason: x.Needs.Reason, Since: x.Needs.Since}, now) // as fmt.Fprint: nothing else could tell
+		_ = view.NeedRow(t.app.Err, t.app.ErrStyle(), view.Needy{Session: x, Reason: x.Needs.Reason, Since: x.Needs.Since}, now) // as fmt.Fprint: nothing else could tell
 	}
 }
 
 func (t *reporter) diagnostics(ds []session.Diagnostic) error {
 	if t.lines == nil {
-		t.app.warn(ds)
+		t.app.Warn(ds)
 		return nil
 	}
 	for _, d := range ds {
@@ -124,9 +125,9 @@ func (t *reporter) environment(a apply.Applier, p plan.Plan) {
 	}
 	more := ""
 	if n := len(names) - most; n > 0 {
-		names, more = names[:most], fmt.Sprintf(" and %d more (%s)", n, t.app.short(path))
+		names, more = names[:most], fmt.Sprintf(" and %d more (%s)", n, t.app.Relative(path))
 	}
-	t.app.say(fmt.Sprintf("Not passed on to agents: %s%s. To pass on more, set inherit_env.", strings.Join(names, ", "), more))
+	t.app.Say(fmt.Sprintf("Not passed on to agents: %s%s. To pass on more, set inherit_env.", strings.Join(names, ", "), more))
 }
 
 func (t *reporter) end(tally apply.Tally, problems []session.Diagnostic, err error) error {
@@ -142,25 +143,25 @@ func (t *reporter) end(tally apply.Tally, problems []session.Diagnostic, err err
 			summary.Errors = append(summary.Errors, d)
 		}
 	}
-	code, out := exitDone, t.app.env.Stdout
+	code, out := exit.Done, t.app.Out
 	if len(summary.Errors) > 0 {
-		code, out = exitError, t.app.env.Stderr
+		code, out = exit.Error, t.app.Err
 	}
 	if err != nil {
 		summary.Errors = append(summary.Errors, err)
-		code, out = codeOf(err), t.app.env.Stderr
+		code, out = exit.Of(err), t.app.Err
 	}
 	var failed error
 	switch {
 	case t.lines != nil:
 		failed = t.lines.Summary(summary)
-	case !t.onStderr || code != exitDone:
-		failed = view.Summary(out, t.app.style(out), summary)
+	case !t.onStderr || code != exit.Done:
+		failed = view.Summary(out, t.app.Style(out), summary)
 	}
-	if failed != nil || code == exitDone {
+	if failed != nil || code == exit.Done {
 		return failed
 	}
-	return outcome(code)
+	return exit.Code(code)
 }
 
 // applySingle creates, adopts or destroys one session. It leaves the others as they are.
@@ -184,19 +185,11 @@ func applySingle(ctx context.Context, a *app, p *project.Project, t *reporter, q
 	}
 	r := p.Reconciler(project.ToAct)
 	r.Applier.Origin, r.Applier.Emit = origin, t.event
-	ctx, drain, done := interruptible(ctx, a)
+	ctx, drain, done := a.Interruptible(ctx)
 	defer done()
 	tally, err := r.Apply(ctx, q, made, drain)
 	t.environment(r.Applier, made)
 	return t.end(tally, nil, err)
-}
-
-func newAddress(typed string) (session.Address, error) {
-	address, err := session.ParseAddress(typed)
-	if m := unquoted().FindStringSubmatch(typed); err != nil && m != nil {
-		return session.Keyed(m[1], m[2]), nil
-	}
-	return address, err
 }
 
 const (
@@ -229,13 +222,13 @@ func hubNeedsOf(all []session.Record) []string {
 // it: it does not run, it is suspended, or it was started with other settings.
 func reportHub(a *app, p *project.Project, also []string) {
 	needs := slices.Concat(p.Manifest.NeedsHub, also)
-	if a.globals.json {
+	if a.JSON {
 		return
 	}
 	h, runs := hub.Running(p.Manifest.DataDir)
 	if runs && !hub.Suspended(h) {
 		if !p.SettingsOnly && !session.HasErrors(p.Problems) && hub.Settings(p.Manifest.DataDir) != project.HubSettings(p.Manifest) {
-			a.say("\nThe hub was started with other settings (notify, max_running, prices, budgets, telemetry). Restart it: agentform serve --stop && agentform serve --detach")
+			a.Say("\nThe hub was started with other settings (notify, max_running, prices, budgets, telemetry). Restart it: agentform serve --stop && agentform serve --detach")
 		}
 		return
 	}
@@ -253,7 +246,7 @@ func reportHub(a *app, p *project.Project, also []string) {
 	if slices.Contains(needs, finishWord) {
 		how += ", or agentform apply --wait"
 	}
-	a.say(fmt.Sprintf("\n%s %s the hub, %s", list, verb, how))
+	a.Say(fmt.Sprintf("\n%s %s the hub, %s", list, verb, how))
 }
 
 func hasHolds(p plan.Plan) bool { return slices.ContainsFunc(p.Changes, plan.Change.Waits) }
@@ -272,13 +265,13 @@ func autoHub(ctx context.Context, a *app, p *project.Project) {
 	if _, runs := hub.Running(p.Manifest.DataDir); runs || !p.Manifest.HubAuto {
 		return
 	}
-	var w io.Writer = a.env.Stderr
-	if a.globals.json {
+	var w io.Writer = a.Err
+	if a.JSON {
 		w = io.Discard
 	}
 	err := detach(ctx, a, p, serveOptions{}, w)
 	var taken *hub.TakenError // by another apply, at the same moment
 	if err != nil && !errors.As(err, &taken) {
-		fmt.Fprintf(a.env.Stderr, "Warning: the hub could not be started: %v\n", err)
+		fmt.Fprintf(a.Err, "Warning: the hub could not be started: %v\n", err)
 	}
 }

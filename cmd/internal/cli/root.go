@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/help"
 	"github.com/agentform/agentform/internal/shim/program"
 )
@@ -64,17 +65,17 @@ makes the changes.`,
 }
 
 func globalFlags(a *app, c *cobra.Command) {
-	g, f := &a.globals, c.PersistentFlags()
-	f.StringVarP(&g.chdir, "chdir", "C", "", "change to this `directory` first")
-	f.StringArrayVarP(&g.files, "file", "f", nil, fileUsage)
-	varFlags(f, &g.vars)
-	f.StringVar(&g.stateFile, "state", "", "state `file` (default: DATA_DIR/state.json)")
-	f.BoolVar(&g.noColor, "no-color", false, "disable colors (also: NO_COLOR)")
-	f.BoolVar(&g.noPager, "no-pager", false, "do not use a pager for long output")
-	f.StringVar(&g.logLevel, "log-level", "warn", "log `level` for standard error: debug, info, warn, error")
-	f.IntVar(&g.parallelism, "parallelism", 0, "`number` of concurrent operations (default: from the manifest, 10)")
-	durationVar(f, &g.lockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state lock")
-	f.BoolVar(&g.json, "json", false, "print JSON")
+	f := c.PersistentFlags()
+	f.StringVarP(&a.chdir, "chdir", "C", "", "change to this `directory` first")
+	f.StringArrayVarP(&a.Files, "file", "f", nil, fileUsage)
+	varFlags(f, &a.Vars)
+	f.StringVar(&a.StateFile, "state", "", "state `file` (default: DATA_DIR/state.json)")
+	f.BoolVar(&a.NoColor, "no-color", false, "disable colors (also: NO_COLOR)")
+	f.BoolVar(&a.NoPager, "no-pager", false, "do not use a pager for long output")
+	f.StringVar(&a.logLevel, "log-level", "warn", "log `level` for standard error: debug, info, warn, error")
+	f.IntVar(&a.Parallelism, "parallelism", 0, "`number` of concurrent operations (default: from the manifest, 10)")
+	durationVar(f, &a.LockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state lock")
+	f.BoolVar(&a.JSON, "json", false, "print JSON")
 	for _, flag := range []string{"file", "var-file", "state"} {
 		_ = c.MarkPersistentFlagFilename(flag) // fails only for a flag that does not exist
 	}
@@ -90,7 +91,7 @@ func subcommand(c *cobra.Command, args []string) error {
 	if near := suggestions(c, args[0]); len(near) > 0 {
 		err = fmt.Errorf("%w. Did you mean %s?", err, strings.Join(near, ", "))
 	}
-	return usageError{c.CommandPath(), err}
+	return exit.Usage(c.CommandPath(), err)
 }
 
 // otherNames returns the names of commands in tmux, docker, kubectl, Terraform, git and others.
@@ -164,13 +165,13 @@ const fileUsage = "manifest file or directory, a `path` (repeatable)"
 
 // fileWithoutShorthand frees -f for --follow.
 func fileWithoutShorthand(a *app, c *cobra.Command) {
-	c.Flags().StringArrayVar(&a.globals.files, "file", nil, fileUsage)
+	c.Flags().StringArrayVar(&a.Files, "file", nil, fileUsage)
 	_ = c.MarkFlagFilename("file") // fails only for a flag that does not exist
 }
 
 // Commands returns the tree of commands for the reference and the man pages.
 func Commands() *cobra.Command {
-	return newRoot(&app{})
+	return newRoot(newApp(Env{}))
 }
 
 // shimCommand runs the shim where the program agentform-shim is not installed.
@@ -185,7 +186,7 @@ what one of its hooks reports. Started by agentform and agents, not by users.`,
 		DisableFlagParsing: true, // what a hook says is no flag
 		RunE: func(_ *cobra.Command, args []string) error {
 			if code := program.Main(args); code != 0 {
-				return outcome(code)
+				return exit.Code(code)
 			}
 			return nil
 		},

@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/engine"
@@ -60,7 +63,7 @@ the session.`,
   git diff | agentform run -a gemini -p - --rm`,
 		Args: func(c *cobra.Command, args []string) error {
 			if named := len(args) - len(afterDash(c, args)); named > 1 {
-				return usageError{c.CommandPath(), fmt.Errorf("one NAME, not %d: arguments of the agent go after --", named)}
+				return exit.Usage(c.CommandPath(), fmt.Errorf("one NAME, not %d: arguments of the agent go after --", named))
 			}
 			return nil
 		},
@@ -71,14 +74,14 @@ the session.`,
 			}
 			for name, d := range map[string]time.Duration{"timeout": o.timeout, "ready-timeout": o.readyTimeout} {
 				if d < 0 || d == 0 && c.Flags().Changed(name) {
-					return usageError{c.CommandPath(), fmt.Errorf("--%s %s: must be more than 0", name, d)}
+					return exit.Usage(c.CommandPath(), fmt.Errorf("--%s %s: must be more than 0", name, d))
 				}
 			}
 			switch {
 			case o.until != "" && !slices.Contains(untilWords, o.until):
-				return usageError{c.CommandPath(), fmt.Errorf("--for %q: must be turn or exit", o.until)}
+				return exit.Usage(c.CommandPath(), fmt.Errorf("--for %q: must be turn or exit", o.until))
 			case o.until != "" && !o.wait && !o.rm:
-				return usageError{c.CommandPath(), errors.New("--for needs --wait or --rm")}
+				return exit.Usage(c.CommandPath(), errors.New("--for needs --wait or --rm"))
 			}
 			return runRun(c.Context(), a, o)
 		},
@@ -113,7 +116,7 @@ func afterDash(c *cobra.Command, args []string) []string {
 }
 
 func runRun(ctx context.Context, a *app, o runOptions) error {
-	p, s, err := a.openOptional()
+	p, s, err := a.Optional()
 	if err != nil {
 		return err
 	}
@@ -122,7 +125,7 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 		return err
 	}
 	if other := plan.Neighbor(spec, s.Sessions); other != "" {
-		a.say(fmt.Sprintf("Warning: %s works in %s too; --branch gives the new session a worktree of its own.", other, spec.Workspace.Path))
+		a.Say(fmt.Sprintf("Warning: %s works in %s too; --branch gives the new session a worktree of its own.", other, spec.Workspace.Path))
 	}
 	t, err := newReporter(a, "Run")
 	if err != nil {
@@ -136,11 +139,11 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 	if err := applySingle(ctx, a, p, t, request, spec.Address, session.FromRun); err != nil {
 		return err
 	}
-	if !a.globals.json {
-		name := quoted(spec.Address)
-		a.say(fmt.Sprintf("\n%s works in %s.", spec.Address, spec.Workspace.Path))
-		a.say("Attach: agentform attach " + name)
-		a.say("Remove: agentform destroy --target " + name)
+	if !a.JSON {
+		name := target.Quoted(spec.Address)
+		a.Say(fmt.Sprintf("\n%s works in %s.", spec.Address, spec.Workspace.Path))
+		a.Say("Attach: agentform attach " + name)
+		a.Say("Remove: agentform destroy --target " + name)
 	}
 	return nil
 }
@@ -151,10 +154,10 @@ func compose(a *app, p *project.Project, s state.State, o runOptions) (session.S
 	}
 	asked := o.asked
 	var err error
-	if asked.Address, err = newAddress(o.name); err != nil {
+	if asked.Address, err = choose.New(o.name); err != nil {
 		return session.Spec{}, err
 	}
-	name := quoted(asked.Address)
+	name := target.Quoted(asked.Address)
 	switch {
 	case p.Declared(asked.Address) != nil:
 		return session.Spec{}, fmt.Errorf("%s is declared in the manifest: agentform apply --target %s creates it", asked.Address, name)
@@ -162,7 +165,7 @@ func compose(a *app, p *project.Project, s state.State, o runOptions) (session.S
 		return session.Spec{}, fmt.Errorf("%s is in the state already: choose another name, restart it (agentform restart %s), or remove it (agentform destroy --target %[2]s)", asked.Address, name)
 	}
 	if asked.Prompt = o.prompt; o.prompt == "-" {
-		text, err := io.ReadAll(a.env.Stdin)
+		text, err := io.ReadAll(a.In)
 		if err != nil {
 			return session.Spec{}, fmt.Errorf("read the prompt: %w", err)
 		}
@@ -171,7 +174,7 @@ func compose(a *app, p *project.Project, s state.State, o runOptions) (session.S
 		}
 	}
 	asked.Timeout, asked.ReadyTimeout = session.Duration(o.timeout), session.Duration(o.readyTimeout)
-	dir := a.absolute(o.dir)
+	dir := a.Absolute(o.dir)
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
@@ -184,7 +187,7 @@ func compose(a *app, p *project.Project, s state.State, o runOptions) (session.S
 	}
 	spec, err := p.Manifest.Compose(asked)
 	if err == nil && spec.Profile != "" && spec.Agent.Base != agent.Codex {
-		fmt.Fprintf(a.env.Stderr, "Warning: --profile has no effect: only codex has profiles, and agent %q has none.\n", spec.Agent.Name)
+		fmt.Fprintf(a.Err, "Warning: --profile has no effect: only codex has profiles, and agent %q has none.\n", spec.Agent.Name)
 	}
 	if o.rm {
 		spec.Workspace.OnDestroy = session.RemoveClean

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
@@ -60,7 +63,7 @@ func (w *runWaiter) run(ctx context.Context, q engine.Request, spec session.Spec
 	}
 	w.turn = turn
 	w.reporter.useStderr()
-	waiting, stop := untilInterrupted(ctx)
+	waiting, stop := streams.UntilInterrupted(ctx)
 	defer stop()
 	if err := applySingle(ctx, a, w.project, w.reporter, q, w.address, session.FromRun); err != nil {
 		if gone := w.remove(ctx, o.rm); gone != nil {
@@ -69,7 +72,7 @@ func (w *runWaiter) run(ctx context.Context, q engine.Request, spec session.Spec
 		return err
 	}
 	if why != "" {
-		fmt.Fprintf(a.env.Stderr, "Waiting until %s exits: %s.\n", w.address, why)
+		fmt.Fprintf(a.Err, "Waiting until %s exits: %s.\n", w.address, why)
 	}
 	return w.wait(ctx, waiting, o.rm)
 }
@@ -81,10 +84,10 @@ func (w *runWaiter) wait(ctx, waiting context.Context, rm bool) error {
 	interrupted := waiting.Err() != nil
 	switch {
 	case interrupted && rm:
-		fmt.Fprintf(a.env.Stderr, "\nInterrupted: stopping %s.\n", w.address)
+		fmt.Fprintf(a.Err, "\nInterrupted: stopping %s.\n", w.address)
 	case interrupted:
-		fmt.Fprintf(a.env.Stderr, "\n%s keeps running: agentform attach %s\n", w.address, quoted(w.address))
-		return outcome(exitInterrupted)
+		fmt.Fprintf(a.Err, "\n%s keeps running: agentform attach %s\n", w.address, target.Quoted(w.address))
+		return exit.Interrupted
 	case err != nil:
 		return err
 	default:
@@ -96,13 +99,13 @@ func (w *runWaiter) wait(ctx, waiting context.Context, rm bool) error {
 		return err
 	}
 	if interrupted {
-		return outcome(exitInterrupted)
+		return exit.Interrupted
 	}
 	good := reached || succeeded(last)
 	if err := w.reporter.complete(good); err != nil || good {
 		return err
 	}
-	return outcome(exitError)
+	return exit.Error
 }
 
 // follow observes an end twice before it returns.
@@ -111,7 +114,7 @@ func (w *runWaiter) follow(ctx context.Context) (last status.Input, reached bool
 	over := false
 	var runs []string
 	heard := func() int64 { return e.Activity.Heard(runs) }
-	for s, err := range follow.Looks(ctx, pollInterval, heard, e.Look) {
+	for s, err := range follow.Looks(ctx, streams.PollInterval, heard, e.Look) {
 		if err != nil {
 			return status.Input{}, false, err
 		}
@@ -144,7 +147,7 @@ func (w *runWaiter) reportProgress(x api.Session, at time.Time) error {
 		}
 		return nil
 	}
-	return w.shown.show(w.app.env.Stderr, w.app.err(), x, at)
+	return w.shown.show(w.app.Err, w.app.ErrStyle(), x, at)
 }
 
 type progress struct {
@@ -162,7 +165,7 @@ func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Ti
 		p.since, p.printedAt, p.region = at, time.Time{}, view.NewRegion(w)
 	}
 	p.last = &x
-	name := quoted(x.Address)
+	name := target.Quoted(x.Address)
 	how := "agentform attach " + name + ", or agentform send " + name + " --key KEY"
 	if x.Question != nil {
 		how = "agentform answer " + name + " ANSWER, or agentform attach " + name
@@ -190,13 +193,13 @@ func (w *runWaiter) finish(ctx context.Context, last status.Input, reached bool)
 	if lines := w.reporter.lines; lines != nil {
 		return lines.Finished(x)
 	}
-	if err := view.FinishedLine(a.env.Stderr, a.err(), x, time.Now()); err != nil {
+	if err := view.FinishedLine(a.Err, a.ErrStyle(), x, time.Now()); err != nil {
 		return err
 	}
 	if answer == "" {
 		return nil
 	}
-	_, err = io.WriteString(a.env.Stdout, answer+"\n")
+	_, err = io.WriteString(a.Out, answer+"\n")
 	return err
 }
 
@@ -214,7 +217,7 @@ func (w *runWaiter) answer(ctx context.Context, last status.Input) (string, erro
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(pollInterval / 2):
+		case <-time.After(streams.PollInterval / 2):
 		}
 		look := e.Activity.Look(*last.Record, last.Live, last.Events, time.Now())
 		last.Look = &look

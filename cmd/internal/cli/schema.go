@@ -19,7 +19,7 @@ project. See docs/manifest.md for the setup of editors.`,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := config.Schema()
 			if err == nil {
-				_, err = fmt.Fprintf(a.env.Stdout, "%s\n", text)
+				_, err = fmt.Fprintf(a.Out, "%s\n", text)
 			}
 			return err
 		},

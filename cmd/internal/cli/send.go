@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -57,11 +58,11 @@ is 1.`,
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.command && (len(o.keys) > 0 || o.NoEnter) {
-				return usageError{c.CommandPath(), errors.New("--command cannot be combined with --key or --no-enter")}
+				return exit.Usage(c.CommandPath(), errors.New("--command cannot be combined with --key or --no-enter"))
 			}
 			if len(o.keys) == 0 {
-				if len(args) == 0 || len(args) == 1 && !o.byFlag() {
-					return usageError{c.CommandPath(), errors.New("missing argument: give TEXT or --key")}
+				if len(args) == 0 || len(args) == 1 && !o.ByFlag() {
+					return exit.Usage(c.CommandPath(), errors.New("missing argument: give TEXT or --key"))
 				}
 				o.Text, args = args[len(args)-1], args[:len(args)-1]
 			}
@@ -81,7 +82,7 @@ is 1.`,
 
 func runSend(ctx context.Context, a *app, o sendOptions) error {
 	if o.Text == "-" {
-		text, err := io.ReadAll(io.LimitReader(a.env.Stdin, maxSend+1))
+		text, err := io.ReadAll(io.LimitReader(a.In, maxSend+1))
 		if err != nil {
 			return fmt.Errorf("read standard input: %w", err)
 		}
@@ -102,12 +103,12 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 	if err != nil {
 		return o.unquoted(err)
 	}
-	if len(targets) == 0 && !a.globals.json {
+	if len(targets) == 0 && !a.JSON {
 		noneRunning(a)
 		return nil
 	}
 	given := make([]view.Sent, len(targets))
-	reader, inputs := a.open().Activity(), []session.Input{o.Input}
+	reader, inputs := a.Open().Activity(), []session.Input{o.Input}
 	if len(o.keys) > 0 {
 		inputs = nil
 		for _, key := range o.keys {
@@ -122,22 +123,22 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 
 // unquoted adds what is probably wrong if only the first word of a text is a session.
 func (o *sendOptions) unquoted(err error) error {
-	if len(o.typed) < 2 || len(o.keys) > 0 {
+	if len(o.Typed) < 2 || len(o.keys) > 0 {
 		return err
 	}
-	return fmt.Errorf("%w\nA text of several words needs quotes: agentform send %s 'TEXT'", err, plaintext.ShellWord(o.typed[0]))
+	return fmt.Errorf("%w\nA text of several words needs quotes: agentform send %s 'TEXT'", err, plaintext.ShellWord(o.Typed[0]))
 }
 
 // sendLine prints that a session got what was sent.
 func sendLine(a *app, x view.Sent) error {
-	if a.globals.json {
+	if a.JSON {
 		return nil
 	}
 	text := x.Outcome
 	if x.Outcome == "queued" {
 		text += ": it is working"
 	}
-	return view.Line(a.env.Stdout, a.out(), x.Address, text)
+	return view.Line(a.Out, a.OutStyle(), x.Address, text)
 }
 
 func endSend(a *app, given []view.Sent, all int) error {
@@ -151,10 +152,10 @@ func endSend(a *app, given []view.Sent, all int) error {
 		}
 	}
 	m.Failed, m.Done = len(errs), len(given)-len(errs)
-	if a.globals.json {
-		if err := view.SentJSON(a.env.Stdout, given); err != nil {
+	if a.JSON {
+		if err := view.SentJSON(a.Out, given); err != nil {
 			return err
 		}
 	}
-	return endMany(a, m, a.env.Stdout, errs)
+	return endMany(a, m, a.Out, errs)
 }

@@ -21,8 +21,10 @@ import (
 	"github.com/agentform/agentform/cmd/internal/action/landing"
 	"github.com/agentform/agentform/cmd/internal/action/serve"
 	"github.com/agentform/agentform/cmd/internal/action/workspace"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/secret"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/internal/hub/service"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/wire"
@@ -87,14 +89,14 @@ that wait pass requests on to the URL that it gave with --advertise.
   agentform serve --print-unit`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
-				return usageError{c.CommandPath(), err}
+				return exit.Usage(c.CommandPath(), err)
 			}
 			if !c.Flags().Changed("log-level") {
-				a.globals.logLevel = "info"
+				a.logLevel = "info"
 				a.level.Set(slog.LevelInfo)
 			}
 			if o.vars {
-				if err := json.NewDecoder(a.env.Stdin).Decode(&a.globals.vars); err != nil {
+				if err := json.NewDecoder(a.In).Decode(&a.Vars); err != nil {
 					return fmt.Errorf("read the values of variables: %w", err)
 				}
 			}
@@ -102,7 +104,7 @@ that wait pass requests on to the URL that it gave with --advertise.
 			case o.printUnit:
 				return runPrintUnit(a, o)
 			case o.openAPI:
-				return wire.Write(a.env.Stdout, server.OpenAPI())
+				return wire.Write(a.Out, server.OpenAPI())
 			case o.socket:
 				return runPrintSocket(a)
 			case o.stop:
@@ -157,34 +159,34 @@ func (o serveOptions) check() error {
 const gcPercent = 70
 
 func runServe(ctx context.Context, a *app, o serveOptions) error {
-	p, _, err := a.openState()
+	p, _, err := a.State()
 	if err != nil {
 		return err
 	}
-	a.warn(p.Problems) // the sessions in the state are supervised all the same
+	a.Warn(p.Problems) // the sessions in the state are supervised all the same
 	log, closeLog, err := hubLog(a, o.logFile)
 	if err != nil {
 		return err
 	}
 	defer closeLog()
-	a.log, p.Log = log, log
-	ctx, stop := untilInterrupted(ctx)
+	a.Log, p.Log = log, log
+	ctx, stop := streams.UntilInterrupted(ctx)
 	defer stop()
 	project.SetCloseOnExec()
-	if a.env.Environ.Get("GOGC") == "" {
+	if a.Environ.Get("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 
 	in := serve.Input{
-		Project: p, Version: a.env.Version, Listen: o.listen, Remote: o.remote, ReadOnly: o.readOnly, Elect: o.elect, Advertise: o.advertise,
-		Diff: workspace.ForAPI(p), Land: landing.ForAPI(p, func() (state.State, error) { _, s, err := a.openState(); return s, err }, a.warn), Log: log,
+		Project: p, Version: a.Version, Listen: o.listen, Remote: o.remote, ReadOnly: o.readOnly, Elect: o.elect, Advertise: o.advertise,
+		Diff: workspace.ForAPI(p), Land: landing.ForAPI(p, func() (state.State, error) { _, s, err := a.State(); return s, err }, a.Warn), Log: log,
 	}
 	if o.listen != "" {
 		made := ownToken(a, o)
 		in.Token = func() (string, error) { return tokenOf(a, p, o) }
 		in.Linked = func(l api.Link) {
 			if made && !o.vars { // else the command that started this process prints it
-				printLink(a.env.Stdout, l)
+				printLink(a.Out, l)
 			}
 		}
 	}
@@ -199,19 +201,19 @@ const (
 
 func hubLog(a *app, path string) (*slog.Logger, func(), error) {
 	if path == "" {
-		return a.log, func() {}, nil
+		return a.Log, func() {}, nil
 	}
-	path = a.absolute(path)
+	path = a.Absolute(path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the log directory: %w", err)
 	}
 	file := &lumberjack.Logger{Filename: path, MaxSize: logSize, MaxBackups: logsOld}
-	return slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: &a.level})), func() { _ = file.Close() }, nil
+	return slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: a.level})), func() { _ = file.Close() }, nil
 }
 
 // ownToken reports whether the user has given no token.
 func ownToken(a *app, o serveOptions) bool {
-	return o.listen != "" && o.tokenFile == "" && a.env.Environ.Get(secret.TokenVariable) == ""
+	return o.listen != "" && o.tokenFile == "" && a.Environ.Get(secret.TokenVariable) == ""
 }
 
 // tokenOf returns the token of --listen: one of the user's, or one that is made.
@@ -220,9 +222,9 @@ func tokenOf(a *app, p *project.Project, o serveOptions) (string, error) {
 	case ownToken(a, o):
 		return serve.OwnToken(p.Manifest.DataDir)
 	case o.tokenFile != "":
-		return serve.TokenIn(a.absolute(o.tokenFile))
+		return serve.TokenIn(a.Absolute(o.tokenFile))
 	}
-	return serve.CheckToken(a.env.Environ.Get(secret.TokenVariable), secret.TokenVariable)
+	return serve.CheckToken(a.Environ.Get(secret.TokenVariable), secret.TokenVariable)
 }
 
 func printLink(w io.Writer, l api.Link) {
@@ -230,15 +232,15 @@ func printLink(w io.Writer, l api.Link) {
 }
 
 func runPrintSocket(a *app) error {
-	path, err := a.open().HubSocket()
+	path, err := a.Open().HubSocket()
 	if err == nil {
-		_, err = fmt.Fprintln(a.env.Stdout, path)
+		_, err = fmt.Fprintln(a.Out, path)
 	}
 	return err
 }
 
 func runPrintUnit(a *app, o serveOptions) error {
-	p, err := a.openManifest()
+	p, err := a.Manifest()
 	if err != nil {
 		return err
 	}
@@ -250,33 +252,32 @@ func runPrintUnit(a *app, o serveOptions) error {
 		return fmt.Errorf("find agentform's own program: %w", err)
 	}
 	var flags []string
-	for _, v := range a.globals.vars {
+	for _, v := range a.Vars {
 		switch {
 		case v.File != "":
 			flags = append(flags, "--var-file", v.File)
 		case slices.Contains(p.Manifest.Sensitive, v.Name): // whoever can see processes reads a command line
-			fmt.Fprintf(a.env.Stderr, "Variable %[1]s is sensitive, so its value is not in the unit.\nSet AGENTFORM_VAR_%[1]s in a file that only you can read, and name that file in the unit: EnvironmentFile=FILE\n", v.Name)
+			fmt.Fprintf(a.Err, "Variable %[1]s is sensitive, so its value is not in the unit.\nSet AGENTFORM_VAR_%[1]s in a file that only you can read, and name that file in the unit: EnvironmentFile=FILE\n", v.Name)
 		default:
 			flags = append(flags, "--var", v.Name+"="+v.Value)
 		}
 	}
 	argv := slices.Concat([]string{self}, sameFlags(a), flags, []string{"serve"}, listenFlags(a, o))
-	_, err = io.WriteString(a.env.Stdout, service.Unit(p.Manifest.Project, argv, a.env.Environ.Get("PATH")))
+	_, err = io.WriteString(a.Out, service.Unit(p.Manifest.Project, argv, a.Environ.Get("PATH")))
 	return err
 }
 
 // sameFlags returns the global flags without variables.
 func sameFlags(a *app) []string {
-	g := a.globals
-	args := []string{"--chdir", a.env.Dir, "--log-level", g.logLevel, "--lock-timeout", g.lockTimeout.String()}
-	for _, f := range g.files {
+	args := []string{"--chdir", a.Dir, "--log-level", a.logLevel, "--lock-timeout", a.LockTimeout.String()}
+	for _, f := range a.Files {
 		args = append(args, "--file", f)
 	}
-	if g.stateFile != "" {
-		args = append(args, "--state", a.absolute(g.stateFile))
+	if a.StateFile != "" {
+		args = append(args, "--state", a.Absolute(a.StateFile))
 	}
-	if g.parallelism > 0 {
-		args = append(args, "--parallelism", fmt.Sprint(g.parallelism))
+	if a.Parallelism > 0 {
+		args = append(args, "--parallelism", fmt.Sprint(a.Parallelism))
 	}
 	return args
 }
@@ -286,7 +287,7 @@ func listenFlags(a *app, o serveOptions) (args []string) {
 		args = append(args, "--listen", o.listen)
 	}
 	if o.tokenFile != "" {
-		args = append(args, "--token-file", a.absolute(o.tokenFile))
+		args = append(args, "--token-file", a.Absolute(o.tokenFile))
 	}
 	if o.remote {
 		args = append(args, "--allow-remote")
@@ -298,32 +299,32 @@ func listenFlags(a *app, o serveOptions) (args []string) {
 }
 
 func runDetach(ctx context.Context, a *app, o serveOptions) error {
-	p, _, err := a.openState()
+	p, _, err := a.State()
 	if err == nil {
-		p, _, err = a.openOptional()
+		p, _, err = a.Optional()
 	}
 	if err != nil {
 		return err
 	}
-	return detach(ctx, a, p, o, a.env.Stdout)
+	return detach(ctx, a, p, o, a.Out)
 }
 
 func detach(ctx context.Context, a *app, p *project.Project, o serveOptions, w io.Writer) error {
-	path := a.absolute(cmp.Or(o.logFile, filepath.Join(p.Manifest.DataDir, service.LogFile)))
+	path := a.Absolute(cmp.Or(o.logFile, filepath.Join(p.Manifest.DataDir, service.LogFile)))
 	socket, err := p.HubSocket()
 	if err != nil {
 		return err
 	}
-	vars, err := json.Marshal(a.globals.vars)
+	vars, err := json.Marshal(a.Vars)
 	if err != nil {
 		return err
 	}
 	pid, err := service.Start(ctx, service.Command{
 		Args: slices.Concat(sameFlags(a), []string{"serve", "--" + varsOnStdin, "--log-file", path}, listenFlags(a, o)),
-		Dir:  a.env.Dir, Environ: a.env.Environ, Stdin: bytes.NewReader(vars), DataDir: p.Manifest.DataDir, Socket: socket, Log: path,
+		Dir:  a.Dir, Environ: a.Environ, Stdin: bytes.NewReader(vars), DataDir: p.Manifest.DataDir, Socket: socket, Log: path,
 	})
 	if err == nil {
-		fmt.Fprintf(w, "Hub started for %s (pid %d), logging to %s.\nStop it with: agentform serve --stop\n", p.Manifest.Project, pid, a.short(path))
+		fmt.Fprintf(w, "Hub started for %s (pid %d), logging to %s.\nStop it with: agentform serve --stop\n", p.Manifest.Project, pid, a.Relative(path))
 	}
 	if err == nil && ownToken(a, o) {
 		client := api.Dial(socket)
@@ -338,7 +339,7 @@ func detach(ctx context.Context, a *app, p *project.Project, o serveOptions, w i
 }
 
 func runStopHub(ctx context.Context, a *app) error {
-	h, was, err := service.Stop(ctx, a.open().Manifest.DataDir)
+	h, was, err := service.Stop(ctx, a.Open().Manifest.DataDir)
 	if err != nil {
 		return err
 	}
@@ -346,6 +347,6 @@ func runStopHub(ctx context.Context, a *app) error {
 	if was {
 		text = fmt.Sprintf("Hub stopped (pid %d). Sessions keep running.\n", h.PID)
 	}
-	_, err = io.WriteString(a.env.Stdout, text)
+	_, err = io.WriteString(a.Out, text)
 	return err
 }

@@ -49,10 +49,10 @@ func runServices(ctx context.Context, a *app) error {
 		}
 	}
 	all := status.ServicesOf(s.Known, orphans, hubStatus(ctx, a, p, s))
-	if a.globals.json {
-		return view.ServicesJSON(a.env.Stdout, all)
+	if a.JSON {
+		return view.ServicesJSON(a.Out, all)
 	}
-	return view.Services(a.env.Stdout, a.out(), all)
+	return view.Services(a.Out, a.OutStyle(), all)
 }
 
 // hubStatus asks the hub where something is unknown here.
@@ -62,7 +62,7 @@ func hubStatus(ctx context.Context, a *app, p *project.Project, s *fleet.Snapsho
 		return nil
 	}
 	if supervisor(s) == api.HubSuspended {
-		a.log.Warn("the hub does not answer", "error", hub.Continue(s.Holder))
+		a.Log.Warn("the hub does not answer", "error", hub.Continue(s.Holder))
 		return nil
 	}
 	path, err := p.HubSocket()
@@ -75,7 +75,7 @@ func hubStatus(ctx context.Context, a *app, p *project.Project, s *fleet.Snapsho
 	defer done()
 	d, err := client.Sessions(ctx)
 	if err != nil {
-		a.log.Warn("the hub does not answer", "error", err)
+		a.Log.Warn("the hub does not answer", "error", err)
 		return nil
 	}
 	return &d

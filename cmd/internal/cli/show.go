@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/status"
@@ -39,7 +40,7 @@ and the commands to inspect it manually. A saved plan is shown as plan does.`,
 // runShow shows the saved plan in a file of that name, else a session.
 func runShow(ctx context.Context, a *app, typed, detail string) error {
 	var noPlan error // why the file of that name is none; nil: there is no such file
-	if info, err := os.Stat(a.absolute(typed)); err == nil && info.Mode().IsRegular() {
+	if info, err := os.Stat(a.Absolute(typed)); err == nil && info.Mode().IsRegular() {
 		p, err := readPlan(a, typed)
 		if err == nil {
 			return showPlan(a, p, detail, nil)
@@ -55,7 +56,7 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 	if err != nil {
 		return cmp.Or(noPlan, err)
 	}
-	address, err := resolveOne(declaredIn(p, s), typed)
+	address, err := choose.One(declaredIn(p, s), typed)
 	if err != nil && noPlan != nil {
 		return noPlan
 	}
@@ -73,8 +74,8 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 	} else if k.Record != nil {
 		x.Exit = p.Facts(k.Record.Run.ID).Exit
 	}
-	if a.globals.json {
-		return view.ShowJSON(a.env.Stdout, x)
+	if a.JSON {
+		return view.ShowJSON(a.Out, x)
 	}
-	return view.Show(a.env.Stdout, a.out(), x, time.Now())
+	return view.Show(a.Out, a.OutStyle(), x, time.Now())
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
@@ -30,10 +31,10 @@ func lookAgain(ctx context.Context, a *app, p *project.Project, t apply.Tally) {
 			started[r.Address] = true
 		}
 	}
-	if len(started) == 0 || a.globals.json || !terminal(a.env.Stdout) {
+	if len(started) == 0 || a.JSON || !streams.IsTerminal(a.Out) {
 		return
 	}
-	ctx, stop := untilInterrupted(ctx)
+	ctx, stop := streams.UntilInterrupted(ctx)
 	defer stop()
 	e, began := project.Fleet(p), time.Now()
 	for wait := startedWait; ; wait = startedWait / 4 {
@@ -44,7 +45,7 @@ func lookAgain(ctx context.Context, a *app, p *project.Project, t apply.Tally) {
 		}
 		s, err := e.Look(ctx)
 		if err != nil {
-			a.log.Debug("the started sessions cannot be observed", "error", err)
+			a.Log.Debug("the started sessions cannot be observed", "error", err)
 			return
 		}
 		var all []api.Session
@@ -57,7 +58,7 @@ func lookAgain(ctx context.Context, a *app, p *project.Project, t apply.Tally) {
 			return x.State == session.StateStarting && x.Activity != session.Blocked
 		})
 		if !starting || time.Since(began) > startedLimit {
-			_ = view.Started(a.env.Stdout, a.out(), all, time.Now()) // as the lines before it
+			_ = view.Started(a.Out, a.OutStyle(), all, time.Now()) // as the lines before it
 			return
 		}
 	}

@@ -12,6 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/rebuild"
 	"github.com/agentform/agentform/cmd/internal/view"
@@ -50,13 +53,13 @@ func stateListCommand(a *app) *cobra.Command {
 }
 
 func runStateList(a *app, typed []string) error {
-	_, s, err := a.openState()
+	_, s, err := a.State()
 	if err != nil {
 		return err
 	}
 	records := s.Sessions
 	if len(typed) > 0 {
-		named, err := resolveAll(addresses(nil, s.Sessions), typed)
+		named, err := choose.All(choose.Addresses(nil, s.Sessions), typed)
 		if err != nil {
 			return err
 		}
@@ -65,10 +68,10 @@ func runStateList(a *app, typed []string) error {
 			records = append(records, *project.Find(s.Sessions, address))
 		}
 	}
-	if a.globals.json {
-		return view.StateListJSON(a.env.Stdout, s, records)
+	if a.JSON {
+		return view.StateListJSON(a.Out, s, records)
 	}
-	return view.StateList(a.env.Stdout, records)
+	return view.StateList(a.Out, records)
 }
 
 func stateShowCommand(a *app) *cobra.Command {
@@ -88,26 +91,26 @@ manifest lacks. Once that is in the manifest, plan has no changes for it.`,
 }
 
 func runStateShow(a *app, typed string, hcl bool) error {
-	if hcl && a.globals.json {
-		return usageError{a.command, errors.New("--hcl and --json exclude each other")}
+	if hcl && a.JSON {
+		return exit.Usage(a.Command, errors.New("--hcl and --json exclude each other"))
 	}
-	p, s, err := a.openState()
+	p, s, err := a.State()
 	if err != nil {
 		return err
 	}
-	address, err := resolveOne(addresses(nil, s.Sessions), typed)
+	address, err := choose.One(choose.Addresses(nil, s.Sessions), typed)
 	if err != nil {
 		return err
 	}
 	if hcl {
 		made := generateBlocks(a, p, []config.Draft{{Spec: project.Find(s.Sessions, address).Spec}})
-		_, err := a.env.Stdout.Write(made.Text)
+		_, err := a.Out.Write(made.Text)
 		return err
 	}
-	if a.globals.json {
-		return view.StateShowJSON(a.env.Stdout, *project.Find(s.Sessions, address))
+	if a.JSON {
+		return view.StateShowJSON(a.Out, *project.Find(s.Sessions, address))
 	}
-	return view.StateShow(a.env.Stdout, a.out(), *project.Find(s.Sessions, address))
+	return view.StateShow(a.Out, a.OutStyle(), *project.Find(s.Sessions, address))
 }
 
 func stateRmCommand(a *app) *cobra.Command {
@@ -138,15 +141,15 @@ func notElsewhere(p *project.Project, records []session.Record, named []session.
 }
 
 func runStateRm(ctx context.Context, a *app, typed []string, force bool) error {
-	p, s, err := a.openState()
+	p, s, err := a.State()
 	if err != nil {
 		return err
 	}
-	if _, err := resolveAll(addresses(nil, s.Sessions), typed); err != nil {
+	if _, err := choose.All(choose.Addresses(nil, s.Sessions), typed); err != nil {
 		return err
 	}
-	err = changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
-		named, err := resolveAll(addresses(nil, store.State().Sessions), typed)
+	err = changeState(ctx, p, a.Err, func(store *state.Store) error {
+		named, err := choose.All(choose.Addresses(nil, store.State().Sessions), typed)
 		if err != nil {
 			return err
 		}
@@ -159,12 +162,12 @@ func runStateRm(ctx context.Context, a *app, typed []string, force bool) error {
 			if err := store.Delete(address); err != nil {
 				return fmt.Errorf("forget %s: %w", address, err)
 			}
-			fmt.Fprintf(a.env.Stdout, "%s: removed from the state\n", address)
+			fmt.Fprintf(a.Out, "%s: removed from the state\n", address)
 		}
 		return nil
 	})
 	if err == nil {
-		fmt.Fprintln(a.env.Stderr, "Running sessions were not touched: apply adopts those in the manifest, doctor lists the others.")
+		fmt.Fprintln(a.Err, "Running sessions were not touched: apply adopts those in the manifest, doctor lists the others.")
 	}
 	return err
 }
@@ -211,21 +214,21 @@ applies it.`,
 }
 
 func runStateMv(ctx context.Context, a *app, from, to string) error {
-	p, s, err := a.openState()
+	p, s, err := a.State()
 	if err != nil {
 		return err
 	}
-	target, err := newAddress(to)
+	target, err := choose.New(to)
 	if err != nil {
 		return err
 	}
-	if _, err := resolve(addresses(nil, s.Sessions), from); err != nil {
+	if _, err := choose.Resolve(choose.Addresses(nil, s.Sessions), from); err != nil {
 		return err
 	}
-	return changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
+	return changeState(ctx, p, a.Err, func(store *state.Store) error {
 		records := store.State().Sessions
-		known := addresses(nil, records)
-		named, err := resolve(known, from)
+		known := choose.Addresses(nil, records)
+		named, err := choose.Resolve(known, from)
 		if err != nil {
 			return err
 		}
@@ -242,7 +245,7 @@ func runStateMv(ctx context.Context, a *app, from, to string) error {
 			if err := store.Move(old, r); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.env.Stdout, "%s: now %s\n", old, r.Address)
+			fmt.Fprintf(a.Out, "%s: now %s\n", old, r.Address)
 		}
 		return nil
 	})
@@ -255,7 +258,7 @@ func renamed(known, named []session.Address, to session.Address) (map[session.Ad
 		moves[old] = to
 		if i := strings.IndexByte(string(old), '['); i >= 0 && len(named) > 1 {
 			if keyed {
-				return nil, fmt.Errorf("%d sessions cannot all become %s: give one of them, or a block without a key:\n%s", len(named), to, listAddresses(named))
+				return nil, fmt.Errorf("%d sessions cannot all become %s: give one of them, or a block without a key:\n%s", len(named), to, choose.List(named))
 			}
 			moves[old] = to + old[i:]
 		}
@@ -263,7 +266,7 @@ func renamed(known, named []session.Address, to session.Address) (map[session.Ad
 			return nil, fmt.Errorf("%s is already its address: nothing to do", old)
 		}
 		if now := moves[old]; slices.Contains(known, now) {
-			return nil, fmt.Errorf("%s cannot become %s: another session has that address\nagentform state rm %s removes it from the state", old, now, quoted(now))
+			return nil, fmt.Errorf("%s cannot become %s: another session has that address\nagentform state rm %s removes it from the state", old, now, target.Quoted(now))
 		}
 	}
 	return moves, nil
@@ -280,8 +283,8 @@ func statePullCommand(a *app) *cobra.Command {
 }
 
 func runStatePull(a *app) error {
-	p := a.open()
-	if err := a.pull(p); err != nil {
+	p := a.Open()
+	if err := a.Pull(p); err != nil {
 		return err
 	}
 	st, err := state.Read(p.State)
@@ -292,7 +295,7 @@ func runStatePull(a *app) error {
 	if err != nil {
 		return fmt.Errorf("print state: %w", err)
 	}
-	_, err = a.env.Stdout.Write(b)
+	_, err = a.Out.Write(b)
 	return err
 }
 
@@ -313,13 +316,13 @@ touched.`,
 }
 
 func runStatePush(ctx context.Context, a *app, file string, force bool) error {
-	p := a.open()
+	p := a.Open()
 	var text []byte
 	var err error
 	if file == "-" {
-		text, err = io.ReadAll(a.env.Stdin)
+		text, err = io.ReadAll(a.In)
 	} else {
-		text, err = os.ReadFile(a.absolute(file))
+		text, err = os.ReadFile(a.Absolute(file))
 	}
 	if err != nil {
 		return fmt.Errorf("read the state to push: %w", err)
@@ -332,7 +335,7 @@ func runStatePush(ctx context.Context, a *app, file string, force bool) error {
 		return fmt.Errorf("%s cannot be pushed: %w", file, err)
 	}
 	p.Anew = force
-	return changeState(ctx, p, a.env.Stderr, func(store *state.Store) error {
+	return changeState(ctx, p, a.Err, func(store *state.Store) error {
 		err := store.Push(given, force)
 		if handleStale := (*state.StaleError)(nil); errors.As(err, &handleStale) {
 			return fmt.Errorf("%s cannot be pushed: %w\n--force pushes it anyway", file, err)
@@ -340,7 +343,7 @@ func runStatePush(ctx context.Context, a *app, file string, force bool) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.env.Stdout, "Pushed: %s in the state, serial %d\n", plaintext.Count(len(given.Sessions), "session"), store.State().Serial)
+		fmt.Fprintf(a.Out, "Pushed: %s in the state, serial %d\n", plaintext.Count(len(given.Sessions), "session"), store.State().Serial)
 		return nil
 	})
 }
@@ -364,9 +367,9 @@ state it only adds what is missing.`,
 }
 
 func runStateRebuild(ctx context.Context, a *app, approved bool) error {
-	p := a.open()
+	p := a.Open()
 	x, err := rebuild.Find(ctx, rebuild.Input{
-		Manifest: p.Manifest, State: p.State, Version: a.env.Version, Owner: p.Owner(), By: p.Who().User,
+		Manifest: p.Manifest, State: p.State, Version: a.Version, Owner: p.Owner(), By: p.Who().User,
 		Runtime: p.Reconciler(project.ToRead).Opened, Facts: p.Facts, Launched: p.Launched,
 	})
 	if err != nil {
@@ -376,15 +379,15 @@ func runStateRebuild(ctx context.Context, a *app, approved bool) error {
 		return err
 	}
 	for _, address := range slices.SortedFunc(maps.Keys(x.Added), session.Address.Compare) {
-		fmt.Fprintln(a.env.Stdout, plaintext.Safe(x.Added[address]))
+		fmt.Fprintln(a.Out, plaintext.Safe(x.Added[address]))
 	}
 	for _, l := range x.LeftOut {
-		fmt.Fprintln(a.env.Stderr, "left out: "+plaintext.Safe(l))
+		fmt.Fprintln(a.Err, "left out: "+plaintext.Safe(l))
 	}
 	dir, sessions := rebuild.OutputsDir(p.Manifest), plaintext.Count(len(x.State.Sessions), "session")
 	switch {
 	case x.Sound && len(x.Added) == 0:
-		fmt.Fprintf(a.env.Stdout, "The state is complete: %s, and nothing else was found.\n", sessions)
+		fmt.Fprintf(a.Out, "The state is complete: %s, and nothing else was found.\n", sessions)
 		return nil
 	case len(x.Added) == 0 && x.None:
 		return fmt.Errorf("nothing to rebuild a state from: there is none at %s, no session left a record in %s, and none runs", p.State, dir)
@@ -393,16 +396,16 @@ func runStateRebuild(ctx context.Context, a *app, approved bool) error {
 	}
 	if !approved {
 		question := fmt.Sprintf("Write a state with %s (lineage %s)?", sessions, x.State.Lineage)
-		if err := confirm(a, question, a.command+" --auto-approve"); err != nil {
+		if err := a.Confirm(question, a.Command+" --auto-approve"); err != nil {
 			return err
 		}
 	}
 	if err := x.RestoreRuns(p.Manifest); err != nil {
 		return err
 	}
-	backups, err := state.Rebuild(ctx, p.State, x.State, x.Sum, p.Who(), a.globals.lockTimeout)
+	backups, err := state.Rebuild(ctx, p.State, x.State, x.Sum, p.Who(), a.LockTimeout)
 	for _, b := range backups {
-		fmt.Fprintf(a.env.Stderr, "Backup: %s\n", b)
+		fmt.Fprintf(a.Err, "Backup: %s\n", b)
 	}
 	if err != nil {
 		return err
@@ -416,6 +419,6 @@ func runStateRebuild(ctx context.Context, a *app, approved bool) error {
 			return err
 		}
 	}
-	fmt.Fprintf(a.env.Stdout, "Rebuilt the state: %s. Running sessions were not touched. Check it with: agentform plan\n", sessions)
+	fmt.Fprintf(a.Out, "Rebuilt the state: %s. Running sessions were not touched. Check it with: agentform plan\n", sessions)
 	return nil
 }

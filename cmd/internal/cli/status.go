@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/hub"
@@ -65,7 +67,7 @@ func (o statusOptions) check(a *app) error {
 	for _, x := range []struct {
 		name string
 		set  bool
-	}{{"--short", o.short}, {"--json", a.globals.json && *o.format == ""}, {"--output " + *o.format, *o.format != "" && *o.format != "wide"}} {
+	}{{"--short", o.short}, {"--json", a.JSON && *o.format == ""}, {"--output " + *o.format, *o.format != "" && *o.format != "wide"}} {
 		if x.set {
 			given = append(given, x.name)
 		}
@@ -76,7 +78,7 @@ func (o statusOptions) check(a *app) error {
 		given = append(given, "--wide")
 	}
 	if len(given) > 1 {
-		return usageError{a.command, fmt.Errorf("%s exclude each other", plaintext.List(given, "and"))}
+		return exit.Usage(a.Command, fmt.Errorf("%s exclude each other", plaintext.List(given, "and")))
 	}
 	return nil
 }
@@ -96,17 +98,17 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	if !o.short && *o.format != "name" {
 		e.Count()
 	}
-	if o.wide || a.globals.json {
+	if o.wide || a.JSON {
 		askUsage(ctx, p, e)
 	}
 	s, err := e.Look(ctx)
 	if err != nil {
 		return err
 	}
-	a.warn(lostState(p, s.State.Serial))
+	a.Warn(lostState(p, s.State.Serial))
 	shown := s.Known
 	if len(typed) > 0 {
-		named, err := resolveAll(declaredIn(p, s), typed)
+		named, err := choose.All(declaredIn(p, s), typed)
 		if err != nil {
 			return err
 		}
@@ -121,26 +123,26 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	}
 	switch {
 	case o.short:
-		return view.Short(a.env.Stdout, sessions)
+		return view.Short(a.Out, sessions)
 	case *o.format == "name":
-		return view.Names(a.env.Stdout, sessions)
-	case a.globals.json:
-		return view.StatusJSON(a.env.Stdout, sessions, supervisor(s))
+		return view.Names(a.Out, sessions)
+	case a.JSON:
+		return view.StatusJSON(a.Out, sessions, supervisor(s))
 	}
 	switch supervisor(s) {
 	case api.HubSuspended:
-		fmt.Fprintf(a.env.Stdout, "hub: suspended (pid %d)\n  %s\n\n", s.Holder.PID, hub.Continue(s.Holder))
+		fmt.Fprintf(a.Out, "hub: suspended (pid %d)\n  %s\n\n", s.Holder.PID, hub.Continue(s.Holder))
 	case api.HubRuns:
-		fmt.Fprintf(a.env.Stdout, "hub: running (pid %d)\n\n", s.Holder.PID)
+		fmt.Fprintf(a.Out, "hub: running (pid %d)\n\n", s.Holder.PID)
 	case api.HubDown:
 		if fileExists(filepath.Join(p.Manifest.DataDir, hub.LockFile)) {
-			fmt.Fprint(a.env.Stdout, "hub: not running (start it: agentform serve --detach)\n\n")
+			fmt.Fprint(a.Out, "hub: not running (start it: agentform serve --detach)\n\n")
 		}
 	}
-	if err := view.Status(a.env.Stdout, a.out(), sessions, o.wide, time.Now()); err != nil {
+	if err := view.Status(a.Out, a.OutStyle(), sessions, o.wide, time.Now()); err != nil {
 		return err
 	}
-	a.warn(s.Undrained)
+	a.Warn(s.Undrained)
 	reportHub(a, p, hubNeedsOf(s.State.Sessions))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -13,11 +14,11 @@ import (
 )
 
 func openTarget(ctx context.Context, a *app, typed string) (*target.Target, error) {
-	p, s, err := a.openState()
+	p, s, err := a.State()
 	if err != nil {
 		return nil, err
 	}
-	address, err := resolveOne(addresses(p.Manifest.Sessions, s.Sessions), typed)
+	address, err := choose.One(choose.Addresses(p.Manifest.Sessions, s.Sessions), typed)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ func openTargets(ctx context.Context, a *app, s *sessionArgs) ([]*target.Target,
 	if err != nil {
 		return nil, err
 	}
-	if !s.byFlag() {
+	if !s.ByFlag() {
 		return targets, nil
 	}
 	var resting []session.Address
@@ -75,7 +76,7 @@ func reportLeftOut(a *app, resting []session.Address) {
 	if n := len(resting) - most; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	fmt.Fprintf(a.env.Stderr, "Not running, left out: %s%s\n", plaintext.OneLine(strings.Join(names, ", ")), more)
+	fmt.Fprintf(a.Err, "Not running, left out: %s%s\n", plaintext.OneLine(strings.Join(names, ", ")), more)
 }
 
 // ofSession adds the address to an error that does not name it.

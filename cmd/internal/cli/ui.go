@@ -18,8 +18,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/ui"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
@@ -59,12 +62,12 @@ Agents keep running when you quit.`,
 }
 
 func runUI(ctx context.Context, a *app) error {
-	in, isFile := a.env.Stdin.(*os.File)
-	out, isFile2 := a.env.Stdout.(*os.File)
-	if !isFile || !isFile2 || !terminal(in) || !terminal(out) {
+	in, isFile := a.In.(*os.File)
+	out, isFile2 := a.Out.(*os.File)
+	if !isFile || !isFile2 || !streams.IsTerminal(in) || !streams.IsTerminal(out) {
 		return errors.New("ui needs a terminal\nagentform status shows all sessions, agentform watch --json follows them")
 	}
-	if t := a.env.Environ.Get("TERM"); t == "" || t == "dumb" {
+	if t := a.Environ.Get("TERM"); t == "" || t == "dumb" {
 		return fmt.Errorf("ui needs a terminal that can move its cursor, and TERM is %q\nagentform status shows all sessions", t)
 	}
 	p, e, err := openFleet(a)
@@ -75,15 +78,15 @@ func runUI(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	style := a.out()
-	a.log = slog.New(slog.DiscardHandler) // the terminal is taken
+	style := a.OutStyle()
+	a.Log = slog.New(slog.DiscardHandler) // the terminal is taken
 	e.CountInBackground()
 	b := &uiBackend{app: a, color: style.Color, project: p, observer: e}
 	b.read = b.manifest()
 	err = ui.Run(ctx, ui.Backend{Look: b.look, Heard: b.heard, Load: b.load, Do: b.do, Terminal: b.terminal},
 		ui.Options{In: in, Out: out, Color: style.Color, First: first})
 	if errors.Is(err, ui.ErrInterrupted) {
-		return outcome(exitInterrupted)
+		return exit.Interrupted
 	}
 	return err
 }
@@ -91,7 +94,7 @@ func runUI(ctx context.Context, a *app) error {
 // openFleet is openObserver, also of a directory with neither a manifest nor a state, where
 // run starts a session.
 func openFleet(a *app) (*project.Project, *fleet.Observer, error) {
-	p := a.open()
+	p := a.Open()
 	if _, err := state.Read(p.State); errors.Is(err, state.ErrNone) && len(p.Manifest.Files) == 0 && len(p.Files) == 0 {
 		return p, project.Fleet(p), nil
 	}
@@ -156,10 +159,11 @@ func (b *uiBackend) manifest() map[string]stamp.Stamp {
 
 // quiet returns an app of the same project that prints nothing.
 func (b *uiBackend) quiet() *app {
-	a := newApp(b.app.env)
-	a.env.Stdout, a.env.Stderr = io.Discard, io.Discard
-	a.typedIn, a.shellDir, a.globals, a.log, a.command = b.app.typedIn, b.app.shellDir, b.app.globals, b.app.log, b.app.command
-	return a
+	s := *b.app.Streams
+	s.Out, s.Err = io.Discard, io.Discard
+	a := *b.app
+	a.Opener = b.app.Anew(&s)
+	return &a
 }
 
 // recordedFleet is shown until the sessions are observed.
@@ -169,7 +173,7 @@ func recordedFleet(p *project.Project, e *fleet.Observer) (ui.Fleet, error) {
 		return ui.Fleet{}, err
 	}
 	first := ui.Fleet{Project: p.Manifest.Project}
-	for _, address := range addresses(p.Manifest.Sessions, s.Sessions) {
+	for _, address := range choose.Addresses(p.Manifest.Sessions, s.Sessions) {
 		first.Rows = append(first.Rows, ui.Row{Address: address})
 	}
 	return first, nil
@@ -260,13 +264,13 @@ func (b *uiBackend) do(ctx context.Context, d ui.Do) (string, error) {
 // printed is returned as that text.
 func (b *uiBackend) run(ctx context.Context, style *view.Style, args ...string) (string, error) {
 	var out, errOut bytes.Buffer
-	env := b.app.env
-	env.Stdin, env.Stdout, env.Stderr, env.Style = strings.NewReader(""), &out, &errOut, style
-	env.Args = b.args(args, true)
-	a := newApp(env)
-	defer a.close()
+	a := newApp(Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errOut, Style: style, Args: b.args(args, true),
+		Environ: b.app.Environ, Dir: b.app.Dir, Version: b.app.Version, Runtimes: b.app.Runtimes,
+	})
+	defer a.Close()
 	err := a.execute(ctx)
-	var said outcome
+	var said exit.Code
 	if errors.As(err, &said) && out.Len() == 0 {
 		return "", errors.New(strings.TrimSpace(errOut.String()))
 	} else if errors.As(err, &said) {
@@ -282,14 +286,14 @@ func (b *uiBackend) run(ctx context.Context, style *view.Style, args ...string) 
 func (b *uiBackend) args(args []string, sensitive bool) []string {
 	a := b.app
 	all := sameFlags(a)
-	if a.globals.noColor {
+	if a.NoColor {
 		all = append(all, "--no-color")
 	}
-	for _, v := range a.globals.vars {
+	for _, v := range a.Vars {
 		switch {
 		case v.File != "":
 			all = append(all, "--var-file", v.File)
-		case sensitive || !slices.Contains(a.project.Manifest.Sensitive, v.Name):
+		case sensitive || !slices.Contains(a.Opened().Manifest.Sensitive, v.Name):
 			all = append(all, "--var", v.Name+"="+v.Value)
 		}
 	}
@@ -303,9 +307,9 @@ func (b *uiBackend) terminal(t ui.Terminal) *exec.Cmd {
 	if self, err := os.Executable(); err == nil {
 		c.Path, c.Err = self, nil
 	}
-	c.Dir, c.Env = a.typedIn, slices.Clone(a.env.Environ)
-	for _, v := range a.globals.vars {
-		if v.File == "" && slices.Contains(a.project.Manifest.Sensitive, v.Name) {
+	c.Dir, c.Env = a.TypedIn, slices.Clone(a.Environ)
+	for _, v := range a.Vars {
+		if v.File == "" && slices.Contains(a.Opened().Manifest.Sensitive, v.Name) {
 			c.Env = append(c.Env, "AGENTFORM_VAR_"+v.Name+"="+v.Value)
 		}
 	}

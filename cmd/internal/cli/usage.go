@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config/expr"
@@ -45,7 +47,7 @@ ask behind the scenes, such as titles, is in none of their files and not counted
   agentform usage --by day --csv`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.check(a); err != nil {
-				return usageError{c.CommandPath(), err}
+				return exit.Usage(c.CommandPath(), err)
 			}
 			return runUsage(c.Context(), a, args, o)
 		},
@@ -62,7 +64,7 @@ func (o usageOptions) check(a *app) error {
 	if !slices.Contains(status.UsageBy(), o.by) {
 		return fmt.Errorf("--by: must be %s, not %q", plaintext.List(status.UsageBy(), "or"), o.by)
 	}
-	if o.csv && a.globals.json {
+	if o.csv && a.JSON {
 		return errors.New("--csv and --json exclude each other")
 	}
 	_, err := sinceOf(o.since, time.Now())
@@ -107,7 +109,7 @@ func runUsage(ctx context.Context, a *app, typed []string, o usageOptions) error
 		return err
 	}
 	if len(typed) > 0 {
-		named, err := resolveAll(withUsage(declaredIn(p, s), all), typed)
+		named, err := choose.All(withUsage(declaredIn(p, s), all), typed)
 		if err != nil {
 			return err
 		}
@@ -120,12 +122,12 @@ func runUsage(ctx context.Context, a *app, typed []string, o usageOptions) error
 	q.Budgets = budget.Standings(p.Manifest.Budgets, budget.Subjects(s.State.Sessions, used), s.World.At)
 	d := status.UsageDocumentOf(all, q)
 	switch {
-	case a.globals.json:
-		return view.UsageJSON(a.env.Stdout, d)
+	case a.JSON:
+		return view.UsageJSON(a.Out, d)
 	case o.csv:
-		return view.UsageCSV(a.env.Stdout, d)
+		return view.UsageCSV(a.Out, d)
 	}
-	return view.Usage(a.env.Stdout, a.out(), d)
+	return view.Usage(a.Out, a.OutStyle(), d)
 }
 
 // withUsage adds the addresses of sessions that were removed and used something.

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/session"
 )
@@ -20,21 +21,21 @@ and secrets that are not set are warnings. Running sessions and the state are no
 }
 
 func runValidate(a *app) error {
-	p := a.open()
+	p := a.Open()
 	found := append(p.Problems, p.Host().Sessions(p.Manifest.Sessions, session.Warning)...)
 	found = append(found, p.Host().Certificates(session.Warning)...)
 	var err error
-	if a.globals.json {
-		err = view.ValidJSON(a.env.Stdout, found)
+	if a.JSON {
+		err = view.ValidJSON(a.Out, found)
 	} else {
-		out := a.env.Stdout
+		out := a.Out
 		if session.HasErrors(found) {
-			out = a.env.Stderr
+			out = a.Err
 		}
-		err = view.Valid(out, a.style(out), len(p.Manifest.Sessions), found)
+		err = view.Valid(out, a.Style(out), len(p.Manifest.Sessions), found)
 	}
 	if err == nil && session.HasErrors(found) {
-		return outcome(exitError)
+		return exit.Error
 	}
 	return err
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
@@ -62,8 +64,8 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 		switch {
 		case k.Record == nil:
 			return target.NotApplied(address)
-		case o.byFlag() && !k.Record.Spec.Verify.Declared():
-		case o.byFlag() && rests(k.Diagnosis.State):
+		case o.ByFlag() && !k.Record.Spec.Verify.Declared():
+		case o.ByFlag() && rests(k.Diagnosis.State):
 			resting = append(resting, address)
 		default:
 			all = append(all, k)
@@ -71,7 +73,7 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 	}
 	reportLeftOut(a, resting)
 	if len(all) == 0 {
-		a.say("No sessions to verify.")
+		a.Say("No sessions to verify.")
 		return nil
 	}
 	access := target.Verifications(p, e, seen, p.Reconciler(project.ToAct))
@@ -95,7 +97,7 @@ func verifyOne(ctx context.Context, a *app, p *project.Project, access verify.Ac
 		x.Err = project.ErrUnknown(p, r, k.Diagnosis)
 		return x
 	case does == session.Working || does == session.Blocked || does == session.Booting:
-		return fail(fmt.Errorf("it is %s: its work is verified when its turn has ended\nagentform wait %s waits for that", does, quoted(r.Address)))
+		return fail(fmt.Errorf("it is %s: its work is verified when its turn has ended\nagentform wait %s waits for that", does, target.Quoted(r.Address)))
 	}
 	doing := func(ctx context.Context) (session.Doing, error) {
 		s, err := project.Fleet(p).Look(ctx)
@@ -128,24 +130,24 @@ func endVerify(a *app, results []view.Verification, all int) error {
 		case !x.Verified.OK:
 			red++
 		}
-		if a.globals.json {
+		if a.JSON {
 			continue
 		}
-		if err := view.Verified(a.env.Stdout, a.out(), x); err != nil {
+		if err := view.Verified(a.Out, a.OutStyle(), x); err != nil {
 			return err
 		}
 	}
-	if a.globals.json {
-		if err := view.VerifiedJSON(a.env.Stdout, results); err != nil {
+	if a.JSON {
+		if err := view.VerifiedJSON(a.Out, results); err != nil {
 			return err
 		}
 	}
 	m := view.Many{Verb: "verified", All: all, Done: len(results) - len(errs) - red, Failed: len(errs) + red, Left: all - len(results)}
-	if err := endMany(a, m, a.env.Stderr, errs); err != nil {
+	if err := endMany(a, m, a.Err, errs); err != nil {
 		return err
 	}
 	if red > 0 {
-		return outcome(exitError)
+		return exit.Error
 	}
 	return nil
 }
@@ -163,20 +165,20 @@ func runVerifyLogs(ctx context.Context, a *app, o logsOptions, records []session
 			continue
 		}
 		tails[i].Text = lastLines(o.tail, text)
-		if a.globals.json {
+		if a.JSON {
 			continue
 		}
 		if len(records) > 1 {
-			if err := view.Title(a.env.Stdout, a.out(), r.Address); err != nil {
+			if err := view.Title(a.Out, a.OutStyle(), r.Address); err != nil {
 				return err
 			}
 		}
-		if _, err := io.WriteString(a.env.Stdout, plaintext.Safe(tails[i].Text)); err != nil {
+		if _, err := io.WriteString(a.Out, plaintext.Safe(tails[i].Text)); err != nil {
 			return err
 		}
 	}
-	if a.globals.json {
-		if err := printTails(a, tails, len(records) == 1 && !o.byFlag()); err != nil {
+	if a.JSON {
+		if err := printTails(a, tails, len(records) == 1 && !o.ByFlag()); err != nil {
 			return err
 		}
 	}
@@ -187,7 +189,7 @@ func runVerifyLogs(ctx context.Context, a *app, o logsOptions, records []session
 // agent works.
 func verifyLog(ctx context.Context, a *app, r session.Record) (string, error) {
 	if r.Verified == nil {
-		return "", fmt.Errorf("its work was never verified\nagentform verify %s does that", quoted(r.Address))
+		return "", fmt.Errorf("its work was never verified\nagentform verify %s does that", target.Quoted(r.Address))
 	}
 	if r.Verified.Log == "" {
 		return "", fmt.Errorf("no output was kept: %s", r.Verified.Detail)
@@ -198,7 +200,7 @@ func verifyLog(ctx context.Context, a *app, r session.Record) (string, error) {
 	}
 	var out, said bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = nil, &out, &said
-	code, err := runForeground(c)
+	code, err := streams.Foreground(c)
 	if err == nil && code != 0 {
 		err = fmt.Errorf("read %s: %s", r.Verified.Log, plaintext.OneLine(said.String()))
 	}

@@ -20,7 +20,7 @@ func versionCommand(a *app) *cobra.Command {
 }
 
 func runVersion(a *app) error {
-	b := view.Build{Version: a.env.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := view.Build{Version: a.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {
@@ -28,8 +28,8 @@ func runVersion(a *app) error {
 			}
 		}
 	}
-	if a.globals.json {
-		return view.VersionJSON(a.env.Stdout, b)
+	if a.JSON {
+		return view.VersionJSON(a.Out, b)
 	}
-	return view.Version(a.env.Stdout, b)
+	return view.Version(a.Out, b)
 }

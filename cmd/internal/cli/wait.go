@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/status"
@@ -62,12 +65,12 @@ may answer; with --fail-on-question the exit code is 5 as soon as a session asks
 		RunE: func(c *cobra.Command, args []string) error {
 			for _, g := range goals {
 				if !slices.Contains(follow.Goals(), follow.Goal(g)) {
-					return usageError{c.CommandPath(), fmt.Errorf("--for %q: must be turn, done, verified, blocked or ready", g)}
+					return exit.Usage(c.CommandPath(), fmt.Errorf("--for %q: must be turn, done, verified, blocked or ready", g))
 				}
 				o.goals = append(o.goals, follow.Goal(g))
 			}
 			if o.timeout < 0 {
-				return usageError{c.CommandPath(), errors.New("--timeout: must be 0 or more")}
+				return exit.Usage(c.CommandPath(), errors.New("--timeout: must be 0 or more"))
 			}
 			if err := o.set(c, args); err != nil {
 				return err
@@ -101,10 +104,10 @@ func runWait(ctx context.Context, a *app, o waitOptions) error {
 		return err
 	}
 	w := &waiting{app: a, waitOptions: o, named: f.named, follower: &follow.Follower{}, reported: map[session.Address]string{}, start: time.Now()}
-	err = f.follow(ctx, pollInterval, o.timeout, func(g observation, follower *follow.Follower) (bool, error) {
+	err = f.follow(ctx, streams.PollInterval, o.timeout, func(g observation, follower *follow.Follower) (bool, error) {
 		first := w.follower != follower
 		w.last, w.follower = g, follower
-		if first && o.byFlag() {
+		if first && o.ByFlag() {
 			w.leaveOut()
 		}
 		if err := f.visible(g.sessions, o.followed()); err != nil {
@@ -189,7 +192,7 @@ func (w *waiting) reportProgress() error {
 		}
 		w.reported[x.Address] = now
 		if stuck(x) {
-			if err := w.line(w.app.env.Stderr, view.Waited{Session: x}); err != nil {
+			if err := w.line(w.app.Err, view.Waited{Session: x}); err != nil {
 				return err
 			}
 		}
@@ -209,7 +212,7 @@ func stuck(x api.Session) bool {
 func red(x api.Session) bool { return x.Verified != nil && x.Verified.Held }
 
 func (w *waiting) line(to io.Writer, x view.Waited) error {
-	return view.WaitedLine(to, w.app.style(to), x, time.Now())
+	return view.WaitedLine(to, w.app.Style(to), x, time.Now())
 }
 
 func (w *waiting) end(reached, timedOut bool) error {
@@ -225,14 +228,14 @@ func (w *waiting) end(reached, timedOut bool) error {
 		}
 		all = append(all, view.Waited{Session: x, Outcome: string(w.verdict(a))})
 	}
-	if w.app.globals.json {
-		if err := view.WaitedJSON(w.app.env.Stdout, all, words.names, reached, timedOut, time.Since(w.start)); err != nil {
+	if w.app.JSON {
+		if err := view.WaitedJSON(w.app.Out, all, words.names, reached, timedOut, time.Since(w.start)); err != nil {
 			return err
 		}
 	} else if err := w.lines(all, reached); err != nil {
 		return err
 	}
-	if len(all) == 0 && !w.app.globals.json {
+	if len(all) == 0 && !w.app.JSON {
 		noneRunning(w.app)
 	}
 	var errs []error
@@ -252,7 +255,7 @@ func (w *waiting) end(reached, timedOut bool) error {
 	case timedOut:
 		errs = append(errs, fmt.Errorf("timed out after %s waiting for %s", w.timeout, words.waited))
 	}
-	return endMany(w.app, m, w.app.env.Stderr, errs)
+	return endMany(w.app, m, w.app.Err, errs)
 }
 
 // goalWords are what a goal is called.
@@ -278,8 +281,10 @@ func wordsOf(goals []follow.Goal) goalWords {
 // questionError is the question of a session that nobody is to wait for.
 type questionError struct{ address session.Address }
 
+func (e *questionError) ExitCode() exit.Code { return exit.Asks }
+
 func (e *questionError) Error() string {
-	return fmt.Sprintf("%s asks a question\nto answer it: agentform answer %[2]s ANSWER, or agentform attach %[2]s", e.address, quoted(e.address))
+	return fmt.Sprintf("%s asks a question\nto answer it: agentform answer %[2]s ANSWER, or agentform attach %[2]s", e.address, target.Quoted(e.address))
 }
 
 func errOver(x view.Waited, never string) error {
@@ -289,18 +294,18 @@ func errOver(x view.Waited, never string) error {
 	case x.Activity == session.Blocked:
 		return &questionError{x.Address}
 	case red(x.Session):
-		return fmt.Errorf("%s fails verification: %s\nagentform logs %s --verify prints the output", x.Address, x.Verified.Detail, quoted(x.Address))
+		return fmt.Errorf("%s fails verification: %s\nagentform logs %s --verify prints the output", x.Address, x.Verified.Detail, target.Quoted(x.Address))
 	}
 	return fmt.Errorf("%s is %s and will not %s\nagentform show %[4]s shows why, agentform restart %[4]s restarts it",
-		x.Address, status.Word(x.Session), never, quoted(x.Address))
+		x.Address, status.Word(x.Session), never, target.Quoted(x.Address))
 }
 
 func (w *waiting) lines(all []view.Waited, reached bool) error {
 	for _, x := range all {
-		to := w.app.env.Stderr
+		to := w.app.Err
 		switch {
 		case x.Outcome == string(follow.Reached):
-			to = w.app.env.Stdout
+			to = w.app.Out
 		case reached:
 			continue // with --any one was enough
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
 )
@@ -38,7 +40,7 @@ change. Each refresh takes two tmux calls. The manifest is read once.`,
   agentform watch --json | jq -r 'select(.new.status == "blocked") | .address'`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.every < 0 {
-				return usageError{c.CommandPath(), errors.New("--interval: must be 0 or more")}
+				return exit.Usage(c.CommandPath(), errors.New("--interval: must be 0 or more"))
 			}
 			return runWatch(c.Context(), a, args, o)
 		},
@@ -50,7 +52,7 @@ change. Each refresh takes two tmux calls. The manifest is read once.`,
 }
 
 func runWatch(ctx context.Context, a *app, typed []string, o watchOptions) error {
-	f, err := openSelection(a, sessionArgs{typed: typed})
+	f, err := openSelection(a, named(typed))
 	if err != nil {
 		return err
 	}
@@ -60,7 +62,7 @@ func runWatch(ctx context.Context, a *app, typed []string, o watchOptions) error
 		return err
 	}
 	if o.every == 0 {
-		o.every = pollInterval
+		o.every = streams.PollInterval
 	}
 	ring := bell(a, o.bell)
 	return f.follow(ctx, o.every, 0, func(g observation, follower *follow.Follower) (bool, error) {
@@ -76,10 +78,10 @@ func bell(a *app, wanted bool) func(time.Time, []follow.Need) error {
 	var w io.Writer = io.Discard
 	switch {
 	case !wanted:
-	case terminal(a.env.Stdout):
-		w = a.env.Stdout
-	case terminal(a.env.Stderr):
-		w = a.env.Stderr
+	case streams.IsTerminal(a.Out):
+		w = a.Out
+	case streams.IsTerminal(a.Err):
+		w = a.Err
 	}
 	var first time.Time
 	known := map[follow.Need]bool{}
@@ -102,8 +104,8 @@ func bell(a *app, wanted bool) func(time.Time, []follow.Need) error {
 }
 
 func newPrinter(a *app, wide bool) (func(observation) error, error) {
-	if a.globals.json {
-		lines, err := view.NewLines(a.env.Stdout, a.env.Version, time.Now)
+	if a.JSON {
+		lines, err := view.NewLines(a.Out, a.Version, time.Now)
 		return printChanges(a, func(steps []view.Step, _ observation) error {
 			for _, s := range steps {
 				if err := lines.Step(s); err != nil {
@@ -113,19 +115,19 @@ func newPrinter(a *app, wide bool) (func(observation) error, error) {
 			return nil
 		}), err
 	}
-	if style := a.out(); style.Width == 0 {
+	if style := a.OutStyle(); style.Width == 0 {
 		return printChanges(a, func(steps []view.Step, g observation) error {
 			wide := 0
 			for _, x := range g.sessions {
 				wide = max(wide, len(x.Address))
 			}
-			return view.StepLines(a.env.Stdout, style, steps, wide)
+			return view.StepLines(a.Out, style, steps, wide)
 		}), nil
 	}
-	region := view.NewRegion(a.env.Stdout)
+	region := view.NewRegion(a.Out)
 	return func(g observation) error {
 		var table strings.Builder
-		style := a.out() // the terminal may have another size by now
+		style := a.OutStyle() // the terminal may have another size by now
 		if err := view.Status(&table, style, g.sessions, wide, time.Now()); err != nil {
 			return err
 		}

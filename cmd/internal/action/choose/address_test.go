@@ -1,4 +1,4 @@
-package cli
+package choose
 
 import (
 	"strings"
@@ -24,13 +24,13 @@ func TestResolve(t *testing.T) {
 		"odd[0]":                `session.odd["0"]`,
 		`session.worker["a.b"]`: `session.worker["a.b"]`,
 	} {
-		found, err := resolve(known, typed)
+		found, err := Resolve(known, typed)
 		var got []string
 		for _, a := range found {
 			got = append(got, string(a))
 		}
 		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("resolve(%q) = %v, %v; want %s", typed, got, err, want)
+			t.Errorf("Resolve(%q) = %v, %v; want %s", typed, got, err, want)
 		}
 	}
 }
@@ -43,17 +43,17 @@ func TestResolveFaults(t *testing.T) {
 		"something-else": "Sessions:\n  session.api",
 		"a b":            "invalid address",
 	} {
-		if _, err := resolve(known, typed); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("resolve(%q): %v, want an error with %q", typed, err, want)
+		if _, err := Resolve(known, typed); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Resolve(%q): %v, want an error with %q", typed, err, want)
 		}
 	}
-	if _, err := resolveOne(known, "pool"); err == nil || !strings.Contains(err.Error(), "pool matches 2 sessions; choose one") {
-		t.Errorf("resolveOne(pool): %v", err)
+	if _, err := One(known, "pool"); err == nil || !strings.Contains(err.Error(), "pool matches 2 sessions; choose one") {
+		t.Errorf("One(pool): %v", err)
 	}
-	if _, err := resolveAll(known, []string{"nothing-like", "api", "a b"}); err == nil || strings.Count(err.Error(), "invalid address")+strings.Count(err.Error(), "no session") != 2 {
-		t.Errorf("resolveAll tells %v, want both faults", err)
+	if _, err := All(known, []string{"nothing-like", "api", "a b"}); err == nil || strings.Count(err.Error(), "invalid address")+strings.Count(err.Error(), "no session") != 2 {
+		t.Errorf("All tells %v, want both faults", err)
 	}
-	if _, err := resolve(nil, "api"); err == nil || !strings.Contains(err.Error(), "agentform apply") {
+	if _, err := Resolve(nil, "api"); err == nil || !strings.Contains(err.Error(), "agentform apply") {
 		t.Errorf("with nothing known: %v", err)
 	}
 }

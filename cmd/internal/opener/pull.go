@@ -1,4 +1,4 @@
-package cli
+package opener
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/owner"
 	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/sharedstate"
 	"github.com/agentform/agentform/session"
@@ -22,59 +23,59 @@ var deciding = []string{"plan", "drift", "apply", "destroy", "state", "land", "p
 // withCopy are the commands that act on sessions of this machine, and ask no backend.
 var withCopy = []string{"attach", "send", "answer", "capture", "path", "exec", "logs", "events", "diff", "services", "serve", "doctor", "next", "validate", "graph", "explain", "output"}
 
-// pull brings the copy of a shared state up to date, once.
-func (a *app) pull(p *project.Project) error {
-	if a.pulled != nil {
-		return *a.pulled
+// Pull brings the copy of a shared state up to date, once.
+func (o *Opener) Pull(p *project.Project) error {
+	if o.pulled != nil {
+		return *o.pulled
 	}
 	if err := owner.CheckUser(p.Manifest.DataDir); err != nil { // else what cannot be read is the error
 		return err
 	}
-	words := strings.Fields(a.command + " ?")
+	words := strings.Fields(o.Command + " ?")
 	if p.Stored.Shared() && slices.Contains(withCopy, words[1]) {
 		return nil
 	}
-	if p.Stored.Shared() && a.attended() {
-		defer time.AfterFunc(2*time.Second, func() { fmt.Fprintln(a.env.Stderr, "The shared state: no answer yet…") }).Stop()
+	if p.Stored.Shared() && o.Attended() {
+		defer time.AfterFunc(2*time.Second, func() { fmt.Fprintln(o.Err, "The shared state: no answer yet…") }).Stop()
 	}
-	err := p.Stored.Pull(a.ctx)
+	err := p.Stored.Pull(o.Context)
 	var unreachable *sharedstate.UnreachableError
 	if errors.As(err, &unreachable) && !slices.Contains(deciding, words[1]) {
-		a.warn([]session.Diagnostic{{Severity: session.Warning, Summary: "the shared state was not read",
+		o.Warn([]session.Diagnostic{{Severity: session.Warning, Summary: "the shared state was not read",
 			Detail: err.Error() + "\nthis is what this machine knew last"}})
 		err = nil
 	}
-	a.pulled = &err
+	o.pulled = &err
 	return err
 }
 
-// attended reports whether a person sees what is written to standard error.
-func (a *app) attended() bool { return terminal(a.env.Stderr) && a.command != "agentform ui" }
+// Attended reports whether a person sees what is written to standard error.
+func (o *Opener) Attended() bool { return streams.IsTerminal(o.Err) && o.Command != "agentform ui" }
 
 // slow returns a function that says that a runtime is still asked, once each; nil: nobody
 // looks.
-func (a *app) slow() func(session.RuntimeSpec) {
-	if !a.attended() {
+func (o *Opener) slow() func(session.RuntimeSpec) {
+	if !o.Attended() {
 		return nil
 	}
 	var told sync.Map
 	return func(r session.RuntimeSpec) {
 		name := strings.TrimSuffix("runtime."+r.Kind+"."+r.Name, ".")
 		if _, again := told.LoadOrStore(name, true); !again {
-			fmt.Fprintf(a.env.Stderr, "%s: no answer yet…\n", name)
+			fmt.Fprintf(o.Err, "%s: no answer yet…\n", name)
 		}
 	}
 }
 
 // waiting returns a function that says who has the lock of the shared state: at once, and
 // again every ten seconds.
-func (a *app) waiting() func(backend.Info) {
+func (o *Opener) waiting() func(backend.Info) {
 	var told time.Time
 	return func(i backend.Info) {
 		if time.Since(told) < 10*time.Second {
 			return
 		}
 		told = time.Now()
-		fmt.Fprintf(a.env.Stderr, "Waiting for the state's lock.\n%s\n", sharedstate.Describe(i, told))
+		fmt.Fprintf(o.Err, "Waiting for the state's lock.\n%s\n", sharedstate.Describe(i, told))
 	}
 }

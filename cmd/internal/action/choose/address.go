@@ -1,4 +1,5 @@
-package cli
+// Package choose finds the sessions that a command line means.
+package choose
 
 import (
 	"errors"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/agext/levenshtein"
 
-	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/session"
 )
 
@@ -19,8 +19,8 @@ var unquoted = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)\[(.+)\]$`)
 })
 
-// resolve returns a session or every instance of a block. It accepts a key without quotes.
-func resolve(known []session.Address, typed string) ([]session.Address, error) {
+// Resolve returns a session or every instance of a block. It accepts a key without quotes.
+func Resolve(known []session.Address, typed string) ([]session.Address, error) {
 	a, err := session.ParseAddress(typed)
 	if m := unquoted().FindStringSubmatch(typed); m != nil {
 		if keyed := session.Keyed(m[1], m[2]); err != nil || slices.Contains(known, keyed) && !slices.Contains(known, a) {
@@ -43,28 +43,29 @@ func resolve(known []session.Address, typed string) ([]session.Address, error) {
 		return nil, fmt.Errorf("no session %q: there are no sessions\nagentform apply creates those of the manifest", a.Short())
 	}
 	if near := nearest(known, a); len(near) > 0 {
-		return nil, fmt.Errorf("no session %q. Did you mean one of these?\n%s", a.Short(), listAddresses(near))
+		return nil, fmt.Errorf("no session %q. Did you mean one of these?\n%s", a.Short(), List(near))
 	}
-	return nil, fmt.Errorf("no session %q. Sessions:\n%s", a.Short(), listAddresses(known))
+	return nil, fmt.Errorf("no session %q. Sessions:\n%s", a.Short(), List(known))
 }
 
-func resolveOne(known []session.Address, typed string) (session.Address, error) {
-	found, err := resolve(known, typed)
+// One returns the one session that is meant.
+func One(known []session.Address, typed string) (session.Address, error) {
+	found, err := Resolve(known, typed)
 	if err != nil {
 		return "", err
 	}
 	if len(found) > 1 {
-		return "", fmt.Errorf("%s matches %d sessions; choose one:\n%s", typed, len(found), listAddresses(found))
+		return "", fmt.Errorf("%s matches %d sessions; choose one:\n%s", typed, len(found), List(found))
 	}
 	return found[0], nil
 }
 
-// resolveAll returns each session once, and reports all faulty addresses.
-func resolveAll(known []session.Address, typed []string) ([]session.Address, error) {
+// All returns each session once, and reports all faulty addresses.
+func All(known []session.Address, typed []string) ([]session.Address, error) {
 	var all []session.Address
 	var errs []error
 	for _, t := range typed {
-		found, err := resolve(known, t)
+		found, err := Resolve(known, t)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -96,7 +97,8 @@ func nearest(known []session.Address, a session.Address) []session.Address {
 	return near
 }
 
-func listAddresses(addresses []session.Address) string {
+// List lists addresses, a line each, at most ten.
+func List(addresses []session.Address) string {
 	const most = 10
 	var b strings.Builder
 	for i, a := range addresses {
@@ -109,5 +111,24 @@ func listAddresses(addresses []session.Address) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
-func quoted(a session.Address) string { return target.Quoted(a) }
+// New parses the address of a session that is to be. It accepts a key without quotes.
+func New(typed string) (session.Address, error) {
+	address, err := session.ParseAddress(typed)
+	if m := unquoted().FindStringSubmatch(typed); err != nil && m != nil {
+		return session.Keyed(m[1], m[2]), nil
+	}
+	return address, err
+}
+
+// Addresses returns the addresses of declared and of recorded sessions, each once, sorted.
+func Addresses(specs []session.Spec, records []session.Record) []session.Address {
+	var all []session.Address
+	for _, s := range specs {
+		all = append(all, s.Address)
+	}
+	for _, r := range records {
+		all = append(all, r.Address)
+	}
+	slices.SortFunc(all, session.Address.Compare)
+	return slices.Compact(all)
+}

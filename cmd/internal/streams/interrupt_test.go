@@ -1,4 +1,4 @@
-package cli
+package streams
 
 import (
 	"io"
@@ -12,11 +12,11 @@ func TestReaderGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if readerGone(w) || readerGone(io.Discard) {
+	if ReaderGone(w) || ReaderGone(io.Discard) {
 		t.Error("the reader of an open pipe is gone")
 	}
 	r.Close()
-	if !readerGone(w) {
+	if !ReaderGone(w) {
 		t.Error("the reader of a closed pipe is there")
 	}
 }
