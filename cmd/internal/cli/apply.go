@@ -4,19 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/apply"
-	"github.com/agentform/agentform/cmd/internal/action/await"
+	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/exit"
-	"github.com/agentform/agentform/cmd/internal/preflight"
-	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/cmd/internal/reporter"
 )
 
 type applyOptions struct {
@@ -74,7 +68,7 @@ lists those workspaces. The same as apply --destroy.`,
 		Example: `  agentform destroy
   agentform destroy --target api --auto-approve`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.destroy = true
+			o.Destroy = true
 			return runApply(a, c, o)
 		},
 	}
@@ -119,88 +113,79 @@ func planAndApply(ctx context.Context, a *app, o applyOptions) error {
 	}
 	for n := 0; ; n++ {
 		err := planAndApplyOnce(ctx, a, t, o)
-		var changed *engine.ChangedError
+		changed := reconcile.Outdated(err)
 		switch {
-		case !errors.As(err, &changed):
+		case changed == "":
 			return err
 		case !o.autoApprove || o.file != "" || n == maxReplans:
-			return t.end(apply.Tally{}, nil, changed)
+			return t.Fail(nil, err)
 		}
-		a.Log.Info("something changed in the meantime: planning again", "what", changed.Changes)
+		a.Log.Info("something changed in the meantime: planning again", "what", changed)
 	}
 }
 
-// planAndApplyOnce plans and applies once. It returns a ChangedError without reporting it.
-func planAndApplyOnce(ctx context.Context, a *app, t *reporter, o applyOptions) error {
-	p, made, request, err := planToApply(ctx, a, o)
+// planAndApplyOnce plans and applies once. That the plan is outdated is an error that it has not reported.
+func planAndApplyOnce(ctx context.Context, a *app, t *reporter.Reporter, o applyOptions) error {
+	x, err := planToApply(ctx, a, o)
 	if err != nil {
 		return err
 	}
-	request.Wait = o.wait
+	asks := o.file == "" && !o.autoApprove
 	if o.afterTurn {
-		made = made.AfterTurn(engine.TurnLimit(o.turnLimit))
+		x = x.AfterTurn(o.turnLimit)
 	}
-	if o.file == "" && !o.autoApprove {
-		preflight.KeptWork(ctx, &made)
+	if asks {
+		x.KeptWork(ctx)
 	}
-	if err := t.plan(made, o.detail); err != nil {
+	if err := t.Plan(x.Plan, o.detail == "full"); err != nil {
 		return err
 	}
-	if !made.Acts() && !hasNewHolds(made) && !(o.wait && (hasHolds(made) || len(await.Ending(made)) > 0)) {
-		if !o.destroy {
-			autoHub(ctx, a, p)
-			defer reportHub(a, p, hubNeeds(heldByHub(made), len(await.Unfinished(made)) > 0))
+	if x.Idle(o.wait) {
+		if !o.Destroy {
+			autoHub(ctx, a, x.Project)
+			defer reportHub(a, x.Project, x.HubNeeds())
 		}
-		return finishUnchanged(a, t, made)
+		return finishUnchanged(a, t, x)
 	}
-	if err := checkReady(ctx, a, t, made); err != nil {
+	if err := checkReady(ctx, t, x); err != nil {
 		return err
 	}
-	if o.file == "" && !o.autoApprove && (made.Acts() || hasHolds(made)) {
+	if asks && (x.Acts() || x.Waits()) {
 		question := "Apply this plan to %q?"
-		if o.destroy {
+		if o.Destroy {
 			question = "Destroy these sessions of %q?"
 		}
-		if err := a.Confirm(fmt.Sprintf(question, p.Manifest.Project), a.Command+" --auto-approve"); err != nil {
+		if err := a.Confirm(fmt.Sprintf(question, x.Project.Manifest.Project), a.Command+" --auto-approve"); err != nil {
 			return err
 		}
 	}
-	r := p.Reconciler(project.ToAct)
-	r.Applier.Emit, r.Applier.StopOnError = t.event, o.onError == "stop"
-	if o.afterTurn {
-		r.Applier.AfterTurn = engine.TurnLimit(o.turnLimit)
-	}
-	outer := ctx
-	ctx, drain, done := a.Interruptible(ctx)
+	return carryOut(ctx, a, t, x, o)
+}
+
+// carryOut applies a plan, and waits if that is asked.
+func carryOut(outer context.Context, a *app, t *reporter.Reporter, x reconcile.Planned, o applyOptions) error {
+	ctx, drain, done := a.Interruptible(outer)
 	defer done()
-	tally, err := r.Apply(ctx, request, made, drain)
-	var changed *engine.ChangedError
-	if errors.As(err, &changed) {
+	run := reconcile.Run{
+		AfterTurn: o.afterTurn, TurnLimit: o.turnLimit, StopOnError: o.onError == "stop", Wait: o.wait, Drain: drain, Emit: t.Event, Need: t.Need,
+	}
+	applied, err := x.Apply(ctx, run)
+	if err != nil {
 		return err
 	}
-	t.environment(r.Applier, made)
-	if !o.destroy && len(tally.Results) > 0 {
-		autoHub(ctx, a, p)
+	t.NotInherited(x.NotInherited(), x.Project.Manifest.DataDir)
+	if !o.Destroy && len(applied.Results) > 0 {
+		autoHub(ctx, a, x.Project)
 	}
-	if o.wait && ctx.Err() == nil && !errors.Is(err, apply.ErrInterrupted) {
-		var followed error
-		tally, followed = await.Follow(ctx, await.Input{
-			Project: p, Observer: project.Fleet(p), Engine: r, Request: request, Plan: made, Tally: tally, Drain: drain, Emit: t.event, Need: t.need,
-		})
-		err = errors.Join(err, followed)
-	}
-	interrupted := ctx.Err() != nil || errors.Is(err, apply.ErrInterrupted)
-	err = t.end(tally, made.Problems, err)
-	switch {
-	case o.destroy:
-	case o.wait: // which has seen their ends itself
-		reportHub(a, p, hubNeeds(tally.Held > 0, false))
-	default:
-		reportHub(a, p, hubNeeds(tally.Held > 0, len(await.Unfinished(made)) > 0))
+	applied.Await(ctx)
+	interrupted := applied.Interrupted(ctx)
+	err = t.End(applied.Tally, x.Problems, applied.Err)
+	if !o.Destroy {
+		reportHub(a, x.Project, applied.HubNeeds())
 	}
 	if !o.wait && !interrupted {
 		done() // from here on Ctrl-C only ends the wait
-		lookAgain(outer, a, p, tally)
+		lookAgain(outer, a, x.Project, applied.Started())
 	}
 	return err
 }
@@ -221,55 +206,29 @@ func (o *applyOptions) check(c *cobra.Command) error {
 }
 
 // planToApply returns the plan to approve, or a saved one, which has been approved.
-func planToApply(ctx context.Context, a *app, o applyOptions) (*project.Project, plan.Plan, engine.Request, error) {
+func planToApply(ctx context.Context, a *app, o applyOptions) (reconcile.Planned, error) {
 	if o.file == "" {
 		return makePlan(ctx, a, o.planFlags)
 	}
-	made, err := readPlan(a, o.file)
+	saved, err := reconcile.Read(a.Absolute(o.file), o.file)
 	if err != nil {
-		return nil, made, engine.Request{}, err
+		return reconcile.Planned{}, err
 	}
 	p, err := a.Manifest()
 	if err == nil {
 		err = checkCertificates(a, p)
 	}
 	if err != nil {
-		return nil, made, engine.Request{}, err
+		return reconcile.Planned{}, err
 	}
-	if made.Project != p.Manifest.Project {
-		return nil, made, engine.Request{}, fmt.Errorf("%s is a plan for the project %q, and this is %q: run plan again here", o.file, made.Project, p.Manifest.Project)
-	}
-	return p, made, engine.Request{Wanted: made.Wanted(), Options: made.Options, Moves: made.Moves, Removed: made.Removed, Imports: made.Imports}, nil
+	return saved.For(p, o.file)
 }
 
-func readPlan(a *app, file string) (plan.Plan, error) {
-	b, err := os.ReadFile(a.Absolute(file))
-	if err != nil {
-		return plan.Plan{}, fmt.Errorf("read the plan: %w", err)
-	}
-	p, err := plan.Decode(b)
-	if errors.Is(err, plan.ErrNotPlan) {
-		err = fmt.Errorf("%w: create one with agentform plan --out FILE", err)
-	}
-	if err != nil {
-		err = fmt.Errorf("read the plan %s: %w", file, err)
-	}
-	return p, err
-}
-
-func checkReady(ctx context.Context, a *app, t *reporter, p plan.Plan) error {
-	missing := a.Open().Host().Plan(ctx, p, session.Error)
-	if err := t.diagnostics(missing); err != nil || !session.HasErrors(missing) {
-		return err
-	}
-	return errors.New("no changes made: fix the errors above")
-}
-
-func finishUnchanged(a *app, t *reporter, p plan.Plan) error {
+func finishUnchanged(a *app, t *reporter.Reporter, x reconcile.Planned) error {
 	switch {
-	case t.lines != nil, session.HasErrors(p.Problems):
-		return t.end(apply.Tally{}, p.Problems, nil)
-	case !p.Complete:
+	case a.JSON, x.HasErrors():
+		return t.Fail(x.Problems, nil)
+	case !x.Complete:
 		return exit.Error
 	}
 	return nil

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/streams"
-	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
@@ -116,14 +116,13 @@ func handleStale(ctx context.Context, a *app, t *target.Target, o attachOptions)
 	}
 	switch choice {
 	case "restart":
-		if err := runOverride(ctx, a, overrideOptions{verb: "restart", sessionArgs: named([]string{string(t.Record.Address)}),
-			Override: engine.Override{Desired: session.Running, Restart: true}}); err != nil {
+		if err := runOverride(ctx, a, overrideOptions{sessionArgs: named([]string{string(t.Record.Address)}), Override: reconcile.Override{Verb: reconcile.Restart}}); err != nil {
 			return nil, err
 		}
 		return openTarget(ctx, a, string(t.Record.Address))
 	case "teardown":
 		return nil, planAndApply(ctx, a, applyOptions{verb: "Destroy", autoApprove: true,
-			planFlags: planFlags{destroy: true, targets: []string{string(t.Record.Address)}, detail: "changes"}})
+			planFlags: planFlags{Asked: reconcile.Asked{Destroy: true, Targets: []string{string(t.Record.Address)}}}})
 	}
 	fmt.Fprintln(a.Err, "Cancelled: nothing was changed.")
 	return nil, nil

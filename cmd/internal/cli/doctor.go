@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/doctor"
 	"github.com/agentform/agentform/cmd/internal/exit"
@@ -98,7 +99,7 @@ func printFindings(a *app, found []doctor.Finding) (err error) {
 	} else {
 		err = view.Doctor(a.Out, a.OutStyle(), found)
 		st, _ := state.Read(a.Open().State) // a finding says what is wrong with it
-		reportHub(a, a.Open(), hubNeedsOf(st.Sessions))
+		reportHub(a, a.Open(), reconcile.HubNeeds(st.Sessions))
 	}
 	if err == nil && slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Level == doctor.Fault }) {
 		return exit.Error

@@ -60,8 +60,8 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	if err != nil {
 		return err
 	}
-	o.refreshOnly, o.detail = !o.offline, "changes"
-	options, err := o.options(p)
+	o.RefreshOnly = !o.offline
+	options, err := o.Options(p)
 	if err != nil {
 		return err
 	}

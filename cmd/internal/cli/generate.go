@@ -5,28 +5,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/cmd/internal/action/generate"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/config"
-	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/state"
 )
 
 // generateBlocks returns the blocks of sessions, and prints what could not be written.
-func generateBlocks(a *app, p *project.Project, drafts []config.Draft) config.Generated {
-	blobs := state.Blobs{Dir: layout.Data{Dir: p.Manifest.DataDir}.Blobs()}
-	for i := range drafts {
-		if prompt := &drafts[i].Spec.Prompt; prompt.Digest != "" && prompt.Text == "" {
-			prompt.Text, _ = blobs.Get(prompt.Digest) // without it the block ignores the prompt, and says so
-		}
-	}
-	made := p.Manifest.Generate(drafts, agent.Builtins())
+func generateBlocks(a *app, p *project.Project, drafts ...config.Draft) config.Generated {
+	made := generate.Blocks(p, drafts...)
 	for _, note := range made.Notes {
 		fmt.Fprintln(a.Err, "Warning: "+plaintext.Safe(note))
 	}
@@ -34,7 +24,7 @@ func generateBlocks(a *app, p *project.Project, drafts []config.Draft) config.Ge
 }
 
 func checkGenerate(a *app, o planOptions) error {
-	if o.destroy || o.refreshOnly {
+	if o.Destroy || o.RefreshOnly {
 		return exit.Usage(a.Command, errors.New("--generate-config-out cannot be combined with --destroy or --refresh-only"))
 	}
 	if _, err := os.Lstat(a.Absolute(o.generate)); err == nil {
@@ -48,43 +38,19 @@ func generateWithoutManifest(a *app, file string) error {
 	if err != nil {
 		return err
 	}
-	var drafts []config.Draft
-	for _, r := range s.Sessions {
-		drafts = append(drafts, config.Draft{Spec: r.Spec})
-	}
-	return writeGenerated(a, p, file, drafts)
-}
-
-// undeclared returns the sessions that are in the state and not in the manifest.
-func undeclared(p *project.Project, made plan.Plan) []config.Draft {
-	var drafts []config.Draft
-	for _, c := range made.Changes {
-		if c.Before == nil || c.After != nil || p.Declared(c.Address) != nil {
-			continue
-		}
-		spec := c.Before.Spec
-		spec.Address = c.Address
-		drafts = append(drafts, config.Draft{Spec: spec})
-	}
-	return drafts
+	return writeGenerated(a, p, file, generate.Recorded(s))
 }
 
 func writeGenerated(a *app, p *project.Project, file string, drafts []config.Draft) error {
-	drafts = slices.DeleteFunc(drafts, func(d config.Draft) bool {
-		block := d.Spec.Address.Block()
-		for other := range p.Manifest.Ranges {
-			if other.Block() == block {
-				fmt.Fprintf(a.Err, "Warning: %s: left out: the manifest has a block session %q; add the instance to it\n", d.Spec.Address, block)
-				return true
-			}
-		}
-		return false
-	})
+	drafts, declared := generate.New(p, drafts)
+	for _, address := range declared {
+		fmt.Fprintf(a.Err, "Warning: %s: left out: the manifest has a block session %q; add the instance to it\n", address, address.Block())
+	}
 	if len(drafts) == 0 {
 		fmt.Fprintf(a.Err, "\nAll sessions in the state are in the manifest: %s was not written.\n", file)
 		return nil
 	}
-	made := generateBlocks(a, p, drafts)
+	made := generateBlocks(a, p, drafts...)
 	if err := writeNew(a.Absolute(file), made.Text, 0o600); err != nil {
 		return err
 	}

@@ -8,11 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/agentform/agentform/cmd/internal/action/adopt"
 	"github.com/agentform/agentform/cmd/internal/action/target"
-	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/session"
 )
 
 const tmuxManifestHead = `# The coding-agent sessions that ran in tmux when this was written.
@@ -34,23 +33,20 @@ func runInitFromTmux(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	all, failed := x.describe(ctx, a)
+	reportNotAdopted(a, x)
+	all, failed := x.Drafts(ctx)
 	for _, err := range failed {
 		fmt.Fprintln(a.Err, "left out: "+plaintext.Safe(err.Error()))
 	}
-	var drafts []config.Draft
-	for _, d := range all {
-		if other := sharesDirectory(drafts, d.Spec); other != "" {
-			fmt.Fprintf(a.Err, "%s: left out: it works in the directory of %s, and a manifest can declare two in one directory only in place on a branch\n  agentform adopt %s %s\n",
-				plaintext.Safe(d.Import), other, target.Quoted(d.Spec.Address), plaintext.ShellWord(d.Import))
-			continue
-		}
-		drafts = append(drafts, d)
+	drafts, sharing := adopt.Declarable(all)
+	for _, d := range sharing {
+		fmt.Fprintf(a.Err, "%s: left out: it works in the directory of %s, and a manifest can declare two in one directory only in place on a branch\n  agentform adopt %s %s\n",
+			plaintext.Safe(d.Import), d.With, target.Quoted(d.Spec.Address), plaintext.ShellWord(d.Import))
 	}
 	if len(drafts) == 0 {
 		return errors.New("no agent in your tmux servers can be declared\nagentform init writes a starter manifest")
 	}
-	made := generateBlocks(a, x.project, drafts)
+	made := generateBlocks(a, x.Project, drafts...)
 	if err := writeNew(filepath.Join(a.Dir, manifestFile), append([]byte(tmuxManifestHead), made.Text...), 0o600); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
@@ -66,17 +62,6 @@ func runInitFromTmux(ctx context.Context, a *app) error {
 	}
 	fmt.Fprintln(a.Out, "\nNext: agentform plan, then agentform apply, which adopts them while they run")
 	return nil
-}
-
-// sharesDirectory returns the session with whose workspace a manifest could not declare
-// that of s; empty: it can.
-func sharesDirectory(drafts []config.Draft, s session.Spec) session.Address {
-	for _, d := range drafts {
-		if w := d.Spec.Workspace; w.Path == s.Workspace.Path && (w.Mode != session.InPlace || s.Workspace.Mode != session.InPlace) {
-			return d.Spec.Address
-		}
-	}
-	return ""
 }
 
 // checkNoManifest refuses a directory with a manifest.

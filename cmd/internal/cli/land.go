@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/landing"
+	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -231,8 +232,7 @@ func cleanUp(ctx context.Context, a *app, p *project.Project, l *land.Lander, d 
 	case o.remove:
 		return removeLanded(ctx, a, p, l, d)
 	case o.stop && !stopped:
-		stop := overrideOptions{verb: "stop", sessionArgs: named([]string{string(r.Address)})}
-		stop.Desired = session.Stopped
+		stop := overrideOptions{sessionArgs: named([]string{string(r.Address)}), Override: reconcile.Override{Verb: reconcile.Stop}}
 		err = runQuietly(a, func(quiet *app) error { return runOverride(ctx, quiet, stop) })
 		c.Stopped = err == nil
 	}
@@ -303,7 +303,11 @@ func removeLanded(ctx context.Context, a *app, p *project.Project, l *land.Lande
 		}
 		// Whether it is declared depends on the values of variables, which the next apply has.
 		q := p.Request(plan.Options{Destroy: true, RemoveClean: true, KeepLanded: r.Origin == session.FromManifest})
-		return applySingle(ctx, quiet, p, t, q, r.Address, r.Origin)
+		x, err := reconcile.Only(ctx, p, q, r.Address)
+		if err != nil {
+			return err
+		}
+		return applyOnly(ctx, quiet, t, x, reconcile.Run{Origin: r.Origin})
 	})
 	if err != nil {
 		return c, err

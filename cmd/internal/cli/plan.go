@@ -5,23 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/cmd/internal/action/await"
-	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/generate"
+	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/exit"
-	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/cmd/internal/rebuild"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/cmd/internal/view/ci"
-	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -87,85 +82,53 @@ func runPlan(ctx context.Context, a *app, o planOptions) error {
 			return generateWithoutManifest(a, o.generate)
 		}
 	}
-	p, made, _, err := makePlan(ctx, a, o.planFlags)
+	x, err := makePlan(ctx, a, o.planFlags)
 	if err != nil && a.Document {
 		return printFailedPlan(ctx, a, o, err)
 	}
 	if err != nil {
 		return err
 	}
-	warnings := p.Host().Plan(ctx, made, session.Warning)
-	warnings = append(warnings, project.UnpricedBudgets(p, recorded(made), made.At)...)
-	preflight.KeptWork(ctx, &made)
+	warnings := x.Warnings(ctx)
+	x.KeptWork(ctx)
 	if a.Document {
-		warnings = append(warnings, p.Problems...)
+		warnings = append(warnings, x.Project.Problems...)
 	}
 	if o.ci() != "" {
-		made.Problems = append(made.Problems, warnings...)
-		err = printPlan(ctx, a, made, o.ci())
+		x.Problems = append(x.Problems, warnings...)
+		err = printPlan(ctx, a, x, o.ci())
 	} else {
-		err = showPlan(a, made, o.detail, warnings)
+		err = showPlan(a, x, o.detail, warnings)
 	}
 	if err != nil {
 		return err
 	}
-	if !o.destroy && !p.Manifest.HubAuto {
-		reportHub(a, p, hubNeeds(heldByHub(made), len(await.Unfinished(made)) > 0))
+	if !o.Destroy && !x.Project.Manifest.HubAuto {
+		reportHub(a, x.Project, x.HubNeeds())
 	}
 	if o.out != "" {
-		if err := savePlan(a, made, o.out); err != nil {
+		if err := savePlan(a, x, o.out); err != nil {
 			return err
 		}
 	}
 	if o.generate != "" {
-		if err := writeGenerated(a, p, o.generate, undeclared(p, made)); err != nil {
+		if err := writeGenerated(a, x.Project, o.generate, generate.Undeclared(x.Project, x.Plan)); err != nil {
 			return err
 		}
 	}
-	a.Log.Debug("planned", "state", p.State, "serial", made.Serial, "complete", made.Complete)
+	a.Log.Debug("planned", "state", x.Project.State, "serial", x.Serial, "complete", x.Complete)
 	switch {
-	case session.HasErrors(made.Problems), session.HasErrors(warnings), !made.Complete:
+	case x.Failed(warnings):
 		return exit.Error
-	case o.exitcode && (made.Acts() || o.refreshOnly && len(made.Drift) > 0):
+	case o.exitcode && x.Differs():
 		return exit.Changes
 	}
 	return nil
 }
 
-// recorded returns the records of a plan.
-func recorded(made plan.Plan) []session.Record {
-	var all []session.Record
-	for _, c := range made.Changes {
-		if c.Before != nil {
-			all = append(all, *c.Before)
-		}
-	}
-	return all
-}
-
-func printPlan(ctx context.Context, a *app, made plan.Plan, format string) error {
-	dir, at := a.Dir, func(session.Address) *session.Range { return nil }
-	if p := a.Opened(); p != nil {
-		name := project.FromTop(ctx, p)
-		made.Problems = slices.Clone(made.Problems)
-		for i, d := range made.Problems {
-			if d.Range != nil {
-				r := *d.Range
-				r.Filename = name(r.Filename)
-				made.Problems[i].Range = &r
-			}
-		}
-		dir = p.Manifest.Root
-		at = func(address session.Address) *session.Range {
-			r, declared := p.Manifest.Ranges[address]
-			if !declared {
-				return nil
-			}
-			r.Filename = name(r.Filename)
-			return &r
-		}
-	}
-	r, err := ci.Plan(made, dir, at)
+func printPlan(ctx context.Context, a *app, x reconcile.Planned, format string) error {
+	made, at := x.Located(project.FromTop(ctx, x.Project))
+	r, err := ci.Plan(made, x.Project.Manifest.Root, at)
 	if err != nil {
 		return err
 	}
@@ -173,18 +136,12 @@ func printPlan(ctx context.Context, a *app, made plan.Plan, format string) error
 }
 
 func printFailedPlan(ctx context.Context, a *app, o planOptions, err error) error {
-	none := plan.Plan{At: time.Now()}
-	if a.Opened() != nil {
-		none.Project, none.Problems = a.Opened().Manifest.Project, a.Opened().Problems
-	}
 	said := exit.Of(err)
-	if !errors.As(err, &said) {
-		none.Problems = append(none.Problems, session.Diagnostic{Severity: session.Error, Summary: err.Error()})
-	}
+	none := reconcile.Failure(a.Open(), err, errors.As(err, &said))
 	if o.ci() != "" {
 		err = printPlan(ctx, a, none, o.ci())
 	} else {
-		err = view.PlanJSON(a.Out, none, a.Version)
+		err = view.PlanJSON(a.Out, none.Plan, a.Version)
 	}
 	if err != nil {
 		return err
@@ -192,29 +149,24 @@ func printFailedPlan(ctx context.Context, a *app, o planOptions, err error) erro
 	return said
 }
 
-func makePlan(ctx context.Context, a *app, f planFlags) (*project.Project, plan.Plan, engine.Request, error) {
+func makePlan(ctx context.Context, a *app, f planFlags) (x reconcile.Planned, err error) {
 	var p *project.Project
-	var err error
-	if f.destroy {
+	if f.Destroy {
 		p, _, err = a.State()
 	} else if p, err = a.Manifest(); err == nil {
 		err = checkCertificates(a, p)
 	}
 	if err != nil {
 		tellUndeclared(a)
-		return nil, plan.Plan{}, engine.Request{}, err
+		return x, err
 	}
-	options, err := f.options(p)
-	if err != nil {
-		return nil, plan.Plan{}, engine.Request{}, err
+	if err := f.checkDetail(); err != nil {
+		return x, err
 	}
-	request := p.Request(options)
 	start := time.Now()
-	made, err := p.Reconciler(project.ToRead).Plan(ctx, request)
-	setRanges(p, made.Problems)
-	made.Problems = append(made.Problems, lostState(p, made.Serial)...)
+	x, err = reconcile.Plan(ctx, p, f.Asked)
 	a.Log.Debug("compared", "took", time.Since(start))
-	return p, made, request, err
+	return x, err
 }
 
 // checkCertificates reports what is wrong with the certificates for engines elsewhere, before
@@ -241,26 +193,18 @@ func tellUndeclared(a *app) {
 	}
 }
 
-func setRanges(p *project.Project, problems []session.Diagnostic) {
-	for i, d := range problems {
-		if at, declared := p.Manifest.Ranges[d.Address]; declared && d.Severity == session.Warning && d.Range == nil {
-			problems[i].Range = &at
-		}
-	}
-}
-
-func showPlan(a *app, p plan.Plan, detail string, warnings []session.Diagnostic) error {
+func showPlan(a *app, x reconcile.Planned, detail string, warnings []session.Diagnostic) error {
 	if a.JSON {
-		p.Problems = append(p.Problems, warnings...)
-		return view.PlanJSON(a.Out, p, a.Version)
+		x.Problems = append(x.Problems, warnings...)
+		return view.PlanJSON(a.Out, x.Plan, a.Version)
 	}
 	a.Warn(warnings)
-	return view.Plan(a.Out, a.OutStyle(), p, detail == "full") // its last line counts the changes, so no pager hides that
+	return view.Plan(a.Out, a.OutStyle(), x.Plan, detail == "full") // its last line counts the changes, so no pager hides that
 }
 
 // savePlan lets only the owner read a plan, because it has prompts.
-func savePlan(a *app, p plan.Plan, file string) error {
-	b, err := plan.Encode(p)
+func savePlan(a *app, x reconcile.Planned, file string) error {
+	b, err := x.Encode()
 	if err != nil {
 		return err
 	}
@@ -282,29 +226,14 @@ func writeOwn(path string, b []byte) error {
 	return renameio.WriteFile(path, b, 0o600, renameio.IgnoreUmask())
 }
 
-// lostState warns before sessions that someone had stopped start as new ones.
-func lostState(p *project.Project, serial uint64) []session.Diagnostic {
-	if serial > 0 {
-		return nil
-	}
-	problem, remedy := rebuild.Lost(p.Manifest, p.State)
-	if problem == "" {
-		return nil
-	}
-	return []session.Diagnostic{{Severity: session.Warning, Summary: "the state is lost", Detail: problem + "\n" + remedy}}
-}
-
 type planFlags struct {
-	targets, exclude, replace []string
-	choose.Filter             // chooses targets besides
-	destroy, refreshOnly      bool
-	ignoreBudget              bool
-	detail                    string
+	reconcile.Asked
+	detail string
 }
 
 func (f *planFlags) registerTargets(a *app, c *cobra.Command) {
-	c.Flags().StringArrayVar(&f.targets, "target", nil, "only this `address` and its dependencies (repeatable)")
-	c.Flags().StringArrayVar(&f.exclude, "exclude", nil, "leave out this `address` and its dependents (repeatable)")
+	c.Flags().StringArrayVar(&f.Targets, "target", nil, "only this `address` and its dependencies (repeatable)")
+	c.Flags().StringArrayVar(&f.Exclude, "exclude", nil, "leave out this `address` and its dependents (repeatable)")
 	filterFlags(a, c, &f.Filter, "only sessions")
 	completeFlag(c, "target", completeAddresses(a, unlimited))
 	completeFlag(c, "exclude", completeAddresses(a, unlimited))
@@ -318,45 +247,16 @@ func (f *planFlags) register(a *app, c *cobra.Command) {
 
 func (f *planFlags) registerMore(a *app, c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringArrayVar(&f.replace, "replace", nil, "recreate the session at this `address` (repeatable)")
-	flags.BoolVar(&f.destroy, "destroy", false, "plan to destroy all sessions")
-	flags.BoolVar(&f.ignoreBudget, "ignore-budget", false, "let sessions that are over a budget go on; their budgets start over")
-	flags.BoolVar(&f.refreshOnly, "refresh-only", false, "only show drift; plan no changes")
+	flags.StringArrayVar(&f.Replace, "replace", nil, "recreate the session at this `address` (repeatable)")
+	flags.BoolVar(&f.Destroy, "destroy", false, "plan to destroy all sessions")
+	flags.BoolVar(&f.IgnoreBudget, "ignore-budget", false, "let sessions that are over a budget go on; their budgets start over")
+	flags.BoolVar(&f.RefreshOnly, "refresh-only", false, "only show drift; plan no changes")
 	completeFlag(c, "replace", completeAddresses(a, unlimited))
 }
 
-func (f *planFlags) options(p *project.Project) (plan.Options, error) {
-	o := plan.Options{Destroy: f.destroy, RefreshOnly: f.refreshOnly, MaxRunning: p.MaxRunning, IgnoreBudget: f.ignoreBudget}
+func (f *planFlags) checkDetail() error {
 	if f.detail != "changes" && f.detail != "full" {
-		return o, errors.New("--detail " + f.detail + ": must be changes or full")
+		return errors.New("--detail " + f.detail + ": must be changes or full")
 	}
-	switch {
-	case f.destroy && f.refreshOnly:
-		return o, errors.New("--destroy and --refresh-only cannot be combined")
-	case f.destroy && len(f.replace) > 0:
-		return o, errors.New("--destroy and --replace cannot be combined")
-	}
-	if len(f.targets)+len(f.exclude)+len(f.replace) == 0 && !f.Given() {
-		return o, nil
-	}
-	s, err := state.Read(p.State)
-	if err != nil && !errors.Is(err, state.ErrNone) {
-		return o, err
-	}
-	known := choose.Addresses(p.Manifest.Sessions, s.Sessions)
-	var errs []error
-	for _, list := range []struct {
-		typed []string
-		into  *[]session.Address
-	}{{f.targets, &o.Targets}, {f.exclude, &o.Exclude}, {f.replace, &o.Replace}} {
-		found, err := choose.All(known, list.typed)
-		*list.into = found
-		errs = append(errs, err)
-	}
-	if f.Given() {
-		chosen, err := f.Match(p.Manifest.Sessions, s.Sessions)
-		o.Targets = append(o.Targets, chosen...)
-		errs = append(errs, err)
-	}
-	return o, errors.Join(errs...)
+	return nil
 }

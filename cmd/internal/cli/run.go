@@ -5,33 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/cmd/internal/action/reconcile"
+	"github.com/agentform/agentform/cmd/internal/action/run"
+	"github.com/agentform/agentform/cmd/internal/reporter"
+
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/agent"
-	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/exit"
-	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/config"
-	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
 
 type runOptions struct {
-	asked                 config.Request
-	name, prompt, dir     string
-	timeout, readyTimeout time.Duration
-	wait, rm              bool
-	until                 string // of --for; empty: not given
+	run.Asked
+	prompt, dir string
+	wait        bool
+	until       string // of --for; empty: not given
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -68,43 +59,43 @@ the session.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			o.asked.Args = afterDash(c, args)
-			if len(args) > len(o.asked.Args) {
-				o.name = args[0]
+			o.Args = afterDash(c, args)
+			if len(args) > len(o.Args) {
+				o.Name = args[0]
 			}
-			for name, d := range map[string]time.Duration{"timeout": o.timeout, "ready-timeout": o.readyTimeout} {
+			for name, d := range map[string]time.Duration{"timeout": o.EndAfter, "ready-timeout": o.ReadyWithin} {
 				if d < 0 || d == 0 && c.Flags().Changed(name) {
 					return exit.Usage(c.CommandPath(), fmt.Errorf("--%s %s: must be more than 0", name, d))
 				}
 			}
 			switch {
-			case o.until != "" && !slices.Contains(untilWords, o.until):
+			case o.until != "" && !slices.Contains(run.Until, o.until):
 				return exit.Usage(c.CommandPath(), fmt.Errorf("--for %q: must be turn or exit", o.until))
-			case o.until != "" && !o.wait && !o.rm:
+			case o.until != "" && !o.wait && !o.Remove:
 				return exit.Usage(c.CommandPath(), errors.New("--for needs --wait or --rm"))
 			}
 			return runRun(c.Context(), a, o)
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&o.asked.Agent, "agent", "a", "", "the `agent`: a built-in one, or one of the manifest")
+	f.StringVarP(&o.Agent, "agent", "a", "", "the `agent`: a built-in one, or one of the manifest")
 	f.StringVarP(&o.prompt, "prompt", "p", "", "the prompt; - reads standard input")
 	f.StringVarP(&o.dir, "work-dir", "w", "", "working `directory`, or the repository for --branch (default: .)")
-	f.StringVar(&o.asked.Branch, "branch", "", "create a worktree on this `branch`")
-	f.StringVar(&o.asked.Profile, "profile", "", "the agent's own `profile`")
-	f.StringVar(&o.asked.Role, "role", "", "its `role` (default \"default\")")
-	labelFlag(f, &o.asked.Labels, "a label, `key=value` (repeatable)")
-	durationVar(f, &o.timeout, "timeout", 0, "stop the session after this time (default: no limit)")
-	durationVar(f, &o.readyTimeout, "ready-timeout", 0, "how long to wait for the agent to be ready (default: from the agent)")
-	f.BoolVar(&o.rm, "rm", false, "wait, then remove the session")
+	f.StringVar(&o.Branch, "branch", "", "create a worktree on this `branch`")
+	f.StringVar(&o.Profile, "profile", "", "the agent's own `profile`")
+	f.StringVar(&o.Role, "role", "", "its `role` (default \"default\")")
+	labelFlag(f, &o.Labels, "a label, `key=value` (repeatable)")
+	durationVar(f, &o.EndAfter, "timeout", 0, "stop the session after this time (default: no limit)")
+	durationVar(f, &o.ReadyWithin, "ready-timeout", 0, "how long to wait for the agent to be ready (default: from the agent)")
+	f.BoolVar(&o.Remove, "rm", false, "wait, then remove the session")
 	f.BoolVar(&o.wait, "wait", false, "wait for the end of the turn and print the agent's answer")
 	f.StringVar(&o.until, "for", "", "what --wait and --rm wait for: turn or exit (default turn)")
-	f.StringVar(&o.asked.Conversation, "resume", "", "resume the agent's conversation with this `id`")
+	f.StringVar(&o.Conversation, "resume", "", "resume the agent's conversation with this `id`")
 	_ = c.MarkFlagRequired("agent") // fails only for a flag that does not exist
 	_ = c.MarkFlagDirname("work-dir")
 	completeFlag(c, "agent", completeAgents(a))
 	completeFlag(c, "role", completeRoles(a))
-	completeFlag(c, "for", words(untilWords...))
+	completeFlag(c, "for", words(run.Until...))
 	return c
 }
 
@@ -120,77 +111,59 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	spec, err := compose(a, p, s, o)
+	o.WorkDir = a.Absolute(o.dir)
+	if o.Prompt, err = promptOf(a, o.prompt); err != nil {
+		return err
+	}
+	x, err := run.Compose(p, s, o.Asked)
 	if err != nil {
 		return err
 	}
-	if other := plan.Neighbor(spec, s.Sessions); other != "" {
-		a.Say(fmt.Sprintf("Warning: %s works in %s too; --branch gives the new session a worktree of its own.", other, spec.Workspace.Path))
+	if x.Warning != "" {
+		fmt.Fprintf(a.Err, "Warning: %s\n", x.Warning)
+	}
+	if x.Shares != "" {
+		a.Say(fmt.Sprintf("Warning: %s works in %s too; --branch gives the new session a worktree of its own.", x.Shares, x.Spec.Workspace.Path))
 	}
 	t, err := newReporter(a, "Run")
 	if err != nil {
 		return err
 	}
-	request := engine.Request{Wanted: []session.Spec{spec}}
-	if o.wait || o.rm {
-		w := runWaiter{app: a, project: p, reporter: t, address: spec.Address, start: time.Now()}
-		return w.run(ctx, request, spec, o)
+	if o.wait || o.Remove {
+		w := runWaiter{app: a, reporter: t, session: x, rm: o.Remove, start: time.Now()}
+		return w.run(ctx, o.until)
 	}
-	if err := applySingle(ctx, a, p, t, request, spec.Address, session.FromRun); err != nil {
+	if err := startOne(ctx, a, t, x); err != nil {
 		return err
 	}
 	if !a.JSON {
-		name := target.Quoted(spec.Address)
-		a.Say(fmt.Sprintf("\n%s works in %s.", spec.Address, spec.Workspace.Path))
+		name := target.Quoted(x.Spec.Address)
+		a.Say(fmt.Sprintf("\n%s works in %s.", x.Spec.Address, x.Spec.Workspace.Path))
 		a.Say("Attach: agentform attach " + name)
 		a.Say("Remove: agentform destroy --target " + name)
 	}
 	return nil
 }
 
-func compose(a *app, p *project.Project, s state.State, o runOptions) (session.Spec, error) {
-	if o.name == "" {
-		o.name = fmt.Sprintf("task-%08x", rand.Uint32())
+func startOne(ctx context.Context, a *app, t *reporter.Reporter, x *run.Session) error {
+	made, err := x.Plan(ctx)
+	if err != nil {
+		return err
 	}
-	asked := o.asked
-	var err error
-	if asked.Address, err = choose.New(o.name); err != nil {
-		return session.Spec{}, err
+	return applyOnly(ctx, a, t, made, reconcile.Run{Origin: run.Origin})
+}
+
+// promptOf returns the prompt of --prompt; - is standard input.
+func promptOf(a *app, typed string) (string, error) {
+	if typed != "-" {
+		return typed, nil
 	}
-	name := target.Quoted(asked.Address)
-	switch {
-	case p.Declared(asked.Address) != nil:
-		return session.Spec{}, fmt.Errorf("%s is declared in the manifest: agentform apply --target %s creates it", asked.Address, name)
-	case project.Find(s.Sessions, asked.Address) != nil:
-		return session.Spec{}, fmt.Errorf("%s is in the state already: choose another name, restart it (agentform restart %s), or remove it (agentform destroy --target %[2]s)", asked.Address, name)
+	text, err := io.ReadAll(a.In)
+	if err != nil {
+		return "", fmt.Errorf("read the prompt: %w", err)
 	}
-	if asked.Prompt = o.prompt; o.prompt == "-" {
-		text, err := io.ReadAll(a.In)
-		if err != nil {
-			return session.Spec{}, fmt.Errorf("read the prompt: %w", err)
-		}
-		if asked.Prompt = string(text); asked.Prompt == "" {
-			return session.Spec{}, errors.New("--prompt -: standard input is empty")
-		}
+	if len(text) == 0 {
+		return "", errors.New("--prompt -: standard input is empty")
 	}
-	asked.Timeout, asked.ReadyTimeout = session.Duration(o.timeout), session.Duration(o.readyTimeout)
-	dir := a.Absolute(o.dir)
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return session.Spec{}, fmt.Errorf("--work-dir: no directory %s", dir)
-	}
-	asked.Dir = git.Look(dir)
-	if asked.Dir.Err != nil {
-		return session.Spec{}, asked.Dir.Err
-	}
-	spec, err := p.Manifest.Compose(asked)
-	if err == nil && spec.Profile != "" && spec.Agent.Base != agent.Codex {
-		fmt.Fprintf(a.Err, "Warning: --profile has no effect: only codex has profiles, and agent %q has none.\n", spec.Agent.Name)
-	}
-	if o.rm {
-		spec.Workspace.OnDestroy = session.RemoveClean
-	}
-	return spec, err
+	return string(text), nil
 }

@@ -2,145 +2,84 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/reconcile"
+	"github.com/agentform/agentform/cmd/internal/action/run"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/exit"
-	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/reporter"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/follow"
-	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/internal/turn"
-	"github.com/agentform/agentform/internal/wire"
-	"github.com/agentform/agentform/plan"
-	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
 
 type runWaiter struct {
 	app      *app
-	project  *project.Project
-	reporter *reporter
-	address  session.Address
-	turn     bool // until the end of its turn; else until it has ended
-	follower follow.Follower
+	reporter *reporter.Reporter
+	session  *run.Session
+	rm       bool // removes the session, also if it cannot start
 	shown    progress
 	start    time.Time
 }
 
-var untilWords = []string{"turn", "exit"}
-
-// untilTurn returns why it waits for the exit instead, if that is worth a message.
-func untilTurn(spec session.Spec, given string) (turn bool, why string, err error) {
-	unseen := follow.Visible(spec, follow.Turn)
-	switch {
-	case spec.Agent.OneShot || given == "exit":
-		return false, "", nil
-	case given == "turn":
-		return true, "", unseen
-	case spec.Prompt.Text == "":
-		return false, "it has no prompt", nil
-	case unseen != nil:
-		return false, unseen.Error(), nil
-	}
-	return true, "", nil
-}
-
-// run removes the session with --rm, also if it cannot start.
-func (w *runWaiter) run(ctx context.Context, q engine.Request, spec session.Spec, o runOptions) error {
+func (w *runWaiter) run(ctx context.Context, until string) error {
 	a := w.app
-	turn, why, err := untilTurn(spec, o.until)
+	why, err := w.session.Awaits(until)
 	if err != nil {
 		return fmt.Errorf("--for=turn: %w", err)
 	}
-	w.turn = turn
-	w.reporter.useStderr()
+	w.reporter.UseStderr()
 	waiting, stop := streams.UntilInterrupted(ctx)
 	defer stop()
-	if err := applySingle(ctx, a, w.project, w.reporter, q, w.address, session.FromRun); err != nil {
-		if gone := w.remove(ctx, o.rm); gone != nil {
+	if err := startOne(ctx, a, w.reporter, w.session); err != nil {
+		if gone := w.remove(ctx); gone != nil {
 			printError(a, gone)
 		}
 		return err
 	}
 	if why != "" {
-		fmt.Fprintf(a.Err, "Waiting until %s exits: %s.\n", w.address, why)
+		fmt.Fprintf(a.Err, "Waiting until %s exits: %s.\n", w.session.Spec.Address, why)
 	}
-	return w.wait(ctx, waiting, o.rm)
+	return w.wait(ctx, waiting)
 }
 
 // wait removes the session or, if interrupted without rm, leaves it running.
-func (w *runWaiter) wait(ctx, waiting context.Context, rm bool) error {
-	a := w.app
-	last, reached, err := w.follow(waiting)
+func (w *runWaiter) wait(ctx, waiting context.Context) error {
+	a, address := w.app, w.session.Spec.Address
+	end, err := w.session.Follow(waiting, streams.PollInterval, w.reportProgress)
 	interrupted := waiting.Err() != nil
 	switch {
-	case interrupted && rm:
-		fmt.Fprintf(a.Err, "\nInterrupted: stopping %s.\n", w.address)
+	case interrupted && w.rm:
+		fmt.Fprintf(a.Err, "\nInterrupted: stopping %s.\n", address)
 	case interrupted:
-		fmt.Fprintf(a.Err, "\n%s keeps running: agentform attach %s\n", w.address, target.Quoted(w.address))
+		fmt.Fprintf(a.Err, "\n%s keeps running: agentform attach %s\n", address, target.Quoted(address))
 		return exit.Interrupted
 	case err != nil:
 		return err
 	default:
-		if err := w.finish(waiting, last, reached); err != nil {
+		if err := w.finish(waiting, end); err != nil {
 			return err
 		}
 	}
-	if err := w.remove(ctx, rm); err != nil {
+	if err := w.remove(ctx); err != nil {
 		return err
 	}
 	if interrupted {
 		return exit.Interrupted
 	}
-	good := reached || succeeded(last)
-	if err := w.reporter.complete(good); err != nil || good {
+	good := end.Good()
+	if err := w.reporter.Complete(good); err != nil || good {
 		return err
 	}
 	return exit.Error
 }
 
-// follow observes an end twice before it returns.
-func (w *runWaiter) follow(ctx context.Context) (last status.Input, reached bool, err error) {
-	e := project.Fleet(w.project)
-	over := false
-	var runs []string
-	heard := func() int64 { return e.Activity.Heard(runs) }
-	for s, err := range follow.Looks(ctx, streams.PollInterval, heard, e.Look) {
-		if err != nil {
-			return status.Input{}, false, err
-		}
-		k := s.Of(w.address)
-		if k.Record == nil {
-			return k, false, fmt.Errorf("%s is no longer in the state", w.address)
-		}
-		runs = []string{k.Record.Run.ID}
-		x := status.Of(k)
-		w.follower.See(s.World.At, []follow.Sight{status.Followed(k, x, e.Activity.Agent)})
-		if w.turn && w.follower.Verdict(w.address, follow.Turn) == follow.Reached {
-			return k, true, nil
-		}
-		if ended := w.follower.Ended(w.address); ended && over {
-			return k, false, nil
-		} else if over = ended; !ended {
-			if err := w.reportProgress(x, s.World.At); err != nil {
-				return k, false, err
-			}
-		}
-	}
-	return status.Input{}, false, ctx.Err()
-}
-
 func (w *runWaiter) reportProgress(x api.Session, at time.Time) error {
-	if lines := w.reporter.lines; lines != nil {
+	if lines := w.reporter.Lines; lines != nil {
 		if old := w.shown.last; old == nil || status.Word(*old) != status.Word(x) {
 			w.shown.last = &x
 			return lines.Step(view.Step{At: at, Old: old, New: &x})
@@ -183,14 +122,14 @@ func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Ti
 }
 
 // finish prints the answer to standard output and the end to standard error.
-func (w *runWaiter) finish(ctx context.Context, last status.Input, reached bool) error {
-	answer, err := w.answer(ctx, last)
+func (w *runWaiter) finish(ctx context.Context, end *run.End) error {
+	answer, err := end.Answer(ctx, streams.PollInterval/2)
 	if err != nil {
 		return err
 	}
-	x := view.Finished{Session: status.Of(last), Elapsed: time.Since(w.start), Turn: reached, Answer: answer}
+	x := view.Finished{Session: status.Of(end.Last), Elapsed: time.Since(w.start), Turn: end.Reached, Answer: answer}
 	a := w.app
-	if lines := w.reporter.lines; lines != nil {
+	if lines := w.reporter.Lines; lines != nil {
 		return lines.Finished(x)
 	}
 	if err := view.FinishedLine(a.Err, a.ErrStyle(), x, time.Now()); err != nil {
@@ -203,70 +142,16 @@ func (w *runWaiter) finish(ctx context.Context, last status.Input, reached bool)
 	return err
 }
 
-// answer reads the screen of an agent without a session file.
-func (w *runWaiter) answer(ctx context.Context, last status.Input) (string, error) {
-	e := project.Fleet(w.project)
-	given, _ := activity.Given(*last.Record, last.Events)
-	for end := time.Now().Add(turn.FileLag); ; {
-		n := last.Look.Transcript
-		if n == nil {
-			break
-		}
-		if n.Answered(given) || time.Now().After(end) {
-			return plaintext.Safe(n.LastMessage), nil
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(streams.PollInterval / 2):
-		}
-		look := e.Activity.Look(*last.Record, last.Live, last.Events, time.Now())
-		last.Look = &look
-	}
-	if last.Live == nil {
-		return "", nil
-	}
-	s, err := state.Read(w.project.State)
-	if err != nil {
-		return "", err
-	}
-	rt, err := e.Engine.Opened(s.Lineage, last.Record.Spec.Runtime)
-	if err != nil {
-		return "", err
-	}
-	text, err := rt.Capture(ctx, last.Live.Location, 0)
-	if errors.Is(err, session.ErrGone) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read the screen of %s: %w", w.address, err)
-	}
-	tail, _ := wire.Tail(plaintext.Safe(text))
-	return tail, nil
-}
-
-func (w *runWaiter) remove(ctx context.Context, rm bool) error {
-	if !rm {
+func (w *runWaiter) remove(ctx context.Context) error {
+	if !w.rm {
 		return nil
 	}
-	s, err := state.Read(w.project.State)
-	if err != nil && !errors.Is(err, state.ErrNone) {
+	ctx = context.WithoutCancel(ctx)
+	made, there, err := w.session.Removal(ctx)
+	if err != nil || !there {
 		return err
 	}
-	if project.Find(s.Sessions, w.address) == nil {
-		return nil
-	}
-	w.reporter.command = "Removal"
-	defer func() { w.reporter.command = "Run" }()
-	return applySingle(context.WithoutCancel(ctx), w.app, w.project, w.reporter, engine.Request{Options: plan.Options{Destroy: true}}, w.address, "")
-}
-
-// succeeded accepts a session that is done or exited by itself with 0.
-func succeeded(k status.Input) bool {
-	switch status.Of(k).Status {
-	case session.StatusDone:
-		return true
-	case session.StatusExited:
-		return k.Live != nil && k.Live.Exit.Clean()
-	}
-	return false
+	w.reporter.Command = "Removal"
+	defer func() { w.reporter.Command = "Run" }()
+	return applyOnly(ctx, w.app, w.reporter, made, reconcile.Run{})
 }

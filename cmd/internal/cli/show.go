@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/status"
@@ -41,7 +42,7 @@ and the commands to inspect it manually. A saved plan is shown as plan does.`,
 func runShow(ctx context.Context, a *app, typed, detail string) error {
 	var noPlan error // why the file of that name is none; nil: there is no such file
 	if info, err := os.Stat(a.Absolute(typed)); err == nil && info.Mode().IsRegular() {
-		p, err := readPlan(a, typed)
+		p, err := reconcile.Read(a.Absolute(typed), typed)
 		if err == nil {
 			return showPlan(a, p, detail, nil)
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
@@ -24,13 +23,7 @@ const (
 
 // lookAgain prints, at a terminal, what became of the sessions that an apply started. The
 // apply is over: what cannot be observed or is interrupted is left out.
-func lookAgain(ctx context.Context, a *app, p *project.Project, t apply.Tally) {
-	started := map[session.Address]bool{}
-	for _, r := range t.Results {
-		if r.Started && r.Outcome == apply.Done && r.Record != nil {
-			started[r.Address] = true
-		}
-	}
+func lookAgain(ctx context.Context, a *app, p *project.Project, started map[session.Address]bool) {
 	if len(started) == 0 || a.JSON || !streams.IsTerminal(a.Out) {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/fleet"
@@ -105,7 +106,7 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	if err != nil {
 		return err
 	}
-	a.Warn(lostState(p, s.State.Serial))
+	a.Warn(reconcile.LostState(p, s.State.Serial))
 	shown := s.Known
 	if len(typed) > 0 {
 		named, err := choose.All(declaredIn(p, s), typed)
@@ -143,7 +144,7 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 		return err
 	}
 	a.Warn(s.Undrained)
-	reportHub(a, p, hubNeedsOf(s.State.Sessions))
+	reportHub(a, p, reconcile.HubNeeds(s.State.Sessions))
 	return nil
 }
 

@@ -1,0 +1,244 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
+)
+
+// Verb is a manual override of sessions, as its command is called.
+type Verb string
+
+// The verbs.
+const (
+	Start   Verb = "start"
+	Stop    Verb = "stop"
+	Restart Verb = "restart"
+	Pause   Verb = "pause"
+	Resume  Verb = "resume"
+)
+
+func (v Verb) desired() session.Desired {
+	switch v {
+	case Stop:
+		return session.Stopped
+	case Pause:
+		return session.Paused
+	}
+	return session.Running
+}
+
+// Starts reports whether the verb can start agents.
+func (v Verb) Starts() bool { return v.desired() == session.Running }
+
+// Past returns what was done: stopped.
+func (v Verb) Past() string {
+	return map[Verb]string{Start: "started", Stop: "stopped", Restart: "restarted", Pause: "paused", Resume: "resumed"}[v]
+}
+
+// Override is what a command line asks of sessions that it names.
+type Override struct {
+	Verb   Verb
+	ByFlag bool // flags choose the sessions, not their addresses
+	// AfterTurn lets a running turn end first, for TurnLimit at most; 0: as the manifest says.
+	AfterTurn bool
+	TurnLimit time.Duration
+	// Fresh starts a new conversation, IgnoreBudget lets the budgets start over, and Wait waits
+	// until the started sessions are ready.
+	Fresh, IgnoreBudget, Wait bool
+}
+
+// Chosen are the sessions of an override.
+type Chosen struct {
+	Override
+	Named   []session.Address
+	Refused []error // of named sessions that the verb cannot have
+
+	spent   int // of the refused: those that have landed
+	acting  []session.Address
+	project *project.Project
+	before  []session.Record
+	engine  *engine.Engine
+}
+
+// Choose leaves out the sessions that the verb cannot have. With an error nothing is left.
+func (o Override) Choose(ctx context.Context, p *project.Project, s state.State, named []session.Address) (*Chosen, error) {
+	if o.ByFlag && o.Verb == Start { // what is done is started by name
+		named = slices.DeleteFunc(named, func(address session.Address) bool { return project.Find(s.Sessions, address).Finished != nil })
+	}
+	x := &Chosen{Override: o, project: p, before: s.Sessions}
+	x.Named, x.Refused = withoutSpent(s.Sessions, named, o.ByFlag)
+	x.acting, x.spent = x.Named, len(x.Refused)
+	if len(x.Named) == 0 {
+		return x, errors.Join(x.Refused...)
+	}
+	specs := make([]session.Spec, len(x.Named))
+	for i, address := range x.Named {
+		specs[i] = project.Find(s.Sessions, address).Spec
+	}
+	if err := p.Host().Tmux(specs...); err != nil {
+		return x, err
+	}
+	x.engine = p.Reconciler(project.ToAct)
+	if o.Verb != Pause && o.Verb != Resume {
+		return x, nil
+	}
+	living, dead, err := onlyLiving(ctx, x.engine, x.Named, o.Verb)
+	if err != nil {
+		return x, err
+	}
+	if x.acting = living; o.ByFlag {
+		x.Named = living
+	} else {
+		x.Refused = append(x.Refused, dead...)
+	}
+	return x, nil
+}
+
+// None reports whether there are no sessions of which the verb could be asked.
+func (x *Chosen) None() bool { return x.engine == nil }
+
+// withoutSpent returns the sessions of which more is left than that they have landed, and errors
+// for the others; without them if they were not named.
+func withoutSpent(records []session.Record, named []session.Address, unnamed bool) (left []session.Address, spent []error) {
+	for _, address := range named {
+		r := project.Find(records, address)
+		switch {
+		case !r.Spent():
+			left = append(left, address)
+		case !unnamed:
+			spent = append(spent, target.Spent(*r))
+		}
+	}
+	return left, spent
+}
+
+// onlyLiving leaves sessions without an agent out, with an error for each: resume must not
+// start what was stopped.
+func onlyLiving(ctx context.Context, r *engine.Engine, named []session.Address, verb Verb) (living []session.Address, gone []error, err error) {
+	status, err := r.Inspect(ctx, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	living = slices.Clone(named)
+	for _, seen := range status.Sessions {
+		address := seen.Record.Address
+		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive ||
+			verb == Resume && plan.Desired(seen.Record) == session.Paused {
+			continue
+		}
+		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
+		err := fmt.Errorf("%s: %s: start it first\nagentform restart %s restarts it", address, seen.Diagnosis.Detail, target.Quoted(address))
+		if seen.Diagnosis.State == session.StateStopped {
+			err = fmt.Errorf("%s is stopped: start it first\nagentform start %s starts it again", address, target.Quoted(address))
+		}
+		gone = append(gone, err)
+	}
+	return living, gone, nil
+}
+
+// Overridden is an override that was carried out.
+type Overridden struct {
+	apply.Tally
+	Errs   []error
+	chosen *Chosen
+	plan   plan.Plan
+	failed error
+}
+
+// Do carries the override out. If drain is closed it begins nothing more.
+func (x *Chosen) Do(ctx context.Context, drain <-chan struct{}, emit func(history.Event)) *Overridden {
+	done := &Overridden{chosen: x}
+	if len(x.acting) > 0 {
+		x.engine.Applier.Emit = emit
+		o := engine.Override{
+			Addresses: x.acting, Desired: x.Verb.desired(), Restart: x.Verb == Restart, Fresh: x.Fresh,
+			AfterTurn: x.AfterTurn, TurnLimit: x.TurnLimit, IgnoreBudget: x.IgnoreBudget, Wait: x.Wait,
+		}
+		if x.ByFlag { // who names a session wants it to run
+			o.MaxRunning = x.project.MaxRunning
+		}
+		done.plan, done.Tally, done.failed = x.engine.Override(ctx, o, drain)
+	}
+	done.Errs = append(x.Refused, done.failed)
+	return done
+}
+
+// NothingBegun reports whether it failed before it began.
+func (d *Overridden) NothingBegun() bool { return d.failed != nil && len(d.plan.Changes) == 0 }
+
+// Surplus returns how many agents run, if they are more than max_running and the override started some.
+func (d *Overridden) Surplus() int {
+	alive := 0
+	for _, c := range d.plan.Changes {
+		lives := c.Live != nil && c.Live.Liveness == session.Alive
+		if lives || slices.ContainsFunc(d.Results, func(r apply.Result) bool { return r.Address == c.Address && r.Started }) {
+			alive++
+		}
+	}
+	if alive <= d.chosen.project.MaxRunning || d.Done == 0 || !d.chosen.Verb.Starts() {
+		return 0
+	}
+	return alive
+}
+
+// HubNeeds returns what is left to do that only a hub does.
+func (d *Overridden) HubNeeds() []string { return hubNeeds(d.Held > 0, false) }
+
+// Unacted is a session that needed no action.
+type Unacted struct {
+	Address  session.Address
+	Recorded bool   // that it is stopped: it was not running
+	Detail   string // what the session is
+}
+
+// Unacted returns the sessions that needed no action.
+func (d *Overridden) Unacted() (all []Unacted) {
+	for _, c := range d.plan.Changes {
+		acted := slices.ContainsFunc(d.Results, func(r apply.Result) bool { return r.Address == c.Address })
+		faulty := slices.ContainsFunc(d.plan.Problems, func(p session.Diagnostic) bool {
+			return p.Severity == session.Error && (p.Address == c.Address || p.Address == "") && p.Code != string(plan.ReasonUnobserved)
+		})
+		if !slices.Contains(d.chosen.acting, c.Address) || acted || faulty || c.Action.Acts() || c.State == session.StateUnknown {
+			continue
+		}
+		was := project.Find(d.chosen.before, c.Address)
+		recorded := c.Reason == plan.ReasonStop && was != nil && plan.Desired(*was) != session.Stopped
+		detail := c.Detail
+		if detail == "" {
+			detail = string(c.State)
+		}
+		all = append(all, Unacted{Address: c.Address, Recorded: recorded, Detail: detail})
+	}
+	return all
+}
+
+// Summary counts what became of the sessions.
+func (d *Overridden) Summary(unacted []Unacted) view.Many {
+	m := view.Many{
+		Verb: d.chosen.Verb.Past(), All: len(d.chosen.Named) + d.chosen.spent, Done: d.Done, Skipped: d.Skipped, Held: d.Held,
+	}
+	for _, u := range unacted {
+		if u.Recorded {
+			m.Done++
+		} else {
+			m.Unchanged++
+		}
+	}
+	if m.Failed = m.All - m.Done - m.Skipped - m.Held - m.Unchanged; errors.Is(d.failed, apply.ErrInterrupted) {
+		m.Failed, m.Left = d.Failed, m.Failed-d.Failed
+	}
+	return m
+}
