@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,13 +136,13 @@ func dozing(d time.Duration, rt session.Runtime) func(session.RuntimeSpec) (sess
 func TestSlowRuntimeIsTold(t *testing.T) {
 	for took, want := range map[time.Duration]int{1900 * time.Millisecond: 0, 2100 * time.Millisecond: 1} {
 		synctest.Test(t, func(t *testing.T) {
-			told := 0
+			var told atomic.Int32
 			o := (&host{}).eyes()
 			o.Runtime = dozing(took, sessiontest.New(""))
-			o.Slow = func(r session.RuntimeSpec) { told++ }
+			o.Slow = func(r session.RuntimeSpec) { told.Add(1) }
 			o.World(t.Context(), []session.Spec{spec("a", "tmux", "", "")}, nil, false)
-			if told != want {
-				t.Errorf("told %d times of an answer after %s, want %d", told, took, want)
+			if n := int(told.Load()); n != want {
+				t.Errorf("told %d times of an answer after %s, want %d", n, took, want)
 			}
 		})
 	}

@@ -122,7 +122,7 @@ func handleStale(ctx context.Context, a *app, t *target.Target, o attachOptions)
 		return openTarget(ctx, a, string(t.Record.Address))
 	case "teardown":
 		return nil, planAndApply(ctx, a, applyOptions{verb: "Destroy", autoApprove: true,
-			planFlags: planFlags{Asked: reconcile.Asked{Destroy: true, Targets: []string{string(t.Record.Address)}}}})
+			planFlags: planFlags{Asked: reconcile.Asked{Destroy: true, Targets: []string{string(t.Record.Address)}}, detail: "changes"}})
 	}
 	fmt.Fprintln(a.Err, "Cancelled: nothing was changed.")
 	return nil, nil
