@@ -12,6 +12,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
@@ -57,7 +58,7 @@ them.`,
 			case len(args) == 1:
 				return exit.Usage(c.CommandPath(), errors.New("missing argument: agentform adopt ADDR ID"))
 			}
-			return arguments(0, 2)(c, args)
+			return flags.Arguments(0, 2)(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			switch {

@@ -14,13 +14,10 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/input"
-	"github.com/agentform/agentform/session"
 )
 
 type answerOptions struct {
-	input.Reply
+	target.Reply
 	sessionArgs
 }
 
@@ -114,29 +111,11 @@ func runAnswer(ctx context.Context, a *app, o answerOptions) error {
 	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
 		given[i] = targets[i].Answer(ctx, o.Reply)
 	})
-	return reportAnswers(a, given[:begun], len(targets))
-}
-
-// reportAnswers prints what became of answers, and returns the errors.
-func reportAnswers(a *app, given []view.Answer, all int) error {
-	m := view.Many{Verb: "answered", All: all, Left: all - len(given)}
-	var errs []error
-	for _, x := range given {
-		if x.Err != nil {
-			errs = append(errs, x.Err)
-		} else if !a.JSON {
-			if err := view.AnswerLine(a.Out, a.OutStyle(), x); err != nil {
-				return err
-			}
-		}
-	}
-	m.Failed, m.Done = len(errs), len(given)-len(errs)
-	if a.JSON {
-		if err := view.AnswersJSON(a.Out, given); err != nil {
-			return err
-		}
-	}
-	return endMany(a, m, a.Out, errs)
+	return results[view.Answer]{
+		verb: "answered", all: len(targets), given: given[:begun], json: view.AnswersJSON, to: a.Out,
+		fault: func(x view.Answer) error { return x.Err },
+		line:  func(x view.Answer) error { return view.AnswerLine(a.Out, a.OutStyle(), x) },
+	}.end(a)
 }
 
 // openAsking opens the sessions that are to be answered: those that are named, or those of
@@ -151,47 +130,31 @@ func openAsking(ctx context.Context, a *app, o answerOptions) ([]*target.Asking,
 	if err != nil {
 		return nil, err
 	}
-	var found []*target.Asking
-	for _, address := range meant {
-		k := seen.Of(address)
-		if k.Record == nil {
-			continue // it has gone from the state just now
-		}
-		t := &target.Asking{
-			Target:   &target.Target{Project: p, Seen: engine.Seen{Record: *k.Record, Live: k.Live, Diagnosis: k.Diagnosis}},
-			Activity: e.Activity, Shown: k.Look.Detection.Question,
-		}
-		if o.ByFlag() && t.Shown == nil && k.Look.Activity != session.Blocked {
-			continue
-		}
-		t.Runtime, t.Fault = e.Engine.For(t.Record.Spec)
-		found = append(found, t)
-	}
-	return found, nil
+	return target.AskingOf(p, e, seen, meant, o.ByFlag()), nil
 }
 
 // askPerson shows a session's question and reads the answer.
-func askPerson(a *app, targets []*target.Asking) (input.Reply, error) {
+func askPerson(a *app, targets []*target.Asking) (target.Reply, error) {
 	if len(targets) > 1 {
-		return input.Reply{}, errors.New("missing argument: the answer")
+		return target.Reply{}, errors.New("missing argument: the answer")
 	}
 	t := targets[0]
 	if err := t.CheckRunning(); err != nil {
-		return input.Reply{}, err
+		return target.Reply{}, err
 	}
 	if t.Shown == nil {
-		return input.Reply{}, fmt.Errorf("%s has no question that can be answered here\nagentform status %s shows what it does", t.Record.Address, target.Quoted(t.Record.Address))
+		return target.Reply{}, fmt.Errorf("%s has no question that can be answered here\nagentform status %s shows what it does", t.Record.Address, target.Quoted(t.Record.Address))
 	}
 	if err := view.Question(a.Err, a.ErrStyle(), t.Record.Address, *t.Shown); err != nil {
-		return input.Reply{}, err
+		return target.Reply{}, err
 	}
 	if !streams.IsTerminal(a.In) {
-		return input.Reply{}, fmt.Errorf("no answer is given, and standard input is not a terminal\nagentform answer %s ANSWER gives it", target.Quoted(t.Record.Address))
+		return target.Reply{}, fmt.Errorf("no answer is given, and standard input is not a terminal\nagentform answer %s ANSWER gives it", target.Quoted(t.Record.Address))
 	}
 	fmt.Fprint(a.Err, "Answer: ")
 	text, err := a.Answer()
 	if err == nil && text == "" {
 		err = errors.New("no answer: nothing was sent")
 	}
-	return input.Reply{Text: text, Question: t.Shown.ID}, err
+	return target.Reply{Text: text, Question: t.Shown.ID}, err
 }

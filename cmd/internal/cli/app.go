@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/opener"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/streams"
@@ -53,11 +54,11 @@ func newApp(env Env) *app {
 
 func (a *app) execute(ctx context.Context) error {
 	root := newRoot(a)
-	root.SetArgs(joinNegatives(doubleDashed(root, a.args)))
+	root.SetArgs(flags.JoinNegatives(flags.DoubleDashed(root, a.args)))
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	fixBashCompletion(root)
+	flags.FixBashCompletion(root)
 	return root.ExecuteContext(ctx)
 }
 

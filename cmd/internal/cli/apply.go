@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/reporter"
 )
 
@@ -78,10 +79,10 @@ lists those workspaces. The same as apply --destroy.`,
 }
 
 func (o *applyOptions) registerApply(c *cobra.Command) {
-	flags := c.Flags()
-	afterTurnFlag(flags, &o.afterTurn, &o.turnLimit)
-	flags.BoolVar(&o.autoApprove, "auto-approve", false, "skip the confirmation")
-	flags.StringVar(&o.onError, "on-error", "continue", "after a failure: continue or stop")
+	set := c.Flags()
+	flags.AfterTurn(set, &o.afterTurn, &o.turnLimit)
+	set.BoolVar(&o.autoApprove, "auto-approve", false, "skip the confirmation")
+	set.StringVar(&o.onError, "on-error", "continue", "after a failure: continue or stop")
 	completeFlag(c, "on-error", words("continue", "stop"))
 }
 

@@ -5,15 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -88,7 +86,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 		}
 		x, err := workspace.Compare(ctx, p, s.Lineage, r)
 		if err != nil {
-			errs = append(errs, ofSession(address, err))
+			errs = append(errs, target.OfSession(address, err))
 			continue
 		}
 		defer x.Close()
@@ -155,13 +153,13 @@ func endOfDiff(code int, err error) error {
 func showAll(ctx context.Context, a *app, o diffOptions, all []*workspace.Comparison) (errs []error) {
 	style := a.OutStyle()
 	color := "never"
-	if style.Color && gitSays(ctx, a, "config", "--get-colorbool", "color.diff", "true") != "false" {
+	if style.Color && a.GitSays(ctx, "config", "--get-colorbool", "color.diff", "true") != "false" {
 		color = "always"
 	}
 	style.Color = color == "always"
 	out := a.Out
 	if style.Width > 0 && !a.NoPager {
-		pager, end := startPager(ctx, a)
+		pager, end := a.StartPager(ctx)
 		defer func() {
 			if err := end(); err != nil {
 				errs = append(errs, err)
@@ -170,80 +168,22 @@ func showAll(ctx context.Context, a *app, o diffOptions, all []*workspace.Compar
 		out = pager
 	}
 	for _, x := range all {
-		w := &titled{w: out}
+		w := &streams.Titled{W: out}
 		if len(all) > 1 {
-			w.title = view.DiffTitle(style, x.Record.Address, x.Record.Tree.Branch, x.Base.Name)
+			w.Title = view.DiffTitle(style, x.Record.Address, x.Record.Tree.Branch, x.Base.Name)
 		}
 		var said bytes.Buffer
 		args := gitArguments(x, o, color)
 		c := x.Command(ctx, a.Environ, style.Width, args)
 		c.Stdout, c.Stderr = w, &said
-		if err := c.Run(); err != nil && w.err == nil {
+		if err := c.Run(); err != nil && w.Err == nil {
 			errs = append(errs, fmt.Errorf("%s: %w: %s", x.Record.Address, err, strings.TrimSpace(said.String())))
 		}
-		if w.err != nil {
+		if w.Err != nil {
 			break // the pager was left
 		}
 	}
 	return errs
-}
-
-// titled writes a title before the first bytes, and none if there are none.
-type titled struct {
-	w     io.Writer
-	title string
-	began bool
-	err   error
-}
-
-func (t *titled) Write(b []byte) (n int, err error) {
-	if !t.began {
-		t.began = true
-		_, t.err = io.WriteString(t.w, t.title)
-	}
-	if t.err == nil {
-		n, t.err = t.w.Write(b)
-	}
-	return n, t.err
-}
-
-// gitSays returns what git prints outside of any repository: a setting of the user.
-func gitSays(ctx context.Context, a *app, args ...string) string {
-	c := exec.CommandContext(ctx, "git", args...)
-	c.Dir, c.Env = "/", a.Environ
-	out, err := c.Output()
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// startPager starts the user's pager as git does, with git's defaults for less. end waits
-// until it is left. Without a pager, standard output is returned.
-func startPager(ctx context.Context, a *app) (w io.Writer, end func() error) {
-	none := func() error { return nil }
-	pager, set := a.Environ.Lookup(streams.PagerVariable)
-	if !set {
-		pager = gitSays(ctx, a, "var", "GIT_PAGER")
-	}
-	if pager == "" || pager == "cat" {
-		return a.Out, none
-	}
-	r, pipe, err := os.Pipe()
-	if err != nil {
-		return a.Out, none
-	}
-	c := a.Pager(pager, r)
-	left := make(chan error, 1)
-	go func() {
-		_, err := streams.Foreground(c)
-		r.Close()
-		left <- err
-	}()
-	return pipe, func() error {
-		pipe.Close()
-		return <-left
-	}
 }
 
 // diffJSON prints the files that differ.

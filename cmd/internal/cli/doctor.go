@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/edit"
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/doctor"
@@ -66,7 +67,9 @@ func runDoctor(ctx context.Context, a *app, fix, moved, try bool) error {
 		Change: func(ctx context.Context, change func(*state.Store) error) error {
 			p.Moving = true
 			defer func() { p.Moving = false }()
-			return changeState(ctx, p, a.Err, change)
+			backup, err := edit.Change(ctx, p, change)
+			sayBackups(a, backup)
+			return err
 		},
 	}
 	if try {

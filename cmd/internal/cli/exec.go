@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -97,7 +98,7 @@ func runExec(ctx context.Context, a *app, o execOptions) error {
 	case 1:
 		c, err := commandIn(ctx, a, records[0], o, true)
 		if err != nil {
-			return ofSession(records[0].Address, err)
+			return target.OfSession(records[0].Address, err)
 		}
 		code, err := streams.Foreground(c)
 		if err == nil && code != 0 {

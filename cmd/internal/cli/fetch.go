@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
@@ -40,7 +41,7 @@ func runFetch(ctx context.Context, a *app, typed []string) error {
 	for _, address := range named {
 		f, err := workspace.Fetch(ctx, p, s.Lineage, *project.Find(s.Sessions, address))
 		if err != nil {
-			errs = append(errs, ofSession(address, err))
+			errs = append(errs, target.OfSession(address, err))
 			continue
 		}
 		all = append(all, f)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agentform/agentform/cmd/internal/flags"
 )
 
 func TestNegativeNumbersAreValues(t *testing.T) {
@@ -17,11 +19,11 @@ func TestNegativeNumbersAreValues(t *testing.T) {
 		"run -a claude -- --limit -3":  "run -a claude -- --limit -3",
 		"send api --no-enter -- -- -1": "send api --no-enter -- -- -1",
 	} {
-		if got := strings.Join(joinNegatives(strings.Fields(typed)), " "); got != want {
+		if got := strings.Join(flags.JoinNegatives(strings.Fields(typed)), " "); got != want {
 			t.Errorf("%s: %s, want %s", typed, got, want)
 		}
 	}
-	if got := joinNegatives(nil); !slices.Equal(got, nil) {
+	if got := flags.JoinNegatives(nil); !slices.Equal(got, nil) {
 		t.Error(got)
 	}
 }
@@ -40,7 +42,7 @@ func TestOneDashAsTerraformWrites(t *testing.T) {
 		"send api -- -json":            "send api -- -json",
 		"plan -nothing-like-it":        "plan -nothing-like-it",
 	} {
-		if got := strings.Join(doubleDashed(root, strings.Fields(typed)), " "); got != want {
+		if got := strings.Join(flags.DoubleDashed(root, strings.Fields(typed)), " "); got != want {
 			t.Errorf("%s: %s, want %s", typed, got, want)
 		}
 	}

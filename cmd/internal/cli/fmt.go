@@ -4,16 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/google/renameio/v2"
-	"github.com/pmezard/go-difflib/difflib"
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/format"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/config"
 )
@@ -59,7 +55,7 @@ func runFmt(a *app, o fmtOptions) error {
 	var errs []error
 	work := false
 	for _, given := range o.paths {
-		files, err := formattable(a.Absolute(given), o.recursive)
+		files, err := format.Files(a.Absolute(given), o.recursive)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("format %s: %w", given, err))
 			continue
@@ -89,7 +85,7 @@ func fmtStream(a *app, o fmtOptions) error {
 	}
 	changed := string(src) != string(formatted)
 	if o.diff && changed {
-		err = printDiff(a.Out, "<stdin>", src, formatted)
+		err = format.Diff(a.Out, "<stdin>", src, formatted)
 	}
 	switch {
 	case err != nil:
@@ -113,62 +109,12 @@ func fmtFile(a *app, file string, o fmtOptions) (changed bool, err error) {
 	}
 	fmt.Fprintln(a.Out, a.Relative(file))
 	if o.diff {
-		if err := printDiff(a.Out, a.Relative(file), src, formatted); err != nil {
+		if err := format.Diff(a.Out, a.Relative(file), src, formatted); err != nil {
 			return true, err
 		}
 	}
 	if o.check {
 		return true, nil
 	}
-	return true, rewrite(file, formatted)
-}
-
-// rewrite keeps permissions and links.
-func rewrite(file string, text []byte) error {
-	real, err := filepath.EvalSymlinks(file)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(real)
-	if err != nil {
-		return err
-	}
-	return renameio.WriteFile(real, text, info.Mode().Perm(), renameio.IgnoreUmask())
-}
-
-func printDiff(w io.Writer, name string, before, after []byte) error {
-	return difflib.WriteUnifiedDiff(w, difflib.UnifiedDiff{
-		A: difflib.SplitLines(string(before)), FromFile: "a/" + name,
-		B: difflib.SplitLines(string(after)), ToFile: "b/" + name, Context: 3,
-	})
-}
-
-func formattable(path string, recursive bool) ([]string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.IsDir() && strings.HasSuffix(path, ".json"):
-		return nil, errors.New("the JSON syntax cannot be formatted")
-	case !info.IsDir():
-		return []string{path}, nil
-	}
-	var files []string
-	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && p != path && (!recursive || strings.HasPrefix(d.Name(), ".")):
-			return filepath.SkipDir
-		case !d.IsDir() && isFormattable(d.Name()):
-			files = append(files, p)
-		}
-		return nil
-	})
-	return files, err
-}
-
-func isFormattable(name string) bool {
-	return name == "agentform.hcl" || name == "agentform.vars.hcl" ||
-		!strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".agentform.hcl") || strings.HasSuffix(name, ".auto.vars.hcl"))
+	return true, format.Rewrite(file, formatted)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 )
@@ -61,7 +62,7 @@ func outputFlag(a *app, c *cobra.Command, own ...string) *string {
 		format = s
 		return nil
 	}
-	c.Flags().VarP(funcFlag{set, "string"}, "output", "o",
+	c.Flags().VarP(flags.Func{With: set, Kind: "string"}, "output", "o",
 		"output `format`: "+strings.Join(formats, ", ")+" or template=…, a Go template over the JSON document")
 	completeFlag(c, "output", words(append(slices.Clone(formats), "template=")...))
 	run := c.RunE

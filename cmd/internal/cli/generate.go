@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/agentform/agentform/cmd/internal/action/generate"
+	"github.com/agentform/agentform/cmd/internal/action/scaffold"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/config"
@@ -51,26 +52,13 @@ func writeGenerated(a *app, p *project.Project, file string, drafts []config.Dra
 		return nil
 	}
 	made := generateBlocks(a, p, drafts...)
-	if err := writeNew(a.Absolute(file), made.Text, 0o600); err != nil {
+	if err := scaffold.WriteNew(a.Absolute(file), made.Text, 0o600); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Err, "\nWrote %s to %s. Check it, then: agentform plan\n", plaintext.Count(made.Sessions, "session"), file)
 	name := filepath.Base(file)
-	if !strings.HasSuffix(name, ".agentform.hcl") && name != manifestFile || filepath.Dir(a.Absolute(file)) != p.Manifest.Dir {
-		fmt.Fprintf(a.Err, "Manifests are %s and *.%s in %s; other files need --file.\n", manifestFile, manifestFile, a.Relative(p.Manifest.Dir))
+	if !strings.HasSuffix(name, ".agentform.hcl") && name != scaffold.ManifestFile || filepath.Dir(a.Absolute(file)) != p.Manifest.Dir {
+		fmt.Fprintf(a.Err, "Manifests are %s and *.%s in %s; other files need --file.\n", scaffold.ManifestFile, scaffold.ManifestFile, a.Relative(p.Manifest.Dir))
 	}
 	return nil
-}
-
-// writeNew writes a file that does not exist. It leaves no part of one.
-func writeNew(path string, text []byte, mode os.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
 }

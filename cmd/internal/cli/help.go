@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/help"
 	"github.com/agentform/agentform/cmd/internal/projectdir"
 	"github.com/agentform/agentform/cmd/internal/streams"
@@ -90,7 +91,7 @@ func completionCommand(root *cobra.Command) {
 	for _, shell := range c.Commands() {
 		x := shells[shell.Name()]
 		shell.Short, shell.Long, shell.Example = "Print the completion script for "+shell.Name(), x.long, x.example
-		shell.Args = arguments(0, 0)
+		shell.Args = flags.Arguments(0, 0)
 	}
 }
 

@@ -1,40 +1,35 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/agent"
+	"github.com/agentform/agentform/cmd/internal/action/connect"
+	"github.com/agentform/agentform/cmd/internal/action/scaffold"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
-const manifestFile = "agentform.hcl"
-
 func initCommand(a *app) *cobra.Command {
 	var o initOptions
-	var b backendOptions
+	var b connect.Options
 	fromTmux := false
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Create a starter manifest, or connect the manifest's backend",
-		Long: `Writes ` + manifestFile + ` for this repository and the agents that are installed, and adds the
+		Long: `Writes ` + scaffold.ManifestFile + ` for this repository and the agents that are installed, and adds the
 data directory to .gitignore. An existing manifest is never overwritten.
 
 At a terminal it asks which agent to use, whether to trust the folder, and whether apply
@@ -60,7 +55,7 @@ before apply, which leaves what runs as it is.`,
 			if done, err := initBackend(c.Context(), a, b); done || err != nil {
 				return err
 			}
-			if b.set() {
+			if b.Set() {
 				return exit.Usage(c.CommandPath(), errors.New("there is no manifest with a backend block here"))
 			}
 			if !fromTmux {
@@ -78,66 +73,19 @@ before apply, which leaves what runs as it is.`,
 	flags.BoolVar(&o.Trust, "trust", false, "trust the folder: the agent starts without asking whether it may")
 	flags.BoolVar(&o.Hub, "hub", false, "apply starts the hub, which restarts agents that exit")
 	flags.BoolVar(&fromTmux, "from-tmux", false, "declare the agents that run in your tmux servers")
-	b.register(c)
+	backendFlags(c, &b)
 	completeFlag(c, "agent", words(agent.Names()...))
 	return c
 }
 
 type initOptions struct {
-	firstManifest
+	scaffold.First
 	yes   bool
 	given func(flag string) bool
 }
 
-type firstManifest struct {
-	Agent string
-	Trust bool
-	Hub   bool
-	Base  string // branch that new branches start from; empty: HEAD
-}
-
-// text returns the manifest.
-func (f firstManifest) text() string {
-	var hub, agent, workspace string
-	if f.Hub {
-		hub = `
-agentform {
-  hub = "auto" # apply starts the hub, which restarts agents that exit
-}
-`
-	}
-	if f.Trust {
-		agent = fmt.Sprintf(`
-agent "%s" {
-  trust = true # starts without asking whether to trust the folder
-}
-`, f.Agent)
-	}
-	if f.Base != "" { // git allows quotes and ${ in the name of a branch
-		workspace = fmt.Sprintf(`
-  workspace {
-    base = %s # where the branch starts
-  }
-`, config.Quote(f.Base))
-	}
-	return fmt.Sprintf(`# The coding-agent sessions of this repository.
-#
-#   agentform plan      show what apply would do, and why
-#   agentform apply     do it
-#   agentform status    show the status of all sessions
-#   agentform attach NAME
-%s%s
-session "first" {
-  agent  = "%s"
-  branch = "agents/first" # its own branch, in its own worktree
-
-  prompt = "Read the README, then say in a few sentences what this repository is for."
-%s}
-`, hub, agent, f.Agent, workspace)
-}
-
 func runInit(ctx context.Context, a *app, o initOptions) error {
-	if err := checkNoManifest(a.Dir, "agentform validate checks it"); err != nil {
+	if err := scaffold.CheckNone(a.Dir, "agentform validate checks it"); err != nil {
 		return err
 	}
 	if _, found := a.Environ.Program("git", a.Dir); !found {
@@ -156,10 +104,10 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 		return err
 	}
 	first.Base = git.Look(root).Branch
-	if err := writeNew(filepath.Join(a.Dir, manifestFile), []byte(first.text()), 0o644); err != nil {
+	if err := scaffold.WriteNew(filepath.Join(a.Dir, scaffold.ManifestFile), []byte(first.Text()), 0o644); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	ignored, err := ignore(a.Dir, ".agentform/")
+	ignored, err := scaffold.Ignore(a.Dir, ".agentform/")
 	if err != nil {
 		return err
 	}
@@ -171,10 +119,10 @@ func runInit(ctx context.Context, a *app, o initOptions) error {
 	return nil
 }
 
-func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
+func reportInit(a *app, installed []string, first scaffold.First, ignored bool) {
 	out := a.Out
 	others := slices.DeleteFunc(slices.Clone(installed), func(name string) bool { return name == first.Agent })
-	fmt.Fprintf(out, "Wrote %s: one session of %s, on a branch of its own.\n", manifestFile, first.Agent)
+	fmt.Fprintf(out, "Wrote %s: one session of %s, on a branch of its own.\n", scaffold.ManifestFile, first.Agent)
 	if ignored {
 		fmt.Fprintln(out, "Added .agentform/ to .gitignore: state and worktrees stay out of the repository.")
 	}
@@ -189,117 +137,44 @@ func reportInit(a *app, installed []string, first firstManifest, ignored bool) {
 	}
 }
 
-// errNothingWritten ends an init whose questions were not answered.
-var errNothingWritten = errors.New("init was cancelled: nothing was written")
-
 // askFirst asks at a terminal what the flags leave open. It returns the answers, or the
 // defaults.
-func askFirst(a *app, o initOptions, installed []string) (firstManifest, error) {
-	f := o.firstManifest
+func askFirst(a *app, o initOptions, installed []string) (scaffold.First, error) {
+	f := o.First
 	asks := !o.yes && streams.IsTerminal(a.In) && streams.IsTerminal(a.Err)
 	choices := slices.Concat(installed, agent.Names())
 	if f.Agent == "" {
 		f.Agent = choices[0]
 		if asks && len(installed) > 1 {
-			answer, err := chooseAgent(a, "Which agent should do the work?", installed)
+			answer, err := a.Choose("Which agent should do the work?", installed)
 			if err != nil {
-				return f, err
+				return f, cancelled(a, err)
 			}
 			f.Agent = answer
 		}
 	}
 	var err error
 	if asks && !o.given("trust") {
-		f.Trust, err = yesOrNo(a, fmt.Sprintf(`Trust this repository?
+		f.Trust, err = a.YesOrNo(fmt.Sprintf(`Trust this repository?
   yes: %s starts at once, and loads the repository's own settings,
        whose hooks and servers can run commands as you.
   no:  it asks you once, when it starts in a new directory.`, f.Agent))
 	}
 	if err == nil && asks && !o.given("hub") {
-		f.Hub, err = yesOrNo(a, `Start the hub with apply?
+		f.Hub, err = a.YesOrNo(`Start the hub with apply?
   yes: a process in the background restarts agents that exit, and notifies.
   no:  agents run without it; agentform serve starts it later.`)
 	}
-	return f, err
+	return f, cancelled(a, err)
 }
 
-// choose asks for one of several names, by number or name. The first is the default.
-func chooseAgent(a *app, question string, names []string) (string, error) {
-	fmt.Fprintln(a.Err, question)
-	for i, name := range names {
-		fmt.Fprintf(a.Err, "  %d  %s\n", i+1, name)
-	}
-	for {
-		text, err := askLine(a, fmt.Sprintf("Number or name [1 %s]: ", names[0]))
-		if err != nil {
-			return "", err
-		}
-		if text == "" {
-			text = names[0]
-		}
-		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(names) {
-			text = names[n-1]
-		}
-		if slices.Contains(names, text) {
-			fmt.Fprintln(a.Err)
-			return text, nil
-		}
-		fmt.Fprintf(a.Err, "Enter %s.\n", plaintext.List(names, "or"))
-	}
-}
-
-// yesOrNo asks a question whose default is no.
-func yesOrNo(a *app, question string) (bool, error) {
-	fmt.Fprintln(a.Err, question)
-	for {
-		text, err := askLine(a, "Yes or no [no]: ")
-		if err != nil {
-			return false, err
-		}
-		switch strings.ToLower(text) {
-		case "y", "yes":
-			fmt.Fprintln(a.Err)
-			return true, nil
-		case "", "n", "no":
-			fmt.Fprintln(a.Err)
-			return false, nil
-		}
-		fmt.Fprintln(a.Err, "Enter yes or no.")
-	}
-}
-
-// askLine asks for one line. The end of the input and Ctrl-C cancel.
-func askLine(a *app, prompt string) (string, error) {
-	fmt.Fprint(a.Err, prompt)
-	text, err := a.ReadLine()
+// cancelled says that the questions were not answered.
+func cancelled(a *app, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
-		return "", errNothingWritten
+		return errors.New("init was cancelled: nothing was written")
 	case errors.Is(err, exit.Interrupted):
 		fmt.Fprintln(a.Err, "Cancelled: nothing was written.")
 	}
-	return text, err
-}
-
-// ignore leaves a link alone: git does not read it.
-func ignore(dir, line string) (added bool, err error) {
-	path := filepath.Join(dir, ".gitignore")
-	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return false, nil
-	}
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return false, fmt.Errorf("add %s to .gitignore: %w", line, err)
-	}
-	bare := strings.Trim(line, "/")
-	if slices.ContainsFunc(strings.Split(string(text), "\n"), func(l string) bool { return strings.Trim(strings.TrimSpace(l), "/") == bare }) {
-		return false, nil
-	}
-	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
-		text = append(text, '\n')
-	}
-	if err := renameio.WriteFile(path, append(text, line+"\n"...), 0o644); err != nil {
-		return false, fmt.Errorf("add %s to .gitignore: %w", line, err)
-	}
-	return true, nil
+	return err
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/agentform/agentform/cmd/internal/action/adopt"
+	"github.com/agentform/agentform/cmd/internal/action/scaffold"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
@@ -26,7 +25,7 @@ const tmuxManifestHead = `# The coding-agent sessions that ran in tmux when this
 
 func runInitFromTmux(ctx context.Context, a *app) error {
 	a.Open() // a directory above may be the project
-	if err := checkNoManifest(a.Dir, "agentform adopt --all adopts what runs; plan --generate-config-out=FILE then writes the blocks"); err != nil {
+	if err := scaffold.CheckNone(a.Dir, "agentform adopt --all adopts what runs; plan --generate-config-out=FILE then writes the blocks"); err != nil {
 		return err
 	}
 	x, err := findAdoptable(ctx, a)
@@ -47,12 +46,12 @@ func runInitFromTmux(ctx context.Context, a *app) error {
 		return errors.New("no agent in your tmux servers can be declared\nagentform init writes a starter manifest")
 	}
 	made := generateBlocks(a, x.Project, drafts...)
-	if err := writeNew(filepath.Join(a.Dir, manifestFile), append([]byte(tmuxManifestHead), made.Text...), 0o600); err != nil {
+	if err := scaffold.WriteNew(filepath.Join(a.Dir, scaffold.ManifestFile), append([]byte(tmuxManifestHead), made.Text...), 0o600); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	fmt.Fprintf(a.Out, "Wrote %s: %s of your tmux servers. Nothing was adopted yet.\n", manifestFile, plaintext.Count(made.Sessions, "session"))
+	fmt.Fprintf(a.Out, "Wrote %s: %s of your tmux servers. Nothing was adopted yet.\n", scaffold.ManifestFile, plaintext.Count(made.Sessions, "session"))
 	if _, err := git.Toplevel(ctx, a.Dir); err == nil {
-		ignored, err := ignore(a.Dir, ".agentform/")
+		ignored, err := scaffold.Ignore(a.Dir, ".agentform/")
 		if err != nil {
 			return err
 		}
@@ -61,19 +60,5 @@ func runInitFromTmux(ctx context.Context, a *app) error {
 		}
 	}
 	fmt.Fprintln(a.Out, "\nNext: agentform plan, then agentform apply, which adopts them while they run")
-	return nil
-}
-
-// checkNoManifest refuses a directory with a manifest.
-func checkNoManifest(dir, next string) error {
-	for _, pattern := range []string{"*agentform.hcl", "*.agentform.json"} {
-		there, err := fs.Glob(os.DirFS(dir), pattern)
-		if err != nil {
-			return err
-		}
-		if len(there) > 0 {
-			return fmt.Errorf("%s already exists\n%s", there[0], next)
-		}
-	}
 	return nil
 }

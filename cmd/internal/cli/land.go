@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,11 +14,10 @@ import (
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/config"
-	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -82,7 +80,7 @@ After an interruption, run the same command again to continue.`,
 			case o.all:
 				return nil
 			}
-			return arguments(1, 1)(c, args)
+			return flags.Arguments(1, 1)(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			given := slices.DeleteFunc([]string{"--merge", "--squash", "--rebase", "--pr"}, func(flag string) bool { return !c.Flag(flag[2:]).Changed })
@@ -156,7 +154,13 @@ func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
 		if o.dryRun || o.keep {
 			return err
 		}
-		if found, again := finishRemoval(ctx, a, p, typed); found {
+		show := func(d land.Landed, after view.Cleanup) error {
+			if a.JSON {
+				return view.LandJSON(a.Out, d, after, false)
+			}
+			return view.Cleaned(a.Out, a.OutStyle(), d, after)
+		}
+		if found, again := landing.FinishRemoval(ctx, p, typed, show); found {
 			return again
 		}
 		return err
@@ -230,7 +234,15 @@ func cleanUp(ctx context.Context, a *app, p *project.Project, l *land.Lander, d 
 	case o.remove && !d.Done:
 		return c, errors.New("nothing was removed: the work is not in its base")
 	case o.remove:
-		return removeLanded(ctx, a, p, l, d)
+		return landing.Remove(ctx, p, l, d, func(x reconcile.Planned) error {
+			return runQuietly(a, func(quiet *app) error {
+				t, err := newReporter(quiet, "Destroy")
+				if err != nil {
+					return err
+				}
+				return applyOnly(ctx, quiet, t, x, reconcile.Run{Origin: r.Origin})
+			})
+		})
 	case o.stop && !stopped:
 		stop := overrideOptions{sessionArgs: named([]string{string(r.Address)}), Override: reconcile.Override{Verb: reconcile.Stop}}
 		err = runQuietly(a, func(quiet *app) error { return runOverride(ctx, quiet, stop) })
@@ -287,92 +299,4 @@ func runQuietly(a *app, run func(*app) error) error {
 	quiet := *a
 	quiet.Opener = &o
 	return run(&quiet)
-}
-
-// removeLanded removes a session whose work is in its base, with its workspace and branch.
-func removeLanded(ctx context.Context, a *app, p *project.Project, l *land.Lander, d land.Landed) (c view.Cleanup, err error) {
-	r, repo := l.Record, l.Record.Tree.Repo
-	// If this is killed, the ref tells the next run what is left to delete.
-	if err := git.Mark(ctx, repo, l.Ref, d.Commit); err != nil {
-		return c, err
-	}
-	err = runQuietly(a, func(quiet *app) error {
-		t, err := newReporter(quiet, "Destroy")
-		if err != nil {
-			return err
-		}
-		// Whether it is declared depends on the values of variables, which the next apply has.
-		q := p.Request(plan.Options{Destroy: true, RemoveClean: true, KeepLanded: r.Origin == session.FromManifest})
-		x, err := reconcile.Only(ctx, p, q, r.Address)
-		if err != nil {
-			return err
-		}
-		return applyOnly(ctx, quiet, t, x, reconcile.Run{Origin: r.Origin})
-	})
-	if err != nil {
-		return c, err
-	}
-	c.Stopped, c.Removed = true, true
-	c.Tree = r.Tree.Created && !fileExists(r.Tree.Path)
-	if l.Held != nil {
-		kept, err := l.Held(ctx)
-		if err != nil {
-			return c, err
-		}
-		c.Tree = r.Tree.Created && !kept
-	}
-	if r.Tree.Mode != session.Clone && c.Tree {
-		if err := git.DeleteRef(ctx, repo, "refs/heads/"+d.Branch, d.Commit); err != nil {
-			c.Kept = fmt.Sprintf("branch %s is kept: %v", d.Branch, err)
-		}
-		c.Branch = c.Kept == ""
-	}
-	if r.Tree.Created && !c.Tree {
-		c.Kept = "its workspace and its branch are kept: " + r.Tree.Path
-	} else if c.Kept == "" {
-		if err := git.DeleteRef(ctx, repo, l.Ref, d.Commit); err != nil {
-			return c, err
-		}
-	}
-	if at, declared := p.Manifest.Ranges[r.Address]; declared {
-		c.File, c.Line = at.Filename, at.Start.Line
-		if !strings.Contains(string(r.Address), "[") { // else the block has other sessions, too
-			if !filepath.IsAbs(at.Filename) {
-				at.Filename = filepath.Join(p.Dir, at.Filename)
-			}
-			c.Source = config.Source(at)
-		}
-	}
-	return c, nil
-}
-
-// finishRemoval deletes the branch of a session that a killed land has removed already.
-// found reports whether there is one.
-func finishRemoval(ctx context.Context, a *app, p *project.Project, typed string) (found bool, err error) {
-	address, err := choose.New(typed)
-	if err != nil {
-		return false, nil
-	}
-	prefix := git.TakenRefs + config.WorkspaceName(address) + "/"
-	refs, err := git.Refs(ctx, p.Manifest.Root, prefix)
-	if err != nil || len(refs) == 0 {
-		return false, nil //nolint:nilerr // without a repository there is nothing to go on with
-	}
-	for _, ref := range refs {
-		d := land.Landed{Address: address, Branch: strings.TrimPrefix(ref.Name, prefix), Commit: ref.Commit}
-		deleted, err := git.DeleteMerged(ctx, p.Manifest.Root, ref, d.Branch)
-		if err != nil {
-			return true, fmt.Errorf("%s was removed, and its branch %s is kept: %w", address, d.Branch, err)
-		}
-		after := view.Cleanup{Branch: deleted}
-		if a.JSON {
-			err = view.LandJSON(a.Out, d, after, false)
-		} else {
-			err = view.Cleaned(a.Out, a.OutStyle(), d, after)
-		}
-		if err != nil {
-			return true, err
-		}
-	}
-	return true, nil
 }

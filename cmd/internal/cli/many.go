@@ -48,6 +48,51 @@ func inParallel(n, limit int, drain <-chan struct{}, do func(i int)) (begun int)
 	return n
 }
 
+// results are what became of several sessions.
+type results[T any] struct {
+	verb  string // of the summary: sent to
+	all   int    // sessions, also those that were not begun
+	given []T
+	fault func(T) error
+	good  func(T) bool // nil: all without a fault are
+	line  func(T) error
+	json  func(io.Writer, []T) error
+	to    io.Writer // of the summary if nothing failed; nil: there is none
+}
+
+// end prints the results, and last the summary. A result that is not good is a failure that its line
+// has named.
+func (r results[T]) end(a *app) error {
+	m := view.Many{Verb: r.verb, All: r.all, Left: r.all - len(r.given)}
+	var errs []error
+	bad := 0
+	for _, x := range r.given {
+		if err := r.fault(x); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if r.good != nil && !r.good(x) {
+			bad++
+		}
+		if !a.JSON {
+			if err := r.line(x); err != nil {
+				return err
+			}
+		}
+	}
+	if a.JSON {
+		if err := r.json(a.Out, r.given); err != nil {
+			return err
+		}
+	}
+	m.Failed = len(errs) + bad
+	m.Done = len(r.given) - m.Failed
+	if err := endMany(a, m, r.to, errs); err != nil || bad == 0 {
+		return err
+	}
+	return exit.Error
+}
+
 // endMany ends a command for several sessions: it prints errors, and last the summary. If
 // nothing failed the summary goes to w; nil: there is none.
 func endMany(a *app, m view.Many, w io.Writer, errs []error) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
@@ -61,7 +62,7 @@ Exit 1 if no running session is left to wait for, or on timeout.`,
 	}
 	c.Flags().BoolVar(&o.all, "all", false, "print all sessions that need attention")
 	c.Flags().StringVar(&o.role, "role", "", "only sessions of this `role`")
-	durationVar(c.Flags(), &o.timeout, "timeout", 0, "give up after this time (default: no limit)")
+	flags.Duration(c.Flags(), &o.timeout, "timeout", 0, "give up after this time (default: no limit)")
 	completeFlag(c, "role", completeRoles(a))
 	outputFlag(a, c)
 	return c

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 )
@@ -62,21 +63,21 @@ func overrideCommands(a *app) []*cobra.Command {
 				return runOverride(c.Context(), a, o)
 			},
 		}
-		flags := c.Flags()
+		set := c.Flags()
 		o.register(a, c, "sessions")
 		if o.Verb == reconcile.Stop || o.Verb == reconcile.Restart {
-			afterTurnFlag(flags, &o.AfterTurn, &o.TurnLimit)
+			flags.AfterTurn(set, &o.AfterTurn, &o.TurnLimit)
 		}
 		switch {
 		case o.Verb == reconcile.Stop:
 			c.Aliases = []string{"terminate", "kill"}
-			durationVar(flags, &o.TurnLimit, "timeout", 0, "with --after-turn: maximum wait; then the session is stopped anyway (default: the manifest's after_turn, or 5m)")
+			flags.Duration(set, &o.TurnLimit, "timeout", 0, "with --after-turn: maximum wait; then the session is stopped anyway (default: the manifest's after_turn, or 5m)")
 		case o.Verb == reconcile.Restart:
-			flags.BoolVar(&o.Fresh, "fresh", false, "start a new conversation with the initial prompt")
+			set.BoolVar(&o.Fresh, "fresh", false, "start a new conversation with the initial prompt")
 		}
 		if o.Verb.Starts() {
-			flags.BoolVar(&o.IgnoreBudget, "ignore-budget", false, "also if it is over a budget; its budgets start over")
-			flags.BoolVar(&o.Wait, "wait", false, "wait until the started sessions are ready")
+			set.BoolVar(&o.IgnoreBudget, "ignore-budget", false, "also if it is over a budget; its budgets start over")
+			set.BoolVar(&o.Wait, "wait", false, "wait until the started sessions are ready")
 		}
 		all = append(all, c)
 	}

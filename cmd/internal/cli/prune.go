@@ -8,13 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/leftover"
 	"github.com/agentform/agentform/cmd/internal/exit"
-	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/prune"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
 
 func pruneCommand(a *app) *cobra.Command {
@@ -59,7 +56,7 @@ func runPrune(ctx context.Context, a *app, apply, approved, merged bool) error {
 	if err != nil {
 		return err
 	}
-	found, err := leftovers(ctx, p, s, merged)
+	found, err := leftover.Find(ctx, p, s, merged)
 	if err != nil {
 		return err
 	}
@@ -76,7 +73,7 @@ func runPrune(ctx context.Context, a *app, apply, approved, merged bool) error {
 		}
 	}
 	if removes && apply {
-		if found, err = removeLeftovers(ctx, p, found, merged); err != nil {
+		if found, err = leftover.Remove(ctx, p, found, merged); err != nil {
 			return err
 		}
 	}
@@ -101,37 +98,4 @@ func flagIf(given bool, flag string) string {
 		return flag
 	}
 	return ""
-}
-
-func leftovers(ctx context.Context, p *project.Project, s state.State, merged bool) ([]prune.Leftover, error) {
-	socket, err := p.HubSocket()
-	if err != nil {
-		return nil, err
-	}
-	r := p.Reconciler(project.ToRead)
-	repo := ""
-	if co := git.Look(p.Manifest.Root); co.Git {
-		repo = p.Manifest.Root
-	}
-	var runtimes []session.RuntimeSpec
-	for _, x := range p.Manifest.Sessions {
-		runtimes = append(runtimes, x.Runtime)
-	}
-	return prune.Find(ctx, prune.Input{Merged: merged, Repo: repo, Runtimes: runtimes,
-		DataDir: p.Manifest.DataDir, HubSocket: socket, Records: s.Sessions, Launched: p.Launched,
-		Runtime: func(spec session.RuntimeSpec) (session.Runtime, error) { return r.Opened(s.Lineage, spec) },
-	})
-}
-
-func removeLeftovers(ctx context.Context, p *project.Project, approved []prune.Leftover, merged bool) (_ []prune.Leftover, err error) {
-	store, err := p.Lock(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	found, err := leftovers(ctx, p, store.State(), merged)
-	if err == nil {
-		prune.Apply(ctx, found, approved)
-	}
-	return found, err
 }

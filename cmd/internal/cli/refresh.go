@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/landing"
-	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/land"
@@ -76,7 +76,7 @@ func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
 		a.Say("No sessions to refresh.")
 		return nil
 	}
-	results := make([]land.RefreshResult, 0, len(all))
+	given := make([]land.RefreshResult, 0, len(all))
 	for _, address := range all { // one at a time: they may share a repository
 		x := land.RefreshResult{Refreshed: land.Refreshed{Address: address}}
 		if l, err := f.LanderOf(seen, address); err != nil {
@@ -86,41 +86,17 @@ func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
 			x.Refreshed, x.Err = f.Refresh(working, l, o.dryRun)
 			stop()
 		}
-		if results = append(results, x); ctx.Err() != nil {
+		if given = append(given, x); ctx.Err() != nil {
 			break
 		}
 	}
-	return endRefresh(a, results, len(all), o.dryRun)
-}
-
-func endRefresh(a *app, results []land.RefreshResult, all int, dryRun bool) error {
-	var errs []error
-	failed := 0
-	for _, x := range results {
-		if x.Err != nil {
-			errs = append(errs, x.Err)
-			continue
-		}
-		if len(x.Conflicts) > 0 && !x.Sent {
-			failed++
-		}
-		if !a.JSON {
-			if err := view.RefreshedLine(a.Out, a.OutStyle(), x.Refreshed, dryRun); err != nil {
-				return err
-			}
-		}
-	}
-	if a.JSON {
-		if err := view.RefreshedJSON(a.Out, results, dryRun); err != nil {
-			return err
-		}
-	}
-	m := view.Many{Verb: "refreshed", All: all, Done: len(results) - len(errs) - failed, Failed: len(errs) + failed, Left: all - len(results)}
-	if err := endMany(a, m, a.Err, errs); err != nil {
-		return err
-	}
-	if failed > 0 {
-		return exit.Error
-	}
-	return nil
+	return results[land.RefreshResult]{
+		verb: "refreshed", all: len(all), given: given, to: a.Err,
+		fault: func(x land.RefreshResult) error { return x.Err },
+		good:  func(x land.RefreshResult) bool { return len(x.Conflicts) == 0 || x.Sent },
+		line: func(x land.RefreshResult) error {
+			return view.RefreshedLine(a.Out, a.OutStyle(), x.Refreshed, o.dryRun)
+		},
+		json: func(w io.Writer, all []land.RefreshResult) error { return view.RefreshedJSON(w, all, o.dryRun) },
+	}.end(a)
 }

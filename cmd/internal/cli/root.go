@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/help"
 	"github.com/agentform/agentform/internal/shim/program"
 )
@@ -35,7 +36,7 @@ makes the changes.`,
 		PersistentPreRunE: a.setup,
 		RunE:              func(c *cobra.Command, _ []string) error { return runRoot(a, c) },
 	}
-	c.SetFlagErrorFunc(flagError)
+	c.SetFlagErrorFunc(flags.Error)
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) { printHelp(a, help.Text(c, helpWidth(a))) })
 	globalFlags(a, c)
 	c.AddGroup(
@@ -68,13 +69,13 @@ func globalFlags(a *app, c *cobra.Command) {
 	f := c.PersistentFlags()
 	f.StringVarP(&a.chdir, "chdir", "C", "", "change to this `directory` first")
 	f.StringArrayVarP(&a.Files, "file", "f", nil, fileUsage)
-	varFlags(f, &a.Vars)
+	flags.Vars(f, &a.Vars)
 	f.StringVar(&a.StateFile, "state", "", "state `file` (default: DATA_DIR/state.json)")
 	f.BoolVar(&a.NoColor, "no-color", false, "disable colors (also: NO_COLOR)")
 	f.BoolVar(&a.NoPager, "no-pager", false, "do not use a pager for long output")
 	f.StringVar(&a.logLevel, "log-level", "warn", "log `level` for standard error: debug, info, warn, error")
 	f.IntVar(&a.Parallelism, "parallelism", 0, "`number` of concurrent operations (default: from the manifest, 10)")
-	durationVar(f, &a.LockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state lock")
+	flags.Duration(f, &a.LockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state lock")
 	f.BoolVar(&a.JSON, "json", false, "print JSON")
 	for _, flag := range []string{"file", "var-file", "state"} {
 		_ = c.MarkPersistentFlagFilename(flag) // fails only for a flag that does not exist
@@ -182,7 +183,7 @@ func shimCommand(a *app) *cobra.Command {
 		Long: `Runs as the parent process of the agent with this run directory, or, with notify, records
 what one of its hooks reports. Started by agentform and agents, not by users.`,
 		Hidden:             true,
-		Args:               arguments(1, 3),
+		Args:               flags.Arguments(1, 3),
 		DisableFlagParsing: true, // what a hook says is no flag
 		RunE: func(_ *cobra.Command, args []string) error {
 			if code := program.Main(args); code != 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/action/run"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/reporter"
 
 	"github.com/spf13/cobra"
@@ -84,9 +85,9 @@ the session.`,
 	f.StringVar(&o.Branch, "branch", "", "create a worktree on this `branch`")
 	f.StringVar(&o.Profile, "profile", "", "the agent's own `profile`")
 	f.StringVar(&o.Role, "role", "", "its `role` (default \"default\")")
-	labelFlag(f, &o.Labels, "a label, `key=value` (repeatable)")
-	durationVar(f, &o.EndAfter, "timeout", 0, "stop the session after this time (default: no limit)")
-	durationVar(f, &o.ReadyWithin, "ready-timeout", 0, "how long to wait for the agent to be ready (default: from the agent)")
+	flags.Labels(f, &o.Labels, "a label, `key=value` (repeatable)")
+	flags.Duration(f, &o.EndAfter, "timeout", 0, "stop the session after this time (default: no limit)")
+	flags.Duration(f, &o.ReadyWithin, "ready-timeout", 0, "how long to wait for the agent to be ready (default: from the agent)")
 	f.BoolVar(&o.Remove, "rm", false, "wait, then remove the session")
 	f.BoolVar(&o.wait, "wait", false, "wait for the end of the turn and print the agent's answer")
 	f.StringVar(&o.until, "for", "", "what --wait and --rm wait for: turn or exit (default turn)")

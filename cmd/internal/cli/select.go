@@ -7,6 +7,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -21,7 +22,7 @@ func named(typed []string) sessionArgs { return sessionArgs{choose.Sessions{Type
 // filterFlags adds --role and --label. what names the sessions in their help.
 func filterFlags(a *app, c *cobra.Command, s *choose.Filter, what string) {
 	c.Flags().StringVar(&s.Role, "role", "", what+" of this `role`")
-	labelFlag(c.Flags(), &s.Labels, what+" with this label, `key=value` (repeat to require several)")
+	flags.Labels(c.Flags(), &s.Labels, what+" with this label, `key=value` (repeat to require several)")
 	completeFlag(c, "role", completeRoles(a))
 	completeFlag(c, "label", completeLabels(a))
 }

@@ -118,7 +118,17 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
 		given[i] = targets[i].Send(ctx, reader, inputs, o.command)
 	})
-	return endSend(a, given[:begun], len(targets))
+	return results[view.Sent]{
+		verb: "sent to", all: len(targets), given: given[:begun], json: view.SentJSON, to: a.Out,
+		fault: func(x view.Sent) error { return x.Err },
+		line: func(x view.Sent) error {
+			text := x.Outcome
+			if x.Outcome == "queued" {
+				text += ": it is working"
+			}
+			return view.Line(a.Out, a.OutStyle(), x.Address, text)
+		},
+	}.end(a)
 }
 
 // unquoted adds what is probably wrong if only the first word of a text is a session.
@@ -127,35 +137,4 @@ func (o *sendOptions) unquoted(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w\nA text of several words needs quotes: agentform send %s 'TEXT'", err, plaintext.ShellWord(o.Typed[0]))
-}
-
-// sendLine prints that a session got what was sent.
-func sendLine(a *app, x view.Sent) error {
-	if a.JSON {
-		return nil
-	}
-	text := x.Outcome
-	if x.Outcome == "queued" {
-		text += ": it is working"
-	}
-	return view.Line(a.Out, a.OutStyle(), x.Address, text)
-}
-
-func endSend(a *app, given []view.Sent, all int) error {
-	m := view.Many{Verb: "sent to", All: all, Left: all - len(given)}
-	var errs []error
-	for _, x := range given {
-		if x.Err != nil {
-			errs = append(errs, x.Err)
-		} else if err := sendLine(a, x); err != nil {
-			return err
-		}
-	}
-	m.Failed, m.Done = len(errs), len(given)-len(errs)
-	if a.JSON {
-		if err := view.SentJSON(a.Out, given); err != nil {
-			return err
-		}
-	}
-	return endMany(a, m, a.Out, errs)
 }

@@ -5,24 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
-	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/action/edit"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/cmd/internal/rebuild"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/internal/sharedstate"
-	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/state"
 )
 
 func stateCommand(a *app) *cobra.Command {
@@ -128,74 +121,28 @@ takes --force: an apply would start it here, too, while it may still run there.`
 	return c
 }
 
-// notElsewhere refuses to change the record of a session that another machine has.
-func notElsewhere(p *project.Project, records []session.Record, named []session.Address, remedy string) error {
-	var errs []error
-	for _, address := range named {
-		r := project.Find(records, address)
-		if p.Stored.Shared() && !sharedstate.Mine(*r, p.Owner()) {
-			errs = append(errs, fmt.Errorf("%s is on %s: %s", address, r.Owner.Host, remedy))
-		}
-	}
-	return errors.Join(errs...)
-}
-
 func runStateRm(ctx context.Context, a *app, typed []string, force bool) error {
 	p, s, err := a.State()
 	if err != nil {
 		return err
 	}
-	if _, err := choose.All(choose.Addresses(nil, s.Sessions), typed); err != nil {
-		return err
+	done, err := edit.Remove(ctx, p, s, typed, force)
+	for _, address := range done.Removed {
+		fmt.Fprintf(a.Out, "%s: removed from the state\n", address)
 	}
-	err = changeState(ctx, p, a.Err, func(store *state.Store) error {
-		named, err := choose.All(choose.Addresses(nil, store.State().Sessions), typed)
-		if err != nil {
-			return err
-		}
-		if !force {
-			if err := notElsewhere(p, store.State().Sessions, named, "remove it there, or, if that machine is gone, with --force"); err != nil {
-				return err
-			}
-		}
-		for _, address := range named {
-			if err := store.Delete(address); err != nil {
-				return fmt.Errorf("forget %s: %w", address, err)
-			}
-			fmt.Fprintf(a.Out, "%s: removed from the state\n", address)
-		}
-		return nil
-	})
+	sayBackups(a, done.Backup)
 	if err == nil {
 		fmt.Fprintln(a.Err, "Running sessions were not touched: apply adopts those in the manifest, doctor lists the others.")
 	}
 	return err
 }
 
-// changeState leaves no backup of a change that wrote nothing.
-func changeState(ctx context.Context, p *project.Project, stderr io.Writer, change func(*state.Store) error) (err error) {
-	store, err := p.Lock(ctx)
-	if err != nil {
-		return err
+func sayBackups(a *app, files ...string) {
+	for _, file := range files {
+		if file != "" {
+			fmt.Fprintf(a.Err, "Backup: %s\n", file)
+		}
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	if p.Manifest.OutputsDir != "" {
-		store.MirrorTo(p.Manifest.OutputsDir)
-	}
-	before := store.State().Serial
-	backup, err := store.Backup()
-	if err != nil {
-		return err
-	}
-	err = change(store)
-	switch {
-	case backup == "":
-	case store.State().Serial == before:
-		err = errors.Join(err, os.Remove(backup))
-	default:
-		fmt.Fprintf(stderr, "Backup: %s\n", backup)
-	}
-	return err
 }
 
 func stateMvCommand(a *app) *cobra.Command {
@@ -218,58 +165,12 @@ func runStateMv(ctx context.Context, a *app, from, to string) error {
 	if err != nil {
 		return err
 	}
-	target, err := choose.New(to)
-	if err != nil {
-		return err
+	done, err := edit.Move(ctx, p, s, from, to)
+	for _, m := range done.Moved {
+		fmt.Fprintf(a.Out, "%s: now %s\n", m.From, m.To)
 	}
-	if _, err := choose.Resolve(choose.Addresses(nil, s.Sessions), from); err != nil {
-		return err
-	}
-	return changeState(ctx, p, a.Err, func(store *state.Store) error {
-		records := store.State().Sessions
-		known := choose.Addresses(nil, records)
-		named, err := choose.Resolve(known, from)
-		if err != nil {
-			return err
-		}
-		moves, err := renamed(known, named, target)
-		if err != nil {
-			return err
-		}
-		if err := notElsewhere(p, records, named, "move it there"); err != nil {
-			return err
-		}
-		for _, old := range named {
-			r := *project.Find(records, old)
-			r.Address, r.Spec.Address = moves[old], moves[old]
-			if err := store.Move(old, r); err != nil {
-				return err
-			}
-			fmt.Fprintf(a.Out, "%s: now %s\n", old, r.Address)
-		}
-		return nil
-	})
-}
-
-func renamed(known, named []session.Address, to session.Address) (map[session.Address]session.Address, error) {
-	_, keyed := to.Key()
-	moves := map[session.Address]session.Address{}
-	for _, old := range named {
-		moves[old] = to
-		if i := strings.IndexByte(string(old), '['); i >= 0 && len(named) > 1 {
-			if keyed {
-				return nil, fmt.Errorf("%d sessions cannot all become %s: give one of them, or a block without a key:\n%s", len(named), to, choose.List(named))
-			}
-			moves[old] = to + old[i:]
-		}
-		if moves[old] == old {
-			return nil, fmt.Errorf("%s is already its address: nothing to do", old)
-		}
-		if now := moves[old]; slices.Contains(known, now) {
-			return nil, fmt.Errorf("%s cannot become %s: another session has that address\nagentform state rm %s removes it from the state", old, now, target.Quoted(now))
-		}
-	}
-	return moves, nil
+	sayBackups(a, done.Backup)
+	return err
 }
 
 func statePullCommand(a *app) *cobra.Command {
@@ -287,13 +188,9 @@ func runStatePull(a *app) error {
 	if err := a.Pull(p); err != nil {
 		return err
 	}
-	st, err := state.Read(p.State)
+	b, err := edit.Text(p)
 	if err != nil {
 		return err
-	}
-	b, err := st.Encode()
-	if err != nil {
-		return fmt.Errorf("print state: %w", err)
 	}
 	_, err = a.Out.Write(b)
 	return err
@@ -316,7 +213,6 @@ touched.`,
 }
 
 func runStatePush(ctx context.Context, a *app, file string, force bool) error {
-	p := a.Open()
 	var text []byte
 	var err error
 	if file == "-" {
@@ -327,25 +223,12 @@ func runStatePush(ctx context.Context, a *app, file string, force bool) error {
 	if err != nil {
 		return fmt.Errorf("read the state to push: %w", err)
 	}
-	given, err := state.Decode(text)
-	if err != nil {
-		return fmt.Errorf("%s cannot be pushed: %w", file, err)
+	done, err := edit.Push(ctx, a.Open(), text, file, force)
+	if err == nil {
+		fmt.Fprintf(a.Out, "Pushed: %s in the state, serial %d\n", plaintext.Count(done.Sessions, "session"), done.Serial)
 	}
-	if err := p.Check(given); err != nil {
-		return fmt.Errorf("%s cannot be pushed: %w", file, err)
-	}
-	p.Anew = force
-	return changeState(ctx, p, a.Err, func(store *state.Store) error {
-		err := store.Push(given, force)
-		if handleStale := (*state.StaleError)(nil); errors.As(err, &handleStale) {
-			return fmt.Errorf("%s cannot be pushed: %w\n--force pushes it anyway", file, err)
-		}
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(a.Out, "Pushed: %s in the state, serial %d\n", plaintext.Count(len(given.Sessions), "session"), store.State().Serial)
-		return nil
-	})
+	sayBackups(a, done.Backup)
+	return err
 }
 
 func stateRebuildCommand(a *app) *cobra.Command {
@@ -367,32 +250,23 @@ state it only adds what is missing.`,
 }
 
 func runStateRebuild(ctx context.Context, a *app, approved bool) error {
-	p := a.Open()
-	x, err := rebuild.Find(ctx, rebuild.Input{
-		Manifest: p.Manifest, State: p.State, Version: a.Version, Owner: p.Owner(), By: p.Who().User,
-		Runtime: p.Reconciler(project.ToRead).Opened, Facts: p.Facts, Launched: p.Launched,
-	})
+	x, err := edit.Lost(ctx, a.Open())
 	if err != nil {
 		return err
 	}
-	if err := p.Check(x.State); err != nil {
-		return err
-	}
-	for _, address := range slices.SortedFunc(maps.Keys(x.Added), session.Address.Compare) {
-		fmt.Fprintln(a.Out, plaintext.Safe(x.Added[address]))
+	for _, line := range x.Lines() {
+		fmt.Fprintln(a.Out, plaintext.Safe(line))
 	}
 	for _, l := range x.LeftOut {
 		fmt.Fprintln(a.Err, "left out: "+plaintext.Safe(l))
 	}
-	dir, sessions := rebuild.OutputsDir(p.Manifest), plaintext.Count(len(x.State.Sessions), "session")
-	switch {
-	case x.Sound && len(x.Added) == 0:
+	sessions := plaintext.Count(len(x.State.Sessions), "session")
+	switch needed, err := x.Needed(); {
+	case err != nil:
+		return err
+	case !needed:
 		fmt.Fprintf(a.Out, "The state is complete: %s, and nothing else was found.\n", sessions)
 		return nil
-	case len(x.Added) == 0 && x.None:
-		return fmt.Errorf("nothing to rebuild a state from: there is none at %s, no session left a record in %s, and none runs", p.State, dir)
-	case len(x.Added) == 0:
-		return fmt.Errorf("nothing to rebuild the state from: no session left a record in %s, and none runs; to start over, move away what is there: mv %s %[2]s.broken", dir, p.State)
 	}
 	if !approved {
 		question := fmt.Sprintf("Write a state with %s (lineage %s)?", sessions, x.State.Lineage)
@@ -400,24 +274,10 @@ func runStateRebuild(ctx context.Context, a *app, approved bool) error {
 			return err
 		}
 	}
-	if err := x.RestoreRuns(p.Manifest); err != nil {
-		return err
-	}
-	backups, err := state.Rebuild(ctx, p.State, x.State, x.Sum, p.Who(), a.LockTimeout)
-	for _, b := range backups {
-		fmt.Fprintf(a.Err, "Backup: %s\n", b)
-	}
+	backups, err := x.Write(ctx)
+	sayBackups(a, backups...)
 	if err != nil {
 		return err
-	}
-	if p.Stored.Shared() {
-		store, err := p.Lock(ctx) // closing it sends what was rebuilt
-		if err != nil {
-			return err
-		}
-		if err := store.Close(); err != nil {
-			return err
-		}
 	}
 	fmt.Fprintf(a.Out, "Rebuilt the state: %s. Running sessions were not touched. Check it with: agentform plan\n", sessions)
 	return nil

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
@@ -46,20 +45,9 @@ func openTargets(ctx context.Context, a *app, s *sessionArgs) ([]*target.Target,
 	if !s.ByFlag() {
 		return targets, nil
 	}
-	var resting []session.Address
-	targets = slices.DeleteFunc(targets, func(t *target.Target) bool {
-		if rests(t.Diagnosis.State) {
-			resting = append(resting, t.Record.Address)
-		}
-		return rests(t.Diagnosis.State)
-	})
+	targets, resting := target.Running(targets)
 	reportLeftOut(a, resting)
 	return targets, nil
-}
-
-// rests reports whether a session does not run, and is not meant to.
-func rests(s session.State) bool {
-	return s == session.StateStopped || s == session.StatePending
 }
 
 // reportLeftOut names chosen sessions that do not run.
@@ -77,12 +65,4 @@ func reportLeftOut(a *app, resting []session.Address) {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	fmt.Fprintf(a.Err, "Not running, left out: %s%s\n", plaintext.OneLine(strings.Join(names, ", ")), more)
-}
-
-// ofSession adds the address to an error that does not name it.
-func ofSession(address session.Address, err error) error {
-	if strings.Contains(err.Error(), string(address)) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", address, err)
 }

@@ -1,22 +1,17 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/logs"
 	"github.com/agentform/agentform/cmd/internal/action/target"
-	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/session"
 )
 
@@ -57,19 +52,9 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 	if err != nil {
 		return err
 	}
-	var all []status.Input
-	var resting []session.Address
-	for _, address := range named {
-		k := seen.Of(address)
-		switch {
-		case k.Record == nil:
-			return target.NotApplied(address)
-		case o.ByFlag() && !k.Record.Spec.Verify.Declared():
-		case o.ByFlag() && rests(k.Diagnosis.State):
-			resting = append(resting, address)
-		default:
-			all = append(all, k)
-		}
+	all, resting, err := target.Choose(seen, named, o.ByFlag())
+	if err != nil {
+		return err
 	}
 	reportLeftOut(a, resting)
 	if len(all) == 0 {
@@ -77,79 +62,14 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 		return nil
 	}
 	access := target.Verifications(p, e, seen, p.Reconciler(project.ToAct))
-	results := make([]view.Verification, len(all))
-	begun := forEach(ctx, a, len(all), func(ctx context.Context, i int) { results[i] = verifyOne(ctx, a, p, access, all[i]) })
-	return endVerify(a, results[:begun], len(all))
-}
-
-// verifyOne verifies the work of one session.
-func verifyOne(ctx context.Context, a *app, p *project.Project, access verify.Access, k status.Input) (x view.Verification) {
-	r := *k.Record
-	x.Address = r.Address
-	fail := func(err error) view.Verification {
-		x.Err = ofSession(r.Address, err)
-		return x
-	}
-	switch does := status.Of(k).Activity; {
-	case !r.Spec.Verify.Declared():
-		return fail(errors.New("it has no verify block"))
-	case k.Diagnosis.State == session.StateUnknown:
-		x.Err = project.ErrUnknown(p, r, k.Diagnosis)
-		return x
-	case does == session.Working || does == session.Blocked || does == session.Booting:
-		return fail(fmt.Errorf("it is %s: its work is verified when its turn has ended\nagentform wait %s waits for that", does, target.Quoted(r.Address)))
-	}
-	doing := func(ctx context.Context) (session.Doing, error) {
-		s, err := project.Fleet(p).Look(ctx)
-		if err != nil || s.Of(r.Address).Record == nil {
-			return session.Doing{}, err
-		}
-		return s.Of(r.Address).Doing(), nil
-	}
-	v, err := access.Verifier(target.Verifiable(k), doing)
-	if err != nil {
-		return fail(err)
-	}
-	now, output, err := v.Once(ctx)
-	if err != nil {
-		return fail(err)
-	}
-	r.Verified = &now
-	x.Verified, x.Output = status.VerifiedOf(r), output
-	return x
-}
-
-func endVerify(a *app, results []view.Verification, all int) error {
-	var errs []error
-	red := 0
-	for _, x := range results {
-		switch {
-		case x.Err != nil:
-			errs = append(errs, x.Err)
-			continue
-		case !x.Verified.OK:
-			red++
-		}
-		if a.JSON {
-			continue
-		}
-		if err := view.Verified(a.Out, a.OutStyle(), x); err != nil {
-			return err
-		}
-	}
-	if a.JSON {
-		if err := view.VerifiedJSON(a.Out, results); err != nil {
-			return err
-		}
-	}
-	m := view.Many{Verb: "verified", All: all, Done: len(results) - len(errs) - red, Failed: len(errs) + red, Left: all - len(results)}
-	if err := endMany(a, m, a.Err, errs); err != nil {
-		return err
-	}
-	if red > 0 {
-		return exit.Error
-	}
-	return nil
+	given := make([]view.Verification, len(all))
+	begun := forEach(ctx, a, len(all), func(ctx context.Context, i int) { given[i] = target.Verify(ctx, p, access, all[i]) })
+	return results[view.Verification]{
+		verb: "verified", all: len(all), given: given[:begun], json: view.VerifiedJSON, to: a.Err,
+		fault: func(x view.Verification) error { return x.Err },
+		good:  func(x view.Verification) bool { return x.Verified.OK },
+		line:  func(x view.Verification) error { return view.Verified(a.Out, a.OutStyle(), x) },
+	}.end(a)
 }
 
 // runVerifyLogs prints what the commands of the last verifications printed.
@@ -158,13 +78,13 @@ func runVerifyLogs(ctx context.Context, a *app, o logsOptions, records []session
 	var errs []error
 	for i, r := range records {
 		tails[i] = view.Tail{Address: r.Address}
-		text, err := verifyLog(ctx, a, r)
+		text, err := workspace.VerifyLog(ctx, a.Opened(), r)
 		if err != nil {
-			tails[i].Err = ofSession(r.Address, err)
+			tails[i].Err = target.OfSession(r.Address, err)
 			errs = append(errs, tails[i].Err)
 			continue
 		}
-		tails[i].Text = lastLines(o.tail, text)
+		tails[i].Text = logs.LastLines(o.Tail, text)
 		if a.JSON {
 			continue
 		}
@@ -183,26 +103,4 @@ func runVerifyLogs(ctx context.Context, a *app, o logsOptions, records []session
 		}
 	}
 	return endMany(a, view.Many{Verb: "printed the logs of", All: len(records), Done: len(records) - len(errs), Failed: len(errs)}, nil, errs)
-}
-
-// verifyLog returns what the command of a session's last verification printed. It is read where the
-// agent works.
-func verifyLog(ctx context.Context, a *app, r session.Record) (string, error) {
-	if r.Verified == nil {
-		return "", fmt.Errorf("its work was never verified\nagentform verify %s does that", target.Quoted(r.Address))
-	}
-	if r.Verified.Log == "" {
-		return "", fmt.Errorf("no output was kept: %s", r.Verified.Detail)
-	}
-	c, err := commandIn(ctx, a, r, execOptions{argv: []string{"cat", r.Verified.Log}}, false)
-	if err != nil {
-		return "", err
-	}
-	var out, said bytes.Buffer
-	c.Stdin, c.Stdout, c.Stderr = nil, &out, &said
-	code, err := streams.Foreground(c)
-	if err == nil && code != 0 {
-		err = fmt.Errorf("read %s: %s", r.Verified.Log, plaintext.OneLine(said.String()))
-	}
-	return out.String(), err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
@@ -82,7 +83,7 @@ may answer; with --fail-on-question the exit code is 5 as soon as a session asks
 	c.Flags().Lookup("for").DefValue = string(follow.Turn) // without brackets in the help
 	c.Flags().BoolVar(&o.any, "any", false, "return when any of the sessions gets there")
 	c.Flags().BoolVar(&o.failOnQuestion, "fail-on-question", false, "exit 5 when a session asks a question")
-	durationVar(c.Flags(), &o.timeout, "timeout", 0, "give up after this time (default: no limit)")
+	flags.Duration(c.Flags(), &o.timeout, "timeout", 0, "give up after this time (default: no limit)")
 	o.register(a, c, "sessions")
 	completeFlag(c, "for", words("turn", "done", "verified", "blocked", "ready"))
 	return c
@@ -152,7 +153,7 @@ func (f *selection) visible(seen []api.Session, goals []follow.Goal) error {
 func (w *waiting) leaveOut() {
 	var resting []session.Address
 	for _, a := range w.named {
-		if x := w.last.of(a); x != nil && rests(x.State) && w.verdict(a) == follow.Over {
+		if x := w.last.of(a); x != nil && target.Rests(x.State) && w.verdict(a) == follow.Over {
 			resting = append(resting, a)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
@@ -47,7 +48,7 @@ change. Each refresh takes two tmux calls. The manifest is read once.`,
 	}
 	c.Flags().BoolVar(&o.bell, "bell", false, "ring the terminal when a session comes to need attention")
 	c.Flags().BoolVar(&o.wide, "wide", false, "also show state and activity")
-	durationVar(c.Flags(), &o.every, "interval", time.Second, "refresh interval, such as 5s; 0: on every change")
+	flags.Duration(c.Flags(), &o.every, "interval", time.Second, "refresh interval, such as 5s; 0: on every change")
 	return c
 }
 

@@ -2,8 +2,10 @@ package streams
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -68,4 +70,63 @@ func (s *Streams) Pager(pager string, in io.Reader) *exec.Cmd {
 	}
 	c.Stdin, c.Stdout, c.Stderr = in, s.Out, s.Err
 	return c
+}
+
+// Titled is a writer that writes a title before the first bytes, and none if there are none.
+type Titled struct {
+	W     io.Writer
+	Title string
+	Err   error // of the last write
+	began bool
+}
+
+// Write writes to W.
+func (t *Titled) Write(b []byte) (n int, err error) {
+	if !t.began {
+		t.began = true
+		_, t.Err = io.WriteString(t.W, t.Title)
+	}
+	if t.Err == nil {
+		n, t.Err = t.W.Write(b)
+	}
+	return n, t.Err
+}
+
+// GitSays returns what git prints outside of any repository: a setting of the user.
+func (s *Streams) GitSays(ctx context.Context, args ...string) string {
+	c := exec.CommandContext(ctx, "git", args...)
+	c.Dir, c.Env = "/", s.Environ
+	out, err := c.Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// StartPager starts the user's pager as git does, with git's defaults for less. end waits
+// until it is left. Without a pager, standard output is returned.
+func (s *Streams) StartPager(ctx context.Context) (w io.Writer, end func() error) {
+	none := func() error { return nil }
+	pager, set := s.Environ.Lookup(PagerVariable)
+	if !set {
+		pager = s.GitSays(ctx, "var", "GIT_PAGER")
+	}
+	if pager == "" || pager == "cat" {
+		return s.Out, none
+	}
+	r, pipe, err := os.Pipe()
+	if err != nil {
+		return s.Out, none
+	}
+	c := s.Pager(pager, r)
+	left := make(chan error, 1)
+	go func() {
+		_, err := Foreground(c)
+		r.Close()
+		left <- err
+	}()
+	return pipe, func() error {
+		pipe.Close()
+		return <-left
+	}
 }

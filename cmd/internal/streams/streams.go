@@ -3,18 +3,12 @@
 package streams
 
 import (
-	"bufio"
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/mattn/go-isatty"
 	"golang.org/x/sys/unix"
 
-	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/session"
@@ -61,56 +55,6 @@ func (s *Streams) Say(text string) {
 func IsTerminal(stream any) bool {
 	f, ok := stream.(interface{ Fd() uintptr })
 	return ok && isatty.IsTerminal(f.Fd())
-}
-
-// Confirm asks a question that yes alone approves. instead is the command line that needs no answer.
-func (s *Streams) Confirm(question, instead string) error {
-	if !IsTerminal(s.In) {
-		return fmt.Errorf("cannot ask for approval: standard input is not a terminal\nuse: %s", instead)
-	}
-	fmt.Fprintf(s.Err, "\n%s\n  Only 'yes' will be accepted: ", question)
-	answer, err := s.Answer()
-	if err != nil {
-		return err
-	}
-	if answer != "yes" {
-		return errors.New("not approved: no changes made")
-	}
-	return nil
-}
-
-// Answer returns a line of the input without white space around it; "" at its end.
-func (s *Streams) Answer() (string, error) {
-	text, err := s.ReadLine()
-	if errors.Is(err, io.EOF) {
-		return text, nil
-	}
-	return text, err
-}
-
-// ReadLine returns a line of the input without white space around it. With io.EOF it is
-// one that no line break ends.
-func (s *Streams) ReadLine() (string, error) {
-	ctx, stop := UntilInterrupted(context.Background())
-	defer stop()
-	var text string
-	typed := make(chan error, 1) // so that the reader, which nothing can call off, can end
-	go func() {
-		var err error
-		text, err = bufio.NewReader(s.In).ReadString('\n')
-		typed <- err
-	}()
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(s.Err)
-		return "", exit.Interrupted
-	case err := <-typed:
-		if err != nil {
-			fmt.Fprintln(s.Err) // nobody has ended the question's line
-			return strings.TrimSpace(text), fmt.Errorf("read the answer: %w", err)
-		}
-	}
-	return strings.TrimSpace(text), nil
 }
 
 // ReaderGone reports whether nobody reads what is written, so that a command that follows

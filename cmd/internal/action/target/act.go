@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/session"
 )
@@ -79,6 +82,30 @@ type Asking struct {
 	*Target
 	Activity *activity.Reader
 	Shown    *session.Question // nil: not drawn yet, or there is none
+}
+
+// Reply is an answer; see input.Reply.
+type Reply = input.Reply
+
+// AskingOf returns the sessions that are to be answered: those that are named, or those of the chosen
+// ones that ask something.
+func AskingOf(p *project.Project, e *fleet.Observer, seen *fleet.Snapshot, meant []session.Address, byFlag bool) (found []*Asking) {
+	for _, address := range meant {
+		k := seen.Of(address)
+		if k.Record == nil {
+			continue // it has gone from the state just now
+		}
+		t := &Asking{
+			Target:   &Target{Project: p, Seen: engine.Seen{Record: *k.Record, Live: k.Live, Diagnosis: k.Diagnosis}},
+			Activity: e.Activity, Shown: k.Look.Detection.Question,
+		}
+		if byFlag && t.Shown == nil && k.Look.Activity != session.Blocked {
+			continue
+		}
+		t.Runtime, t.Fault = e.Engine.For(t.Record.Spec)
+		found = append(found, t)
+	}
+	return found
 }
 
 // Answer answers the session's question and records that.

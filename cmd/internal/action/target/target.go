@@ -136,3 +136,29 @@ func (t *Target) note(e history.Event) error {
 
 // Quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
 func Quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }
+
+// Rests reports whether a session does not run, and is not meant to.
+func Rests(s session.State) bool {
+	return s == session.StateStopped || s == session.StatePending
+}
+
+// OfSession adds the address to an error that does not name it.
+func OfSession(address session.Address, err error) error {
+	if strings.Contains(err.Error(), string(address)) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", address, err)
+}
+
+// Running returns the targets without those that do not run because they were stopped, are done or
+// were not started yet. These are returned as resting.
+func Running(all []*Target) (running []*Target, resting []session.Address) {
+	for _, t := range all {
+		if Rests(t.Diagnosis.State) {
+			resting = append(resting, t.Record.Address)
+		} else {
+			running = append(running, t)
+		}
+	}
+	return running, resting
+}

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/environ"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -166,4 +168,25 @@ func Elsewhere(ctx context.Context, p *project.Project, r session.Record, c sess
 		return nil, fmt.Errorf("the command %s, which is needed to enter its %s, is not on PATH: install it", argv[0], noun)
 	}
 	return argv, nil
+}
+
+// VerifyLog returns what the command of a session's last verification printed. It is read where the
+// agent works.
+func VerifyLog(ctx context.Context, p *project.Project, r session.Record) (string, error) {
+	if r.Verified == nil {
+		return "", fmt.Errorf("its work was never verified\nagentform verify %s does that", target.Quoted(r.Address))
+	}
+	if r.Verified.Log == "" {
+		return "", fmt.Errorf("no output was kept: %s", r.Verified.Detail)
+	}
+	c, err := Command(ctx, p, r, CommandOptions{Argv: []string{"cat", r.Verified.Log}})
+	if err != nil {
+		return "", err
+	}
+	var out, said bytes.Buffer
+	c.Stdout, c.Stderr = &out, &said
+	if err = c.Run(); err != nil {
+		err = fmt.Errorf("read %s: %w: %s", r.Verified.Log, err, plaintext.OneLine(said.String()))
+	}
+	return out.String(), err
 }

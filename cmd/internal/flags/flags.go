@@ -1,11 +1,11 @@
-package cli
+// Package flags parses command lines as users of Terraform, GNU programs and bash type them.
+package flags
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +19,8 @@ import (
 	"github.com/agentform/agentform/config"
 )
 
-func flagError(c *cobra.Command, err error) error {
+// Error returns the error of a flag that cannot be parsed, with the flag that was probably meant.
+func Error(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		typed := unknown.GetSpecifiedName()
@@ -46,8 +47,8 @@ func nearestFlag(c *cobra.Command, typed string) string {
 	return best
 }
 
-// doubleDashed accepts -auto-approve, as Terraform does. Only whole names count: -fx is --file x.
-func doubleDashed(root *cobra.Command, args []string) []string {
+// DoubleDashed accepts -auto-approve, as Terraform does. Only whole names count: -fx is --file x.
+func DoubleDashed(root *cobra.Command, args []string) []string {
 	known := map[string]bool{} // --name and -n, of all commands; true: one of them takes a value
 	var collect func(c *cobra.Command)
 	collect = func(c *cobra.Command) {
@@ -83,34 +84,8 @@ func doubleDashed(root *cobra.Command, args []string) []string {
 	return all
 }
 
-const unlimited = 1 << 30
-
-var alternative = regexp.MustCompile(` \| [^ \]]+`)
-
-func setArguments(a *app, c *cobra.Command) {
-	for _, sub := range c.Commands() {
-		setArguments(a, sub)
-	}
-	least, most := 0, 0
-	for _, word := range strings.Fields(alternative.ReplaceAllString(c.Use, ""))[1:] {
-		more := 1
-		if strings.Contains(word, "...") {
-			more = unlimited
-		}
-		most += more
-		if word[0] != '[' {
-			least++
-		}
-		if strings.Contains(word, "ADDR") && c.ValidArgsFunction == nil {
-			c.ValidArgsFunction = completeAddresses(a, more)
-		}
-	}
-	if c.Args == nil {
-		c.Args = arguments(least, most)
-	}
-}
-
-func arguments(least, most int) cobra.PositionalArgs {
+// Arguments checks the number of arguments.
+func Arguments(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		written := strings.TrimSuffix(c.UseLine(), " [flags]")
 		switch {
@@ -123,8 +98,8 @@ func arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// joinNegatives joins --parallelism -3: Cobra would take the number for a flag.
-func joinNegatives(args []string) []string {
+// JoinNegatives joins --parallelism -3: Cobra would take the number for a flag.
+func JoinNegatives(args []string) []string {
 	var all []string
 	for i, word := range args {
 		if word == "--" {
@@ -148,8 +123,8 @@ const (
 	bashMended = `[[ $comp == "$cur"* || $compline == "$cur"* ]] || continue`
 )
 
-// fixBashCompletion lets bash complete the addresses of instances after their bracket.
-func fixBashCompletion(root *cobra.Command) {
+// FixBashCompletion lets bash complete the addresses of instances after their bracket.
+func FixBashCompletion(root *cobra.Command) {
 	bash, _, err := root.Find([]string{"completion", "bash"})
 	if err != nil {
 		return // cobra has no such command any more: there is nothing to mend
@@ -168,17 +143,23 @@ func fixBashCompletion(root *cobra.Command) {
 	}
 }
 
-// funcFlag calls set with each value.
-type funcFlag struct {
-	set  func(string) error
-	kind string
+// Func is a flag that calls With with each value. Kind is its type in the help.
+type Func struct {
+	With func(string) error
+	Kind string
 }
 
-func (f funcFlag) Set(s string) error { return f.set(s) }
-func (f funcFlag) String() string     { return "" }
-func (f funcFlag) Type() string       { return f.kind }
+// Set implements pflag.Value.
+func (f Func) Set(s string) error { return f.With(s) }
 
-func afterTurnFlag(flags *pflag.FlagSet, given *bool, limit *time.Duration) {
+// String implements pflag.Value.
+func (f Func) String() string { return "" }
+
+// Type implements pflag.Value.
+func (f Func) Type() string { return f.Kind }
+
+// AfterTurn adds --after-turn, which may have a time limit.
+func AfterTurn(flags *pflag.FlagSet, given *bool, limit *time.Duration) {
 	set := func(s string) error {
 		if s == "true" || s == "false" {
 			*given = s == "true"
@@ -191,12 +172,12 @@ func afterTurnFlag(flags *pflag.FlagSet, given *bool, limit *time.Duration) {
 		*given, *limit = true, d
 		return nil
 	}
-	flags.Var(funcFlag{set, "duration"}, "after-turn", "wait for the current turn to finish, for at most this `time` (--after-turn=30m; default: the manifest's after_turn, or 5m)")
+	flags.Var(Func{set, "duration"}, "after-turn", "wait for the current turn to finish, for at most this `time` (--after-turn=30m; default: the manifest's after_turn, or 5m)")
 	flags.Lookup("after-turn").NoOptDefVal = "true"
 }
 
-// varFlags appends both flags to one list, whose order counts.
-func varFlags(flags *pflag.FlagSet, vars *[]config.Var) {
+// Vars adds --var and --var-file. It appends both to one list, whose order counts.
+func Vars(flags *pflag.FlagSet, vars *[]config.Var) {
 	add := func(s string) error {
 		name, value, ok := strings.Cut(s, "=")
 		if !ok || name == "" {
@@ -209,11 +190,12 @@ func varFlags(flags *pflag.FlagSet, vars *[]config.Var) {
 		*vars = append(*vars, config.Var{File: s})
 		return nil
 	}
-	flags.Var(funcFlag{add, "stringArray"}, "var", "set a variable, `name=value` (repeatable)")
-	flags.Var(funcFlag{addFile, "stringArray"}, "var-file", "set variables from this `file` (repeatable)")
+	flags.Var(Func{add, "stringArray"}, "var", "set a variable, `name=value` (repeatable)")
+	flags.Var(Func{addFile, "stringArray"}, "var-file", "set variables from this `file` (repeatable)")
 }
 
-func labelFlag(flags *pflag.FlagSet, labels *map[string]string, usage string) {
+// Labels adds --label.
+func Labels(flags *pflag.FlagSet, labels *map[string]string, usage string) {
 	set := func(s string) error {
 		key, value, ok := strings.Cut(s, "=")
 		if !ok || key == "" {
@@ -225,13 +207,13 @@ func labelFlag(flags *pflag.FlagSet, labels *map[string]string, usage string) {
 		(*labels)[key] = value
 		return nil
 	}
-	flags.Var(funcFlag{set, "stringToString"}, "label", usage)
+	flags.Var(Func{set, "stringToString"}, "label", usage)
 }
 
-// durationFlag accepts 90s, 1h30m, or a number of seconds.
-type durationFlag time.Duration
+// duration accepts 90s, 1h30m, or a number of seconds.
+type duration time.Duration
 
-func (d *durationFlag) Set(s string) error {
+func (d *duration) Set(s string) error {
 	value, err := time.ParseDuration(s)
 	if err != nil {
 		seconds, notNumber := strconv.ParseFloat(s, 64)
@@ -240,21 +222,22 @@ func (d *durationFlag) Set(s string) error {
 		}
 		value = time.Duration(seconds * float64(time.Second))
 	}
-	*d = durationFlag(value)
+	*d = duration(value)
 	return nil
 }
 
 // String is empty for zero, so that the help shows no default.
-func (d *durationFlag) String() string {
+func (d *duration) String() string {
 	if *d == 0 {
 		return ""
 	}
 	return time.Duration(*d).String()
 }
 
-func (d *durationFlag) Type() string { return "duration" }
+func (d *duration) Type() string { return "duration" }
 
-func durationVar(flags *pflag.FlagSet, into *time.Duration, name string, value time.Duration, usage string) {
+// Duration adds a flag for a duration.
+func Duration(flags *pflag.FlagSet, into *time.Duration, name string, value time.Duration, usage string) {
 	*into = value
-	flags.Var((*durationFlag)(into), name, usage)
+	flags.Var((*duration)(into), name, usage)
 }

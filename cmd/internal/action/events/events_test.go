@@ -1,4 +1,4 @@
-package cli
+package events
 
 import (
 	"testing"
@@ -16,8 +16,8 @@ func TestWithout(t *testing.T) {
 	}
 	old := []history.Event{event(0, history.Sent), event(2, history.Sent)}
 	all := []history.Event{event(0, history.Sent), event(0, history.Sent), event(1, history.Ready), event(2, history.Sent)}
-	added := newEvents(all, old)
-	if len(added) != 2 || added[0].Kind != history.Sent || added[1].Kind != history.Ready {
-		t.Errorf("added: %v", added)
+	more := added(all, old)
+	if len(more) != 2 || more[0].Kind != history.Sent || more[1].Kind != history.Ready {
+		t.Errorf("added: %v", more)
 	}
 }
