@@ -1,9 +1,11 @@
 package tmux
 
 import (
+	"os/exec"
 	"testing"
 
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -40,5 +42,29 @@ func TestJudge(t *testing.T) {
 		if got != c.want || (exit == nil) != (c.exit == nil) || exit != nil && exit.Code != c.exit.Code {
 			t.Errorf("%s: %s, exit %+v; want %s, %+v", name, got, exit, c.want, c.exit)
 		}
+	}
+}
+
+// TestPaneOfAnEndedProcess checks that a pane is dead as soon as its process has ended, although tmux
+// shows it alive and the directory of the run is not there.
+func TestPaneOfAnEndedProcess(t *testing.T) {
+	c := exec.Command("sh", "-c", "read line")
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := pane{Pane: tmuxwire.Pane{PID: c.Process.Pid}}
+	if got, _ := judge(gather(p, rundir.Facts{})); got != session.Alive {
+		t.Errorf("its process runs: %s", got)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // the end of its input is a failure
+	if got, _ := judge(gather(p, rundir.Facts{})); got != session.Dead {
+		t.Errorf("its process has ended: %s", got)
 	}
 }

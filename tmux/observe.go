@@ -342,9 +342,11 @@ func gather(p pane, f rundir.Facts) evidence {
 	if !e.agent || !e.paneUp { // otherwise it makes no difference
 		e.shim = f.Shim.Alive()
 	}
-	if !e.paneUp {
+	if !e.paneUp || !e.claimed {
 		stat, ok := proc.ReadStat(p.PID) // what tmux has not reaped keeps its number
-		e.gone = e.reaped || p.PID != 0 && !(ok && stat.Alive())
+		ended := p.PID != 0 && !(ok && stat.Alive())
+		e.paneUp = e.paneUp && !ended // without the directory of the run nothing else says so before tmux does
+		e.gone = !e.paneUp && (e.reaped || ended)
 	}
 	return e
 }
