@@ -3,20 +3,18 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/attach"
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
-	"github.com/agentform/agentform/tmux"
 )
 
 type attachOptions struct {
@@ -71,30 +69,20 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 }
 
 func attachTerminal(ctx context.Context, a *app, t *target.Target) error {
-	argv := t.Runtime.Attach(t.Place())
-	if _, found := a.Environ.Program(argv[0], a.Dir); !found {
-		name := target.Quoted(t.Record.Address)
-		return fmt.Errorf("attach %s: the command %s, which is needed to attach, is not on PATH: install it\nagentform capture %s shows the screen, agentform send %s TEXT types into it", t.Record.Address, argv[0], name, name)
+	x, err := attach.To(ctx, t)
+	if err != nil {
+		return err
 	}
-	if insideServer(a, t.Place().Socket) {
-		return switchClient(ctx, a, t, argv)
+	if x.Switches {
+		if err := x.Switch(); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Err, "%s: Ctrl-b L returns here; the agent keeps running.\n", t.Record.Address)
+		return nil
 	}
-	bin := "tmux"
-	if t.Place().Traits().HostProcesses {
-		bin = argv[0]
-	}
-	keys := tmux.DetachKeys(ctx, a.Environ, bin)
-	fmt.Fprintf(a.Err, "%s: %s detaches; the agent keeps running.\n", t.Record.Address, keys)
-	if t.Record.Origin != session.FromAdopt { // else it is the person's own tmux
-		argv = append(argv, ";", "set-option", tmuxwire.DetachOption, keys)
-	}
-	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	c.Stdin, c.Stdout, c.Stderr = a.In, a.Out, a.Err
-	// Another tmux around this terminal must not keep ours from starting in it.
-	c.Env = slices.DeleteFunc(slices.Clone(a.Environ), func(kv string) bool {
-		return strings.HasPrefix(kv, "TMUX=") || strings.HasPrefix(kv, "TMUX_PANE=")
-	})
-	if err := c.Run(); err != nil {
+	fmt.Fprintf(a.Err, "%s: %s detaches; the agent keeps running.\n", t.Record.Address, x.Keys)
+	x.Stdin, x.Stdout, x.Stderr = a.In, a.Out, a.Err
+	if err := x.Run(); err != nil {
 		return fmt.Errorf("attach %s: %w", t.Record.Address, err)
 	}
 	return nil
@@ -141,24 +129,4 @@ func askStale(a *app, t *target.Target) (string, error) {
 		return "teardown", nil
 	}
 	return "cancel", nil
-}
-
-func insideServer(a *app, socket string) bool {
-	around, _, _ := strings.Cut(a.Environ.Get("TMUX"), ",")
-	return tmux.Inside(a.Environ) && socket != "" && around == socket
-}
-
-// switchClient avoids attaching agentform's own tmux server to itself.
-func switchClient(ctx context.Context, a *app, t *target.Target, attach []string) error {
-	argv := slices.Clone(attach)
-	if i := slices.Index(argv, "attach-session"); i >= 0 {
-		argv[i] = "switch-client"
-	}
-	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	c.Env = a.Environ
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("attach %s: %s: %s: %w", t.Record.Address, argv[0], strings.TrimSpace(string(out)), err)
-	}
-	fmt.Fprintf(a.Err, "%s: Ctrl-b L returns here; the agent keeps running.\n", t.Record.Address)
-	return nil
 }

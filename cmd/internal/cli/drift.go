@@ -72,11 +72,13 @@ func runDrift(ctx context.Context, a *app, o driftOptions) error {
 	} else if report, err = drift.Live(ctx, p, s, options); err != nil {
 		return err
 	}
-	ignored, err := o.ignored(a, report, choose.Addresses(p.Manifest.Sessions, s.Sessions))
+	unknown, err := drift.Ignore(&report, choose.Addresses(p.Manifest.Sessions, s.Sessions), o.ignore)
 	if err != nil {
-		return err
+		return exit.Usage(a.Command, fmt.Errorf("--ignore: %w", err))
 	}
-	drift.Ignore(&report, ignored)
+	for _, typed := range unknown { // sessions come and go; that one is gone is no reason to fail
+		fmt.Fprintf(a.Err, "Warning: --ignore %s: no such session\n", typed)
+	}
 	report.Project, report.Agentform, report.Dir = p.Manifest.Project, a.Version, p.Manifest.Root
 	report.Lineage = s.Lineage
 	name := func(file string) string { return file }
@@ -110,30 +112,8 @@ func openForDrift(a *app, offline bool) (*project.Project, state.State, error) {
 	if err := a.Pull(p); err != nil {
 		return nil, state.State{}, err
 	}
-	s, err := state.Read(p.State)
-	if errors.Is(err, state.ErrNone) {
-		err = fmt.Errorf("no state to compare with: %s does not exist\nagentform apply creates it; run this in the project's directory (-C DIR), or give another state with --state FILE", p.State)
-	}
+	s, err := drift.Read(p)
 	return p, s, err
-}
-
-// ignored returns the sessions that --ignore names.
-func (o driftOptions) ignored(a *app, r view.DriftReport, known []session.Address) (all []session.Address, err error) {
-	for _, i := range r.Items {
-		known = append(known, i.Address)
-	}
-	for _, t := range o.ignore {
-		found, err := choose.Resolve(known, t)
-		if err != nil {
-			if _, unreadable := session.ParseAddress(t); unreadable != nil {
-				return nil, exit.Usage(a.Command, fmt.Errorf("--ignore: %w", unreadable))
-			}
-			// Sessions come and go; that one is gone is no reason to fail.
-			fmt.Fprintf(a.Err, "Warning: --ignore %s: no such session\n", t)
-		}
-		all = append(all, found...)
-	}
-	return all, nil
 }
 
 func printDrift(a *app, r view.DriftReport, format string) error {

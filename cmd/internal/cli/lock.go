@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/edit"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/sharedstate"
-	"github.com/agentform/agentform/state"
 )
 
 func stateLockCommand(a *app) *cobra.Command {
@@ -26,7 +26,7 @@ func stateLockCommand(a *app) *cobra.Command {
 }
 
 func runStateLock(ctx context.Context, a *app) error {
-	i, err := lockInfo(ctx, a)
+	i, err := edit.Holder(ctx, a.Open())
 	none := errors.Is(err, backend.ErrNone)
 	switch {
 	case err != nil && !none:
@@ -41,23 +41,6 @@ func runStateLock(ctx context.Context, a *app) error {
 		fmt.Fprintln(a.Out, sharedstate.Describe(i, time.Now()))
 	}
 	return nil
-}
-
-// lockInfo returns the holder of the lock. The error is backend.ErrNone if it is free.
-func lockInfo(ctx context.Context, a *app) (backend.Info, error) {
-	p := a.Open()
-	if p.Stored.Shared() {
-		c, err := p.Stored.Copy()
-		if err != nil {
-			return backend.Info{}, err
-		}
-		return c.Holder(ctx)
-	}
-	h, held := state.HeldBy(p.State)
-	if !held {
-		return backend.Info{}, backend.ErrNone
-	}
-	return backend.Info{ID: fmt.Sprintf("pid %d", h.PID), Path: p.State, Operation: h.Command, Who: h.User + "@" + h.Host, Created: h.Since}, nil
 }
 
 func forceUnlockCommand(a *app) *cobra.Command {
@@ -77,32 +60,18 @@ write. ID is the one that agentform state lock shows.`,
 }
 
 func runForceUnlock(ctx context.Context, a *app, id string, force bool) error {
-	p := a.Open()
-	if !p.Stored.Shared() {
-		return fmt.Errorf("the state is on this machine alone: the lock of %s ends with the process that has it, which agentform state lock shows", p.State)
-	}
-	c, err := p.Stored.Copy()
+	l, err := edit.HeldBy(ctx, a.Open(), id)
 	if err != nil {
 		return err
 	}
-	i, err := c.Holder(ctx)
-	switch {
-	case errors.Is(err, backend.ErrNone):
-		return errors.New("the state is not locked: nothing to do")
-	case err != nil:
-		return err
-	case i.ID != "" && i.ID != id:
-		return fmt.Errorf("the state has another lock than %s\n%s", id, sharedstate.Describe(i, time.Now()))
-	}
-	i.ID = id
-	fmt.Fprintln(a.Err, sharedstate.Describe(i, time.Now()))
+	fmt.Fprintln(a.Err, l.String())
 	if !force {
 		if err := a.Confirm("Release this lock? Do so only if that command no longer runs.", a.Command+" --force "+id); err != nil {
 			return err
 		}
 	}
-	if err := c.Backend.Unlock(ctx, i); err != nil {
-		return fmt.Errorf("release the lock in %s: %w", c.Name, err)
+	if err := l.Release(ctx); err != nil {
+		return err
 	}
 	fmt.Fprintln(a.Out, "The state is unlocked.")
 	return nil
@@ -121,18 +90,10 @@ It reads a state that is not encrypted, too.`,
 
 func runStateReencrypt(ctx context.Context, a *app) error {
 	p := a.Open()
-	if p.Manifest.Encryption == nil {
-		return errors.New("the manifest has no encryption block")
-	}
-	p.Stored.AllowPlain = true
-	c, err := p.Stored.Copy()
+	name, err := edit.Reencrypt(ctx, p)
 	if err != nil {
 		return err
 	}
-	if err := c.Rewrite(ctx, sharedstate.Opening{Who: p.Who(), Wait: p.LockTimeout, Waiting: p.Waiting}); err != nil {
-		return err
-	}
-	n := len(p.Manifest.Encryption.Recipients)
-	fmt.Fprintf(a.Out, "The state in %s is encrypted to %s.\n", c.Name, plaintext.Count(n, "recipient"))
+	fmt.Fprintf(a.Out, "The state in %s is encrypted to %s.\n", name, plaintext.Count(len(p.Manifest.Encryption.Recipients), "recipient"))
 	return nil
 }

@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/usage"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/report"
@@ -41,7 +43,7 @@ only as far as a command inspected the sessions.`,
 	c.Flags().StringVar(&since, "since", "18h", "start at this `time`: a duration ago such as 18h, or a date such as 2026-11-01")
 	format := formatFlag(a, c, "text", "markdown", "json")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		from, err := sinceOf(since, time.Now())
+		from, err := flags.Since(since, time.Now())
 		if err != nil {
 			return exit.Usage(c.CommandPath(), err)
 		}
@@ -56,7 +58,7 @@ func runReport(ctx context.Context, a *app, typed []string, since time.Time, for
 		return err
 	}
 	e.Count()
-	askUsage(ctx, p, e)
+	usage.Ask(ctx, p, e)
 	s, err := e.Look(ctx)
 	if err != nil {
 		return err

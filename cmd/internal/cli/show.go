@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
+	"github.com/agentform/agentform/cmd/internal/action/usage"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/status"
@@ -52,7 +53,7 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 	if err != nil {
 		return cmp.Or(noPlan, err)
 	}
-	askUsage(ctx, p, e)
+	usage.Ask(ctx, p, e)
 	s, err := e.Look(ctx)
 	if err != nil {
 		return cmp.Or(noPlan, err)

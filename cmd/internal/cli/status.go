@@ -11,6 +11,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
+	"github.com/agentform/agentform/cmd/internal/action/usage"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/fleet"
@@ -100,7 +101,7 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 		e.Count()
 	}
 	if o.wide || a.JSON {
-		askUsage(ctx, p, e)
+		usage.Ask(ctx, p, e)
 	}
 	s, err := e.Look(ctx)
 	if err != nil {

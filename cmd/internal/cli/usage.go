@@ -9,19 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/usage"
 	"github.com/agentform/agentform/cmd/internal/exit"
-	"github.com/agentform/agentform/cmd/internal/project"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/config/expr"
-	"github.com/agentform/agentform/internal/budget"
-	"github.com/agentform/agentform/internal/fleet"
-	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/internal/usage"
-	"github.com/agentform/agentform/session"
 )
 
 type usageOptions struct {
@@ -67,26 +60,8 @@ func (o usageOptions) check(a *app) error {
 	if o.csv && a.JSON {
 		return errors.New("--csv and --json exclude each other")
 	}
-	_, err := sinceOf(o.since, time.Now())
+	_, err := flags.Since(o.since, time.Now())
 	return err
-}
-
-// sinceOf returns the time that a flag means: a duration ago, or the beginning of a day.
-func sinceOf(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	if at, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
-		return at, nil
-	}
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
-	}
-	d, err := expr.ParseDuration(text)
-	if err != nil || d <= 0 {
-		return time.Time{}, fmt.Errorf("--since: %q is neither a duration such as 7d or 90m nor a date such as 2026-11-01", text)
-	}
-	return now.Add(-d), nil
 }
 
 func runUsage(ctx context.Context, a *app, typed []string, o usageOptions) error {
@@ -94,33 +69,14 @@ func runUsage(ctx context.Context, a *app, typed []string, o usageOptions) error
 	if err != nil {
 		return err
 	}
-	e.Usage = project.Usage(p)
-	s, err := e.Look(ctx)
+	since, err := flags.Since(o.since, time.Now())
 	if err != nil {
 		return err
 	}
-	all, err := e.Usage.All()
+	d, err := usage.Document(ctx, p, e, status.UsageQuery{By: o.by, Since: since, Days: time.Local}, typed)
 	if err != nil {
 		return err
 	}
-	status.CurrentAddresses(all, s.State.Sessions)
-	q := status.UsageQuery{By: o.by, Days: time.Local}
-	if q.Since, err = sinceOf(o.since, time.Now()); err != nil {
-		return err
-	}
-	if len(typed) > 0 {
-		named, err := choose.All(withUsage(declaredIn(p, s), all), typed)
-		if err != nil {
-			return err
-		}
-		q.Only = func(a session.Address) bool { return slices.Contains(named, a) }
-	}
-	used := make(map[string]usage.Session, len(all))
-	for _, x := range all {
-		used[x.ID] = x
-	}
-	q.Budgets = budget.Standings(p.Manifest.Budgets, budget.Subjects(s.State.Sessions, used), s.World.At)
-	d := status.UsageDocumentOf(all, q)
 	switch {
 	case a.JSON:
 		return view.UsageJSON(a.Out, d)
@@ -128,43 +84,4 @@ func runUsage(ctx context.Context, a *app, typed []string, o usageOptions) error
 		return view.UsageCSV(a.Out, d)
 	}
 	return view.Usage(a.Out, a.OutStyle(), d)
-}
-
-// withUsage adds the addresses of sessions that were removed and used something.
-func withUsage(known []session.Address, all []usage.Session) []session.Address {
-	for _, s := range all {
-		known = append(known, s.Address)
-	}
-	slices.SortFunc(known, session.Address.Compare)
-	return slices.Compact(known)
-}
-
-// askUsage makes looks show what a running hub says that the sessions used, which takes no
-// reading. Without a hub they read it.
-func askUsage(ctx context.Context, p *project.Project, e *fleet.Observer) {
-	e.Usage = project.Usage(p)
-	holder, runs := e.Supervisor()
-	path, err := p.HubSocket()
-	if !runs || hub.Suspended(holder) || err != nil {
-		return
-	}
-	client := api.Dial(path)
-	defer client.Close()
-	ctx, done := context.WithTimeout(ctx, hubTimeout)
-	defer done()
-	d, err := client.Sessions(ctx)
-	if err != nil {
-		e.Log.Debug("the hub does not say what the sessions used", "error", err)
-		return
-	}
-	e.Used = map[string]usage.Sum{}
-	for _, x := range d.Sessions {
-		if u := x.Usage; u != nil {
-			sum := usage.Sum{Answers: u.Answers, Tokens: u.Tokens, Unpriced: u.Unpriced}
-			if u.Cost != nil {
-				sum.Cost = *u.Cost
-			}
-			e.Used[x.ID] = sum
-		}
-	}
 }

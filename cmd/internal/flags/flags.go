@@ -17,6 +17,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/config/expr"
 )
 
 // Error returns the error of a flag that cannot be parsed, with the flag that was probably meant.
@@ -240,4 +241,22 @@ func (d *duration) Type() string { return "duration" }
 func Duration(flags *pflag.FlagSet, into *time.Duration, name string, value time.Duration, usage string) {
 	*into = value
 	flags.Var((*duration)(into), name, usage)
+}
+
+// Since returns the time that a flag means: a duration ago, or the beginning of a day.
+func Since(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if at, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
+		return at, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	d, err := expr.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return time.Time{}, fmt.Errorf("--since: %q is neither a duration such as 7d or 90m nor a date such as 2026-11-01", text)
+	}
+	return now.Add(-d), nil
 }

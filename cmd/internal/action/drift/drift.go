@@ -4,12 +4,15 @@ package drift
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/engine"
@@ -108,8 +111,33 @@ func includes(o plan.Options, a session.Address) bool {
 	return (len(o.Targets) == 0 || slices.ContainsFunc(o.Targets, a.Within)) && !slices.ContainsFunc(o.Exclude, a.Within)
 }
 
-// Ignore leaves sessions out of a report. It completes one in which nothing else is unknown.
-func Ignore(r *view.DriftReport, ignored []session.Address) {
+// Read returns the state to compare with.
+func Read(p *project.Project) (state.State, error) {
+	s, err := state.Read(p.State)
+	if errors.Is(err, state.ErrNone) {
+		err = fmt.Errorf("no state to compare with: %s does not exist\nagentform apply creates it; run this in the project's directory (-C DIR), or give another state with --state FILE", p.State)
+	}
+	return s, err
+}
+
+// Ignore leaves the sessions of typed addresses out of a report. It completes one in which nothing else is
+// unknown. It returns the addresses that no session has, and fails for what is no address.
+func Ignore(r *view.DriftReport, known []session.Address, typed []string) (none []string, err error) {
+	for _, i := range r.Items {
+		known = append(known, i.Address)
+	}
+	var ignored []session.Address
+	for _, t := range typed {
+		found, err := choose.Resolve(known, t)
+		if err != nil {
+			if _, unreadable := session.ParseAddress(t); unreadable != nil {
+				return nil, unreadable
+			}
+			none = append(none, t)
+		}
+		ignored = append(ignored, found...)
+	}
+
 	out := func(a session.Address) bool { return slices.Contains(ignored, a) }
 	before := slices.ContainsFunc(r.Items, unknown)
 	r.Items = slices.DeleteFunc(r.Items, func(i view.DriftItem) bool { return out(i.Address) })
@@ -120,6 +148,7 @@ func Ignore(r *view.DriftReport, ignored []session.Address) {
 	if before && !slices.ContainsFunc(r.Items, unknown) && !stateMoved(r.Problems) {
 		r.Complete, r.Problems = true, nil
 	}
+	return none, nil
 }
 
 func unknown(i view.DriftItem) bool { return i.Kind == plan.Unreachable }

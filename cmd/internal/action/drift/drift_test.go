@@ -19,7 +19,7 @@ func TestDriftIsCompleteOrNot(t *testing.T) {
 	moved := session.Diagnostic{Severity: session.Warning, Summary: "state_moved"}
 	for name, c := range map[string]struct {
 		plan     plan.Plan
-		ignore   []session.Address
+		ignore   []string
 		complete bool
 		items    int
 		problems int
@@ -27,14 +27,16 @@ func TestDriftIsCompleteOrNot(t *testing.T) {
 		"all seen":                  {plan.Plan{Complete: true}, nil, true, 0, 0},
 		"contradicting signals":     {plan.Plan{Complete: true, Drift: []plan.Drift{unreachable}}, nil, false, 1, 0},
 		"a runtime is down":         {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{runtime}}, nil, false, 1, 1},
-		"which is ignored":          {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{runtime}}, []session.Address{"session.b"}, true, 0, 0},
-		"another is ignored":        {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{runtime}}, []session.Address{"session.a"}, false, 1, 1},
-		"the state moved":           {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{moved}}, []session.Address{"session.b"}, false, 0, 1},
-		"nothing told of a runtime": {plan.Plan{Problems: []session.Diagnostic{runtime}}, []session.Address{"session.a"}, false, 0, 1},
+		"which is ignored":          {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{runtime}}, []string{"b"}, true, 0, 0},
+		"another is ignored":        {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{runtime}}, []string{"a"}, false, 1, 1},
+		"the state moved":           {plan.Plan{Drift: []plan.Drift{unreachable}, Problems: []session.Diagnostic{moved}}, []string{"b"}, false, 0, 1},
+		"nothing told of a runtime": {plan.Plan{Problems: []session.Diagnostic{runtime}}, []string{"a"}, false, 0, 1},
 	} {
 		c.plan.Changes = []plan.Change{{Address: "session.a", Before: record}, {Address: "session.b", Before: record}}
 		r := reportOf(c.plan, session.Owner{})
-		Ignore(&r, c.ignore)
+		if none, err := Ignore(&r, r.Sessions, c.ignore); err != nil || len(none) > 0 {
+			t.Errorf("%s: no session %v, %v", name, none, err)
+		}
 		if r.Complete != c.complete || len(r.Items) != c.items || len(r.Problems) != c.problems || len(r.Sessions) != 2-len(c.ignore) {
 			t.Errorf("%s: %+v", name, r)
 		}
