@@ -19,7 +19,6 @@ import (
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/land"
-	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -220,7 +219,7 @@ func landDryRun(ctx context.Context, a *app, l *land.Lander, o landOptions) erro
 // cleanUp does what was asked for after landing, or asks.
 func cleanUp(ctx context.Context, a *app, p *project.Project, l *land.Lander, d land.Landed, o landOptions) (c view.Cleanup, err error) {
 	r := l.Record
-	stopped := plan.Desired(r) == session.Stopped
+	stopped := landing.Stopped(r)
 	if !o.stop && !o.remove && !o.keep {
 		if a.JSON || !streams.IsTerminal(a.In) {
 			hintCleanup(a, r, d)

@@ -173,7 +173,7 @@ var floors = map[string]int{
 }
 
 // forbidden imports, each with its reason. A pattern ends in /... or is the
-// package itself.
+// package itself; "./" begins those of this module.
 var forbidden = []struct {
 	in     []string // packages; nil: every one but except
 	except []string
@@ -216,6 +216,16 @@ var forbidden = []struct {
 		why:    "flags end where the work starts",
 	},
 	{
+		in:   []string{"cmd/internal/cli"},
+		what: []string{"./plan", "./apply", "./health", "./internal/engine", "./internal/launch", "./docker"},
+		why:  "a command parses, calls an action and prints, so that others can call the action, too",
+	},
+	{
+		in:   []string{"cmd/internal/action/..."},
+		what: []string{"./cmd/internal/streams", "./cmd/internal/opener", "./cmd/internal/cli", "./cmd/internal/reporter"},
+		why:  "an action takes values and returns values: it has no streams, and opens nothing",
+	},
+	{
 		what: []string{"github.com/xeipuuv/..."},
 		why:  "what checks documents in tests is no part of the program",
 	},
@@ -240,6 +250,13 @@ var vague = []string{"util", "utils", "common", "helper", "helpers", "types", "m
 // most is how many methods a type may have. A type with more has more than one
 // reason to change.
 const most = 25
+
+// large is how many fields an unexported struct may have before the functions that take it first count
+// as its methods: a receiver that became an argument divides nothing.
+const large = 15
+
+// many are types that have more, and how many. They only become fewer.
+var many = map[string]int{"config.loader": 67, "plan.join": 58, "apply.job": 29, "internal/shim/program.run": 28}
 
 type pkg struct {
 	ImportPath, Dir           string
@@ -278,11 +295,14 @@ func TestFloors(t *testing.T) {
 func TestForbiddenImports(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, f := range forbidden {
-			if f.in != nil && !slices.Contains(f.in, p.name()) || slices.Contains(f.except, p.name()) {
+			if f.in != nil && !slices.ContainsFunc(f.in, func(w string) bool { return matches(w, p.name()) }) || slices.Contains(f.except, p.name()) {
 				continue
 			}
 			for _, in := range p.Imports {
-				if !strings.HasPrefix(in, module+"/") && slices.ContainsFunc(f.what, func(w string) bool { return matches(w, in) }) {
+				if name := nameOf(in); name != in {
+					in = "./" + name
+				}
+				if slices.ContainsFunc(f.what, func(w string) bool { return matches(w, in) }) {
 					t.Errorf("%s imports %s: %s", p.name(), in, f.why)
 				}
 			}
@@ -312,6 +332,7 @@ func TestSourceRules(t *testing.T) {
 
 func TestMethods(t *testing.T) {
 	methods := map[string]map[string]bool{}
+	fields := map[string]int{} // of unexported structs
 	for _, p := range packages(t) {
 		for _, name := range p.GoFiles {
 			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
@@ -319,11 +340,17 @@ func TestMethods(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, d := range file.Decls {
+				countFields(p.name(), d, fields)
 				f, ok := d.(*ast.FuncDecl)
-				if !ok || f.Recv == nil {
+				if !ok || f.Recv == nil && len(f.Type.Params.List) == 0 {
 					continue
 				}
-				receiver := p.name() + "." + typeName(f.Recv.List[0].Type)
+				receiver := ""
+				if f.Recv != nil {
+					receiver = p.name() + "." + typeName(f.Recv.List[0].Type)
+				} else {
+					receiver = p.name() + ".." + typeName(f.Type.Params.List[0].Type)
+				}
 				if methods[receiver] == nil {
 					methods[receiver] = map[string]bool{}
 				}
@@ -331,9 +358,39 @@ func TestMethods(t *testing.T) {
 			}
 		}
 	}
+	for key := range methods {
+		p, name, ok := strings.Cut(key, "..")
+		if of := p + "." + name; ok && methods[of] != nil && fields[of] > large {
+			for f := range methods[key] {
+				methods[of][f] = true
+			}
+		}
+	}
 	for receiver, names := range methods {
-		if len(names) > most {
+		if n := len(names); n < many[receiver] {
+			t.Errorf("%s has %d methods, no longer %d: lower it in this test", receiver, n, many[receiver])
+		}
+		if len(names) > max(most, many[receiver]) && !strings.Contains(receiver, "..") {
 			t.Errorf("%s has %d methods, more than %d: divide it by its reasons to change", receiver, len(names), most)
+		}
+	}
+}
+
+// countFields counts the fields of unexported structs.
+func countFields(in string, d ast.Decl, fields map[string]int) {
+	g, ok := d.(*ast.GenDecl)
+	if !ok {
+		return
+	}
+	for _, s := range g.Specs {
+		spec, ok := s.(*ast.TypeSpec)
+		if !ok || spec.Name.IsExported() {
+			continue
+		}
+		if x, ok := spec.Type.(*ast.StructType); ok {
+			for _, f := range x.Fields.List {
+				fields[in+"."+spec.Name.Name] += max(1, len(f.Names))
+			}
 		}
 	}
 }
@@ -377,7 +434,7 @@ func TestMatches(t *testing.T) {
 func matches(pattern, in string) bool {
 	if pattern == "*.*/..." {
 		first, _, _ := strings.Cut(in, "/")
-		return strings.Contains(first, ".")
+		return first != "." && strings.Contains(first, ".")
 	}
 	below, ok := strings.CutSuffix(pattern, "...")
 	return ok && strings.HasPrefix(in, below) || in == pattern

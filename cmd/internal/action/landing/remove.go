@@ -18,6 +18,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
+// Stopped reports whether a session is meant to be stopped.
+func Stopped(r session.Record) bool { return plan.Desired(r) == session.Stopped }
+
 // Remove removes a session whose work is in its base, with its workspace and branch.
 // destroy carries a plan out.
 func Remove(ctx context.Context, p *project.Project, l *land.Lander, d land.Landed, destroy func(reconcile.Planned) error) (c view.Cleanup, err error) {
