@@ -85,6 +85,7 @@ type Look struct {
 	Overdue     bool        // it was sent something, and is unobserved for longer than unobserved_for
 	Fault       error       // a session file exists and cannot be read
 	Starting    bool        // it lives, and was not yet ready for a prompt in this run
+	Prompt      bool        // it lives, and its screen is one on which a prompt can be typed
 	ready       bool        // it was ready, for an agent that shows it
 }
 
@@ -155,6 +156,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 		}
 		e.Replayed = replayed(a, rec, x.Transcript, signals, given)
 		x.Detection = asking(rec.Run.ID, read(a, texts, e))
+		x.Prompt = live.Liveness == session.Alive && a.Ready(live.Screen)
 	}
 	x.Transcript = settled(x.Transcript, x.Detection, rec.Run.StartedAt)
 	x.TurnAt = turnEnd(a, x.Transcript, signals, rec.Run.StartedAt)

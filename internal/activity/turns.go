@@ -162,7 +162,8 @@ func TurnLook(rec session.Record, x Look, alive bool, moved time.Time, past []hi
 	given, queued := Given(rec, past)
 	return turn.Look{
 		At: now, Run: rec.Run.ID, Activity: does, Alive: alive, OneShot: rec.Spec.Agent.OneShot, Screen: x.Detection.Source == agent.FromScreen,
-		Given: given, Queued: queued, Moved: moved, TurnAt: x.TurnAt, Answer: x.Answer,
+		Prompt: x.Prompt && rec.Spec.Agent.Ready != "", // without a pattern any screen counts
+		Given:  given, Queued: queued, Moved: moved, TurnAt: x.TurnAt, Answer: x.Answer,
 	}
 }
 

@@ -48,7 +48,7 @@ func TestTurns(t *testing.T) {
 					}
 					x, past := &seen.Sessions[0], r.history("api")
 					k := status.Observed(x, reader.Look(x.Record, x.Live, past, now), past, now)
-					follower.See(now, []follow.Sight{status.Followed(k, status.Of(k), reader.Agent)})
+					follower.See(now, []follow.Sight{status.Followed(k, status.Of(k))})
 					see("wait", now, follower.Verdict("session.api", follow.Turn) == follow.Reached)
 					need, _ := follower.Need("session.api")
 					see("next", now, need.Reason == follow.NeedsWork)

@@ -117,7 +117,7 @@ func (r *Run) Activity(l *session.Live) activity.Look {
 		Liveness: l.Liveness, Exit: l.Exit, Title: l.Title, Screen: l.Screen, Blank: l.Blank, OneShot: r.Record.Spec.Agent.OneShot,
 		Now: r.now(), StartedAt: r.Record.Run.StartedAt, Prompted: !r.Record.Run.DeliveredAt.IsZero(),
 	})
-	return activity.Look{Detection: detection, Activity: detection.Activity}
+	return activity.Look{Detection: detection, Activity: detection.Activity, Prompt: l.Liveness == session.Alive && r.Agent.Ready(l.Screen)}
 }
 
 // Ready waits until the agent can take a prompt, and records when that was. An agent

@@ -88,17 +88,7 @@ func (k Input) movedAt() time.Time {
 }
 
 // Followed returns what wait, next and watch follow of a session with document x.
-func Followed(k Input, x api.Session, adapt func(session.Record) session.Agent) follow.Sight {
-	s := k.sight(x)
-	if l := k.Live; l != nil {
-		s.Ready = k.Record != nil && s.Alive && x.State == session.StateRunning && takesPrompt(s.Activity) && adapt(*k.Record).Ready(l.Screen)
-		s.Prompt = s.Ready && k.Record.Spec.Agent.Ready != "" // without a pattern it always counts as ready
-	}
-	return s
-}
-
-// sight returns what one look at a session with document x shows, without the agent's adapter.
-func (k Input) sight(x api.Session) follow.Sight {
+func Followed(k Input, x api.Session) follow.Sight {
 	s := follow.Sight{
 		Address: x.Address, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
 		Stuck: k.Stuck, OffBranch: x.BranchOK != nil && !*x.BranchOK,
@@ -110,6 +100,7 @@ func (k Input) sight(x api.Session) follow.Sight {
 	if x.Activity != session.Unobserved {
 		s.Activity = x.Activity
 	}
+	s.Ready = k.Look != nil && k.Look.Prompt && s.Alive && x.State == session.StateRunning && takesPrompt(s.Activity)
 	if x.Since != nil {
 		s.Since = *x.Since
 	}

@@ -131,7 +131,7 @@ func Of(k Input) api.Session {
 			s.Detail = join(s.Detail, "its work cannot be verified: "+e.Detail)
 		}
 	}
-	if n, needs := follow.Once(k.sight(s), k.Turn); needs {
+	if n, needs := follow.Once(Followed(k, s), k.Turn); needs {
 		s.Needs = &api.Need{Reason: string(n.Reason), Since: wire.UTC(n.Since)}
 	}
 	return forPeople(s, spec)

@@ -131,7 +131,7 @@ func (f *selection) observe(ctx context.Context) (observation, error) {
 			f.runs = append(f.runs, k.Record.Run.ID)
 		}
 		g.sessions = append(g.sessions, x)
-		g.sights = append(g.sights, status.Followed(k, x, f.Activity.Agent))
+		g.sights = append(g.sights, status.Followed(k, x))
 	}
 	return g, nil
 }

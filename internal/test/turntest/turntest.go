@@ -48,6 +48,7 @@ func Histories() []History {
 		{Name: "says that it is done, and works", Steps: []sessiontest.Step{at(0, "busy"), at(20, "all done with the tests\n\n\n"), at(21, "busy"), at(40, "Fixed.\n>")},
 			Ends: s(40), Known: s(40.5)},
 		{Name: "says that it is done", Steps: []sessiontest.Step{at(0, "busy"), at(20, "all done\n\n\n")}, Ends: s(22), Known: s(27)},
+		{Name: "says that it is done, and waits for a prompt", Steps: []sessiontest.Step{at(0, "busy"), at(20, "all done\n>")}, Ends: s(20), Known: s(20.5)},
 		{Name: "says that it is done, and exits then", OneShot: true, Steps: []sessiontest.Step{at(0, "busy"), at(20, "all done\n\n\n")}},
 		{Name: "exits when it is done, and waits for a prompt", OneShot: true, Steps: []sessiontest.Step{at(0, "busy"), at(20, "Fixed.\n>")}, Ends: s(20), Known: s(20.5)},
 		{Name: "says that it failed", Steps: []sessiontest.Step{at(0, "busy"), at(20, "gave up\n\n\n")}},

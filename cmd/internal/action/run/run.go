@@ -158,7 +158,7 @@ func (x *Session) Follow(ctx context.Context, every time.Duration, see func(api.
 		}
 		runs = []string{k.Record.Run.ID}
 		seen := status.Of(k)
-		follower.See(s.World.At, []follow.Sight{status.Followed(k, seen, e.Activity.Agent)})
+		follower.See(s.World.At, []follow.Sight{status.Followed(k, seen)})
 		if x.turn && follower.Verdict(x.Spec.Address, follow.Turn) == follow.Reached {
 			end.Reached = true
 			return end, nil
