@@ -760,7 +760,7 @@ func (t *tracker) seen(o *Observation, r *launch.Run, l *session.Live) {
 	o.Status, o.Activity, o.Detail, o.PR = session.StatusOf(state, does), does, look.Detection.Detail, look.Detection.PR
 	o.Question = look.Detection.Question
 	shown := activity.TurnLook(*r.Record, look, l.Liveness == session.Alive, l.MovedAt, nil, o.At)
-	shown.State, shown.Activity = state, does
+	shown.Activity = does
 	shown.Given, shown.Queued = t.given, t.queued
 	t.turn.See(shown)
 	if t.turn.Unconfirmed() {

@@ -15,7 +15,6 @@ import (
 	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -41,10 +40,10 @@ type Observer struct {
 	// Used is what a running hub knows of it, by session id. Nothing is read of these.
 	Used map[string]usage.Sum
 
-	histories  map[string]past         // by directory
-	turns      map[string]*turn.Course // by session id
-	work       *Work                   // nil: the changes of workspaces are not counted
-	background *background             // counts them while sessions are observed; nil: Look waits for it
+	histories  map[string]past           // by directory
+	turns      map[string]*status.Course // by session id
+	work       *Work                     // nil: the changes of workspaces are not counted
+	background *background               // counts them while sessions are observed; nil: Look waits for it
 }
 
 // New returns an observer that counts no changes of workspaces.
@@ -88,11 +87,11 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 		return nil, err
 	}
 	s := &Snapshot{Observation: found}
-	turns := make(map[string]*turn.Course, len(found.Sessions))
+	turns := make(map[string]*status.Course, len(found.Sessions))
 	for i := range found.Sessions {
 		id := found.Sessions[i].Record.ID
 		if turns[id] = o.turns[id]; turns[id] == nil {
-			turns[id] = &turn.Course{}
+			turns[id] = &status.Course{}
 		}
 		s.Known = append(s.Known, o.input(&found.Sessions[i], turns[id], found.World.At))
 	}
@@ -109,7 +108,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 }
 
 // input also adds what is new to the session's history.
-func (o *Observer) input(x *engine.Seen, course *turn.Course, at time.Time) status.Input {
+func (o *Observer) input(x *engine.Seen, course *status.Course, at time.Time) status.Input {
 	r, folder := x.Record, o.folder(x.Record)
 	past := o.History(r)
 	k := status.Observed(x, o.Activity.Look(r, x.Live, past, at), past, at)

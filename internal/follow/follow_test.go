@@ -20,10 +20,40 @@ func after(seconds float64) time.Time {
 	return begin.Add(time.Duration(seconds * float64(time.Second)))
 }
 
+// sight is a session as one look shows it.
+type sight struct {
+	follow.Sight
+	look turn.Look
+}
+
+// follower looks at sessions again and again.
+type follower struct {
+	courses map[session.Address]*turn.Course
+	last    []follow.Sight
+}
+
+func (f *follower) see(at time.Time, sights ...sight) {
+	if f.courses == nil {
+		f.courses = map[session.Address]*turn.Course{}
+	}
+	f.last = nil
+	for _, s := range sights {
+		c := f.courses[s.Address]
+		if c == nil {
+			c = &turn.Course{}
+			f.courses[s.Address] = c
+		}
+		s.look.At, s.look.Activity, s.look.Alive, s.look.Given = at, s.Activity, s.Alive, s.Given
+		c.See(s.look)
+		s.Turn = *c
+		f.last = append(f.last, s.Sight)
+	}
+}
+
 // does is a live session whose agent does that; given says when it was last
 // given something, in seconds; negative: never.
-func does(a session.Activity, given float64) follow.Sight {
-	s := follow.Sight{Look: turn.Look{State: session.StateRunning, Activity: a, Alive: true, Run: "one"}, Address: "session.api", Recorded: true}
+func does(a session.Activity, given float64) sight {
+	s := sight{look: turn.Look{Run: "one"}, Sight: follow.Sight{State: session.StateRunning, Activity: a, Alive: true, Address: "session.api", Recorded: true}}
 	if s.Status = session.StatusOf(s.State, a); a == session.Booting {
 		s.State = session.StateStarting
 	}
@@ -33,31 +63,31 @@ func does(a session.Activity, given float64) follow.Sight {
 	return s
 }
 
-func left(s session.State, a session.Activity) follow.Sight {
-	return follow.Sight{Look: turn.Look{State: s, Activity: a, Run: "one"}, Address: "session.api", Status: session.StatusOf(s, a), Recorded: true}
+func left(s session.State, a session.Activity) sight {
+	return sight{look: turn.Look{Run: "one"}, Sight: follow.Sight{State: s, Activity: a, Address: "session.api", Status: session.StatusOf(s, a), Recorded: true}}
 }
 
 // at is a sight at a moment, in seconds.
 type at struct {
 	seconds float64
-	follow.Sight
+	sight
 }
 
 func TestVerdict(t *testing.T) {
 	const working, idle, blocked = session.Working, session.Idle, session.Blocked
 	done, failed := left(session.StateStopped, session.Done), left(session.StateStale, session.Failed)
-	still := func(s follow.Sight, moved float64) follow.Sight { s.Moved = after(moved); return s }
-	again := func(s follow.Sight) follow.Sight { s.Run = "two"; return s }
-	underWay := func(s follow.Sight) follow.Sight { s.UnderWay = true; return s }
-	turned := func(s follow.Sight, seconds float64) follow.Sight { s.TurnAt = after(seconds); return s }
-	ready := func(s follow.Sight) follow.Sight { s.Ready = true; return s }
-	shown := func(s follow.Sight, moved float64) follow.Sight { s.Screen, s.Moved = true, after(moved); return s }
-	prompt := func(s follow.Sight) follow.Sight { s.Prompt = true; return s }
-	queued := func(s follow.Sight) follow.Sight { s.Queued = true; return s }
-	awaited := func(s follow.Sight) follow.Sight { s.Answer = turn.Awaited; return s }
-	answered := func(s follow.Sight) follow.Sight { s.Queued, s.Answer = true, turn.Given; return s }
-	verified := func(s follow.Sight, seconds float64) follow.Sight { s.VerifiedAt = after(seconds); return s }
-	red := func(s follow.Sight, seconds float64) follow.Sight { s.RedSince = after(seconds); return s }
+	still := func(s sight, moved float64) sight { s.look.Moved = after(moved); return s }
+	again := func(s sight) sight { s.look.Run = "two"; return s }
+	underWay := func(s sight) sight { s.UnderWay = true; return s }
+	turned := func(s sight, seconds float64) sight { s.look.TurnAt = after(seconds); return s }
+	ready := func(s sight) sight { s.Ready = true; return s }
+	shown := func(s sight, moved float64) sight { s.look.Screen, s.look.Moved = true, after(moved); return s }
+	prompt := func(s sight) sight { s.look.Prompt = true; return s }
+	queued := func(s sight) sight { s.look.Queued = true; return s }
+	awaited := func(s sight) sight { s.look.Answer = turn.Awaited; return s }
+	answered := func(s sight) sight { s.look.Queued, s.look.Answer = true, turn.Given; return s }
+	verified := func(s sight, seconds float64) sight { s.VerifiedAt = after(seconds); return s }
+	red := func(s sight, seconds float64) sight { s.RedSince = after(seconds); return s }
 	for name, c := range map[string]struct {
 		goal  follow.Goal
 		looks []at
@@ -124,73 +154,61 @@ func TestVerdict(t *testing.T) {
 		"done while it needs somebody":            {follow.Done, []at{{1, red(turned(does(idle, 0), 0.9), 1)}}, follow.Waiting},
 		"stopped":                                 {follow.Ready, []at{{1, left(session.StateStopped, "")}}, follow.Over},
 	} {
-		var f follow.Follower
+		var f follower
 		for _, l := range c.looks {
-			f.See(after(l.seconds), []follow.Sight{l.Sight})
+			f.see(after(l.seconds), l.sight)
 		}
-		if got := f.Verdict("session.api", c.goal); got != c.want {
+		if got := f.last[0].Verdict(c.goal); got != c.want {
 			t.Errorf("%s: %s is %s, want %s", name, c.goal, got, c.want)
 		}
 	}
 }
 
-func TestGone(t *testing.T) {
-	var f follow.Follower
-	if got := f.Verdict("session.api", follow.Turn); got != follow.Waiting {
-		t.Errorf("before any look: %s", got)
-	}
-	f.See(after(0), []follow.Sight{does(session.Working, 0)})
-	f.See(after(1), nil)
-	if got := f.Verdict("session.api", follow.Turn); got != follow.Over || f.Hope() {
-		t.Errorf("gone: %s, hope %v", got, f.Hope())
-	}
-}
-
 func TestNeeds(t *testing.T) {
-	named := func(name string, priority int, s follow.Sight) follow.Sight {
+	named := func(name string, priority int, s sight) sight {
 		s.Address, s.Priority = session.Single(name), priority
 		return s
 	}
-	with := func(s follow.Sight, change func(*follow.Sight)) follow.Sight { change(&s); return s }
-	sights := func(moment float64) []follow.Sight {
+	with := func(s sight, change func(*sight)) sight { change(&s); return s }
+	sights := func(moment float64) []sight {
 		turn := does(session.Idle, 0)
 		if moment < 8 {
 			turn = does(session.Working, 0)
 		}
-		ended := func(seconds float64) func(*follow.Sight) {
-			return func(s *follow.Sight) { s.Ended = after(seconds) }
+		ended := func(seconds float64) func(*sight) {
+			return func(s *sight) { s.look.Ended = after(seconds) }
 		}
-		return []follow.Sight{
+		return []sight{
 			named("asks", 0, does(session.Blocked, 0)),
 			named("boots", 9, does(session.Booting, 0)),
-			named("elsewhere", 0, with(does(session.Working, 0), func(s *follow.Sight) { s.OffBranch = true })),
+			named("elsewhere", 0, with(does(session.Working, 0), func(s *sight) { s.OffBranch, s.OffSince = true, after(1) })),
 			named("fresh", 9, does(session.Idle, -1)),
-			named("halted", 9, with(left(session.StateStale, session.Exited), func(s *follow.Sight) { s.Desired = session.Stopped })),
+			named("halted", 9, with(left(session.StateStale, session.Exited), func(s *sight) { s.Desired = session.Stopped })),
 			named("limited", 0, does(session.BlockedAPI, 0)),
 			named("lost", 0, with(left(session.StateError, session.Exited), ended(-60))),
-			named("mending", 9, with(left(session.StateStale, session.Exited), func(s *follow.Sight) { s.UnderWay = true })),
-			named("paused", 9, with(does(session.Idle, 0), func(s *follow.Sight) { s.State = session.StatePaused })),
+			named("mending", 9, with(left(session.StateStale, session.Exited), func(s *sight) { s.UnderWay = true })),
+			named("paused", 9, with(does(session.Idle, 0), func(s *sight) { s.State = session.StatePaused })),
 			named("ready", 5, turn),
-			named("red", 0, with(turn, func(s *follow.Sight) { s.RedSince = after(-10) })),
-			named("pulled", 0, with(turn, func(s *follow.Sight) { s.PullSince = after(-10) })),
-			named("red, at work", 9, with(does(session.Working, 0), func(s *follow.Sight) { s.RedSince = after(-10) })),
+			named("red", 0, with(turn, func(s *sight) { s.RedSince = after(-10) })),
+			named("pulled", 0, with(turn, func(s *sight) { s.PullSince = after(-10) })),
+			named("red, at work", 9, with(does(session.Working, 0), func(s *sight) { s.RedSince = after(-10) })),
 			named("shot", 9, left(session.StateStopped, session.Done)),
-			named("sick", 0, with(does(session.Working, 0), func(s *follow.Sight) { s.UnwellAt = after(-45) })),
+			named("sick", 0, with(does(session.Working, 0), func(s *sight) { s.UnwellAt = after(-45) })),
 			named("stale", 0, with(left(session.StateStale, session.Exited), ended(-30))),
-			named("stuck", 5, with(left(session.StatePending, ""), func(s *follow.Sight) { s.ActionFailed = true })),
-			named("prevented", 4, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Stuck = true })),
+			named("stuck", 5, with(left(session.StatePending, ""), func(s *sight) { s.ActionFailed = true })),
+			named("prevented", 4, with(left(session.StatePending, ""), func(s *sight) { s.Stuck = true })),
 			named("late", 1, with(left(session.StateStopped, session.Exited), ended(-90))),
-			named("unsent", 3, with(does(session.Idle, -1), func(s *follow.Sight) { s.ActionFailed, s.Given = true, time.Time{} })),
-			named("wanted", 9, with(left(session.StatePending, ""), func(s *follow.Sight) { s.Recorded = false })),
+			named("unsent", 3, with(does(session.Idle, -1), func(s *sight) { s.ActionFailed, s.Given = true, time.Time{} })),
+			named("wanted", 9, with(left(session.StatePending, ""), func(s *sight) { s.Recorded = false })),
 			named("works", 9, does(session.Working, 0)),
 		}
 	}
-	var f follow.Follower
+	var f follower
 	for _, moment := range []float64{1, 7, 8, 9} {
-		f.See(after(moment), sights(moment))
+		f.see(after(moment), sights(moment)...)
 	}
 	var got []string
-	for _, n := range f.Needs() {
+	for _, n := range follow.Needs(f.last) {
 		got = append(got, n.Address.Block()+" "+string(n.Reason))
 	}
 	want := []string{"asks blocked", "stuck error", "prevented stuck", "unsent error", "late timeout", "lost error", "sick unhealthy", "stale stale", "pulled pr_held", "red verification_failed", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended"}
@@ -203,26 +221,27 @@ func TestNeeds(t *testing.T) {
 // does.
 func TestNeedSince(t *testing.T) {
 	off := does(session.Working, 0)
-	off.OffBranch = true
-	known := off
-	known.OffSince = after(50)
-	var f follow.Follower
-	for name, c := range map[string]struct {
-		looks []at
-		want  time.Time
-	}{
-		"seen when it was switched":   {[]at{{1, does(session.Working, 0)}, {41, off}, {43, off}}, after(41)},
-		"as the workspace tells":      {[]at{{1, does(session.Working, 0)}, {60, known}}, after(50)},
-		"switched to and fro":         {[]at{{1, off}, {2, does(session.Working, 0)}, {41, off}}, after(41)},
-		"and the agent does the same": {[]at{{1, off}, {90, off}}, after(1)},
-	} {
-		f = follow.Follower{}
-		for _, x := range c.looks {
-			f.See(after(x.seconds), []follow.Sight{x.Sight})
-		}
-		if needs := f.Needs(); len(needs) != 1 || needs[0].Reason != follow.NeedsBranch || !needs[0].Since.Equal(c.want) {
-			t.Errorf("%s: %+v, want it since %s", name, needs, c.want)
-		}
+	off.OffBranch, off.OffSince = true, after(50)
+	var f follower
+	f.see(after(60), off)
+	if needs := follow.Needs(f.last); len(needs) != 1 || needs[0].Reason != follow.NeedsBranch || !needs[0].Since.Equal(after(50)) {
+		t.Errorf("needs %+v", needs)
+	}
+}
+
+// TestShown checks that who has looked for long and who has just come say the same of a session that
+// one look shows.
+func TestShown(t *testing.T) {
+	asks := does(session.Blocked, 0)
+	asks.Since = after(5)
+	var f follower
+	f.see(after(1), does(session.Working, 0))
+	f.see(after(6), asks)
+	if n, needs := follow.Shown(f.last[0]); !needs || n.Reason != follow.NeedsAnswer || !n.Since.Equal(after(5)) {
+		t.Errorf("needs %v: %+v", needs, n)
+	}
+	if needs := follow.Needs(f.last); len(needs) != 0 {
+		t.Errorf("a question that may be between two states: %+v", needs)
 	}
 }
 
@@ -231,16 +250,14 @@ func TestHope(t *testing.T) {
 	wanted := left(session.StatePending, "")
 	wanted.Recorded = false
 	for name, c := range map[string]struct {
-		follow.Sight
+		sight
 		want bool
 	}{
 		"lives": {does(session.Working, 0), true}, "cannot be seen": {unknown, true},
 		"done": {left(session.StateStopped, session.Done), false}, "only wanted": {wanted, false},
 	} {
-		var f follow.Follower
-		f.See(begin, []follow.Sight{c.Sight})
-		if f.Hope() != c.want {
-			t.Errorf("%s: hope is %v", name, f.Hope())
+		if got := follow.Hope([]follow.Sight{c.Sight}); got != c.want {
+			t.Errorf("%s: hope is %v", name, got)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -56,125 +55,104 @@ func (x Need) Compare(y Need) int {
 		x.Since.Compare(y.Since), x.Address.Compare(y.Address))
 }
 
-// Needs returns the sessions that need a person, in the order of Compare.
-func (f *Follower) Needs() []Need {
+// Needs returns who needs a person, in the order of Compare.
+func Needs(all []Sight) []Need {
 	var found []Need
-	for _, a := range f.order {
-		if n, needs := f.Need(a); needs {
-			found = append(found, n)
+	for _, s := range all {
+		if why := s.need(false); why != "" {
+			found = append(found, Need{s.Address, s.Priority, why, s.needSince(why, s.Turn.Since())})
 		}
 	}
 	slices.SortStableFunc(found, Need.Compare)
 	return found
 }
 
-// Need returns why a session needs a person, and whether it does.
-func (f *Follower) Need(a session.Address) (Need, bool) {
-	c := f.courses[a]
-	if c == nil {
-		return Need{}, false
+// Shown returns why a session needs a person as its document shows that, and whether it does. What
+// Needs waits for a moment to confirm counts at once, except for the end of its turn. The time is what
+// one look says, so that who has just come says the same.
+func Shown(s Sight) (Need, bool) {
+	why, since := s.need(true), s.Since
+	if since.IsZero() {
+		since = s.Turn.Since()
 	}
-	return c.asNeed(c.need(false))
+	return Need{s.Address, s.Priority, why, s.needSince(why, since)}, why != ""
 }
 
-// Once returns why a session needs a person by one look at it, and whether it does. What
-// a Follower sees for some time first counts at once, except for the end of its turn if several
-// looks say something of that.
-func Once(s Sight, of *turn.Course) (Need, bool) {
-	var c course
-	c.see(s.At, s)
-	if of == nil {
-		return c.asNeed(c.need(true))
-	}
-	since := c.turn.Since()
-	c.turn = *of
-	n, needs := c.asNeed(c.need(true))
-	if n.Since.Equal(c.turn.Since()) && !s.Since.IsZero() {
-		n.Since = since // as one look says, so that all say the same
-	}
-	return n, needs
-}
-
-func (c *course) asNeed(why Reason) (Need, bool) {
-	return Need{c.Address, c.Priority, why, c.needSince(why)}, why != ""
-}
-
-// needSince returns since when the session has needed a person for a reason.
-func (c *course) needSince(why Reason) time.Time {
+// needSince returns since when the session has needed a person for a reason. since is since when it is
+// as it is.
+func (s Sight) needSince(why Reason, since time.Time) time.Time {
 	switch {
-	case why == NeedsBranch && !c.OffSince.IsZero():
-		return c.OffSince
 	case why == NeedsBranch:
-		return c.off
-	case why == NeedsStart && !c.StuckAt.IsZero():
-		return c.StuckAt
+		return s.OffSince
+	case why == NeedsStart && !s.StuckAt.IsZero():
+		return s.StuckAt
 	case why == NeedsCare:
-		return c.UnwellAt
+		return s.UnwellAt
 	case why == NeedsFix:
-		return c.RedSince
+		return s.RedSince
 	case why == NeedsPR:
-		return c.PullSince
+		return s.PullSince
 	}
-	return c.turn.Since()
+	return since
 }
 
 // need returns why the session needs a person, or "". once says that one look is enough.
-func (c *course) need(once bool) Reason {
+func (s Sight) need(once bool) Reason {
 	switch {
-	case c.gone || !c.Recorded || c.UnderWay || c.Desired == session.Stopped:
+	case !s.Recorded || s.UnderWay || s.Desired == session.Stopped:
 		return ""
-	case c.State == session.StateError || c.ActionFailed && !c.Alive:
+	case s.State == session.StateError || s.ActionFailed && !s.Alive:
 		return NeedsPlace
-	case c.Stuck:
+	case s.Stuck:
 		return NeedsStart
-	case c.OffBranch:
+	case s.OffBranch:
 		return NeedsBranch
-	case !c.Alive:
-		return c.exitNeed()
-	case c.State == session.StatePaused:
+	case !s.Alive:
+		return s.exitNeed()
+	case s.State == session.StatePaused:
 		return "" // whoever paused it knows
 	}
-	why := c.liveNeed(once)
-	if c.ActionFailed && c.Given.IsZero() && (why == NeedsWork || why == "" && c.Activity == session.Idle) {
+	why := s.liveNeed(once)
+	if s.ActionFailed && s.Given.IsZero() && (why == NeedsWork || why == "" && s.Activity == session.Idle) {
 		return NeedsPlace // its start failed before it was given anything
 	}
-	if !c.UnwellAt.IsZero() && (why == "" || why.rank() > NeedsCare.rank()) {
+	if !s.UnwellAt.IsZero() && (why == "" || why.rank() > NeedsCare.rank()) {
 		return NeedsCare
 	}
 	return why
 }
 
 // exitNeed returns the need of a session whose agent is gone.
-func (c *course) exitNeed() Reason {
+func (s Sight) exitNeed() Reason {
 	switch {
-	case c.Activity == session.Failed:
+	case s.Activity == session.Failed:
 		return NeedsHelp
-	case c.State == session.StateStale:
+	case s.State == session.StateStale:
 		return NeedsAgent
-	case c.State == session.StateStopped && c.Activity == session.Exited:
+	case s.State == session.StateStopped && s.Activity == session.Exited:
 		return NeedsTime // nobody wanted it stopped
 	}
 	return ""
 }
 
 // liveNeed returns the need of a live agent.
-func (c *course) liveNeed(once bool) Reason {
+func (s Sight) liveNeed(once bool) Reason {
 	switch {
-	case c.blocked(), once && c.Activity == session.Blocked:
+	case s.blocked(), once && s.Activity == session.Blocked:
 		return NeedsAnswer
-	case c.red():
+	case s.red():
 		return NeedsFix
-	case c.turn.Ended() && !c.PullSince.IsZero():
+	case s.Turn.Ended() && !s.PullSince.IsZero():
 		return NeedsPR
-	case c.turn.Ended():
+	case s.Turn.Ended():
 		return NeedsWork
-	case !once && !c.turn.Settled():
+	case !once && !s.Turn.Settled():
 		return ""
-	case c.Activity == session.BlockedAPI:
+	case s.Activity == session.BlockedAPI:
 		return NeedsQuota
-	case c.Activity == session.Failed:
+	case s.Activity == session.Failed:
 		return NeedsHelp
-	case c.Activity == session.Exited:
+	case s.Activity == session.Exited:
 		return NeedsRestart
 	}
 	return ""
@@ -182,11 +160,8 @@ func (c *course) liveNeed(once bool) Reason {
 
 // Hope reports whether any session may come to need a person by itself: its agent lives,
 // is being started, or cannot be observed now.
-func (f *Follower) Hope() bool {
-	for _, c := range f.courses {
-		if !c.gone && c.Recorded && (c.Alive || c.UnderWay || c.State == session.StateUnknown) {
-			return true
-		}
-	}
-	return false
+func Hope(all []Sight) bool {
+	return slices.ContainsFunc(all, func(s Sight) bool {
+		return s.Recorded && (s.Alive || s.UnderWay || s.State == session.StateUnknown)
+	})
 }

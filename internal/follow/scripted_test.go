@@ -70,7 +70,7 @@ func TestTurnsOfAgents(t *testing.T) {
 				}
 				began := time.Now()
 				spec := agent.Builtins()[c.agent]
-				var f follow.Follower
+				var f follower
 				for live, err := range follow.Looks(t.Context(), 250*time.Millisecond, nil, func(ctx context.Context) (session.Live, error) {
 					lives, err := rt.Observe(ctx, true)
 					return lives[0], err
@@ -78,15 +78,16 @@ func TestTurnsOfAgents(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					s := follow.Sight{Address: "session.api", Recorded: true, Look: turn.Look{State: session.StateRunning, Alive: true, Run: "one", Moved: live.MovedAt.Truncate(time.Second)}}
+					s := sight{look: turn.Look{Run: "one", Moved: live.MovedAt.Truncate(time.Second)}}
+					s.Address, s.Recorded, s.State, s.Alive = "session.api", true, session.StateRunning, true
 					s.Activity = agent.For(spec).Detect(session.Evidence{Liveness: live.Liveness, Title: live.Title, Screen: live.Screen}).Activity
 					s.Status = session.StatusOf(s.State, s.Activity)
 					if at := began.Add(c.delivered); c.delivered != none && !time.Now().Before(at) {
 						s.Given = at
 					}
-					f.See(time.Now(), []follow.Sight{s})
+					f.see(time.Now(), s)
 					took := time.Since(began)
-					switch reached := f.Verdict("session.api", follow.Turn) == follow.Reached; {
+					switch reached := f.last[0].Verdict(follow.Turn) == follow.Reached; {
 					case reached && took < c.ends:
 						t.Fatalf("after %v, and it ends after %v", took, c.ends)
 					case reached:

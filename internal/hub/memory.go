@@ -9,6 +9,7 @@ import (
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
@@ -35,7 +36,7 @@ type memory struct {
 	heard        int64     // bytes that the hooks have reported
 	transcript   string
 	unreported   bool // an operation was in progress when the activity was read
-	course       turn.Course
+	course       status.Course
 	turnOver     bool      // a turn has ended since the workspace was checked for changes
 	checkedAt    time.Time // when that was
 

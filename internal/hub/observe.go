@@ -128,7 +128,7 @@ func (o *observer) input(st state.State) engine.HubInput {
 			c.Sick[r.Address] = plan.Sick{Run: m.run, Detail: m.finding.Detail}
 		}
 		if (awaited[r.Address] || r.Spec.Finish != session.FinishNever || r.Spec.Verify.Declared() || r.Spec.PR.Declared()) && m.activityRead {
-			c.Doing[r.Address] = activity.DoingOf(&m.course, r, m.activity, m.events)
+			c.Doing[r.Address] = activity.DoingOf(&m.course.Course, r, m.activity, m.events)
 		}
 		if l, limited := m.limit(r); limited {
 			c.Limits[r.Address] = l

@@ -34,7 +34,7 @@ func TestTurns(t *testing.T) {
 						saw[who] = at.Sub(began)
 					}
 				}
-				commands, reader, follower := r.open("ada"), activity.New(r.dir, r.dir, agent.For), follow.Follower{}
+				commands, reader, course := r.open("ada"), activity.New(r.dir, r.dir, agent.For), status.Course{}
 				for time.Since(began) < turntest.Long {
 					time.Sleep(100 * time.Millisecond)
 					now := time.Now()
@@ -48,10 +48,11 @@ func TestTurns(t *testing.T) {
 					}
 					x, past := &seen.Sessions[0], r.history("api")
 					k := status.Observed(x, reader.Look(x.Record, x.Live, past, now), past, now)
-					follower.See(now, []follow.Sight{status.Followed(k, status.Of(k))})
-					see("wait", now, follower.Verdict("session.api", follow.Turn) == follow.Reached)
-					need, _ := follower.Need("session.api")
-					see("next", now, need.Reason == follow.NeedsWork)
+					k.See(&course)
+					sight := status.Followed(k, status.Of(k))
+					see("wait", now, sight.Verdict(follow.Turn) == follow.Reached)
+					needs := follow.Needs([]follow.Sight{sight})
+					see("next", now, len(needs) > 0 && needs[0].Reason == follow.NeedsWork)
 				}
 				for _, e := range r.history("api") {
 					see("hub", e.Time, e.Kind == history.TurnEnded)

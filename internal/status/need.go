@@ -52,32 +52,32 @@ func place(x api.Session) int {
 }
 
 // since returns since when a session is and does what its document says, or zero.
-func (k Input) since(x api.Session) time.Time {
-	r, l := k.Record, k.Live
+func (k Input) since() time.Time {
+	r, l, state, does := k.Record, k.Live, k.state(), k.activity()
 	switch {
 	case r == nil:
 		return time.Time{}
 	case l != nil && l.Exit != nil:
 		return l.Exit.At
-	case x.Override != nil && (x.State == session.StatePaused || x.State == session.StateStopped):
-		return x.Override.At
-	case x.State == session.StateStarting:
+	case r.Override != nil && (state == session.StatePaused || state == session.StateStopped):
+		return r.Override.At
+	case state == session.StateStarting:
 		return r.Run.StartedAt
-	case x.State != session.StateRunning || k.Look == nil:
+	case state != session.StateRunning || k.Look == nil:
 		return time.Time{}
 	}
 	given, _ := activity.Given(*r, k.Events)
 	ended := k.Look.TurnAt
 	if n := k.Look.Transcript; n != nil {
 		given = latest(given, n.PromptAt)
-		if x.Activity == session.Working {
+		if does == session.Working {
 			ended = n.TurnAt
 		}
 	}
 	switch {
-	case x.Activity == session.Working && ended.After(given):
+	case does == session.Working && ended.After(given):
 		return time.Time{} // what began its turn is not known
-	case x.Activity == session.Working:
+	case does == session.Working:
 		return given
 	case ended.After(given):
 		return ended
@@ -86,8 +86,8 @@ func (k Input) since(x api.Session) time.Time {
 		return latest(given, moved)
 	}
 	for _, e := range slices.Backward(k.Events) {
-		if e.Kind == history.StatusChanged && x.Status != session.StatusRunning { // which is idle, too
-			if e.Run == r.Run.ID && e.New == string(x.Status) {
+		if now := session.StatusOf(state, does); e.Kind == history.StatusChanged && now != session.StatusRunning { // which is idle, too
+			if e.Run == r.Run.ID && e.New == string(now) {
 				return latest(given, e.Time)
 			}
 			break

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,17 +57,35 @@ func (k Input) Seen(at time.Time) activity.Seen {
 	return x
 }
 
-// See adds what was observed to what is known of the turn of a recorded session's agent, and makes
-// the result part of k.
-func (k *Input) See(course *turn.Course) {
-	course.See(k.turnLook())
-	k.Turn = new(*course)
+// Course is what is known of a recorded session from several looks.
+type Course struct {
+	turn.Course
+	off time.Time // since when its workspace is on another branch; zero: it is not
+}
+
+// See adds what was observed of a recorded session to its course, and makes the result part of k.
+func (k *Input) See(course *Course) {
+	course.Course.See(k.turnLook())
+	if !k.offBranch() {
+		course.off = time.Time{}
+	} else if course.off.IsZero() {
+		course.off = k.At
+	}
+	k.Turn, k.OffSince = new(course.Course), course.off
+}
+
+func (k Input) offBranch() bool {
+	if k.Checkout == nil || k.spec().Branch == "" {
+		return false
+	}
+	off := plan.OffBranch(*k.Checkout, k.spec().Branch)
+	return off != "" && off != plan.ReasonUnreadable
 }
 
 // Doing returns what the agent of a recorded session does.
 func (k Input) Doing() session.Doing {
 	if k.Turn == nil {
-		k.See(&turn.Course{})
+		k.See(&Course{})
 	}
 	return activity.DoingOf(k.Turn, *k.Record, *k.Look, k.Events)
 }
@@ -77,7 +96,12 @@ func (k Input) turnLook() turn.Look {
 	if k.Look != nil {
 		look = *k.Look
 	}
-	return activity.TurnLook(*k.Record, look, alive, k.movedAt(), k.Events, k.At)
+	l := activity.TurnLook(*k.Record, look, alive, k.movedAt(), k.Events, k.At)
+	l.Since = k.since()
+	if k.Live != nil && k.Live.Exit != nil {
+		l.Ended = k.Live.Exit.At
+	}
+	return l
 }
 
 func (k Input) movedAt() time.Time {
@@ -90,15 +114,11 @@ func (k Input) movedAt() time.Time {
 // Followed returns what wait, next and watch follow of a session with document x.
 func Followed(k Input, x api.Session) follow.Sight {
 	s := follow.Sight{
-		Address: x.Address, Status: x.Status, Desired: x.Desired, Detail: x.Detail,
+		Address: x.Address, Status: x.Status, State: x.State, Activity: x.Activity, Alive: x.Alive != nil && *x.Alive, Desired: x.Desired,
 		Stuck: k.Stuck, OffBranch: x.BranchOK != nil && !*x.BranchOK,
 	}
-	if k.Record != nil {
-		s.Look = k.turnLook()
-	}
-	s.At, s.State, s.Alive, s.Moved = k.At, x.State, x.Alive != nil && *x.Alive, k.movedAt()
-	if x.Activity != session.Unobserved {
-		s.Activity = x.Activity
+	if x.Activity == session.Unobserved && k.Look != nil {
+		s.Activity = k.Look.Detection.Activity // its screen says whether it rests
 	}
 	s.Ready = k.Look != nil && k.Look.Prompt && s.Alive && x.State == session.StateRunning && takesPrompt(s.Activity)
 	if x.Since != nil {
@@ -108,9 +128,14 @@ func Followed(k Input, x api.Session) follow.Sight {
 		s.StuckAt = escalatedAt(k.Events)
 	}
 	if s.OffBranch {
-		s.OffSince = switchedAt(k.Checkout)
+		s.OffSince = cmp.Or(switchedAt(k.Checkout), k.OffSince, k.At)
 	}
 	if r := k.Record; r != nil {
+		if k.Turn == nil {
+			k.See(&Course{})
+		}
+		s.Turn = *k.Turn
+		s.Given, _ = activity.Given(*r, k.Events)
 		s.Recorded, s.ActionFailed, s.Priority = true, r.LastError != "", r.Spec.Priority
 		if o := r.OverBudget; o != nil && o.Desired == session.Stopped {
 			s.Desired = o.Desired
@@ -134,9 +159,6 @@ func Followed(k Input, x api.Session) follow.Sight {
 	}
 	if k.Wanted != nil {
 		s.Priority = k.Wanted.Priority
-	}
-	if l := k.Live; l != nil && l.Exit != nil {
-		s.Ended = l.Exit.At
 	}
 	return s
 }

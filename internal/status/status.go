@@ -29,6 +29,7 @@ type Input struct {
 	Diagnosis  plan.Diagnosis
 	Look       *activity.Look       // what the agent does; nil: not read
 	Turn       *turn.Course         // what several looks say of its turn; nil: Look is the only one
+	OffSince   time.Time            // since when they saw its workspace on another branch; zero: it is not
 	Checkout   *session.Checkout    // nil: not read
 	Changes    *changes.Count       // of the workspace; nil: not counted
 	Conflicts  []conflicts.Conflict // nil: not known
@@ -53,7 +54,7 @@ func Of(k Input) api.Session {
 	s := api.Session{
 		Address: spec.Address, Name: spec.Address.Short(), Role: spec.Role, Agent: spec.Agent.Name,
 		Runtime: spec.Runtime.Key(), Desired: spec.Desired, Branch: spec.Branch, Workspace: spec.Workspace.Path,
-		State: k.Diagnosis.State, Activity: k.activity(), Alive: k.Diagnosis.Alive, Detail: k.Diagnosis.Detail,
+		State: k.state(), Activity: k.activity(), Alive: k.Diagnosis.Alive, Detail: k.Diagnosis.Detail,
 		PR: detection.PR, Health: k.health(detection.Activity), Until: wire.UTCOrNil(detection.Until), Signal: detection.Source, Limits: []api.Limit{},
 	}
 	s.Transcripts.Screen = k.Transcript
@@ -72,11 +73,8 @@ func Of(k Input) api.Session {
 		}
 		s.Conflicts = &all
 	}
-	if s.State == session.StateRunning {
+	if k.Diagnosis.State == session.StateRunning {
 		s.Detail, s.Question = detection.Detail, detection.Question
-		if s.Activity == session.Booting || k.Look != nil && k.Look.Starting {
-			s.State = session.StateStarting
-		}
 	}
 	s.Status = session.StatusOf(s.State, s.Activity)
 	if v := k.Restarts; v != nil {
@@ -119,7 +117,7 @@ func Of(k Input) api.Session {
 	if s.Priority = spec.Priority; k.Queue > 0 {
 		s.Queue = &k.Queue
 	}
-	s.Since = wire.UTCOrNil(k.since(s))
+	s.Since = wire.UTCOrNil(k.since())
 	if v := verified(s); v != nil && !v.OK {
 		s.Detail = join(s.Detail, v.Detail)
 	}
@@ -131,7 +129,7 @@ func Of(k Input) api.Session {
 			s.Detail = join(s.Detail, "its work cannot be verified: "+e.Detail)
 		}
 	}
-	if n, needs := follow.Once(Followed(k, s), k.Turn); needs {
+	if n, needs := follow.Shown(Followed(k, s)); needs {
 		s.Needs = &api.Need{Reason: string(n.Reason), Since: wire.UTC(n.Since)}
 	}
 	return forPeople(s, spec)
@@ -332,6 +330,14 @@ func branchFault(off plan.Reason, co session.Checkout) string {
 		return "workspace is on no branch"
 	}
 	return fmt.Sprintf("workspace is on %q", co.Branch)
+}
+
+// state returns the state of the session, which starts until its agent was ready for a prompt.
+func (k Input) state() session.State {
+	if k.Diagnosis.State == session.StateRunning && (k.activity() == session.Booting || k.Look != nil && k.Look.Starting) {
+		return session.StateStarting
+	}
+	return k.Diagnosis.State
 }
 
 func (k Input) activity() session.Activity {

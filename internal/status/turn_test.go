@@ -1,6 +1,8 @@
 package status_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -8,11 +10,12 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/turn"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
 // seen adds a look at a live agent to what is known of its turn.
-func seen(course *turn.Course, look activity.Look, past []history.Event, at time.Time) {
+func seen(course *status.Course, look activity.Look, past []history.Event, at time.Time) {
 	k := status.Input{Record: &session.Record{}, Live: &session.Live{Liveness: session.Alive}, Look: &look, Events: past, At: at}
 	k.See(course)
 }
@@ -22,7 +25,7 @@ func seen(course *turn.Course, look activity.Look, past []history.Event, at time
 func TestTurnOfAnAgentThatShowsNothing(t *testing.T) {
 	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
-	var course turn.Course
+	var course status.Course
 	var events []history.Event
 	sent := func(seconds int) { events = append(events, history.Event{Kind: history.Sent, Time: at(seconds)}) }
 	for _, step := range []struct {
@@ -64,7 +67,7 @@ func TestTurnOfAnAgentThatShowsNothing(t *testing.T) {
 func TestTurnEndedWhileAMessageWaits(t *testing.T) {
 	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
-	var course turn.Course
+	var course status.Course
 	events := []history.Event{{Kind: history.Sent, Time: at(1), Reason: history.Queued}}
 	for _, step := range []struct {
 		seconds int
@@ -82,6 +85,36 @@ func TestTurnEndedWhileAMessageWaits(t *testing.T) {
 		seen(&course, step.look, events, at(step.seconds))
 		if got := course.EndedAt(); !got.Equal(step.want) {
 			t.Errorf("after %d s the turn ended at %v, want %v", step.seconds, got, step.want)
+		}
+	}
+}
+
+// TestSinceOnAnotherBranch checks since when a session is on another branch, where no file says it:
+// that is not since when its agent does what it does.
+func TestSinceOnAnotherBranch(t *testing.T) {
+	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
+	for name, c := range map[string]struct {
+		branches map[int]string // that a look saw
+		last     int
+		want     time.Time
+	}{
+		"seen when it was switched":   {map[int]string{1: "api", 41: "main", 43: "main"}, 43, at(41)},
+		"switched to and fro":         {map[int]string{1: "main", 2: "api", 41: "main"}, 41, at(41)},
+		"and the agent does the same": {map[int]string{1: "main", 90: "main"}, 90, at(1)},
+	} {
+		var course status.Course
+		for _, seconds := range slices.Sorted(maps.Keys(c.branches)) {
+			k := status.Input{
+				Record: &session.Record{Spec: session.Spec{Branch: "api"}}, Live: &session.Live{Liveness: session.Alive},
+				Diagnosis: plan.Diagnosis{State: session.StateRunning, Alive: new(true)},
+				Look:      &activity.Look{Activity: session.Working}, At: at(seconds),
+				Checkout: &session.Checkout{Exists: true, Git: true, Branch: c.branches[seconds]},
+			}
+			k.See(&course)
+			if x := status.Of(k); seconds == c.last && (x.Needs == nil || !x.Needs.Since.Equal(c.want)) {
+				t.Errorf("%s: it needs a person as %+v, want since %s", name, x.Needs, c.want)
+			}
 		}
 	}
 }

@@ -9,8 +9,7 @@ import (
 // Look is what one look saw of an agent.
 type Look struct {
 	At       time.Time
-	Run      string        // the id of its run
-	State    session.State // of the session; empty: not known
+	Run      string // the id of its run
 	Activity session.Activity
 	Alive    bool
 	OneShot  bool      // it exits when its work is done: that it says so ends no turn
@@ -79,11 +78,10 @@ const (
 
 // Course is what is known of one agent from several looks.
 type Course struct {
-	last      Look
-	restarted bool      // what is seen next is another state
-	since     time.Time // since when it has been so, as far as known
-	work      bool      // it was seen at work since it was given something
-	ended     time.Time // EndedAt, until the agent works or is given something; zero: it was not seen to end
+	last  Look
+	since time.Time // since when it has been so, as far as known
+	work  bool      // it was seen at work since it was given something
+	ended time.Time // EndedAt, until the agent works or is given something; zero: it was not seen to end
 }
 
 // Once returns what one look says of an agent.
@@ -95,8 +93,8 @@ func Once(l Look) *Course {
 
 // See adds a look.
 func (c *Course) See(l Look) {
-	was, first := c.last, c.last.At.IsZero()
-	same := !first && !c.restarted && l.State == was.State && l.Activity == was.Activity && l.Alive == was.Alive && l.Run == was.Run
+	was, first := c.last, c.last.At.IsZero() || c.last.Run != l.Run
+	same := !first && l.Activity == was.Activity && l.Alive == was.Alive
 	switch {
 	case same:
 	case !l.Ended.IsZero():
@@ -108,20 +106,17 @@ func (c *Course) See(l Look) {
 	default:
 		c.since = l.At
 	}
-	if first || l.Run != was.Run || l.Given.After(was.Given) {
+	if first || l.Given.After(was.Given) {
 		c.work, c.ended = false, time.Time{}
 	}
 	if l.At.After(l.Given) && l.working() {
 		c.work, c.ended = true, time.Time{}
 	}
-	c.last, c.restarted = l, false
+	c.last = l
 	if c.Ended() && (c.ended.IsZero() || l.TurnAt.After(c.ended)) {
 		c.ended = c.end()
 	}
 }
-
-// Restart makes the state that is seen next a new one.
-func (c *Course) Restart() { c.restarted = true }
 
 // Since returns since when the agent has been as it is, as far as known.
 func (c *Course) Since() time.Time { return c.since }

@@ -83,11 +83,11 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 	var first time.Time
 	var last observation
 	told := a.JSON || !streams.IsTerminal(a.Err)
-	err = f.follow(ctx, streams.PollInterval, o.timeout, func(g observation, follower *follow.Follower) (bool, error) {
+	err = f.follow(ctx, streams.PollInterval, o.timeout, func(g observation) (bool, error) {
 		if last = g; first.IsZero() {
 			first = g.at
 		}
-		switch needs := follower.Needs(); {
+		switch needs := follow.Needs(g.sights); {
 		case len(needs) > 0 && !o.all:
 			return true, printNeed(a, needs[0], g)
 		case len(needs) > 0:
@@ -95,7 +95,7 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 				return false, nil // others have not been so for long enough yet
 			}
 			return true, printNeeds(a, needs, g)
-		case !follower.Hope():
+		case !follow.Hope(g.sights):
 			return true, errNothingToWaitFor(o.role, g)
 		case !told && g.at.Sub(first) >= turn.Calm: // one that asks may be drawing its question
 			told = true

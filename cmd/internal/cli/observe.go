@@ -68,12 +68,26 @@ type observation struct {
 	sights   []follow.Sight // of the same sessions
 }
 
+func (g observation) index(a session.Address) int {
+	return slices.IndexFunc(g.sessions, func(x api.Session) bool { return x.Address == a })
+}
+
 func (g observation) of(a session.Address) *api.Session {
-	i := slices.IndexFunc(g.sessions, func(x api.Session) bool { return x.Address == a })
-	if i < 0 {
-		return nil
+	if i := g.index(a); i >= 0 {
+		return &g.sessions[i]
 	}
-	return &g.sessions[i]
+	return nil
+}
+
+// verdict returns Over for a session that is gone.
+func (g observation) verdict(a session.Address, goals ...follow.Goal) follow.Verdict {
+	switch i := g.index(a); {
+	case i >= 0:
+		return g.sights[i].Verdict(goals...)
+	case g.at.IsZero():
+		return follow.Waiting
+	}
+	return follow.Over
 }
 
 type selection struct {
@@ -142,13 +156,12 @@ const oneLook = 2 * time.Second
 var errTimedOut = errors.New("timed out")
 
 // follow observes the sessions until see is done, and at once when a hook reports something.
-func (f *selection) follow(ctx context.Context, every, timeout time.Duration, see func(observation, *follow.Follower) (done bool, err error)) error {
+func (f *selection) follow(ctx context.Context, every, timeout time.Duration, see func(observation) (done bool, err error)) error {
 	ctx, stop := streams.UntilInterrupted(ctx)
 	defer stop()
 	defer f.Wait()
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var follower follow.Follower
 	var limit *time.Timer
 	deadline := time.Now().Add(timeout)
 	looked := func() bool { return false }
@@ -161,12 +174,11 @@ func (f *selection) follow(ctx context.Context, every, timeout time.Duration, se
 			return err
 		}
 		looked()
-		follower.See(g.at, g.sights)
 		if limit == nil && timeout > 0 { // after one look, however short the timeout is
 			limit = time.AfterFunc(time.Until(deadline), cancel)
 			defer limit.Stop()
 		}
-		if done, err := see(g, &follower); done || err != nil {
+		if done, err := see(g); done || err != nil {
 			return err
 		}
 	}

@@ -93,7 +93,6 @@ type waiting struct {
 	app *app
 	waitOptions
 	named    []session.Address
-	follower *follow.Follower
 	last     observation
 	reported map[session.Address]string // what was said of a session on the way
 	start    time.Time
@@ -104,10 +103,10 @@ func runWait(ctx context.Context, a *app, o waitOptions) error {
 	if err != nil {
 		return err
 	}
-	w := &waiting{app: a, waitOptions: o, named: f.named, follower: &follow.Follower{}, reported: map[session.Address]string{}, start: time.Now()}
-	err = f.follow(ctx, streams.PollInterval, o.timeout, func(g observation, follower *follow.Follower) (bool, error) {
-		first := w.follower != follower
-		w.last, w.follower = g, follower
+	w := &waiting{app: a, waitOptions: o, named: f.named, reported: map[session.Address]string{}, start: time.Now()}
+	err = f.follow(ctx, streams.PollInterval, o.timeout, func(g observation) (bool, error) {
+		first := w.last.at.IsZero()
+		w.last = g
 		if first && o.ByFlag() {
 			w.leaveOut()
 		}
@@ -163,8 +162,8 @@ func (w *waiting) leaveOut() {
 
 // verdict returns Over for a session that asks a question if nobody is to wait for the answer.
 func (w *waiting) verdict(a session.Address) follow.Verdict {
-	v := w.follower.Verdict(a, w.goals...)
-	if v == follow.Waiting && w.failOnQuestion && w.follower.Verdict(a, follow.Blocked) == follow.Reached {
+	v := w.last.verdict(a, w.goals...)
+	if v == follow.Waiting && w.failOnQuestion && w.last.verdict(a, follow.Blocked) == follow.Reached {
 		return follow.Over
 	}
 	return v

@@ -66,10 +66,10 @@ func runWatch(ctx context.Context, a *app, typed []string, o watchOptions) error
 		o.every = streams.PollInterval
 	}
 	ring := bell(a, o.bell)
-	return f.follow(ctx, o.every, 0, func(g observation, follower *follow.Follower) (bool, error) {
+	return f.follow(ctx, o.every, 0, func(g observation) (bool, error) {
 		// An agent that reports done or failed may continue.
-		over := !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !follower.Ended(s.Address) })
-		return over, errors.Join(show(g), ring(g.at, follower.Needs()))
+		over := !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !s.Over() })
+		return over, errors.Join(show(g), ring(g.at, follow.Needs(g.sights)))
 	})
 }
 

@@ -143,7 +143,6 @@ type End struct {
 // has. It observes an end twice before it returns. see gets each look before.
 func (x *Session) Follow(ctx context.Context, every time.Duration, see func(api.Session, time.Time) error) (*End, error) {
 	e, end := project.Fleet(x.project), &End{session: x}
-	var follower follow.Follower
 	over := false
 	var runs []string
 	heard := func() int64 { return e.Activity.Heard(runs) }
@@ -158,12 +157,12 @@ func (x *Session) Follow(ctx context.Context, every time.Duration, see func(api.
 		}
 		runs = []string{k.Record.Run.ID}
 		seen := status.Of(k)
-		follower.See(s.World.At, []follow.Sight{status.Followed(k, seen)})
-		if x.turn && follower.Verdict(x.Spec.Address, follow.Turn) == follow.Reached {
+		sight := status.Followed(k, seen)
+		if x.turn && sight.Verdict(follow.Turn) == follow.Reached {
 			end.Reached = true
 			return end, nil
 		}
-		if ended := follower.Ended(x.Spec.Address); ended && over {
+		if ended := sight.Over(); ended && over {
 			return end, nil
 		} else if over = ended; !ended {
 			if err := see(seen, s.World.At); err != nil {
