@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/conflicts"
@@ -40,15 +39,14 @@ type Observer struct {
 	// Used is what a running hub knows of it, by session id. Nothing is read of these.
 	Used map[string]usage.Sum
 
-	histories  map[string]past           // by directory
-	turns      map[string]*status.Course // by session id
-	work       *Work                     // nil: the changes of workspaces are not counted
-	background *background               // counts them while sessions are observed; nil: Look waits for it
+	pasts      map[string]*Past // by session id
+	work       *Work            // nil: the changes of workspaces are not counted
+	background *background      // counts them while sessions are observed; nil: Look waits for it
 }
 
 // New returns an observer that counts no changes of workspaces.
 func New(c Config) *Observer {
-	return &Observer{Config: c, histories: map[string]past{}}
+	return &Observer{Config: c, pasts: map[string]*Past{}}
 }
 
 // Snapshot is what was observed of all sessions at one time.
@@ -87,15 +85,16 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 		return nil, err
 	}
 	s := &Snapshot{Observation: found}
-	turns := make(map[string]*status.Course, len(found.Sessions))
+	pasts := make(map[string]*Past, len(found.Sessions))
 	for i := range found.Sessions {
-		id := found.Sessions[i].Record.ID
-		if turns[id] = o.turns[id]; turns[id] == nil {
-			turns[id] = &status.Course{}
+		x := &found.Sessions[i]
+		id := x.Record.ID
+		if pasts[id] = o.pasts[id]; pasts[id] == nil {
+			pasts[id] = PastOf(o.folder(x.Record), 0)
 		}
-		s.Known = append(s.Known, o.input(&found.Sessions[i], turns[id], found.World.At))
+		s.Known = append(s.Known, o.input(x, pasts[id], found.World.At))
 	}
-	o.turns = turns
+	o.pasts = pasts
 	if o.work != nil {
 		o.count(ctx, s)
 	}
@@ -108,20 +107,19 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 }
 
 // input also adds what is new to the session's history.
-func (o *Observer) input(x *engine.Seen, course *status.Course, at time.Time) status.Input {
-	r, folder := x.Record, o.folder(x.Record)
-	past := o.History(r)
-	k := status.Observed(x, o.Activity.Look(r, x.Live, past, at), past, at)
+func (o *Observer) input(x *engine.Seen, past *Past, at time.Time) status.Input {
+	r := x.Record
+	_, _ = past.Read() // without it the last event is not shown
+	var wanted *session.Spec
 	if i := slices.IndexFunc(o.Wanted, func(s session.Spec) bool { return s.Address == r.Address }); i >= 0 {
-		k.Wanted = &o.Wanted[i]
+		wanted = &o.Wanted[i]
 	}
-	k.See(course)
+	k := past.Known(x, wanted, o.Activity.Look(r, x.Live, past.Events, at), at)
 	o.use(&k, at)
-	k.Transcript = status.Transcript(folder)
 	if k.Diagnosis.State == session.StateUnknown {
 		return k
 	}
-	if _, err := o.Activity.Tell(folder, k.Seen(at), past); err != nil { // who only looks may not be allowed to write
+	if _, err := o.Activity.Tell(o.folder(r), k.Seen(at), past.Events); err != nil { // who only looks may not be allowed to write
 		o.Log.Debug("changes cannot be printed", "session", r.Address, "error", err)
 	}
 	return k
@@ -143,8 +141,6 @@ func (o *Observer) use(k *status.Input, at time.Time) {
 	}
 	if sum, is := o.Usage.Known(k.Record.ID); is {
 		k.Usage = &sum
-	} else if x, err := o.Usage.Get(k.Record.ID); err == nil { // its session file is gone
-		k.Usage = new(x.Total())
 	}
 }
 
@@ -166,30 +162,15 @@ func (o *Observer) forecast(s *Snapshot) {
 	status.Forecast(s.Known, s.Forecasts, s.Supervised)
 }
 
-type past struct {
-	size   int64
-	events []history.Event
-}
-
-// History returns the history of a session. It reads the file again only when that has grown.
-func (o *Observer) History(r session.Record) []history.Event {
-	folder := o.folder(r)
-	size := history.Size(folder)
-	if h, read := o.histories[folder]; read && h.size == size {
-		return h.events
-	}
-	events, _ := history.Read(folder, time.Time{}) // without it the last event is not shown
-	o.histories[folder] = past{size, events}
-	return events
-}
-
 // WithHistories returns the sessions of a snapshot with what observing them has added to their
 // histories.
 func (o *Observer) WithHistories(s *Snapshot) []status.Input {
 	all := slices.Clone(s.Known)
 	for i, k := range all {
 		if k.Record != nil {
-			all[i].Events = o.History(*k.Record)
+			past := o.pasts[k.Record.ID]
+			_, _ = past.Read()
+			all[i].Events = past.Events
 		}
 	}
 	return all

@@ -129,7 +129,7 @@ func (b *budgets) working(st state.State, memories map[session.Address]*memory) 
 
 // works reports whether the agent works, as far as the last look shows.
 func (m *memory) works() bool {
-	return m.liveness == session.Alive && m.activityRead && m.activity.Activity == session.Working
+	return m.liveness == session.Alive && m.known.Record != nil && m.activity.Activity == session.Working
 }
 
 // see notes whether an agent works. What it did between two looks is known by the times of
@@ -226,7 +226,7 @@ const unpriced = "unpriced"
 func (b *budgets) tell(s *Snapshot, o *observer, x budget.Standing, e history.Event) {
 	reported := func(a session.Address) bool {
 		k, _ := s.Of(a)
-		return slices.ContainsFunc(o.memory[a].events, func(was history.Event) bool {
+		return slices.ContainsFunc(o.memory[a].Events, func(was history.Event) bool {
 			return (was.Kind == e.Kind || was.Kind == history.BudgetExceeded) && was.Reason == e.Reason && was.New == x.Budget.Name && !was.Time.Before(x.Begin) &&
 				(!was.Time.Before(k.Record.BudgetsFrom) || slices.Contains(x.Allowed, a)) && (x.Budget.Per != budget.PerRun || was.Run == k.Record.Run.ID)
 		})

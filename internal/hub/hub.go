@@ -256,7 +256,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 		h.pulls.See(ctx, s.pulled())
 	}
 	for _, m := range h.observer.memory {
-		if in := m.course.Due(); in > 0 {
+		if in := m.Course.Due(); in > 0 {
 			s.lookAgain(in)
 		}
 	}

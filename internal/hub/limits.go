@@ -1,29 +1,15 @@
 package hub
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"time"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
-
-// limit returns the limit of the model's provider that the session's agent is at, or at which
-// it exited.
-func (m *memory) limit(r session.Record) (_ plan.Limit, limited bool) {
-	n := m.activity.Transcript
-	switch {
-	case m.liveness == session.Alive && m.activity.Activity == session.BlockedAPI:
-		until := m.activity.Detection.Until
-		return plan.Limit{Since: m.limitedSince(), Until: until, Said: !until.IsZero()}, true
-	case m.liveness != session.Alive && n != nil && n.Activity == session.BlockedAPI:
-		return plan.Limit{Since: n.At, Until: cmp.Or(n.Until, n.At.Add(r.Spec.Restart.Backoff.Max.D())), Said: !n.Until.IsZero()}, true
-	}
-	return plan.Limit{}, false
-}
 
 // recordQuotas records which quotas are used up, for commands that start sessions.
 func (h *Hub) recordQuotas(s *Snapshot) {
@@ -57,7 +43,7 @@ func sharing(all map[session.Address]*memory, a session.Address, m *memory) (tol
 			others++
 		}
 		ends := x.activity.Detection.Until
-		said := last(x.events, limitEvent(x.run), of(history.StatusChanged)) != nil
+		said := fleet.Last(x.Events, fleet.MetLimit(x.run), of(history.StatusChanged)) != nil
 		told = told || said && x.activity.Activity == session.BlockedAPI && ends.Sub(until).Abs() < sameEnd
 	}
 	return told, others
@@ -73,20 +59,4 @@ func withOthers(detail string, others int) string {
 		return more
 	}
 	return detail + "; " + more
-}
-
-// limitEvent returns a function that reports whether an event of a run says that its agent met
-// a limit.
-func limitEvent(run string) func(history.Event) bool {
-	return func(e history.Event) bool {
-		return e.Kind == history.StatusChanged && e.Run == run && e.New == string(session.StatusBlockedAPI)
-	}
-}
-
-// limitedSince returns when the live agent met the limit that it is at.
-func (m *memory) limitedSince() time.Time {
-	if e := last(m.events, limitEvent(m.run), of(history.StatusChanged)); e != nil {
-		return e.Time
-	}
-	return m.readAt
 }

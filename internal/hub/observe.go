@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/health"
-	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/plan"
@@ -110,37 +110,24 @@ func (o *observer) read() (state.State, error) {
 }
 
 func (o *observer) input(st state.State) engine.HubInput {
-	c := engine.HubInput{MaxRunning: o.maxRunning, Hub: plan.Hub{AtOnce: o.atOnce,
-		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]plan.Limit{}, Waiting: map[session.Address]session.Address{}},
-		Doing: map[session.Address]session.Doing{}}
-	awaited := map[session.Address]bool{}
-	for _, r := range st.Sessions {
-		for _, a := range r.Spec.DependsOn {
-			awaited[a] = true
-		}
-	}
-	for _, r := range st.Sessions {
+	sick := map[session.Address]plan.Sick{}
+	known := make([]status.Input, 0, len(st.Sessions))
+	for i := range st.Sessions {
+		r := &st.Sessions[i]
 		m := o.memory[r.Address]
 		if m == nil || m.run != r.Run.ID {
 			continue
 		}
 		if m.finding.Ends && r.Spec.Health.OnUnhealthy == "restart" {
-			c.Sick[r.Address] = plan.Sick{Run: m.run, Detail: m.finding.Detail}
+			sick[r.Address] = plan.Sick{Run: m.run, Detail: m.finding.Detail}
 		}
-		if (awaited[r.Address] || r.Spec.Finish != session.FinishNever || r.Spec.Verify.Declared() || r.Spec.PR.Declared()) && m.activityRead {
-			c.Doing[r.Address] = activity.DoingOf(&m.course.Course, r, m.activity, m.events)
-		}
-		if l, limited := m.limit(r); limited {
-			c.Limits[r.Address] = l
+		if k := m.known; k.Record != nil {
+			k.Record, k.Events = r, m.Events
+			known = append(known, k)
 		}
 	}
-	turns := plan.ResumeTurns(o.resuming(st, c.Limits), o.engine.Observer.Now())
-	for a, before := range turns.Waiting {
-		if o.memory[a].liveness != session.Alive {
-			c.Waiting[a] = before
-		}
-	}
-	o.turns = turns
+	c, turns := fleet.HubInput(known, o.activity, o.engine.Observer.Now())
+	c.MaxRunning, c.AtOnce, c.Sick, o.turns = o.maxRunning, o.atOnce, sick, turns
 	return c
 }
 
@@ -152,7 +139,7 @@ func (o *observer) recall(st state.State, at time.Time) {
 		m := o.memory[r.Address]
 		known := m != nil && m.id == r.ID
 		if !known {
-			m = &memory{id: r.ID, run: r.Run.ID, tail: history.TailOf(o.folder(r)), quietSince: at}
+			m = &memory{id: r.ID, run: r.Run.ID, Past: fleet.PastOf(o.folder(r), keptPast), quietSince: at}
 			o.memory[r.Address] = m
 		}
 		m.branch, m.credential = r.Spec.Branch, r.Run.Credential
@@ -178,7 +165,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 	}
 	if fresh {
 		before := m.activity.Transcript
-		m.activity, m.activityRead, m.readAt = o.activity.Look(*r, x.Live, m.events, s.At), true, s.At
+		m.activity, m.readAt = o.activity.Look(*r, x.Live, m.Events, s.At), s.At
 		o.spending.read(*r, m.activity, s.At)
 		if n := m.activity; n.Transcript == nil && n.Activity == session.NoActivity && m.moving(s.At) {
 			s.lookAgain(turn.Quiet) // what it shows may be its last word
@@ -186,20 +173,16 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 		if n := m.activity.Transcript; n != nil && (before == nil || n.At.After(before.At)) {
 			m.quietSince = s.At
 		}
-		if m.transcript == "" {
-			m.transcript = status.Transcript(o.folder(*r))
-		}
 	}
-	given, _ := activity.Given(*r, m.events)
+	given, _ := activity.Given(*r, m.Events)
 	o.budgets.see(*r, m, x.Live != nil && x.Live.Frozen, given, s)
-	k := status.Observed(x, m.activity, m.events, s.At)
-	k.Transcript = m.transcript
+	k := m.Known(x, nil, m.activity, s.At)
+	m.known = k
 	if (fresh || m.unreported) && k.Diagnosis.State != session.StateUnknown {
 		if m.unreported = !activity.Tellable(*r); !m.unreported {
 			o.reportActivity(k, m, s)
 		}
 	}
-	k.See(&m.course)
 	m.finding = health.Check(r.Spec.Health, signs(m, x, s.At))
 	return k
 }
@@ -225,7 +208,7 @@ func (o *observer) needsReading(m *memory, x *engine.Seen, at time.Time) bool {
 	} else if m.unknownSince.IsZero() {
 		m.unknownSince = at
 	}
-	changed := moved || attached || !m.activityRead || m.moving(m.readAt) || liveness != m.liveness || at.Sub(m.shownAt) < 2*redrawTime ||
+	changed := moved || attached || m.known.Record == nil || m.moving(m.readAt) || liveness != m.liveness || at.Sub(m.shownAt) < 2*redrawTime ||
 		!slices.Contains(stable, m.activity.Activity)
 	m.liveness = liveness
 	return changed

@@ -7,6 +7,7 @@ import (
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -15,14 +16,14 @@ import (
 func (o *observer) reportActivity(k status.Input, m *memory, s *Snapshot) {
 	x := k.Seen(s.At)
 	x.Screen, x.MovedAt = m.screen, m.movedAt // also of a session that is gone
-	reported, err := o.activity.Tell(o.folder(*k.Record), x, m.events)
+	reported, err := o.activity.Tell(o.folder(*k.Record), x, m.Events)
 	if err != nil {
 		o.log.Warn("activity cannot be recorded", "session", k.Record.Address, "error", err)
 	}
 	if len(reported) > 0 {
 		o.feed.publish(k.Record.Address, m, false)
 	}
-	if d := m.activity.Detection; (d.Source == "screen" || d.Activity == session.Blocked) && len(activity.Changes(x, m.events)) > 0 {
+	if d := m.activity.Detection; (d.Source == "screen" || d.Activity == session.Blocked) && len(activity.Changes(x, m.Events)) > 0 {
 		s.lookAgain(redrawTime) // it counts when the screen shows the same again
 	}
 }
@@ -131,7 +132,7 @@ func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 	if !c.Until.IsZero() && c.Reason != plan.ReasonSecret { // which is checked repeatedly
 		e.New = c.Until.Format(time.RFC3339Nano)
 	}
-	if was := last(t.m.events, of(history.Held), endsEpisode); was == nil || was.Reason != e.Reason || was.New != e.New {
+	if was := fleet.Last(t.m.Events, of(history.Held), endsEpisode); was == nil || was.Reason != e.Reason || was.New != e.New {
 		t.say(e)
 	}
 }
@@ -139,7 +140,7 @@ func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 // escalate reports, once in an episode, that a person is needed.
 func (t *reporter) escalate(reason plan.Reason, detail string, ends func(history.Event) bool) {
 	is := func(e history.Event) bool { return e.Kind == history.Escalated && e.Reason == string(reason) }
-	if last(t.m.events, is, ends) == nil {
+	if fleet.Last(t.m.Events, is, ends) == nil {
 		t.say(history.Event{Kind: history.Escalated, Reason: string(reason), Detail: detail, Excerpt: t.m.screen})
 	}
 }
@@ -148,7 +149,7 @@ func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 	if co != nil && co.Partial || t.record.Intent != session.Settled {
 		return
 	}
-	was := last(t.m.events, of(history.BranchMismatch, history.BranchRestored), never)
+	was := fleet.Last(t.m.Events, of(history.BranchMismatch, history.BranchRestored), nil)
 	off := was != nil && was.Kind == history.BranchMismatch
 	coded := func(r plan.Reason) int {
 		return slices.IndexFunc(faults, func(d session.Diagnostic) bool { return d.Code == string(r) })
@@ -161,7 +162,7 @@ func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 		astray := func(past []history.Event) []history.Event {
 			return t.signed(activity.Astray(t.record, branch, faults[i].Detail, past))
 		}
-		if len(astray(t.m.events)) > 0 { // an apply may have reported it
+		if len(astray(t.m.Events)) > 0 { // an apply may have reported it
 			reported, err := history.Update(t.folder(t.record), astray)
 			t.noted(reported, err)
 		}
@@ -177,7 +178,7 @@ func (t *reporter) branch(faults []session.Diagnostic, co *session.Checkout) {
 }
 
 func (t *reporter) health(f health.Finding) {
-	was := last(t.m.events, of(history.Unhealthy, history.Healthy), func(e history.Event) bool { return e.Kind == history.Launched })
+	was := fleet.Last(t.m.Events, of(history.Unhealthy, history.Healthy), func(e history.Event) bool { return e.Kind == history.Launched })
 	sick := was != nil && was.Kind == history.Unhealthy
 	switch {
 	case f.Sickness == health.Well:
@@ -196,12 +197,12 @@ func (t *reporter) health(f health.Finding) {
 }
 
 func (t *reporter) turn() {
-	at := t.m.course.EndedAt()
+	at := t.m.Course.EndedAt()
 	if at.IsZero() {
 		return
 	}
 	is := func(e history.Event) bool { return e.Kind == history.TurnEnded && e.Run == t.record.Run.ID }
-	if was := last(t.m.events, is, never); was == nil || was.Time.Before(at) {
+	if was := fleet.Last(t.m.Events, is, nil); was == nil || was.Time.Before(at) {
 		t.m.turnOver = true
 		t.say(history.Event{Kind: history.TurnEnded, Detail: t.m.activity.Detection.Detail, Excerpt: t.m.screen})
 	}

@@ -22,49 +22,6 @@ import (
 // message like any other: at a limit they end their turn, and keep the conversation.
 const continueText = "continue"
 
-// resuming returns what decides who resumes after a limit.
-func (o *observer) resuming(st state.State, limits map[session.Address]plan.Limit) []plan.Resuming {
-	var all []plan.Resuming
-	for i := range st.Sessions {
-		r := &st.Sessions[i]
-		m := o.memory[r.Address]
-		if m == nil || m.run != r.Run.ID || r.Run.Credential.ID == "" {
-			continue
-		}
-		x := plan.Resuming{Address: r.Address, Credential: r.Run.Credential.ID, Priority: r.Spec.Priority, Alive: m.liveness == session.Alive,
-			Limit: limits[r.Address], Staggered: r.Spec.Limits.Resume == session.ResumeStaggered, Starting: m.activity.Starting,
-			Begun: laterOf(r.Run.StartedAt, r.Run.ContinuedAt)}
-		if _, limited := limits[r.Address]; !limited || !x.Staggered {
-			all = append(all, x)
-			continue
-		}
-		wanted := plan.Desired(*r) == session.Running && r.OverBudget == nil && r.Finished == nil
-		if x.Alive {
-			x.Able = wanted && r.Intent == session.Settled && o.untouched(*r, m)
-		} else {
-			x.Able = wanted && r.Spec.Restart.Policy != "never"
-			x.Staggered = x.Staggered && x.Able
-		}
-		all = append(all, x)
-	}
-	return all
-}
-
-// untouched reports whether nobody works with a live agent, and it asks nothing.
-func (o *observer) untouched(r session.Record, m *memory) bool {
-	if m.attached > 0 || m.activity.Detection.Question != nil {
-		return false
-	}
-	a, knows := o.activity.Agent(r).(interface {
-		Composer(screen string) (text string, shown bool)
-	})
-	if !knows {
-		return false
-	}
-	text, shown := a.Composer(m.screen)
-	return shown && text == ""
-}
-
 // resumption sends agents "continue" after limits, one at a time.
 type resumption struct {
 	engine   *engine.Engine

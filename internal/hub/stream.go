@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
@@ -187,7 +188,7 @@ type feed struct {
 // publish passes on new events. When the hub has just started, subscribers do not get
 // them, and it notifies of those since the last hub ended only.
 func (f *feed) publish(a session.Address, m *memory, atStart bool) {
-	fresh, err := m.readHistory()
+	fresh, err := m.Read()
 	if err != nil {
 		f.log.Warn("a history cannot be read", "session", a, "error", err)
 	}
@@ -224,7 +225,7 @@ func (f *feed) notifyOf(e history.Event, m *memory) {
 			Old: e.Old, New: e.New, Reason: e.Reason, Detail: detail, Branch: m.branch, Question: e.Question}
 		if e.Kind == history.TurnEnded || on == string(session.StatusBlocked) {
 			input := of(history.Sent, history.PromptDelivered)
-			if was := last(m.events, func(p history.Event) bool { return input(p) && p.Time.Before(e.Time) }, never); was != nil {
+			if was := fleet.Last(m.Events, func(p history.Event) bool { return input(p) && p.Time.Before(e.Time) }, nil); was != nil {
 				x.Given = was.Time
 			}
 		}

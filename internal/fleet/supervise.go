@@ -1,0 +1,111 @@
+package fleet
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
+)
+
+// HubInput returns what a hub's plan needs to know of recorded sessions whose agents were looked at:
+// what those do that others wait for or that end by themselves, who is at a limit, and who resumes
+// after one.
+func HubInput(known []status.Input, reader *activity.Reader, now time.Time) (engine.HubInput, plan.Turns) {
+	c := engine.HubInput{Doing: map[session.Address]session.Doing{}, Hub: plan.Hub{
+		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]plan.Limit{}, Waiting: map[session.Address]session.Address{}}}
+	awaited, lives := map[session.Address]bool{}, map[session.Address]bool{}
+	for _, k := range known {
+		for _, a := range k.Record.Spec.DependsOn {
+			awaited[a] = true
+		}
+	}
+	for _, k := range known {
+		r := k.Record
+		lives[r.Address] = alive(k)
+		if awaited[r.Address] || r.Spec.Finish != session.FinishNever || r.Spec.Verify.Declared() || r.Spec.PR.Declared() {
+			c.Doing[r.Address] = k.Doing()
+		}
+		if l, limited := limit(k); limited {
+			c.Limits[r.Address] = l
+		}
+	}
+	turns := plan.ResumeTurns(resuming(known, reader, c.Limits), now)
+	for a, before := range turns.Waiting {
+		if !lives[a] {
+			c.Waiting[a] = before
+		}
+	}
+	return c, turns
+}
+
+func alive(k status.Input) bool { return k.Live != nil && k.Live.Liveness == session.Alive }
+
+// limit returns the limit of the model's provider that a session's agent is at, or at which it exited.
+func limit(k status.Input) (_ plan.Limit, limited bool) {
+	switch n := k.Look.Transcript; {
+	case alive(k) && k.Look.Activity == session.BlockedAPI:
+		until := k.Look.Detection.Until
+		l := plan.Limit{Since: k.At, Until: until, Said: !until.IsZero()}
+		changed := func(e history.Event) bool { return e.Kind == history.StatusChanged }
+		if e := Last(k.Events, changed, nil); e != nil && MetLimit(k.Record.Run.ID)(*e) {
+			l.Since = e.Time
+		}
+		return l, true
+	case !alive(k) && n != nil && n.Activity == session.BlockedAPI:
+		return plan.Limit{Since: n.At, Until: cmp.Or(n.Until, n.At.Add(k.Record.Spec.Restart.Backoff.Max.D())), Said: !n.Until.IsZero()}, true
+	}
+	return plan.Limit{}, false
+}
+
+// MetLimit returns a function that reports whether an event of a run says that its agent met
+// a limit.
+func MetLimit(run string) func(history.Event) bool {
+	return func(e history.Event) bool {
+		return e.Kind == history.StatusChanged && e.Run == run && e.New == string(session.StatusBlockedAPI)
+	}
+}
+
+// resuming returns what decides who resumes after a limit.
+func resuming(known []status.Input, reader *activity.Reader, limits map[session.Address]plan.Limit) []plan.Resuming {
+	var all []plan.Resuming
+	for _, k := range known {
+		r := k.Record
+		if r.Run.Credential.ID == "" {
+			continue
+		}
+		begun := r.Run.StartedAt
+		if r.Run.ContinuedAt.After(begun) {
+			begun = r.Run.ContinuedAt
+		}
+		x := plan.Resuming{Address: r.Address, Credential: r.Run.Credential.ID, Priority: r.Spec.Priority, Alive: alive(k),
+			Limit: limits[r.Address], Staggered: r.Spec.Limits.Resume == session.ResumeStaggered, Starting: k.Look.Starting, Begun: begun}
+		if _, limited := limits[r.Address]; limited && x.Staggered {
+			wanted := plan.Desired(*r) == session.Running && r.OverBudget == nil && r.Finished == nil
+			if x.Alive {
+				x.Able = wanted && r.Intent == session.Settled && untouched(k, reader.Agent(*r))
+			} else {
+				x.Able = wanted && r.Spec.Restart.Policy != "never"
+				x.Staggered = x.Able
+			}
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// untouched reports whether nobody works with a live agent, and it asks nothing.
+func untouched(k status.Input, a session.Agent) bool {
+	c, knows := a.(interface {
+		Composer(screen string) (text string, shown bool)
+	})
+	if !knows || k.Live.Attached > 0 || k.Look.Detection.Question != nil {
+		return false
+	}
+	text, shown := c.Composer(k.Live.Screen)
+	return shown && text == ""
+}
