@@ -38,7 +38,7 @@ func (p *Past) Read() ([]history.Event, error) {
 		p.Events = append(p.Events, e)
 	}
 	if over := len(p.Events) - p.keep; p.keep > 0 && over > 0 {
-		p.Events = thin(p.Events, over) // snapshots have the others
+		p.Events = thin(slices.Clone(p.Events), over) // looks have the others
 	}
 	if p.transcript == "" && len(fresh) > 0 {
 		p.transcript = status.Transcript(p.folder)
