@@ -34,16 +34,26 @@ type usageLook struct {
 	worked     *usage.Span // nil: the session file is read
 }
 
-// read reads the usage of a session soon whose session file was read.
+func (l usageLook) path() string {
+	if l.transcript == nil {
+		return ""
+	}
+	return l.transcript.Path
+}
+
+// read reads the usage of a session soon whose session file was read, or of which nothing is known yet.
 func (x *spending) read(rec session.Record, look activity.Look, at time.Time) {
-	if x.store == nil || look.Transcript == nil {
+	if x.store == nil {
+		return
+	}
+	if _, known := x.store.Known(rec.ID); known && look.Transcript == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	next := usageLook{rec: rec, transcript: look.Transcript, at: at}
 	same := func(l usageLook) bool {
-		return l.worked == nil && l.rec.ID == rec.ID && l.transcript.Path == next.transcript.Path
+		return l.worked == nil && l.rec.ID == rec.ID && l.path() == next.path()
 	}
 	if i := slices.IndexFunc(x.waiting, same); i >= 0 {
 		x.waiting[i] = next

@@ -423,12 +423,17 @@ func (s *Store) put(to *os.File, x *account, l Line) error {
 	return nil
 }
 
-// Look is Update with the session file that was found of a session; nil: none was.
-func (s *Store) Look(a session.Agent, rec session.Record, n *session.Transcript, now time.Time) error {
-	if n == nil {
-		return nil
+// Look is Update with the session file that was found of a session; nil: none was. What is recorded is
+// known then, whatever was found.
+func (s *Store) Look(a session.Agent, rec session.Record, n *session.Transcript, now time.Time) (err error) {
+	if n != nil {
+		err = s.Update(a, Of(rec), n.Path, n.Conversation, now)
 	}
-	return s.Update(a, Of(rec), n.Path, n.Conversation, now)
+	if _, is := s.Known(rec.ID); !is {
+		_, unread := s.Get(rec.ID)
+		err = errors.Join(err, unread)
+	}
+	return err
 }
 
 // Known returns all that a session used, as of the last update of it by this Store. It
