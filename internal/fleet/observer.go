@@ -152,10 +152,8 @@ func (o *Observer) forecast(s *Snapshot) {
 	if !slices.ContainsFunc(s.Known, acts) {
 		return
 	}
-	care := engine.HubInput{MaxRunning: o.MaxRunning, Doing: map[session.Address]session.Doing{}}
-	for _, k := range s.Known {
-		care.Doing[k.Record.Address] = k.Doing()
-	}
+	care, _ := HubInput(s.Known, o.Activity, o.Engine.Observer.Now())
+	care.MaxRunning = o.MaxRunning
 	next := o.Engine.Replan(s.Observation, care).Plan
 	s.Forecasts = status.Changes(next)
 	s.Undrained = slices.DeleteFunc(next.Problems, func(d session.Diagnostic) bool { return d.Code != string(plan.ReasonQueued) })

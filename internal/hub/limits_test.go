@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -9,11 +10,15 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
+	"github.com/agentform/agentform/state"
 )
 
 // subscribed is a session whose agent uses a login in a directory.
@@ -113,6 +118,38 @@ func TestOneNotificationOfALimit(t *testing.T) {
 		}
 		if n := len(r.events("b", history.StatusChanged)); n == 0 {
 			t.Error("the history of b does not have its limit")
+		}
+	})
+}
+
+// TestCommandsSeeTheLimit checks that commands say the same of a session that a limit holds as the hub
+// does, which page and API show.
+func TestCommandsSeeTheLimit(t *testing.T) {
+	in(t, func(r *room) {
+		end := time.Now().Add(3 * time.Hour)
+		r.rt.Script(place("a"), sessiontest.Step{Screen: "❯ "}, sessiontest.Step{After: time.Minute, Screen: resetsAt(end)})
+		r.rt.Script(place("b"), sessiontest.Step{Screen: "❯ "})
+		mine := subscribed("/home/ada/.claude")
+		r.apply(r.spec("a", mine), r.spec("b", mine))
+		h, _ := r.hub()
+		time.Sleep(5 * time.Minute)
+		r.rt.Kill(place("b"))
+		time.Sleep(10 * time.Minute)
+		commands := fleet.New(fleet.Config{
+			Engine: r.open("ada"), Activity: activity.New(r.dir, r.dir, agent.For), DataDir: r.dir, Log: slog.New(slog.DiscardHandler),
+			Supervisor: func() (state.Holder, bool) { return state.Holder{}, true },
+		})
+		seen, err := commands.Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, _ := h.Snapshot().Of("session.b")
+		hub, command := status.Of(k), status.Of(seen.Of("session.b"))
+		if hub.Budget == nil || hub.Detail == "" || !strings.Contains(hub.Detail, "limit") {
+			t.Fatalf("the hub: %+v", hub)
+		}
+		if command.Detail != hub.Detail || !cmp.Equal(command.Budget, hub.Budget) {
+			t.Errorf("commands say %q, %+v, the hub %q, %+v", command.Detail, command.Budget, hub.Detail, hub.Budget)
 		}
 	})
 }
