@@ -11,7 +11,6 @@ import (
 
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/changes"
-	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/usage"
@@ -41,7 +40,9 @@ type Observer struct {
 
 	pasts      map[string]*Past // by session id
 	work       *Work            // nil: the changes of workspaces are not counted
-	background *background      // counts them while sessions are observed; nil: Look waits for it
+	background bool             // they are counted while sessions are observed; else Look waits for it
+	counts     sync.WaitGroup
+	news       atomic.Int64
 }
 
 // New returns an observer that counts no changes of workspaces.
@@ -139,9 +140,7 @@ func (o *Observer) use(k *status.Input, at time.Time) {
 	if err := o.Usage.Look(o.Activity.Agent(*k.Record), *k.Record, k.Look.Transcript, at); err != nil { // who only looks may not be allowed to write
 		o.Log.Warn("usage cannot be read", "session", k.Record.Address, "error", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
-	if sum, is := o.Usage.Known(k.Record.ID); is {
-		k.Usage = &sum
-	}
+	Used(k, o.Usage)
 }
 
 // forecast adds what a hub does with the recorded sessions, if an agent is gone or may be done.
@@ -184,32 +183,20 @@ func (o *Observer) Open(s *Snapshot) func(session.RuntimeSpec) (session.Runtime,
 const countTimeout = 2 * time.Second
 
 // Count makes each look count the changes of the workspaces.
-func (o *Observer) Count() {
-	work := NewWork(o.DataDir)
-	o.work = &work
-}
+func (o *Observer) Count() { o.work = NewWork(o.DataDir) }
 
 // CountInBackground makes looks start counts that they do not wait for. What is counted is in the next
 // look, which is due when News returns another number.
 func (o *Observer) CountInBackground() {
 	o.Count()
-	o.background = &background{}
+	o.background = true
 }
 
 // News returns another number after something new was counted.
-func (o *Observer) News() int64 {
-	if o.background == nil {
-		return 0
-	}
-	return o.background.news.Load()
-}
+func (o *Observer) News() int64 { return o.news.Load() }
 
 // Wait waits for the end of counts whose context has ended.
-func (o *Observer) Wait() {
-	if o.background != nil {
-		o.background.wg.Wait()
-	}
-}
+func (o *Observer) Wait() { o.counts.Wait() }
 
 // Recount counts the changes of one session of a snapshot whatever is known of them, and adds them.
 func (o *Observer) Recount(ctx context.Context, s *Snapshot, k status.Input) {
@@ -220,41 +207,12 @@ func (o *Observer) Recount(ctx context.Context, s *Snapshot, k status.Input) {
 
 // count adds the changes of the workspaces, and their conflicts.
 func (o *Observer) count(ctx context.Context, s *Snapshot) {
-	all := Of(s.Known, o.Open(s))
-	refresh := func(ctx context.Context) bool { return o.work.Refresh(ctx, all, nil, workspaces(all)) }
-	if o.background != nil {
-		o.background.start(ctx, refresh)
-	} else {
-		ctx, cancel := context.WithTimeout(ctx, countTimeout)
+	all, run := Of(s.Known, o.Open(s)), o.counts.Go
+	if !o.background {
+		limited, cancel := context.WithTimeout(ctx, countTimeout)
 		defer cancel()
-		refresh(ctx)
+		ctx, run = limited, func(count func()) { count() }
 	}
+	o.work.Start(ctx, run, all, func(session.Address) Due { return Count }, func() { o.news.Add(1) })
 	o.work.Known(s.Known, all)
-}
-
-func workspaces(all []conflicts.Work) []changes.Workspace {
-	found := make([]changes.Workspace, len(all))
-	for i, w := range all {
-		found[i] = w.Workspace
-	}
-	return found
-}
-
-// background runs one piece of work at a time during the looks.
-type background struct {
-	busy atomic.Bool
-	news atomic.Int64
-	wg   sync.WaitGroup
-}
-
-// start begins work that reports whether it found something new, unless some is under way.
-func (b *background) start(ctx context.Context, work func(context.Context) bool) {
-	if b.busy.CompareAndSwap(false, true) {
-		b.wg.Go(func() {
-			defer b.busy.Store(false)
-			if work(ctx) {
-				b.news.Add(1)
-			}
-		})
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/session"
 )
 
@@ -53,6 +54,16 @@ func (p *Past) Known(x *engine.Seen, wanted *session.Spec, look activity.Look, a
 		Events: p.Events, Transcript: p.transcript, At: at}
 	k.See(&p.Course)
 	return k
+}
+
+// Used adds what a store knows of what a recorded session used. Without a store that is nothing.
+func Used(k *status.Input, store *usage.Store) {
+	if store == nil {
+		return
+	}
+	if sum, is := store.Known(k.Record.ID); is {
+		k.Usage = &sum
+	}
 }
 
 // Last returns the youngest event that fits, unless one that ends an episode is younger. ends may be nil.

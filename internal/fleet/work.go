@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/conflicts"
@@ -13,11 +14,12 @@ import (
 type Work struct {
 	counter *changes.Counter
 	finder  *conflicts.Finder
+	busy    atomic.Bool
 }
 
 // NewWork returns a Work that keeps its results in a data directory.
-func NewWork(dataDir string) Work {
-	return Work{changes.NewCounter(dataDir), conflicts.NewFinder(dataDir)}
+func NewWork(dataDir string) *Work {
+	return &Work{counter: changes.NewCounter(dataDir), finder: conflicts.NewFinder(dataDir)}
 }
 
 // Of returns the work of those sessions that are recorded. open opens the runtime of a session.
@@ -31,15 +33,42 @@ func Of(sessions []status.Input, open func(session.RuntimeSpec) (session.Runtime
 	return all
 }
 
-// Refresh counts the changes of workspaces, of those in whole whatever is known of them, finds the
-// conflicts of all work, and reports whether anything is new.
-func (w Work) Refresh(ctx context.Context, all []conflicts.Work, whole, some []changes.Workspace) bool {
-	counted := w.counter.Refresh(ctx, true, whole...) + w.counter.Refresh(ctx, false, some...)
-	return w.finder.Refresh(ctx, conflicts.Counted(w.counter, all)) || counted > 0
+// Due says whether the changes of a workspace are counted.
+type Due int
+
+// Recount counts them whatever is known of them.
+const (
+	Leave Due = iota
+	Count
+	Recount
+)
+
+// Start counts the changes of the workspaces that are due and finds the conflicts of all work, unless it
+// does so already. It does that in run, and calls news if anything is new.
+func (w *Work) Start(ctx context.Context, run func(func()), all []conflicts.Work, due func(session.Address) Due, news func()) {
+	if w.busy.Load() {
+		return
+	}
+	by := map[Due][]changes.Workspace{}
+	for _, x := range all {
+		d := due(x.Address)
+		by[d] = append(by[d], x.Workspace)
+	}
+	if len(by[Count])+len(by[Recount]) == 0 {
+		return
+	}
+	w.busy.Store(true)
+	run(func() {
+		defer w.busy.Store(false)
+		counted := w.counter.Refresh(ctx, true, by[Recount]...) + w.counter.Refresh(ctx, false, by[Count]...)
+		if w.finder.Refresh(ctx, conflicts.Counted(w.counter, all)) || counted > 0 {
+			news()
+		}
+	})
 }
 
 // Known adds to sessions what was last counted and found. all is Of them.
-func (w Work) Known(sessions []status.Input, all []conflicts.Work) {
+func (w *Work) Known(sessions []status.Input, all []conflicts.Work) {
 	all = conflicts.Counted(w.counter, all)
 	found, next := w.finder.Known(all), 0
 	for i := range sessions {

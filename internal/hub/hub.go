@@ -83,7 +83,7 @@ type Hub struct {
 	feed          feed
 	observer      observer
 	prober        prober
-	counting      counting
+	changes       *fleet.Work
 	spending      spending
 	budgets       budgets
 	daily         daily
@@ -112,7 +112,7 @@ func New(c Config) *Hub {
 		h.observer.secrets = &secrets{ask: c.Secret, inherited: c.Inherited, answers: map[string]answer{}}
 	}
 	h.prober = prober{engine: e, agent: c.Activity.Agent, log: c.Log, work: &h.work, done: make(chan probed), slots: make(chan struct{}, probesAtOnce)}
-	h.counting = counting{results: fleet.NewWork(c.DataDir), engine: e, work: &h.work, wake: h.Wake}
+	h.changes = fleet.NewWork(c.DataDir)
 	h.spending = spending{store: c.Usage, agent: c.Activity.Agent, work: &h.work, wake: h.Wake, log: c.Log}
 	h.budgets = budgets{list: c.Budgets, spending: &h.spending, log: c.Log, exceeded: map[session.Address]time.Time{}, spans: map[string]*span{}}
 	h.observer.spending, h.observer.budgets = &h.spending, &h.budgets
@@ -245,9 +245,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 		return time.Hour // the loop ends: only its timer must not fire first
 	}
 	h.prober.start(ctx, s, h.observer.memory)
-	h.counting.known(s)
-	h.spending.known(s.Sessions)
-	h.counting.start(ctx, s, h.observer.memory)
+	h.count(ctx, s)
 	h.snapshot.Store(s)
 	h.recordQuotas(s)
 	h.resumption.see(ctx, s, h.observer.turns)

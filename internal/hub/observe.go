@@ -178,6 +178,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 	o.budgets.see(*r, m, x.Live != nil && x.Live.Frozen, given, s)
 	k := m.Known(x, nil, m.activity, s.At)
 	m.known = k
+	fleet.Used(&k, o.spending.store)
 	if (fresh || m.unreported) && k.Diagnosis.State != session.StateUnknown {
 		if m.unreported = !activity.Tellable(*r); !m.unreported {
 			o.reportActivity(k, m, s)

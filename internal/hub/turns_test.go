@@ -1,16 +1,19 @@
 package hub_test
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/test/turntest"
 	"github.com/agentform/agentform/session"
+	"github.com/agentform/agentform/state"
 )
 
 // TestTurns checks that the hub, wait, next and the need that page and API show say of the same
@@ -34,7 +37,10 @@ func TestTurns(t *testing.T) {
 						saw[who] = at.Sub(began)
 					}
 				}
-				commands, reader, course := r.open("ada"), activity.New(r.dir, r.dir, agent.For), status.Course{}
+				commands := fleet.New(fleet.Config{
+					Engine: r.open("ada"), Activity: activity.New(r.dir, r.dir, agent.For), DataDir: r.dir, Log: slog.New(slog.DiscardHandler),
+					Supervisor: func() (state.Holder, bool) { return state.Holder{}, true },
+				})
 				for time.Since(began) < turntest.Long {
 					time.Sleep(100 * time.Millisecond)
 					now := time.Now()
@@ -42,13 +48,11 @@ func TestTurns(t *testing.T) {
 						doc := status.Of(snap.Sessions[0])
 						see("page", now, doc.Needs != nil && doc.Needs.Reason == string(follow.NeedsWork))
 					}
-					seen, err := commands.Inspect(t.Context(), true)
+					seen, err := commands.Look(t.Context())
 					if err != nil {
 						t.Fatal(err)
 					}
-					x, past := &seen.Sessions[0], r.history("api")
-					k := status.Observed(x, reader.Look(x.Record, x.Live, past, now), past, now)
-					k.See(&course)
+					k := seen.Of("session.api")
 					sight := status.Followed(k, status.Of(k))
 					see("wait", now, sight.Verdict(follow.Turn) == follow.Reached)
 					needs := follow.Needs([]follow.Sight{sight})

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/session"
 )
@@ -28,48 +27,41 @@ type spending struct {
 }
 
 type usageLook struct {
-	rec        session.Record
-	transcript *session.Transcript
-	at         time.Time
-	worked     *usage.Span // nil: the session file is read
+	rec  session.Record
+	file string // that is read; empty: what it does cannot be left to the next hub
+	do   func() error
 }
 
-func (l usageLook) path() string {
-	if l.transcript == nil {
-		return ""
-	}
-	return l.transcript.Path
-}
+// noFile is the file of an agent without one.
+const noFile = "none"
 
 // read reads the usage of a session soon whose session file was read, or of which nothing is known yet.
 func (x *spending) read(rec session.Record, look activity.Look, at time.Time) {
 	if x.store == nil {
 		return
 	}
-	if _, known := x.store.Known(rec.ID); known && look.Transcript == nil {
+	n, file := look.Transcript, noFile
+	if n != nil {
+		file = n.Path
+	} else if _, known := x.store.Known(rec.ID); known {
 		return
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	next := usageLook{rec: rec, transcript: look.Transcript, at: at}
-	same := func(l usageLook) bool {
-		return l.worked == nil && l.rec.ID == rec.ID && l.path() == next.path()
-	}
-	if i := slices.IndexFunc(x.waiting, same); i >= 0 {
-		x.waiting[i] = next
-		return
-	}
-	x.add(next)
+	x.add(usageLook{rec, file, func() error { return x.store.Look(x.agent(rec), rec, n, at) }})
 }
 
 // worked records soon that an agent worked.
 func (x *spending) worked(rec session.Record, w usage.Span) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.add(usageLook{rec: rec, worked: &w})
+	x.add(usageLook{rec, "", func() error { return x.store.Work(usage.Of(rec), w) }})
 }
 
 func (x *spending) add(l usageLook) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	same := func(m usageLook) bool { return l.file != "" && m.file == l.file && m.rec.ID == l.rec.ID }
+	if i := slices.IndexFunc(x.waiting, same); i >= 0 {
+		x.waiting[i] = l
+		return
+	}
 	x.waiting = append(x.waiting, l)
 	if !x.busy {
 		x.busy = true
@@ -94,11 +86,7 @@ func (x *spending) drain() {
 		x.waiting = x.waiting[1:]
 		x.mu.Unlock()
 		before, _ := x.store.Known(l.rec.ID)
-		if l.worked != nil {
-			x.report(l.rec.Address, x.store.Work(usage.Of(l.rec), *l.worked))
-		} else {
-			x.report(l.rec.Address, x.store.Look(x.agent(l.rec), l.rec, l.transcript, l.at))
-		}
+		x.report(l.rec.Address, l.do())
 		after, _ := x.store.Known(l.rec.ID)
 		news = news || before != after
 	}
@@ -108,7 +96,7 @@ func (x *spending) drain() {
 func (x *spending) stop() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.waiting = slices.DeleteFunc(x.waiting, func(l usageLook) bool { return l.worked == nil })
+	x.waiting = slices.DeleteFunc(x.waiting, func(l usageLook) bool { return l.file != "" })
 }
 
 // report logs a fault once.
@@ -126,16 +114,4 @@ func (x *spending) report(a session.Address, err error) {
 		x.fault = map[session.Address]string{}
 	}
 	x.fault[a] = text
-}
-
-// known adds what is known of the sessions' usage.
-func (x *spending) known(sessions []status.Input) {
-	if x.store == nil {
-		return
-	}
-	for i, k := range sessions {
-		if sum, is := x.store.Known(k.Record.ID); is {
-			sessions[i].Usage = &sum
-		}
-	}
 }

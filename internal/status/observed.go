@@ -17,10 +17,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-func Observed(x *engine.Seen, look activity.Look, past []history.Event, at time.Time) Input {
-	return Input{Record: &x.Record, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Look: &look, Events: past, At: at}
-}
-
 // Pending returns what is known of a wanted session that is not on record.
 func Pending(x engine.Pending) Input {
 	alive := x.Live != nil && x.Live.PlaceUp && x.Live.Liveness == session.Alive
