@@ -56,7 +56,6 @@ type metadata struct {
 	Generation      int64             `json:"generation"`
 	Labels          map[string]string `json:"labels"`
 	Annotations     map[string]string `json:"annotations"`
-	Created         time.Time         `json:"creationTimestamp"`
 	Deleted         *time.Time        `json:"deletionTimestamp"`
 }
 
@@ -124,27 +123,23 @@ type condition struct {
 
 // container is the status of a container.
 type container struct {
-	Name    string         `json:"name"`
-	Ready   bool           `json:"ready"`
-	Started *bool          `json:"started"`
-	State   containerState `json:"state"`
-	Last    containerState `json:"lastState"`
-	Starts  int            `json:"restartCount"`
+	Name   string         `json:"name"`
+	Ready  bool           `json:"ready"`
+	State  containerState `json:"state"`
+	Last   containerState `json:"lastState"`
+	Starts int            `json:"restartCount"`
 }
 
 type containerState struct {
-	Running *struct {
-		Since time.Time `json:"startedAt"`
-	} `json:"running"`
+	Running *struct{} `json:"running"`
 	Waiting *struct {
 		Reason  string `json:"reason"`
 		Message string `json:"message"`
 	} `json:"waiting"`
 	Terminated *struct {
-		Reason  string    `json:"reason"`
-		Code    int       `json:"exitCode"`
-		At      time.Time `json:"finishedAt"`
-		Message string    `json:"message"`
+		Reason  string `json:"reason"`
+		Code    int    `json:"exitCode"`
+		Message string `json:"message"`
 	} `json:"terminated"`
 }
 
