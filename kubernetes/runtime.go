@@ -204,9 +204,6 @@ func (t target) look(ctx context.Context, screen bool) (in shim.ContainerRun, er
 		if err == nil && q.Files && r.Files != nil {
 			err = rundir.WriteFiles(mirror, *r.Files)
 		}
-		if err == nil && r.Seen == nil {
-			err = errors.New("kubernetes: the init's answer is incomplete")
-		}
 		if err == nil {
 			in = *r.Seen
 		}
@@ -227,8 +224,6 @@ func (t target) tmux(ctx context.Context, stdin string, cmds ...tmuxwire.Command
 		return "", fmt.Errorf("%w: the session %w", err, session.ErrGone)
 	case err != nil:
 		return "", err
-	case r.Tmux == nil:
-		return "", errors.New("kubernetes: the init's answer is incomplete")
 	case r.Tmux.Code == 0:
 		return r.Tmux.Stdout, nil
 	}
@@ -248,8 +243,6 @@ func (t target) toShim(ctx context.Context, run string, q shim.Request, limit ti
 		return shim.Reply{}, fmt.Errorf("%w: %w", session.ErrUnprobeable, err)
 	case err != nil:
 		return shim.Reply{}, err
-	case r.Shim == nil:
-		return shim.Reply{}, errors.New("kubernetes: the init's answer is incomplete")
 	case r.Shim.Error != nil:
 		return *r.Shim, fmt.Errorf("%w: %w", session.ErrUnprobeable, r.Shim.Error)
 	}

@@ -19,7 +19,7 @@ func FuzzInitReply(f *testing.F) {
 		if json.Unmarshal(said, &r) != nil {
 			return
 		}
-		if err := r.refusal(); err != nil {
+		if err := r.check(OpInspect); err != nil {
 			if refusal, ok := errors.AsType[*Error](err); ok && len(refusal.Message) > 4*refusalLimit {
 				t.Errorf("a refusal of %d bytes", len(refusal.Message))
 			}
@@ -28,7 +28,7 @@ func FuzzInitReply(f *testing.F) {
 		if !r.OK {
 			t.Errorf("no error, and not done: %+v", r)
 		}
-		if in := r.Seen; in != nil && in.check() == nil {
+		if in := r.Seen; in != nil {
 			if in.Process.PID < 0 || len(in.BootID) > bootIDLimit || in.Exit != nil && !rundir.KnownCause(in.Exit.Cause) {
 				t.Errorf("it is believed that %+v", in)
 			}

@@ -48,9 +48,6 @@ type Init struct {
 // its program.
 func (k Init) Hello(ctx context.Context) (int, error) {
 	r, err := k.ask(ctx, AnswerTimeout, lookLine, InitRequest{Op: OpHello})
-	if err == nil && r.Protocol <= 0 {
-		err = k.wrong(OpHello)
-	}
 	return r.Protocol, err
 }
 
@@ -76,11 +73,7 @@ func (k Init) Inspect(ctx context.Context, q InitRequest) (InitReply, error) {
 	if k.Dial != nil {
 		timeout = farLookTimeout
 	}
-	r, err := k.ask(ctx, timeout, lookLine, q)
-	if err == nil && (r.Seen == nil || r.Seen.check() != nil) {
-		err = k.wrong(OpInspect)
-	}
-	return r, err
+	return k.ask(ctx, timeout, lookLine, q)
 }
 
 // Begin starts the prepared run of a directory (see Prepare) on a tmux server of its own:
@@ -105,9 +98,6 @@ func (k Init) End(ctx context.Context, run, runDir, signal string, grace time.Du
 // Tmux runs a tmux command in the container.
 func (k Init) Tmux(ctx context.Context, stdin string, args ...string) (TmuxReply, error) {
 	r, err := k.ask(ctx, TmuxTimeout+AnswerTimeout, InitLineLimit, InitRequest{Op: OpTmux, Args: args, Stdin: stdin})
-	if err == nil && r.Tmux == nil {
-		err = k.wrong(OpTmux)
-	}
 	if err != nil {
 		return TmuxReply{}, err
 	}
@@ -118,10 +108,6 @@ func (k Init) Tmux(ctx context.Context, stdin string, args ...string) (TmuxReply
 func (k Init) Secrets(ctx context.Context, run string) (map[string]string, error) {
 	r, err := k.ask(ctx, AnswerTimeout, InitLineLimit, InitRequest{Op: OpSecrets, Run: run})
 	return r.Secrets, err
-}
-
-func (k Init) wrong(op string) error {
-	return fmt.Errorf("request to the container's init (%s): %w", op, errIncomplete)
 }
 
 // ask sends one request and reads at most limit bytes of an answer.
@@ -154,7 +140,7 @@ func (k Init) open(ctx context.Context, timeout time.Duration, limit int, q Init
 		lines := bufio.NewScanner(conn)
 		lines.Buffer(make([]byte, 0, 4096), limit)
 		if err = exchange(ctx, conn, lines, q, &r); err == nil {
-			err = r.refusal()
+			err = r.check(q.Op)
 		}
 		if err != nil {
 			conn.Close()
@@ -169,15 +155,13 @@ func (k Init) open(ctx context.Context, timeout time.Duration, limit int, q Init
 // refusalLimit is how much of the reason of an init is shown, in runes.
 const refusalLimit = 500
 
-// ReadInitReply reads what an init answered to an operation. A refusal is an *Error.
+// ReadInitReply reads what an init answered to an operation. A refusal is an *Error. The reply has
+// what the operation asks for.
 func ReadInitReply(op string, line []byte) (InitReply, error) {
 	var r InitReply
 	err := json.Unmarshal(line, &r)
 	if err == nil {
-		err = r.refusal()
-	}
-	if err == nil && r.Seen != nil {
-		err = r.Seen.check()
+		err = r.check(op)
 	}
 	if err != nil {
 		return InitReply{}, fmt.Errorf("request to the container's init (%s): %w", op, err)
@@ -185,15 +169,21 @@ func ReadInitReply(op string, line []byte) (InitReply, error) {
 	return r, nil
 }
 
-// refusal returns why an init did not do what it was asked to.
-func (r InitReply) refusal() error {
+// check returns why a reply does not answer an operation: the init refused it, or says nothing
+// that an init says.
+func (r InitReply) check(op string) error {
 	switch {
-	case r.OK:
-		return nil
-	case r.Error != nil:
+	case !r.OK && r.Error != nil:
 		return &Error{Code: r.Error.Code, Message: OneLine(r.Error.Message, refusalLimit)}
+	case !r.OK,
+		op == OpHello && r.Protocol <= 0,
+		op == OpInspect && r.Seen == nil,
+		r.Seen != nil && !r.Seen.credible(),
+		op == OpTmux && r.Tmux == nil,
+		op == OpShim && r.Shim == nil:
+		return errIncomplete
 	}
-	return errIncomplete
+	return nil
 }
 
 // OneLine returns a text as one line without control characters, of at most so many runes.

@@ -139,12 +139,9 @@ type TmuxReply struct {
 // is kept on record, so that it is bounded.
 const bootIDLimit = 64
 
-// check refuses what no init says.
-func (in *ContainerRun) check() error {
-	if in.Process.PID < 0 || len(in.BootID) > bootIDLimit || in.Exit != nil && !rundir.KnownCause(in.Exit.Cause) {
-		return errIncomplete
-	}
-	return nil
+// credible reports whether an init may say that.
+func (in *ContainerRun) credible() bool {
+	return in.Process.PID >= 0 && len(in.BootID) <= bootIDLimit && (in.Exit == nil || rundir.KnownCause(in.Exit.Cause))
 }
 
 // TmuxTimeout bounds one tmux command, and tmuxOutput what it may print.
