@@ -12,6 +12,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/remedy"
@@ -21,7 +22,7 @@ import (
 
 // Create makes the container and starts the run in it.
 func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Location, err error) {
-	defer annotate(&err, "start", l.Name)
+	defer contained.Annotate(&err, "start", l.Name)
 	return r.create(ctx, l)
 }
 
@@ -134,7 +135,7 @@ func (f files) newRun(l session.Launch) (string, error) {
 // Restart starts a new run in the session's container. A container that can never start is
 // replaced.
 func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Launch) (at session.Location, err error) {
-	defer annotate(&err, "restart", l.Name)
+	defer contained.Annotate(&err, "restart", l.Name)
 	t, err := r.target(ctx, p)
 	switch {
 	case err != nil:
@@ -222,7 +223,7 @@ func (t target) vacant(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := t.Look(ctx, t.runInside(k.Mark.Run), "", "", false)
+	in, err := t.inside.Look(ctx, t.runInside(k.Mark.Run), "", "", false)
 	switch {
 	case err != nil:
 		return fmt.Errorf("cannot find out whether an agent runs in it: %w", err)

@@ -216,15 +216,6 @@ func (f dirs) load() (k record, err error) {
 	return k, err
 }
 
-// loadRun returns the record if that run is the container's last one.
-func (f dirs) loadRun(run string) (record, error) {
-	k, err := f.load()
-	if err == nil && k.Mark.Run != run {
-		err = fmt.Errorf("it has run %s, not %s", k.Mark.Run, run)
-	}
-	return k, err
-}
-
 func (f dirs) runInside(run string) string {
 	if k, err := f.load(); err == nil && k.Runs != "" {
 		return filepath.Join(k.Runs, run)
@@ -243,9 +234,9 @@ func (f dirs) facts(run string) rundir.Facts {
 	return facts
 }
 
-// askShim calls do with a connection to the shim of a run. Anything in the container may
+// AskShim calls do with a connection to the shim of a run. Anything in the container may
 // listen on the socket, so it is asked for its run first.
-func (f dirs) askShim(ctx context.Context, run string, do func(*shim.Client, context.Context) error) error {
+func (f dirs) AskShim(ctx context.Context, run string, do func(*shim.Client, context.Context) error) error {
 	c, err := f.dialShim(ctx)
 	if err != nil {
 		return err
@@ -290,7 +281,7 @@ func Facts(dataDir, socketDir, run string) (facts rundir.Facts, alive, ok bool) 
 	if facts.Exit == nil && facts.Agent.PID != 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		alive = of.askShim(ctx, run, func(*shim.Client, context.Context) error { return nil }) == nil
+		alive = of.AskShim(ctx, run, func(*shim.Client, context.Context) error { return nil }) == nil
 	}
 	return facts, alive, true
 }

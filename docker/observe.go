@@ -14,6 +14,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
@@ -178,7 +179,7 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 	if f.dial != nil {
 		in = withHead{f.init(), k.Dir, l}
 	}
-	at := pane
+	at := contained.Pane
 	if k.Pane != "" {
 		l.Location.Socket, l.Location.Pane = "", k.Pane
 		in, at = byExec{o.exec, l.Location.Container, k.Pane}, k.Pane

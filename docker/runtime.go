@@ -16,7 +16,7 @@ import (
 	"github.com/docker/docker/api/types/events"
 	"github.com/docker/docker/api/types/filters"
 
-	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
@@ -42,9 +42,11 @@ type Runtime struct {
 	engine func() (engine, error)
 	exec   *executor
 	images images
-	turns  input.Turns
 	*far
+	*sessions
 }
+
+type sessions = contained.Sessions
 
 // far is what an engine needs in addition whose containers do not see this machine's files.
 type far struct {
@@ -71,9 +73,11 @@ func New(c Config) *Runtime {
 		slots = sshExecs
 	}
 	files := files{dataDir: c.DataDir, socketDir: c.SocketDir}
-	return &Runtime{config: c, files: files, engine: engine, far: &far{c, files, engine, &commands{config: c}, make(chan struct{}, slots)},
+	r := &Runtime{config: c, files: files, engine: engine, far: &far{c, files, engine, &commands{config: c}, make(chan struct{}, slots)},
 		images: images{tried: map[string]error{}},
 		exec:   &executor{engine: engine, slots: make(chan struct{}, execs)}}
+	r.sessions = &sessions{Running: r.running}
+	return r
 }
 
 // Close closes the connections to the engine.
@@ -159,13 +163,6 @@ func (r *Runtime) Exec(p session.Location, c session.Command) []string {
 		argv = append(argv, "-e", name)
 	}
 	return slices.Concat(argv, []string{cmp.Or(p.Container, p.Name)}, c.Argv)
-}
-
-// annotate adds to an error what was attempted on which session.
-func annotate(err *error, what, name string) {
-	if *err != nil {
-		*err = fmt.Errorf("%s session %q: %w", what, name, *err)
-	}
 }
 
 // cleanupTimeout bounds work that has to be done even if the caller's context ended.

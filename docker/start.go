@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
@@ -124,7 +125,7 @@ func (s start) awaitAgent(ctx context.Context, init initClient) error {
 		}
 		return f.Agent.PID != 0 || f.Exit != nil, nil // an exit is reported by the next Observe
 	}, func() error {
-		in, err := init.Look(ctx, s.launch.RunDir, pane, tmuxwire.PaneFormat, true)
+		in, err := init.Look(ctx, s.launch.RunDir, contained.Pane, tmuxwire.PaneFormat, true)
 		if errors.Is(err, context.DeadlineExceeded) { // the machine may be busy: startTimeout is the limit
 			return nil
 		}

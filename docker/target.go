@@ -3,12 +3,12 @@ package docker
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
@@ -27,10 +27,6 @@ var (
 	_ inside = byExec{}
 )
 
-// pane is the agent's pane in containers with an init: each run has a tmux server of
-// its own, and this is the server's first pane.
-const pane = "%0"
-
 // target is a managed container and the session in it.
 type target struct {
 	inside
@@ -48,7 +44,7 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 	if err != nil {
 		return target{}, err
 	}
-	t := target{engine: c, pane: pane}
+	t := target{engine: c, pane: contained.Pane}
 	if t.container, err = inspect(ctx, c, cmp.Or(p.Container, p.Name)); err != nil {
 		return t, err
 	}
@@ -70,25 +66,48 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 	return t, nil
 }
 
-func (r *Runtime) running(ctx context.Context, p session.Location) (target, error) {
+// running returns the place of a session, whose container runs.
+func (r *Runtime) running(ctx context.Context, p session.Location) (contained.Place, error) {
 	t, err := r.target(ctx, p)
 	if err == nil && !t.container.State.Running {
 		err = fmt.Errorf("its container is not running: it %w", session.ErrGone)
 	}
-	return t, err
+	if err != nil {
+		return contained.Place{}, err
+	}
+	at := contained.Place{Inside: t, Kind: "container", Pane: t.pane}
+	if t.adopted {
+		at.Freeze = func(ctx context.Context) error { return explain(t.engine.ContainerPause(ctx, t.container.ID)) }
+	}
+	if t.container.State.Paused {
+		at.Unpause = t.unpause
+	}
+	return at, nil
 }
 
-// tmux runs tmux commands in the container. The error is session.ErrGone if the session
-// or its server does not exist.
-func (t target) tmux(ctx context.Context, stdin string, cmds ...tmuxwire.Command) (string, error) {
-	reply, err := t.Tmux(ctx, stdin, tmuxwire.Args(cmds...)...)
-	if err != nil || reply.Code == 0 {
-		return reply.Stdout, err
+// Recorded returns the container's last run, and the mode in which the session is paused.
+func (t target) Recorded() (run, paused string, err error) {
+	k, err := t.load()
+	return k.Mark.Run, k.Paused, err
+}
+
+// SetPaused records the mode in which the session is paused.
+func (t target) SetPaused(_ context.Context, mode string) error {
+	k, err := t.load()
+	if err != nil {
+		return err
 	}
-	if reason := tmuxwire.Reason(reply.Stderr); errors.Is(reason, tmuxwire.ErrNoSession) || errors.Is(reason, tmuxwire.ErrNoServer) {
-		return "", fmt.Errorf("tmux in the container: %.200s: the session %w", reply.Stderr, session.ErrGone)
+	k.Paused = mode
+	return t.save(k)
+}
+
+// Look returns how the container's last run stands.
+func (t target) Look(ctx context.Context) (shim.ContainerRun, error) {
+	k, err := t.load()
+	if err != nil {
+		return shim.ContainerRun{}, err
 	}
-	return "", fmt.Errorf("tmux %s in the container: %.200s", cmds[0][0], reply.Stderr)
+	return t.inside.Look(ctx, t.runInside(k.Mark.Run), t.pane, tmuxwire.PaneFormat, false)
 }
 
 func (t target) unpause(ctx context.Context) error {

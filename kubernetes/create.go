@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/kubeclient"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
@@ -105,7 +106,7 @@ func (c *cluster) patch(ctx context.Context, r schema.GroupVersionResource, name
 // Create makes the StatefulSet of a session, unless MakePlace did, and starts the run in its
 // pod. A claim that is left of an earlier place of the session is used again.
 func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Location, err error) {
-	defer annotate(&err, "start", l.Name)
+	defer contained.Annotate(&err, "start", l.Name)
 	return r.place(ctx, l, func(t target, n newPlace) error {
 		switch {
 		case n.prepared:
@@ -130,7 +131,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Loca
 // MakePlace makes the StatefulSet of a session and returns when its pod runs. Commands at the
 // workspace run there until Create starts the agent.
 func (r *Runtime) MakePlace(ctx context.Context, l session.Launch) (at session.Location, err error) {
-	defer annotate(&err, "prepare", l.Name)
+	defer contained.Annotate(&err, "prepare", l.Name)
 	return r.place(ctx, l, func(t target, n newPlace) error { return t.awaitReady(ctx, l.Spec, n.program, n.empty) })
 }
 
@@ -263,7 +264,7 @@ func (t target) location() session.Location {
 // Restart starts a new run in the session's pod, which the StatefulSet makes again if it is
 // gone.
 func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Launch) (at session.Location, err error) {
-	defer annotate(&err, "restart", l.Name)
+	defer contained.Annotate(&err, "restart", l.Name)
 	if !proc.ValidRun(l.Mark.Run) {
 		return at, fmt.Errorf("invalid run id %.80q", l.Mark.Run)
 	}
@@ -394,7 +395,7 @@ func (t target) launch(ctx context.Context, l session.Launch, p *program) error 
 	q := shim.InitRequest{
 		Op: shim.OpLaunch, Run: l.Mark.Run, RunDir: dir, Secrets: l.Secrets, Held: held, Files: l.RunDir != "",
 		Args:   tmuxwire.Args(append(tmuxwire.Options(1), create)...), // the init watches
-		Target: pane, Format: tmuxwire.PaneFormat, RunFiles: files,
+		Target: contained.Pane, Format: tmuxwire.PaneFormat, RunFiles: files,
 		Config: &rundir.Config{
 			Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Branch: l.Spec.Branch, Socket: shim.InitFolder + "/g",
 			Argv: l.Argv, Env: l.Env, Inherit: true, Init: shim.InitFolder + "/" + shim.InitSocket,

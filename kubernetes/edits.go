@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/session"
 )
 
@@ -229,7 +230,7 @@ func empty(v any) bool {
 // Revert puts back what was edited of a session's StatefulSet outside of the template of its
 // pod. A record that was lost is written again, with that spec.
 func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.Spec) (err error) {
-	defer annotate(&err, "put back what was edited of", p.Name)
+	defer contained.Annotate(&err, "put back what was edited of", p.Name)
 	t, err := r.target(ctx, p)
 	if err != nil {
 		return err

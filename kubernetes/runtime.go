@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
@@ -39,12 +39,14 @@ type Config struct {
 // it is first used.
 type Runtime struct {
 	*volumes
+	*sessions
 	slots chan struct{} // of commands in pods
 	shim  func() (program, error)
-	turns input.Turns
 	exits sync.Map      // *session.Exit by run, of runs that ended by themselves
 	reads chan struct{} // of logs
 }
+
+type sessions = contained.Sessions
 
 var (
 	_ session.Runtime       = (*Runtime)(nil)
@@ -63,8 +65,10 @@ var (
 
 // New returns a runtime.
 func New(c Config) *Runtime {
-	return &Runtime{volumes: &volumes{config: c, cluster: lazily(c)}, slots: make(chan struct{}, parallelExecs), reads: make(chan struct{}, parallelReads),
+	r := &Runtime{volumes: &volumes{config: c, cluster: lazily(c)}, slots: make(chan struct{}, parallelExecs), reads: make(chan struct{}, parallelReads),
 		shim: sync.OnceValues(func() (program, error) { return readProgram(c) })}
+	r.sessions = &sessions{Running: r.running}
+	return r
 }
 
 // arch is the kind of processor that the shim's program is for.
@@ -81,10 +85,6 @@ func (r *Runtime) Close() {
 		c.http.CloseIdleConnections()
 	}
 }
-
-// pane is the agent's pane: each run has a tmux server of its own, and this is the
-// server's first pane.
-const pane = "%0"
 
 // target is a managed session and its pod.
 type target struct {
@@ -136,23 +136,33 @@ func find(ctx context.Context, r *Runtime, p session.Location) (target, error) {
 	return t, nil
 }
 
-// live returns the session of a place if its pod runs.
-func (r *Runtime) live(ctx context.Context, p session.Location) (target, error) {
+// running returns the place of a session, unless it has no pod.
+func (r *Runtime) running(ctx context.Context, p session.Location) (contained.Place, error) {
 	t, err := r.target(ctx, p)
 	if err == nil && t.set.stopped() {
 		err = fmt.Errorf("its StatefulSet is scaled to 0: its pod %w", session.ErrGone)
 	}
-	return t, err
+	return contained.Place{Inside: &inside{t}, Kind: "pod", Pane: contained.Pane}, err
 }
 
-// holding returns the session of a place, which must hold the run.
-func holding(ctx context.Context, r *Runtime, p session.Location, run string) (target, error) {
-	t, err := r.live(ctx, p)
-	if err == nil && t.record.Mark.Run != run {
-		err = fmt.Errorf("it has run %s, not %s", t.record.Mark.Run, run)
-	}
-	return t, err
+// inside reaches what is in a pod.
+type inside struct{ target }
+
+// Recorded returns the session's last run, and the mode in which it is paused.
+func (t *inside) Recorded() (run, paused string, err error) {
+	return t.record.Mark.Run, t.record.Paused, nil
 }
+
+// SetPaused records the mode in which the session is paused.
+func (t *inside) SetPaused(ctx context.Context, mode string) error {
+	return t.update(ctx, func(k *record) error {
+		k.Paused = mode
+		return nil
+	})
+}
+
+// Look returns how the session's last run stands.
+func (t *inside) Look(ctx context.Context) (shim.ContainerRun, error) { return t.look(ctx, false) }
 
 // save records what a session is, if nobody else did since the target was read.
 func (t *target) save(ctx context.Context, k record) error {
@@ -193,7 +203,7 @@ func (t *target) update(ctx context.Context, change func(*record) error) error {
 // machine and, if the run has a directory here, what its shim and hooks wrote.
 func (t target) look(ctx context.Context, screen bool) (in shim.ContainerRun, err error) {
 	run, data := t.record.Mark.Run, layout.Data{Dir: t.runtime.config.DataDir}
-	q := shim.InitRequest{Op: shim.OpInspect, Run: run, RunDir: t.runDir(run), Target: pane, Format: tmuxwire.PaneFormat, Screen: screen, Copy: true}
+	q := shim.InitRequest{Op: shim.OpInspect, Run: run, RunDir: t.runDir(run), Target: contained.Pane, Format: tmuxwire.PaneFormat, Screen: screen, Copy: true}
 	mirror := data.Run(run)
 	if info, err := os.Lstat(mirror); err == nil && info.IsDir() && proc.ValidRun(run) {
 		q.Files = true
@@ -215,38 +225,28 @@ func (t target) look(ctx context.Context, screen bool) (in shim.ContainerRun, er
 	return in, nil
 }
 
-// tmux runs tmux commands in the pod. The error is session.ErrGone if the session or its
-// server does not exist.
-func (t target) tmux(ctx context.Context, stdin string, cmds ...tmuxwire.Command) (string, error) {
-	r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpTmux, Args: tmuxwire.Args(cmds...), Stdin: stdin}, execTimeout)
-	switch {
-	case errors.Is(err, errNoProgram):
-		return "", fmt.Errorf("%w: the session %w", err, session.ErrGone)
-	case err != nil:
-		return "", err
-	case r.Tmux.Code == 0:
-		return r.Tmux.Stdout, nil
+// Tmux runs a tmux command in the pod. The error is session.ErrGone if its init was never
+// started.
+func (t *inside) Tmux(ctx context.Context, stdin string, args ...string) (shim.TmuxReply, error) {
+	r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpTmux, Args: args, Stdin: stdin}, execTimeout)
+	if errors.Is(err, errNoProgram) {
+		err = fmt.Errorf("%w: the session %w", err, session.ErrGone)
 	}
-	if reason := tmuxwire.Reason(r.Tmux.Stderr); errors.Is(reason, tmuxwire.ErrNoSession) || errors.Is(reason, tmuxwire.ErrNoServer) {
-		return "", fmt.Errorf("tmux in the pod: %.200s: the session %w", r.Tmux.Stderr, session.ErrGone)
+	if err != nil {
+		return shim.TmuxReply{}, err
 	}
-	return "", fmt.Errorf("tmux %s in the pod: %.200s", cmds[0][0], r.Tmux.Stderr)
+	return *r.Tmux, nil
 }
 
-// toShim sends a request to the shim of a run. The error is session.ErrUnprobeable if it
-// does not answer.
-func (t target) toShim(ctx context.Context, run string, q shim.Request, limit time.Duration) (shim.Reply, error) {
-	r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpShim, Run: run, RunDir: t.runDir(run), Request: &q}, limit)
-	var refusal *shim.Error
-	switch {
-	case errors.As(err, &refusal), errors.Is(err, session.ErrGone):
-		return shim.Reply{}, fmt.Errorf("%w: %w", session.ErrUnprobeable, err)
-	case err != nil:
-		return shim.Reply{}, err
-	case r.Shim.Error != nil:
-		return *r.Shim, fmt.Errorf("%w: %w", session.ErrUnprobeable, r.Shim.Error)
-	}
-	return *r.Shim, nil
+// AskShim calls do with a client of the shim of a run, to which the init passes requests on.
+func (t *inside) AskShim(ctx context.Context, run string, do func(*shim.Client, context.Context) error) error {
+	return do(shim.PassedClient(func(ctx context.Context, q shim.Request, limit time.Duration) (shim.Reply, error) {
+		r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpShim, Run: run, RunDir: t.runDir(run), Request: &q}, limit+execTimeout)
+		if err != nil {
+			return shim.Reply{}, err
+		}
+		return *r.Shim, nil
+	}), ctx)
 }
 
 // runDir returns the directory of a run, as the pod sees it.
@@ -281,13 +281,6 @@ func (c Config) execCommand(name string, terminal bool, env ...string) []string 
 		argv = append(argv, "--env="+name)
 	}
 	return append(argv, podName(name), "--")
-}
-
-// annotate adds to an error what was attempted on which session.
-func annotate(err *error, what, name string) {
-	if *err != nil {
-		*err = fmt.Errorf("%s session %q: %w", what, name, *err)
-	}
 }
 
 // cleanupTimeout bounds work that has to be done even if the caller's context ended.

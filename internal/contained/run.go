@@ -1,0 +1,124 @@
+package contained
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/reported"
+	"github.com/agentform/agentform/internal/tmuxwire"
+	"github.com/agentform/agentform/session"
+)
+
+// Pause detaches clients and disables input. With session.Freeze it also freezes the agent and
+// its children.
+func (s *Sessions) Pause(ctx context.Context, p session.Location, run, mode string) (err error) {
+	defer Annotate(&err, "pause", p.Name)
+	if mode != session.Detach && mode != session.Freeze {
+		return fmt.Errorf("unknown mode %q", mode)
+	}
+	at, _, err := s.holding(ctx, p, run)
+	if err != nil {
+		return err
+	}
+	if at.Unpause != nil { // paused by someone else, as a whole
+		return at.SetPaused(ctx, mode)
+	}
+	if mode == session.Freeze && at.Freeze == nil {
+		if err := at.AskShim(ctx, run, (*shim.Client).Pause); err != nil {
+			return err
+		}
+	}
+	if _, err := at.tmux(ctx, "", tmuxwire.DisableInput(at.Pane)); err != nil {
+		return err
+	}
+	_, _ = at.tmux(ctx, "", tmuxwire.Command{"detach-client", "-s", at.Pane}) // fails if nobody is attached
+	if mode == session.Freeze && at.Freeze != nil {
+		if err := at.Freeze(ctx); err != nil {
+			return err
+		}
+	}
+	return at.SetPaused(ctx, mode)
+}
+
+// Resume undoes any pause, also of the place as a whole by someone else.
+func (s *Sessions) Resume(ctx context.Context, p session.Location, run string) (err error) {
+	defer Annotate(&err, "resume", p.Name)
+	at, paused, err := s.holding(ctx, p, run)
+	if err == nil && at.Unpause != nil {
+		err = at.Unpause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if at.Freeze == nil {
+		// Whatever is recorded: to resume what is not frozen is not an error.
+		if err := at.AskShim(ctx, run, (*shim.Client).Resume); err != nil && paused == session.Freeze {
+			return err
+		}
+	}
+	if _, err := at.tmux(ctx, "", tmuxwire.EnableInput(at.Pane)); err != nil {
+		return err
+	}
+	return at.SetPaused(ctx, "")
+}
+
+// SetTimeout changes the timeout of a run.
+func (s *Sessions) SetTimeout(ctx context.Context, p session.Location, run string, timeout time.Duration) (err error) {
+	defer Annotate(&err, "set the timeout of", p.Name)
+	at, _, err := s.holding(ctx, p, run)
+	if err != nil {
+		return err
+	}
+	return at.AskShim(ctx, run, func(c *shim.Client, ctx context.Context) error { return c.Set(ctx, shim.Settings{Timeout: &timeout}) })
+}
+
+// Probe runs a command next to the agent, in its place, for at most the timeout, and returns why
+// the command failed, or nothing. The error is session.ErrUnprobeable if no shim answers.
+func (s *Sessions) Probe(ctx context.Context, p session.Location, run string, argv []string, timeout time.Duration) (failed string, err error) {
+	err = s.askShim(ctx, p, run, func(c *shim.Client, ctx context.Context) error {
+		done, err := c.Probe(ctx, shim.Probe{Argv: argv, Timeout: timeout})
+		failed = done.Failure(timeout)
+		return err
+	})
+	return failed, err
+}
+
+// Verify runs a command next to the agent, in its place, for as long as it takes. The error is
+// session.ErrUnprobeable if no shim answers, or one refuses.
+func (s *Sessions) Verify(ctx context.Context, p session.Location, run string, argv []string, timeout time.Duration) (v session.Verification, err error) {
+	err = s.askShim(ctx, p, run, func(c *shim.Client, ctx context.Context) error {
+		done, err := c.Verify(ctx, shim.Probe{Argv: argv, Timeout: timeout})
+		v = reported.Verification(done, timeout)
+		return err
+	})
+	return v, err
+}
+
+// Unread returns how many bytes of its input the agent has not read. The error is
+// session.ErrUnprobeable if no shim answers.
+func (s *Sessions) Unread(ctx context.Context, p session.Location, run string) (n int, err error) {
+	err = s.askShim(ctx, p, run, func(c *shim.Client, ctx context.Context) (err error) {
+		n, err = c.Unread(ctx)
+		return err
+	})
+	return n, err
+}
+
+// askShim asks the shim of a run. The error is session.ErrUnprobeable if it does not answer, or
+// refuses.
+func (s *Sessions) askShim(ctx context.Context, p session.Location, run string, do func(*shim.Client, context.Context) error) error {
+	at, err := s.Running(ctx, p)
+	if err == nil {
+		err = at.AskShim(ctx, run, do)
+	}
+	var refusal *shim.Error
+	if errors.As(err, &refusal) || errors.Is(err, session.ErrGone) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w: %w", session.ErrUnprobeable, err)
+	}
+	return err
+}
