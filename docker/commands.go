@@ -12,6 +12,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/session"
@@ -44,7 +45,7 @@ func (m *commands) within(ctx context.Context, c engine, config *container.Confi
 	// ends, also if agentform was killed.
 	name := "agentform-once-" + strings.ToLower(rand.Text())
 	host.AutoRemove = true
-	making, cancel := detached(ctx)
+	making, cancel := contained.Detached(ctx)
 	defer cancel()
 	made, err := c.ContainerCreate(making, config, host, nil, nil, name)
 	if err == nil {
@@ -52,7 +53,7 @@ func (m *commands) within(ctx context.Context, c engine, config *container.Confi
 	} else {
 		err = explain(err)
 	}
-	undo, cancel := detached(ctx)
+	undo, cancel := contained.Detached(ctx)
 	defer cancel()
 	left := remove(undo, c, name)
 	if left != nil {

@@ -55,7 +55,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	config, host := r.config.sessionSettings(l, f, of)
 	// The engine finishes what it was asked even if the caller's context ends, so the
 	// answer has to be awaited.
-	making, cancel := detached(ctx)
+	making, cancel := contained.Detached(ctx)
 	defer cancel()
 	made, err := c.ContainerCreate(making, config, host, nil, nil, l.Name)
 	if errdefs.IsConflict(err) {
@@ -72,7 +72,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 		err = start{c, f, l, r.config.Shim, r.config}.run(ctx, p, of)
 	}
 	if err != nil {
-		undo, cancel := detached(ctx)
+		undo, cancel := contained.Detached(ctx)
 		defer cancel()
 		return at, errors.Join(err, r.Remove(undo, p))
 	}
@@ -90,7 +90,7 @@ func createElsewhere(ctx context.Context, r *Runtime, c engine, l session.Launch
 	if err := f.make(of); err != nil {
 		return at, err
 	}
-	making, cancel := detached(ctx)
+	making, cancel := contained.Detached(ctx)
 	defer cancel()
 	rec := session.Record{ID: l.Mark.ID, Address: l.Mark.Address, Tree: session.WorkspaceState{Path: l.Dir, Branch: l.Spec.Branch}}
 	if err := r.config.ensureVolume(making, c, rec); err != nil {
@@ -115,7 +115,7 @@ func createElsewhere(ctx context.Context, r *Runtime, c engine, l session.Launch
 		err = start{c, f, l, r.config.Shim, r.config}.run(ctx, p, of)
 	}
 	if err != nil {
-		undo, cancel := detached(ctx)
+		undo, cancel := contained.Detached(ctx)
 		defer cancel()
 		return at, errors.Join(err, r.Remove(undo, p))
 	}
@@ -189,7 +189,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	}
 	if err := (start{t.engine, t.dirs, l, r.config.programIn(t.container), r.config}).run(ctx, p, of); err != nil {
 		// The container stays, without the run.
-		undo, cancel := detached(ctx)
+		undo, cancel := contained.Detached(ctx)
 		defer cancel()
 		return at, errors.Join(err, t.End(undo, l.Mark.Run, l.RunDir, "SIGKILL", 0))
 	}

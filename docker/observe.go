@@ -217,7 +217,7 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 		}
 		l.InputOff = l.InputOff || k.Paused != "" && !dead
 		ending := seen.Shim && !seen.Agent && seen.Exit == nil && seen.Process.PID != 0
-		if !ending || time.Now().After(deadline) || sleep(ctx, wait) != nil {
+		if !ending || time.Now().After(deadline) || contained.Sleep(ctx, wait) != nil {
 			return
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/docker/docker/api/types/events"
 	"github.com/docker/docker/api/types/filters"
@@ -163,23 +162,6 @@ func (r *Runtime) Exec(p session.Location, c session.Command) []string {
 		argv = append(argv, "-e", name)
 	}
 	return slices.Concat(argv, []string{cmp.Or(p.Container, p.Name)}, c.Argv)
-}
-
-// cleanupTimeout bounds work that has to be done even if the caller's context ended.
-const cleanupTimeout = 30 * time.Second
-
-// detached returns a context for such work.
-func detached(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
 }
 
 // Events calls happened whenever a container of the project starts, ends, is paused or

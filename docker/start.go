@@ -158,7 +158,7 @@ func await(ctx context.Context, done func() (bool, error), check func() error) e
 				return err
 			}
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := contained.Sleep(ctx, wait); err != nil {
 			return err
 		}
 	}

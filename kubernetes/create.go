@@ -47,7 +47,7 @@ func (c *cluster) create(ctx context.Context, r schema.GroupVersionResource, o *
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	making, cancel := detached(ctx)
+	making, cancel := contained.Detached(ctx)
 	defer cancel()
 	made, err := c.of(r).Create(making, o, metav1.CreateOptions{FieldManager: "agentform"})
 	if kubeclient.Unanswered(err) {
@@ -74,7 +74,7 @@ func (c *cluster) lookUp(ctx context.Context, r schema.GroupVersionResource, o *
 		case err == nil, !kubeclient.Unanswered(err):
 			return nil
 		}
-		if sleep(ctx, 200*time.Millisecond) != nil {
+		if contained.Sleep(ctx, 200*time.Millisecond) != nil {
 			return nil
 		}
 	}
@@ -171,7 +171,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	}
 	n := newPlace{program: program, empty: made}
 	undoClaim := func(err error) error {
-		undo, cancel := detached(ctx)
+		undo, cancel := contained.Detached(ctx)
 		defer cancel()
 		if made { // by this call, and nothing has used it
 			err = errors.Join(err, c.remove(undo, claims, claim))
@@ -200,7 +200,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	}
 	at = t.location()
 	if err = then(t, n); err != nil {
-		undo, cancel := detached(ctx)
+		undo, cancel := contained.Detached(ctx)
 		defer cancel()
 		return session.Location{}, undoClaim(errors.Join(err, r.Remove(undo, at)))
 	}
@@ -463,7 +463,7 @@ func (t target) awaitInit(ctx context.Context, p program, empty bool) error {
 		case errors.Is(err, errNoProgram) && uploaded != nil:
 			return uploaded
 		}
-		if ended := sleep(ctx, wait); ended != nil {
+		if ended := contained.Sleep(ctx, wait); ended != nil {
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}
@@ -511,7 +511,7 @@ func (t target) awaitPod(ctx context.Context, schedule time.Duration) error {
 				return fmt.Errorf("kubernetes: pod %s did not start within %s: %s (kubectl describe pod %s -n %s)", t.pod, podTimeout, shim.OneLine(reason, 500), t.pod, t.cluster.namespace)
 			}
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := contained.Sleep(ctx, wait); err != nil {
 			return fmt.Errorf("wait for pod %s: %s: %w", t.pod, shim.OneLine(reason, 300), err)
 		}
 	}

@@ -316,7 +316,7 @@ func (c *cluster) awaitNoPod(ctx context.Context, name string) error {
 		} else if err != nil {
 			return err
 		}
-		if ended := sleep(ctx, wait); ended != nil {
+		if ended := contained.Sleep(ctx, wait); ended != nil {
 			return fmt.Errorf("kubernetes: pod %s, whose template was edited, still exists: %w", name, ended)
 		}
 	}

@@ -283,23 +283,6 @@ func (c Config) execCommand(name string, terminal bool, env ...string) []string 
 	return append(argv, podName(name), "--")
 }
 
-// cleanupTimeout bounds work that has to be done even if the caller's context ended.
-const cleanupTimeout = 60 * time.Second
-
-// detached returns a context for such work.
-func detached(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
 // Events calls happened whenever a pod of the project changes, until ctx ends or an error
 // ends the reports.
 func (r *Runtime) Events(ctx context.Context, happened func()) error {

@@ -66,7 +66,7 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 // delete asks for the removal of an object, again if the answer was lost.
 func (c *cluster) delete(ctx context.Context, r schema.GroupVersionResource, name string, o metav1.DeleteOptions) error {
 	err := c.of(r).Delete(ctx, name, o)
-	if kubeclient.Unanswered(err) && sleep(ctx, 200*time.Millisecond) == nil {
+	if kubeclient.Unanswered(err) && contained.Sleep(ctx, 200*time.Millisecond) == nil {
 		err = c.of(r).Delete(ctx, name, o)
 	}
 	return err
@@ -83,7 +83,7 @@ func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, nam
 		case err != nil:
 			return c.explain(err)
 		}
-		if ended := sleep(ctx, wait); ended != nil {
+		if ended := contained.Sleep(ctx, wait); ended != nil {
 			return fmt.Errorf("kubernetes: %s %s still exists: %w", r.Resource, name, ended)
 		}
 		var there struct{ Metadata metadata }

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/session"
 )
 
@@ -238,7 +239,7 @@ func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Ma
 	h.mu.Unlock()
 	defer close(x.ready)
 	if x.err = x.start(ctx, of, c, m, s, claim, network); x.err != nil {
-		undo, cancel := detached(ctx)
+		undo, cancel := contained.Detached(ctx)
 		defer cancel()
 		x.err = errors.Join(x.err, c.removeNow(undo, oneOff(claim)))
 		h.mu.Lock()
@@ -330,7 +331,7 @@ func (c *cluster) removeNow(ctx context.Context, name string) error {
 		case err != nil:
 			return c.explain(err)
 		}
-		if ended := sleep(ctx, wait); ended != nil {
+		if ended := contained.Sleep(ctx, wait); ended != nil {
 			return fmt.Errorf("kubernetes: pod %s still exists: %w", name, ended)
 		}
 		var there pod

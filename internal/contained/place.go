@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/shim"
@@ -77,5 +78,23 @@ func (s *Sessions) holding(ctx context.Context, p session.Location, run string) 
 func Annotate(err *error, what, name string) {
 	if *err != nil {
 		*err = fmt.Errorf("%s session %q: %w", what, name, *err)
+	}
+}
+
+// cleanupTimeout bounds work that has to be done even if the caller's context ended.
+const cleanupTimeout = 60 * time.Second
+
+// Detached returns a context for such work.
+func Detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+}
+
+// Sleep waits, at most until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
 	}
 }
