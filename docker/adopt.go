@@ -14,6 +14,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -68,7 +69,7 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	l := session.Live{Foreign: true, PlaceUp: true, Liveness: session.Alive, BootID: proc.BootID(), Agent: session.Process{PID: p.PID},
 		Started: p.Created, Dir: onHost(i.Mounts, p.Cwd), Command: p.Argv,
 		Location: session.Location{Runtime: "docker", Name: strings.TrimPrefix(i.Name, "/"), Container: i.ID, Pane: p.ID}}
-	if show(&l, p.Pane, false); p.Dead {
+	if contained.ShowPane(&l, p.Pane, false); p.Dead {
 		l.Liveness = session.Dead
 	}
 	return session.Found{Live: &l}

@@ -224,13 +224,8 @@ func (t target) vacant(ctx context.Context) error {
 		return err
 	}
 	in, err := t.inside.Look(ctx, t.runInside(k.Mark.Run), "", "", false)
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("cannot find out whether an agent runs in it: %w", err)
-	case in.Agent:
-		return errors.New("its agent is running")
-	case in.Shim && in.Exit == nil:
-		return errors.New("leftover processes of its agent are being stopped")
 	}
-	return nil
+	return contained.Vacant(in)
 }

@@ -204,18 +204,7 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 		l.Liveness, l.Exit, l.UnknownReason = reported.Liveness(seen, time.Since(created) < young)
 		l.BootID, l.Started = seen.BootID, seen.StartedAt
 		l.Agent = session.Process{PID: seen.Process.PID, Start: seen.Process.Start}
-		if p, err := tmuxwire.ParsePane(seen.Row); err == nil {
-			show(l, p, seen.Watching)
-			if o.screens {
-				l.Show(tmuxwire.Trim(seen.Screen))
-			}
-		}
-		dead := l.Liveness == session.Dead
-		l.Frozen = k.Paused == session.Freeze && !dead
-		if seen.Frozen && l.Liveness == session.Alive && !l.Frozen {
-			l.Frozen, l.Suspended = true, true
-		}
-		l.InputOff = l.InputOff || k.Paused != "" && !dead
+		contained.Show(l, seen, k.Paused, o.screens)
 		ending := seen.Shim && !seen.Agent && seen.Exit == nil && seen.Process.PID != 0
 		if !ending || time.Now().After(deadline) || contained.Sleep(ctx, wait) != nil {
 			return
@@ -259,13 +248,5 @@ func (o *observation) fromDisk(ctx context.Context, l *session.Live, at dirs) {
 	// agree.
 	if l.Exit != nil && l.Exit.Code == 0 && l.Exit.Signal == "" && i.State.OOMKilled {
 		l.Exit.Code, l.Exit.Detail = 1, "the exit file says 0, and the container ran out of memory"
-	}
-}
-
-func show(l *session.Live, p tmuxwire.Pane, watching bool) {
-	l.InputOff = p.InputOff
-	l.Size, l.MovedAt, l.Title = p.Size, p.ActiveAt, p.Title
-	if l.Attached = p.Attached; watching {
-		l.Attached = max(0, p.Attached-1)
 	}
 }

@@ -326,12 +326,8 @@ func (t target) vacant(ctx context.Context) error {
 		return nil // no init was ever started in it
 	case err != nil:
 		return fmt.Errorf("cannot find out whether an agent runs in it, on node %s: %w", p.Spec.Node, err)
-	case in.Agent:
-		return errors.New("its agent is running")
-	case in.Shim && in.Exit == nil:
-		return errors.New("leftover processes of its agent are being stopped")
 	}
-	return nil
+	return contained.Vacant(in)
 }
 
 // limitNetwork makes the network policy of a session, if it is to have one, and notes on its

@@ -15,11 +15,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/shim/rundir"
-	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -236,21 +236,7 @@ func (t target) inspect(ctx context.Context, l *session.Live, p *pod, screens bo
 	if !in.StartedAt.IsZero() {
 		l.Started = in.StartedAt
 	}
-	alive := l.Liveness == session.Alive
-	if shown, err := tmuxwire.ParsePane(in.Row); err == nil {
-		l.InputOff, l.Size, l.MovedAt, l.Title = shown.InputOff && alive, shown.Size, shown.ActiveAt, shown.Title
-		if l.Attached = shown.Attached; in.Watching {
-			l.Attached = max(0, shown.Attached-1)
-		}
-		if screens {
-			l.Show(tmuxwire.Trim(in.Screen))
-		}
-	}
-	l.InputOff = l.InputOff || t.record.Paused != "" && alive
-	l.Frozen = t.record.Paused == session.Freeze && alive
-	if in.Frozen && alive && !l.Frozen {
-		l.Frozen, l.Suspended = true, true
-	}
+	contained.Show(l, in, t.record.Paused, screens)
 }
 
 // readLog fills in what the init of a pod printed: the workspace's branch, and, unless the

@@ -157,3 +157,30 @@ func TestAcceptsInput(t *testing.T) {
 		}
 	}
 }
+
+// TestShow checks what is shown of a session that is paused, was suspended, or has ended.
+func TestShow(t *testing.T) {
+	seen := func(inputOff string, frozen bool) shim.ContainerRun {
+		return shim.ContainerRun{Row: row("0", inputOff, "0"), Frozen: frozen}
+	}
+	for _, c := range []struct {
+		is                          session.Liveness
+		in                          shim.ContainerRun
+		paused                      string
+		inputOff, frozen, suspended bool
+	}{
+		{session.Alive, seen("0", false), "", false, false, false},
+		{session.Alive, seen("1", false), session.Detach, true, false, false},
+		{session.Alive, seen("1", true), session.Freeze, true, true, false},
+		{session.Alive, seen("0", true), "", false, true, true},
+		{session.Alive, shim.ContainerRun{}, session.Freeze, true, true, false},
+		{session.Unknown, seen("0", true), session.Detach, true, false, false},
+		{session.Dead, seen("1", true), session.Freeze, false, false, false},
+	} {
+		l := session.Live{Liveness: c.is}
+		Show(&l, c.in, c.paused, false)
+		if l.InputOff != c.inputOff || l.Frozen != c.frozen || l.Suspended != c.suspended {
+			t.Errorf("%s, paused by %q, %+v: input off %v, frozen %v, suspended %v", c.is, c.paused, c.in, l.InputOff, l.Frozen, l.Suspended)
+		}
+	}
+}

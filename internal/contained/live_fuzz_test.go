@@ -1,4 +1,4 @@
-package docker
+package contained
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ func FuzzPane(f *testing.F) {
 			return
 		}
 		var l session.Live
-		show(&l, p, true)
+		ShowPane(&l, p, true)
 		if l.Attached < 0 || l.Size[0] < 0 || l.Size[1] < 0 {
 			t.Errorf("%q has %d clients on %v", text, l.Attached, l.Size)
 		}
