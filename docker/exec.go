@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -65,7 +65,7 @@ func (x *executor) run(ctx context.Context, id, stdin string, argv ...string) (s
 			_ = a.CloseWrite()
 		}()
 	}
-	out, errs := tail{limit: execOutput}, tail{limit: execOutput}
+	out, errs := contained.Tail{Limit: execOutput}, contained.Tail{Limit: execOutput}
 	if _, err = stdcopy.StdCopy(&out, &errs, a.Reader); ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -78,19 +78,6 @@ func (x *executor) run(ctx context.Context, id, stdin string, argv ...string) (s
 	}
 	return shim.TmuxReply{Code: done.ExitCode, Stdout: out.String(), Stderr: strings.TrimSpace(errs.String())}, nil
 }
-
-type tail struct {
-	kept  bytes.Buffer
-	limit int
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept.Write(p)
-	t.kept.Next(max(0, t.kept.Len()-t.limit))
-	return len(p), nil
-}
-
-func (t *tail) String() string { return strings.ToValidUTF8(t.kept.String(), "") }
 
 // byExec inspects and acts in an adopted container.
 type byExec struct {

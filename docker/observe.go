@@ -112,11 +112,7 @@ type withHead struct {
 func (w withHead) Look(ctx context.Context, runDir, target, format string, screen bool) (shim.ContainerRun, error) {
 	in, head, err := w.lookAndCopy(ctx, shim.InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen, Workspace: w.dir})
 	if err == nil && head != "" {
-		co := session.Checkout{Path: w.dir, Exists: true, Git: true, GitDir: filepath.Join(w.dir, ".git"), Head: head}
-		co.Repo = co.GitDir
-		if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
-			co.Branch, co.Head = branch, ""
-		}
+		co := contained.Checkout(w.dir, head)
 		w.live.Checkout = &co
 	}
 	return in, err

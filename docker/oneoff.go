@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/pkg/stdcopy"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
@@ -146,7 +147,7 @@ func (m *images) find(ctx context.Context, c engine, in *commands, s session.Spe
 // is removed before Run returns. It returns the end of the command's output.
 func (r *Runtime) Run(ctx context.Context, s session.Spec, dir string, argv, env []string) (string, error) {
 	if r.config.elsewhere() {
-		argv = append([]string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", dir}, argv...)
+		argv = contained.InDir(dir, argv...)
 	}
 	c, err := r.engine()
 	if err != nil {
@@ -166,7 +167,7 @@ func (m *commands) run(ctx context.Context, c engine, s session.Spec, dir string
 		host.NetworkMode = "none"
 	}
 	config.Entrypoint, config.Env = argv, env
-	out := tail{limit: session.TailLimit}
+	out := contained.Tail{Limit: session.TailLimit}
 	err = m.within(ctx, c, config, host, func(id string) error {
 		a, err := c.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdout: true, Stderr: true})
 		if err != nil {
@@ -204,7 +205,7 @@ func printed(ctx context.Context, c engine, id string) string {
 		return ""
 	}
 	defer logs.Close()
-	out := tail{limit: session.TailLimit}
+	out := contained.Tail{Limit: session.TailLimit}
 	_, _ = stdcopy.StdCopy(&out, &out, io.LimitReader(logs, session.TailLimit))
 	if text := strings.TrimSpace(out.String()); text != "" {
 		return ": " + text

@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -42,7 +43,7 @@ func (r *far) dial(id, program string) func(ctx context.Context, socket string) 
 		go func() {
 			defer close(c.done)
 			defer free()
-			said := tail{limit: 300}
+			said := contained.Tail{Limit: 300}
 			if _, c.err = stdcopy.StdCopy(far, &said, stream.Reader); c.err == nil && said.String() != "" {
 				c.err = fmt.Errorf("%s: %w", strings.TrimSpace(said.String()), syscall.ECONNREFUSED)
 			}
@@ -164,7 +165,7 @@ func copyStreams(ctx context.Context, a types.HijackedResponse, stdin io.Reader,
 			_ = a.CloseWrite()
 		}
 	}()
-	said := tail{limit: session.TailLimit}
+	said := contained.Tail{Limit: session.TailLimit}
 	_, err := stdcopy.StdCopy(stdout, &said, a.Reader)
 	a.Close()
 	<-sent

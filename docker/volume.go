@@ -5,8 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +20,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/api/types/volume"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -36,16 +35,8 @@ const (
 	labelBranch = "agentform.branch" // that the workspace was made for
 )
 
-// volumeOf returns the name of the volume with a workspace. A session that was moved to
-// another address keeps its workspace, and so its volume.
-func (c Config) volumeOf(dir string) string {
-	rel, err := filepath.Rel(c.DataDir, dir)
-	if err != nil {
-		rel = dir
-	}
-	sum := sha256.Sum256([]byte(c.Lineage + "\x00" + rel))
-	return "agentform-" + session.Slug(path.Base(path.Dir(filepath.ToSlash(rel)))) + "-" + hex.EncodeToString(sum[:6])
-}
+// volumeOf returns the name of the volume with a workspace.
+func (c Config) volumeOf(dir string) string { return contained.Volume(c.DataDir, c.Lineage, dir) }
 
 func (c Config) volumeMount(dir string) mount.Mount {
 	return mount.Mount{Type: mount.TypeVolume, Source: c.volumeOf(dir), Target: c.DataDir, VolumeOptions: &mount.VolumeOptions{NoCopy: true}}
@@ -53,8 +44,7 @@ func (c Config) volumeMount(dir string) mount.Mount {
 
 // checkElsewhere returns why a workspace cannot be on the volume.
 func (c Config) checkElsewhere(dir string) error {
-	rel, err := filepath.Rel(c.DataDir, dir)
-	if err != nil || !filepath.IsLocal(rel) || rel == "." {
+	if !contained.OnVolume(c.DataDir, dir) {
 		return fmt.Errorf("docker: the workspace %s is not below %s: on an engine elsewhere it is on a volume, which is mounted there; omit path", dir, c.DataDir)
 	}
 	return nil
@@ -220,15 +210,10 @@ func (r *far) Workspaces(ctx context.Context) ([]session.Checkout, error) {
 	var found []session.Checkout
 	for _, v := range all.Volumes {
 		dir := v.Labels[labelPath]
-		if v == nil || dir == "" || v.Name != r.config.volumeOf(dir) {
+		if dir == "" || v.Name != r.config.volumeOf(dir) {
 			continue
 		}
-		co := session.Checkout{Path: dir, Exists: true, Branch: v.Labels[labelBranch]}
-		if co.Git = co.Branch != ""; co.Git {
-			co.GitDir = filepath.Join(dir, ".git")
-			co.Repo = co.GitDir
-		}
-		found = append(found, co)
+		found = append(found, contained.Made(dir, v.Labels[labelBranch]))
 	}
 	return found, nil
 }

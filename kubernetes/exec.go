@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 	utilexec "k8s.io/client-go/util/exec"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -103,7 +104,7 @@ func (r *Runtime) run(ctx context.Context, c *cluster, pod string, in io.Reader,
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	out, said := bounded{limit: outputLimit}, bounded{limit: 4 << 10}
+	out, said := contained.Tail{Limit: outputLimit}, contained.Tail{Limit: 4 << 10}
 	if in == nil {
 		in = strings.NewReader("")
 	}
@@ -112,19 +113,6 @@ func (r *Runtime) run(ctx context.Context, c *cluster, pod string, in io.Reader,
 		err = fmt.Errorf("%w: %s", err, shim.OneLine(text, 500))
 	}
 	return out.String(), err
-}
-
-// bounded keeps the beginning of what is written to it.
-type bounded struct {
-	bytes.Buffer
-	limit int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.limit - b.Len(); room > 0 {
-		b.Buffer.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }
 
 // errNoProgram means that the program of the init is not on the volume.

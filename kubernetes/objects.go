@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -67,22 +67,13 @@ func labelValue(text string) string {
 
 func podName(set string) string { return set + "-0" }
 
-// claimOf returns the name of the claim with a workspace. A session that was moved to
-// another address keeps its workspace, and so its volume.
-func (c Config) claimOf(dir string) string {
-	rel, err := filepath.Rel(c.DataDir, dir)
-	if err != nil {
-		rel = dir
-	}
-	sum := sha256.Sum256([]byte(c.Lineage + "\x00" + filepath.ToSlash(rel)))
-	return "agentform-" + session.Slug(path.Base(path.Dir(filepath.ToSlash(rel)))) + "-" + hex.EncodeToString(sum[:6])
-}
+// claimOf returns the name of the claim with a workspace.
+func (c Config) claimOf(dir string) string { return contained.Volume(c.DataDir, c.Lineage, dir) }
 
 // checkPath returns why a workspace cannot be on the volume.
 func (c Config) checkPath(dir string) error {
-	rel, err := filepath.Rel(c.DataDir, dir)
 	switch {
-	case err != nil || !filepath.IsLocal(rel) || rel == ".":
+	case !contained.OnVolume(c.DataDir, dir):
 		return fmt.Errorf("kubernetes: the workspace %s is not below %s: it is on a volume, which is mounted there; omit path", dir, c.DataDir)
 	case strings.Contains(c.DataDir, ":"):
 		return fmt.Errorf("kubernetes: the data directory %s has a colon, which the path of a volume in a pod cannot have: set data_dir", c.DataDir)

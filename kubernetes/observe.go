@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -181,14 +180,10 @@ func (k record) alive(l *session.Live) {
 
 // workspace returns the workspace of a session whose pod is ready: it is as declared.
 func (k record) workspace() session.Checkout {
-	switch s := k.Spec; {
-	case s == nil || s.Workspace.Path == "":
+	if k.Spec == nil || k.Spec.Workspace.Path == "" {
 		return session.Checkout{}
-	case s.Branch == "":
-		return session.Checkout{Path: s.Workspace.Path, Exists: true}
-	default:
-		return checkout(s.Workspace.Path, rundir.BranchRef+s.Branch)
 	}
+	return contained.Made(k.Spec.Workspace.Path, k.Spec.Branch)
 }
 
 // ended returns how the container ended before this one, if it did.
@@ -258,7 +253,7 @@ func (t target) readLog(ctx context.Context, l *session.Live, p *pod) (ask bool)
 	if now.looked && dir != "" {
 		co := session.Checkout{Path: dir, Exists: !now.gone}
 		if now.head != "" {
-			co = checkout(dir, now.head)
+			co = contained.Checkout(dir, now.head)
 		}
 		l.Checkout = &co
 	}
@@ -286,15 +281,6 @@ func (t target) readLog(ctx context.Context, l *session.Live, p *pod) (ask bool)
 		return false
 	}
 	return true
-}
-
-// checkout returns the clone at a path whose HEAD has that text.
-func checkout(dir, head string) session.Checkout {
-	co := session.Checkout{Path: dir, Exists: true, Git: true, GitDir: path.Join(dir, ".git"), Repo: path.Join(dir, ".git"), Head: head}
-	if branch, ok := strings.CutPrefix(head, rundir.BranchRef); ok {
-		co.Branch, co.Head = branch, ""
-	}
-	return co
 }
 
 // printed is what an init printed of a run.

@@ -261,7 +261,7 @@ func (r *Runtime) Attach(p session.Location) []string {
 // Exec returns the command that runs another one in the session's pod.
 func (r *Runtime) Exec(p session.Location, c session.Command) []string {
 	argv := r.config.execCommand(p.Name, c.Terminal, c.Env...)
-	return slices.Concat(argv, []string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", cmp.Or(c.Dir, "/")}, c.Argv)
+	return append(argv, contained.InDir(cmp.Or(c.Dir, "/"), c.Argv...)...)
 }
 
 // execCommand returns the command line that executes what follows it in a session's pod. env

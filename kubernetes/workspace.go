@@ -1,14 +1,12 @@
 package kubernetes
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -46,12 +44,7 @@ func (v *volumes) Workspaces(ctx context.Context) ([]session.Checkout, error) {
 		if dir == "" || m.Deleted != nil || m.Name != v.config.claimOf(dir) {
 			continue
 		}
-		co := session.Checkout{Path: dir, Exists: true, Branch: m.Annotations[annotationBranch]}
-		if co.Git = co.Branch != ""; co.Git {
-			co.GitDir = filepath.Join(dir, ".git")
-			co.Repo = co.GitDir
-		}
-		found = append(found, co)
+		found = append(found, contained.Made(dir, m.Annotations[annotationBranch]))
 	}
 	return found, nil
 }
@@ -91,7 +84,7 @@ func (v *volumes) RunIn(ctx context.Context, rec session.Record, stdin io.Reader
 	if err != nil {
 		return err
 	}
-	said := bounded{limit: 4 << 10}
+	said := contained.Tail{Limit: 4 << 10}
 	if stdin == nil {
 		stdin = strings.NewReader("")
 	}
@@ -134,31 +127,14 @@ func (v *volumes) Run(ctx context.Context, s session.Spec, dir string, argv, env
 	if err != nil {
 		return "", err
 	}
-	command := []string{"sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", cmp.Or(dir, "/"), "env"}
+	command := contained.InDir(cmp.Or(dir, "/"), "env")
 	for name := range s.SecretRefs { // the container of a session has them
 		command = append(command, "-u", name)
 	}
 	command = append(command, env...)
-	out := ending{limit: session.TailLimit}
+	out := contained.Tail{Limit: session.TailLimit}
 	err = c.exec(ctx, pod, append(command, argv...), streams{in: strings.NewReader(""), out: &out, err: &out})
 	return out.String(), err
-}
-
-// ending keeps the end of what is written to it.
-type ending struct {
-	mu sync.Mutex
-	bytes.Buffer
-	limit int
-}
-
-func (e *ending) Write(p []byte) (int, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.Buffer.Write(p)
-	if over := e.Len() - e.limit; over > 0 {
-		e.Next(over)
-	}
-	return len(p), nil
 }
 
 // podWith returns the name of a pod that has the volume of a workspace: the session's, or

@@ -1,0 +1,61 @@
+package contained
+
+import (
+	"os/exec"
+	"testing"
+
+	"github.com/agentform/agentform/session"
+)
+
+// TestVolume checks that the name of a volume stays: a session finds its work by it.
+func TestVolume(t *testing.T) {
+	const want = "agentform-api-ec26fb84d4a6"
+	for _, data := range []string{"/p/.agentform", "/moved/.agentform"} {
+		if got := Volume(data, "5e1f", data+"/workspaces/api/main"); got != want {
+			t.Errorf("below %s: %s, want %s", data, got, want)
+		}
+	}
+	for dir, want := range map[string]bool{"/p/.agentform/workspaces/api/main": true, "/p/.agentform": false, "/p/api": false, "": false} {
+		if got := OnVolume("/p/.agentform", dir); got != want {
+			t.Errorf("%q on the volume: %v, want %v", dir, got, want)
+		}
+	}
+}
+
+// TestCheckout checks what is known of a workspace by its HEAD, or by what it was made for.
+func TestCheckout(t *testing.T) {
+	clone := session.Checkout{Path: "/w", Exists: true, Git: true, GitDir: "/w/.git", Repo: "/w/.git"}
+	branch, detached := clone, clone
+	branch.Branch, detached.Head = "main", "d4e98ada"
+	for _, c := range []struct{ got, want session.Checkout }{
+		{Checkout("/w", "ref: refs/heads/main"), branch},
+		{Checkout("/w", "d4e98ada"), detached},
+		{Made("/w", "main"), branch},
+		{Made("/w", ""), session.Checkout{Path: "/w", Exists: true}},
+	} {
+		if c.got != c.want {
+			t.Errorf("%+v, want %+v", c.got, c.want)
+		}
+	}
+}
+
+// TestTail checks that the end is kept, without the part of a character.
+func TestTail(t *testing.T) {
+	tail := Tail{Limit: 3}
+	for _, part := range []string{"abc", "défg"} {
+		if n, err := tail.Write([]byte(part)); n != len(part) || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if got := tail.String(); got != "fg" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestInDir runs a command in a directory.
+func TestInDir(t *testing.T) {
+	argv := InDir("/", "sh", "-c", `echo "$PWD $1"`, "sh", "a b")
+	if out, err := exec.Command("sh", argv[1:]...).Output(); err != nil || string(out) != "/ a b\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
