@@ -135,7 +135,7 @@ func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at sess
 		return at, errors.Join(err, fmt.Errorf("keep its pane after it has exited: %.200s", t.Stderr))
 	}
 	f, runDir := r.files.session(m.ID), r.files.run(m.Run)
-	c := rundir.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: f.shimSocket(), Argv: l.Command}
+	c := rundir.Config{Run: m.Run, Address: string(m.Address), Dir: l.Dir, Socket: contained.ShimSocket(f.sockets), Argv: l.Command}
 	err = rundir.Adopt(runDir, c, proc.Process{PID: l.Agent.PID}, l.Started)
 	for _, dir := range []string{f.own, f.adoptions()} {
 		if err == nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
@@ -67,8 +68,6 @@ func (f files) session(id string) dirs {
 	return dirs{files: f, id: id, own: own.Dir, runs: own.Runs(),
 		sockets: filepath.Join(f.socketDir, "c-"+hex.EncodeToString(sum[:4]))}
 }
-
-func (f dirs) shimSocket() string { return filepath.Join(f.sockets, "g") }
 
 func (f dirs) init() initClient { return initClient{shim.Init{Dir: f.sockets, Dial: f.dial}, f} }
 
@@ -254,9 +253,9 @@ func (f dirs) AskShim(ctx context.Context, run string, do func(*shim.Client, con
 
 func (f dirs) dialShim(ctx context.Context) (*shim.Client, error) {
 	if f.dial == nil {
-		return shim.Dial(f.shimSocket())
+		return shim.Dial(contained.ShimSocket(f.sockets))
 	}
-	conn, err := f.dial(ctx, f.shimSocket())
+	conn, err := f.dial(ctx, contained.ShimSocket(f.sockets))
 	if err != nil {
 		return nil, err
 	}

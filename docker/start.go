@@ -2,7 +2,6 @@ package docker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/git"
-	"github.com/agentform/agentform/internal/proc"
-	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -43,7 +40,14 @@ func (s start) run(ctx context.Context, p session.Location, of git.Owner) error 
 	if err := s.awaitInit(ctx, init, p); err != nil {
 		return err
 	}
-	if err := s.prepare(of); err != nil {
+	config, args, held, err := contained.Start(l, p.Name, s.dirs.sockets, append(slices.Clone(s.program), l.RunDir)...)
+	if err == nil {
+		err = rundir.Prepare(l.RunDir, config, nil)
+	}
+	if err == nil {
+		err = s.dirs.moveIn(l, of)
+	}
+	if err != nil {
 		return err
 	}
 	k := record{Mark: l.Mark, Container: p.Container, Spec: &l.Spec, Program: s.program[0]}
@@ -56,14 +60,6 @@ func (s start) run(ctx context.Context, p session.Location, of git.Owner) error 
 	if err := s.dirs.save(k); err != nil {
 		return err
 	}
-	var held []string // secrets that only an earlier run was given
-	for _, name := range l.Spec.Secrets {
-		if _, given := l.Secrets[name]; !given {
-			held = append(held, name)
-		}
-	}
-	create := tmuxwire.NewSession(p.Name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, append(slices.Clone(s.program), l.RunDir)...)
-	args := tmuxwire.Args(append(tmuxwire.Options(1), create)...) // the init watches
 	if err := init.Begin(ctx, l.RunDir, args, l.Secrets, held); err != nil {
 		return err
 	}
@@ -90,26 +86,6 @@ func (s start) awaitInit(ctx context.Context, init initClient, p session.Locatio
 		return silent
 	}
 	return err
-}
-
-func (s start) prepare(of git.Owner) error {
-	l := s.launch
-	if !proc.ValidRun(l.Mark.Run) {
-		return fmt.Errorf("invalid run id %.80q", l.Mark.Run)
-	}
-	spec, err := json.Marshal(l.Spec)
-	if err != nil {
-		return err
-	}
-	err = rundir.Prepare(l.RunDir, rundir.Config{
-		Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: s.dirs.shimSocket(),
-		Argv: l.Argv, Env: l.Env, Inherit: true, Init: filepath.Join(s.dirs.sockets, shim.InitSocket),
-		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec, SessionFolders: l.SessionFolders,
-	}, nil)
-	if err != nil {
-		return err
-	}
-	return s.dirs.moveIn(l, of)
 }
 
 func (s start) awaitAgent(ctx context.Context, init initClient) error {

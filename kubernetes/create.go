@@ -372,31 +372,19 @@ func (t target) launch(ctx context.Context, l session.Launch, p *program) error 
 	if err := limitNetwork(ctx, t, l); err != nil {
 		return err
 	}
-	spec, err := json.Marshal(l.Spec)
+	dir := t.runDir(l.Mark.Run)
+	config, args, held, err := contained.Start(l, t.set.Metadata.Name, shim.InitFolder, t.record.Program, dir)
 	if err != nil {
 		return err
 	}
-	var held []string // secrets that only an earlier run was given
-	for _, name := range l.Spec.Secrets {
-		if _, given := l.Secrets[name]; !given {
-			held = append(held, name)
-		}
-	}
+	config.Branch = l.Spec.Branch
 	files, err := filesOf(l.RunDir)
 	if err != nil {
 		return err
 	}
-	dir := t.runDir(l.Mark.Run)
-	create := tmuxwire.NewSession(t.set.Metadata.Name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, t.record.Program, dir)
 	q := shim.InitRequest{
 		Op: shim.OpLaunch, Run: l.Mark.Run, RunDir: dir, Secrets: l.Secrets, Held: held, Files: l.RunDir != "",
-		Args:   tmuxwire.Args(append(tmuxwire.Options(1), create)...), // the init watches
-		Target: contained.Pane, Format: tmuxwire.PaneFormat, RunFiles: files,
-		Config: &rundir.Config{
-			Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Branch: l.Spec.Branch, Socket: shim.InitFolder + "/g",
-			Argv: l.Argv, Env: l.Env, Inherit: true, Init: shim.InitFolder + "/" + shim.InitSocket,
-			Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec, SessionFolders: l.SessionFolders,
-		},
+		Args: args, Target: contained.Pane, Format: tmuxwire.PaneFormat, RunFiles: files, Config: &config,
 	}
 	var r shim.InitReply
 	if p == nil {

@@ -184,3 +184,12 @@ func TestShow(t *testing.T) {
 		}
 	}
 }
+
+// TestStart checks which secrets a shim takes from an earlier run, and where it meets the init.
+func TestStart(t *testing.T) {
+	l := session.Launch{Secrets: map[string]string{"NEW": "x"}, Spec: session.Spec{Secrets: []string{"OLD", "NEW"}}}
+	c, args, held, err := Start(l, "app", "/s", "shim", "/runs/1")
+	if err != nil || !slices.Equal(held, []string{"OLD"}) || c.Socket != "/s/g" || c.Init != "/s/k" || !slices.Equal(args[len(args)-3:], []string{"--", "shim", "/runs/1"}) {
+		t.Errorf("%+v, %q, holds %q, %v", c, args, held, err)
+	}
+}

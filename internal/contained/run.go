@@ -2,17 +2,41 @@ package contained
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/reported"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
+
+// ShimSocket returns the socket of a place's shim, in the directory of its init's.
+func ShimSocket(sockets string) string { return filepath.Join(sockets, "g") }
+
+// Start returns what the shim of a launch is to start, the arguments of the tmux command that
+// starts the shim in a session of that name, and the secrets that only an earlier run was given.
+// sockets is the directory of the init's socket.
+func Start(l session.Launch, name, sockets string, command ...string) (c rundir.Config, args, held []string, err error) {
+	spec, err := json.Marshal(l.Spec)
+	for _, secret := range l.Spec.Secrets {
+		if _, given := l.Secrets[secret]; !given {
+			held = append(held, secret)
+		}
+	}
+	create := tmuxwire.NewSession(name, tmuxwire.WindowName(l.Mark.Address.Short()), l.Dir, command...)
+	return rundir.Config{
+		Run: l.Mark.Run, Address: string(l.Mark.Address), Dir: l.Dir, Socket: ShimSocket(sockets),
+		Argv: l.Argv, Env: l.Env, Inherit: true, Init: filepath.Join(sockets, shim.InitSocket),
+		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec, SessionFolders: l.SessionFolders,
+	}, tmuxwire.Args(append(tmuxwire.Options(1), create)...), held, err // the init watches
+}
 
 // Pause detaches clients and disables input. With session.Freeze it also freezes the agent and
 // its children.
