@@ -42,72 +42,48 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 		return at, err
 	}
 	f := r.session(l.Mark.ID, l.Name, r.config.Shim[0])
-	if f.dial != nil {
-		return createElsewhere(ctx, r, c, l, of, f)
+	elsewhere := f.dial != nil
+	if elsewhere {
+		if err := errors.Join(r.config.checkElsewhere(l.Dir), r.config.checkShim()); err != nil {
+			return at, err
+		}
+		if l.RunDir, err = r.files.newRun(l); err != nil {
+			return at, err
+		}
 	}
 	_, existed := os.Lstat(f.sockets)
 	if err := f.make(of); err != nil {
 		return at, err
 	}
-	if err := r.config.share(of); err != nil {
-		return at, err
-	}
-	config, host := r.config.sessionSettings(l, f, of)
 	// The engine finishes what it was asked even if the caller's context ends, so the
 	// answer has to be awaited.
 	making, cancel := contained.Detached(ctx)
 	defer cancel()
+	if elsewhere {
+		rec := session.Record{ID: l.Mark.ID, Address: l.Mark.Address, Tree: session.WorkspaceState{Path: l.Dir, Branch: l.Spec.Branch}}
+		err = r.config.ensureVolume(making, c, rec)
+	} else {
+		err = r.config.share(of)
+	}
+	if err != nil {
+		return at, err
+	}
+	config, host := r.config.sessionSettings(l, f, of)
 	made, err := c.ContainerCreate(making, config, host, nil, nil, l.Name)
 	if errdefs.IsConflict(err) {
 		return at, fmt.Errorf("container %s %w", l.Name, session.ErrExists)
 	}
 	if err != nil {
-		if existed != nil { // else the sockets are another container's
+		if existed != nil && !elsewhere { // else the sockets are another container's
 			err = errors.Join(err, os.RemoveAll(f.sockets))
 		}
 		return at, explain(err)
 	}
 	p := session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: l.Name, Container: made.ID}
-	if err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{})); err == nil {
-		err = start{c, f, l, r.config.Shim, r.config}.run(ctx, p, of)
+	if elsewhere {
+		f.dial = r.dial(made.ID, r.config.Shim[0])
+		err = r.config.equip(ctx, c, made.ID, of, "", "")
 	}
-	if err != nil {
-		undo, cancel := contained.Detached(ctx)
-		defer cancel()
-		return at, errors.Join(err, r.Remove(undo, p))
-	}
-	return p, nil
-}
-
-// createElsewhere is create on an engine of another machine.
-func createElsewhere(ctx context.Context, r *Runtime, c engine, l session.Launch, of git.Owner, f dirs) (at session.Location, err error) {
-	if err := errors.Join(r.config.checkElsewhere(l.Dir), r.config.checkShim()); err != nil {
-		return at, err
-	}
-	if l.RunDir, err = r.files.newRun(l); err != nil {
-		return at, err
-	}
-	if err := f.make(of); err != nil {
-		return at, err
-	}
-	making, cancel := contained.Detached(ctx)
-	defer cancel()
-	rec := session.Record{ID: l.Mark.ID, Address: l.Mark.Address, Tree: session.WorkspaceState{Path: l.Dir, Branch: l.Spec.Branch}}
-	if err := r.config.ensureVolume(making, c, rec); err != nil {
-		return at, err
-	}
-	config, host := r.config.sessionSettings(l, f, of)
-	config.Labels[labelProgram] = r.config.Shim[0]
-	made, err := c.ContainerCreate(making, config, host, nil, nil, l.Name)
-	if errdefs.IsConflict(err) {
-		return at, fmt.Errorf("container %s %w", l.Name, session.ErrExists)
-	}
-	if err != nil {
-		return at, explain(err)
-	}
-	f.dial = r.dial(made.ID, r.config.Shim[0])
-	p := session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: l.Name, Container: made.ID}
-	err = r.config.equip(ctx, c, made.ID, of, "", "")
 	if err == nil {
 		err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{}))
 	}

@@ -31,7 +31,9 @@ func (c Config) sessionSettings(l session.Launch, f dirs, of git.Owner) (*contai
 	config.StopSignal = "SIGTERM" // an image's own is for its own program
 	timeout := int(math.Ceil((l.Stop.Grace.D() + stopReserve).Seconds()))
 	config.StopTimeout = &timeout
-	if !c.elsewhere() {
+	if c.elsewhere() {
+		config.Labels[labelProgram] = c.Shim[0]
+	} else {
 		host.Mounts = append(host.Mounts, bind(f.runs, f.run(""), false), bind(f.sockets, f.sockets, false))
 	}
 	private := "rw,nosuid,nodev,noexec,size=4m,mode=0700,uid=" + strconv.Itoa(of.UID)
