@@ -9,9 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/pkg/stdcopy"
-
 	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
@@ -49,34 +46,16 @@ func (x *executor) run(ctx context.Context, id, stdin string, argv ...string) (s
 	}
 	ctx, cancel := context.WithTimeout(ctx, execTimeout)
 	defer cancel()
-	made, err := c.ContainerExecCreate(ctx, id, container.ExecOptions{AttachStdin: stdin != "", AttachStdout: true, AttachStderr: true, Cmd: argv})
-	if err != nil {
-		return none, explain(err)
-	}
-	a, err := c.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{})
-	if err != nil {
-		return none, explain(err)
-	}
-	defer a.Close()
-	defer context.AfterFunc(ctx, a.Close)()
+	var in io.Reader
 	if stdin != "" {
-		go func() { // the command may print before it reads
-			_, _ = io.WriteString(a.Conn, stdin) // it need not read all
-			_ = a.CloseWrite()
-		}()
+		in = strings.NewReader(stdin)
 	}
-	out, errs := contained.Tail{Limit: execOutput}, contained.Tail{Limit: execOutput}
-	if _, err = stdcopy.StdCopy(&out, &errs, a.Reader); ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
+	out := contained.Tail{Limit: execOutput}
+	done, said, err := execute(ctx, c, id, in, &out, argv)
 	if err != nil {
 		return none, fmt.Errorf("%s in the container: %w", argv[0], err)
 	}
-	done, err := c.ContainerExecInspect(ctx, made.ID)
-	if err != nil {
-		return none, explain(err)
-	}
-	return shim.TmuxReply{Code: done.ExitCode, Stdout: out.String(), Stderr: strings.TrimSpace(errs.String())}, nil
+	return shim.TmuxReply{Code: done.ExitCode, Stdout: out.String(), Stderr: said}, nil
 }
 
 // byExec inspects and acts in an adopted container.

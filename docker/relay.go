@@ -25,6 +25,10 @@ import (
 // that the engine executes there.
 func (r *far) dial(id, program string) func(ctx context.Context, socket string) (shim.Conn, error) {
 	return func(ctx context.Context, socket string) (shim.Conn, error) {
+		c, err := r.engine()
+		if err != nil {
+			return nil, err
+		}
 		select {
 		case r.relays <- struct{}{}:
 		case <-ctx.Done():
@@ -33,19 +37,19 @@ func (r *far) dial(id, program string) func(ctx context.Context, socket string) 
 		free := sync.OnceFunc(func() { <-r.relays })
 		limited, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
-		stream, err := r.execStream(limited, id, true, program, shim.RelayMode, socket)
+		_, stream, err := execStream(limited, c, id, true, []string{program, shim.RelayMode, socket})
 		if err != nil {
 			free()
 			return nil, err
 		}
 		near, far := net.Pipe() // it has deadlines, which a connection by ssh has not
-		c := &relayed{Conn: near, stream: stream, done: make(chan struct{})}
+		conn := &relayed{Conn: near, stream: stream, done: make(chan struct{})}
 		go func() {
-			defer close(c.done)
+			defer close(conn.done)
 			defer free()
 			said := contained.Tail{Limit: 300}
-			if _, c.err = stdcopy.StdCopy(far, &said, stream.Reader); c.err == nil && said.String() != "" {
-				c.err = fmt.Errorf("%s: %w", strings.TrimSpace(said.String()), syscall.ECONNREFUSED)
+			if _, conn.err = stdcopy.StdCopy(far, &said, stream.Reader); conn.err == nil && said.String() != "" {
+				conn.err = fmt.Errorf("%s: %w", strings.TrimSpace(said.String()), syscall.ECONNREFUSED)
 			}
 			_ = far.Close()
 			stream.Close()
@@ -54,7 +58,7 @@ func (r *far) dial(id, program string) func(ctx context.Context, socket string) 
 			_, _ = io.Copy(stream.Conn, far) // ends when either end is closed
 			_ = stream.CloseWrite()
 		}()
-		return c, nil
+		return conn, nil
 	}
 }
 
@@ -94,22 +98,28 @@ func (c *relayed) Close() error {
 	return err
 }
 
-// execStream has the engine execute a command in a container, and returns its streams.
-func (r *far) execStream(ctx context.Context, id string, stdin bool, argv ...string) (types.HijackedResponse, error) {
-	none := types.HijackedResponse{}
-	c, err := r.engine()
-	if err != nil {
-		return none, err
-	}
+// execStream has the engine execute a command in a container, and returns its id and its streams.
+func execStream(ctx context.Context, c engine, id string, stdin bool, argv []string) (string, types.HijackedResponse, error) {
 	made, err := c.ContainerExecCreate(ctx, id, container.ExecOptions{AttachStdin: stdin, AttachStdout: true, AttachStderr: true, Cmd: argv})
 	if err != nil {
-		return none, explain(err)
+		return "", types.HijackedResponse{}, explain(err)
 	}
 	a, err := c.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{})
+	return made.ID, a, explain(err)
+}
+
+// execute has the engine execute a command in a container, and returns how it ended and the end of
+// what it printed on standard error.
+func execute(ctx context.Context, c engine, id string, stdin io.Reader, stdout io.Writer, argv []string) (done container.ExecInspect, said string, err error) {
+	command, a, err := execStream(ctx, c, id, stdin != nil, argv)
 	if err != nil {
-		return none, explain(err)
+		return done, "", err
 	}
-	return a, nil
+	if said, err = copyStreams(ctx, a, stdin, stdout); err != nil {
+		return done, said, err
+	}
+	done, err = c.ContainerExecInspect(ctx, command)
+	return done, said, explain(err)
 }
 
 // relayTimeout bounds how long a command may take that copies a workspace.
@@ -123,21 +133,9 @@ func (r *far) execIn(ctx context.Context, id string, stdin io.Reader, stdout io.
 	if err != nil {
 		return err
 	}
-	made, err := c.ContainerExecCreate(ctx, id, container.ExecOptions{AttachStdin: stdin != nil, AttachStdout: true, AttachStderr: true, Cmd: argv})
-	if err != nil {
-		return explain(err)
-	}
-	a, err := c.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{})
-	if err != nil {
-		return explain(err)
-	}
-	said, err := copyStreams(ctx, a, stdin, stdout)
+	done, said, err := execute(ctx, c, id, stdin, stdout, argv)
 	if err != nil {
 		return err
-	}
-	done, err := c.ContainerExecInspect(ctx, made.ID)
-	if err != nil {
-		return explain(err)
 	}
 	if done.Running {
 		return session.Unreachable(errors.New("the connection to the engine ended before the command did"))
@@ -172,8 +170,5 @@ func copyStreams(ctx context.Context, a types.HijackedResponse, stdin io.Reader,
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if err != nil {
-		err = explain(err)
-	}
-	return strings.TrimSpace(said.String()), err
+	return strings.TrimSpace(said.String()), explain(err)
 }
