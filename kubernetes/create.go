@@ -174,7 +174,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 		undo, cancel := contained.Detached(ctx)
 		defer cancel()
 		if made { // by this call, and nothing has used it
-			err = errors.Join(err, c.remove(undo, claims, claim))
+			err = errors.Join(err, c.remove(undo, claims, claim, foreground))
 		}
 		return err
 	}

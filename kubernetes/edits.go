@@ -2,14 +2,11 @@ package kubernetes
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -298,26 +295,11 @@ func (t *target) renew(ctx context.Context, l session.Launch) error {
 		if err := t.put(ctx, declared); err != nil {
 			return err
 		}
-		if err := t.cluster.awaitNoPod(ctx, t.pod); err != nil {
+		ending, cancel := context.WithTimeout(ctx, launchTimeout)
+		defer cancel()
+		if err := t.cluster.awaitGone(ending, pods, t.pod); err != nil {
 			return err
 		}
 	}
 	return t.put(ctx, object{"metadata": declared["metadata"], "spec": object{"replicas": 1, "revisionHistoryLimit": spec["revisionHistoryLimit"]}})
-}
-
-// awaitNoPod returns when the cluster has removed the pod of a set without replicas.
-func (c *cluster) awaitNoPod(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
-	defer cancel()
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
-		var p pod
-		if err := c.get(ctx, pods, name, &p); apierrors.IsNotFound(err) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if ended := contained.Sleep(ctx, wait); ended != nil {
-			return fmt.Errorf("kubernetes: pod %s, whose template was edited, still exists: %w", name, ended)
-		}
-	}
 }

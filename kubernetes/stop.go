@@ -63,31 +63,40 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 	})
 }
 
-// delete asks for the removal of an object, again if the answer was lost.
-func (c *cluster) delete(ctx context.Context, r schema.GroupVersionResource, name string, o metav1.DeleteOptions) error {
-	err := c.of(r).Delete(ctx, name, o)
+// How objects are removed: what belongs to an object goes first, and what has nothing to finish
+// goes soon.
+var (
+	foreground = metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}
+	soon       = metav1.DeleteOptions{GracePeriodSeconds: new(int64(1))}
+)
+
+// remove removes an object and returns when it is gone. It asks again if the answer was lost.
+func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, name string, how metav1.DeleteOptions) error {
+	err := c.of(r).Delete(ctx, name, how)
 	if kubeclient.Unanswered(err) && contained.Sleep(ctx, 200*time.Millisecond) == nil {
-		err = c.of(r).Delete(ctx, name, o)
+		err = c.of(r).Delete(ctx, name, how)
 	}
-	return err
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return c.explain(err)
+	}
+	return c.awaitGone(ctx, r, name)
 }
 
-// remove removes an object and returns when it is gone.
-func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, name string) error {
-	policy := metav1.DeletePropagationForeground
-	err := c.delete(ctx, r, name, metav1.DeleteOptions{PropagationPolicy: &policy})
+// awaitGone returns when there is no object of that name.
+func (c *cluster) awaitGone(ctx context.Context, r schema.GroupVersionResource, name string) error {
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil
-		case err != nil:
-			return c.explain(err)
-		}
 		if ended := contained.Sleep(ctx, wait); ended != nil {
 			return fmt.Errorf("kubernetes: %s %s still exists: %w", r.Resource, name, ended)
 		}
 		var there struct{ Metadata metadata }
-		err = c.get(ctx, r, name, &there)
+		if err := c.get(ctx, r, name, &there); apierrors.IsNotFound(err) {
+			return nil
+		} else if err != nil {
+			return err
+		}
 	}
 }
 
@@ -103,5 +112,5 @@ func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	if err != nil && !removing {
 		return err
 	}
-	return t.cluster.remove(ctx, statefulSets, p.Name)
+	return t.cluster.remove(ctx, statefulSets, p.Name, foreground)
 }

@@ -9,7 +9,6 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,7 +68,7 @@ func (v *volumes) RemoveWorkspace(ctx context.Context, dir string) error {
 	if err := v.helpers.end(ctx, c, claim); err != nil {
 		return err
 	}
-	return c.remove(ctx, claims, claim)
+	return c.remove(ctx, claims, claim, foreground)
 }
 
 // RunIn runs a command where a session's workspace is: in its pod, or, if that does not
@@ -217,7 +216,7 @@ func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Ma
 	if x.err = x.start(ctx, of, c, m, s, claim, network); x.err != nil {
 		undo, cancel := contained.Detached(ctx)
 		defer cancel()
-		x.err = errors.Join(x.err, c.removeNow(undo, oneOff(claim)))
+		x.err = errors.Join(x.err, c.remove(undo, pods, oneOff(claim), soon))
 		h.mu.Lock()
 		delete(h.pods, claim)
 		h.mu.Unlock()
@@ -247,7 +246,7 @@ func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mar
 		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
-		if err := c.removeNow(ctx, oneOff(claim)); err != nil {
+		if err := c.remove(ctx, pods, oneOff(claim), soon); err != nil {
 			return err
 		}
 	}
@@ -279,7 +278,7 @@ func (h *helpers) end(ctx context.Context, c *cluster, claim string) error {
 	if x != nil {
 		<-x.ready
 	}
-	return c.removeNow(ctx, oneOff(claim))
+	return c.remove(ctx, pods, oneOff(claim), soon)
 }
 
 // close removes all pods for commands.
@@ -289,28 +288,7 @@ func (h *helpers) close(c *cluster) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for claim := range h.pods {
-		now := int64(0)
-		_ = c.of(pods).Delete(ctx, oneOff(claim), metav1.DeleteOptions{GracePeriodSeconds: &now}) // else its deadline ends it
+		_ = c.of(pods).Delete(ctx, oneOff(claim), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}) // else its deadline ends it
 	}
 	h.pods = nil
-}
-
-// removeNow removes a pod for commands, whose processes have nothing to finish, and returns
-// when it is gone.
-func (c *cluster) removeNow(ctx context.Context, name string) error {
-	grace := int64(1)
-	err := c.delete(ctx, pods, name, metav1.DeleteOptions{GracePeriodSeconds: &grace})
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
-		switch {
-		case apierrors.IsNotFound(err):
-			return nil
-		case err != nil:
-			return c.explain(err)
-		}
-		if ended := contained.Sleep(ctx, wait); ended != nil {
-			return fmt.Errorf("kubernetes: pod %s still exists: %w", name, ended)
-		}
-		var there pod
-		err = c.get(ctx, pods, name, &there)
-	}
 }
