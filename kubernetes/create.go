@@ -308,16 +308,11 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 
 // vacant returns an error unless the last run in the pod has ended.
 func (t target) vacant(ctx context.Context) error {
-	var p pod
-	err := t.cluster.get(ctx, pods, t.pod, &p)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return err
-	case p.isolated() || p.Metadata.Deleted != nil:
-		return fmt.Errorf("cannot find out whether an agent runs in it: %s", unreachable(p))
-	case !p.running():
+	p, runs, err := t.podRuns(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot find out whether an agent runs in it: %w", err)
+	}
+	if !runs {
 		return nil
 	}
 	in, err := t.look(ctx, false)

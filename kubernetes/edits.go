@@ -121,14 +121,6 @@ func (t made) editsOrWhy(lost error) []session.Edit {
 	return edited
 }
 
-func texts(of map[string]string) object {
-	all := make(object, len(of))
-	for k, v := range of {
-		all[k] = v
-	}
-	return all
-}
-
 // compare reports where an object differs from what is declared. What the declaration does
 // not have may be anything, except an element of a list.
 func compare(at string, declared, actual any, report func(field string, declared, actual any)) {

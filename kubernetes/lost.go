@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
@@ -93,17 +91,9 @@ func (t *target) recover(ctx context.Context) (err error) {
 	if t.record, err = t.runtime.config.lostRecord(t.set); err != nil {
 		return err
 	}
-	var p pod
-	err = t.cluster.get(ctx, pods, t.pod, &p)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
+	_, runs, err := t.podRuns(ctx)
+	if err != nil || !runs {
 		return err
-	case p.isolated() || p.Metadata.Deleted != nil:
-		return errors.New(unreachable(p))
-	case !p.running():
-		return nil
 	}
 	return t.findRun(ctx)
 }

@@ -84,10 +84,7 @@ func (c Config) checkPath(dir string) error {
 // claim returns the claim of a workspace.
 func (c Config) claim(m session.Mark, s session.Spec, dir, branch string) *unstructured.Unstructured {
 	k := settings(s)
-	labels, annotations := object{}, object{annotationAddress: string(m.Address), annotationPath: dir, annotationBranch: branch}
-	for name, value := range identity(m) {
-		labels[name] = value
-	}
+	annotations := object{annotationAddress: string(m.Address), annotationPath: dir, annotationBranch: branch}
 	storage := object{
 		"accessModes": []any{"ReadWriteOncePod"},
 		"resources":   object{"requests": object{"storage": strconv.FormatInt(cmp.Or(k.Storage.Size, DefaultStorage), 10)}},
@@ -97,11 +94,20 @@ func (c Config) claim(m session.Mark, s session.Spec, dir, branch string) *unstr
 	}
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-		"metadata": object{"name": c.claimOf(dir), "labels": labels, "annotations": annotations}, "spec": storage,
+		"metadata": object{"name": c.claimOf(dir), "labels": texts(identity(m)), "annotations": annotations}, "spec": storage,
 	}}
 }
 
 type object = map[string]any
+
+// texts returns texts as an object.
+func texts(of map[string]string) object {
+	all := make(object, len(of))
+	for k, v := range of {
+		all[k] = v
+	}
+	return all
+}
 
 // settings returns the block of the session's runtime.
 func settings(s session.Spec) session.KubernetesConfig {
@@ -148,25 +154,18 @@ func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured
 	main["startupProbe"] = probe("/started", 1<<20) // the program may come late over a slow line
 	main["readinessProbe"] = probe("/alive", 1)
 	labels := labelsOf(l.Mark, c, claim)
-	of := func(a map[string]string) object {
-		all := object{}
-		for k, v := range a {
-			all[k] = v
-		}
-		return all
-	}
 	annotations := map[string]string{}
 	maps.Copy(annotations, c.Annotations)
 	annotations[annotationAddress], annotations[annotationHash] = string(l.Mark.Address), l.Mark.Hash
-	own := of(annotations)
+	own := texts(annotations)
 	own[annotationRecord] = text
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "apps/v1", "kind": "StatefulSet",
-		"metadata": object{"name": objectName(l.Name), "labels": of(labels), "annotations": own},
+		"metadata": object{"name": objectName(l.Name), "labels": texts(labels), "annotations": own},
 		"spec": object{
 			"replicas": int64(1), "serviceName": objectName(l.Name), "podManagementPolicy": "Parallel", "revisionHistoryLimit": int64(1),
-			"selector": object{"matchLabels": of(identity(l.Mark))},
-			"template": object{"metadata": object{"labels": of(labels), "annotations": of(annotations)}, "spec": spec},
+			"selector": object{"matchLabels": texts(identity(l.Mark))},
+			"template": object{"metadata": object{"labels": texts(labels), "annotations": texts(annotations)}, "spec": spec},
 		},
 	}}, nil
 }
@@ -291,11 +290,9 @@ func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
 
 // nodeSelector adds to the manifest's that a node has to run the programs of this machine.
 func nodeSelector(c session.KubernetesConfig) object {
-	all := object{"kubernetes.io/os": "linux", "kubernetes.io/arch": arch}
-	for k, v := range c.NodeSelector {
-		all[k] = v
-	}
-	return all
+	all := map[string]string{"kubernetes.io/os": "linux", "kubernetes.io/arch": arch}
+	maps.Copy(all, c.NodeSelector)
+	return texts(all)
 }
 
 // mountRepoSecret gives the container of a pod the secret of the workspace's repository, if the
@@ -325,15 +322,10 @@ func resources(c session.KubernetesConfig) object {
 	}
 	all := object{}
 	for name, given := range map[string]map[string]string{"requests": c.Resources.Requests, "limits": c.Resources.Limits} {
-		values := object{}
-		for k, v := range usual {
-			values[k] = v
-		}
-		for k, v := range given {
-			values[k] = v
-		}
+		values := maps.Clone(usual)
+		maps.Copy(values, given)
 		if len(values) > 0 {
-			all[name] = values
+			all[name] = texts(values)
 		}
 	}
 	return all
@@ -345,11 +337,7 @@ func policyOf(name string, selected map[string]string, owner object, network str
 	if network != session.NetworkNone && network != session.NetworkRestricted {
 		return nil
 	}
-	selector, labels := object{}, object{}
-	for k, v := range selected {
-		selector[k], labels[k] = v, v
-	}
-	spec := object{"podSelector": object{"matchLabels": selector}, "policyTypes": []any{"Ingress", "Egress"}}
+	spec := object{"podSelector": object{"matchLabels": texts(selected)}, "policyTypes": []any{"Ingress", "Egress"}}
 	if network == session.NetworkRestricted {
 		dns := []any{object{"protocol": "UDP", "port": int64(53)}, object{"protocol": "TCP", "port": int64(53)}}
 		public := []any{
@@ -360,7 +348,7 @@ func policyOf(name string, selected map[string]string, owner object, network str
 	}
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
-		"metadata": object{"name": name, "labels": labels, "ownerReferences": []any{owner}},
+		"metadata": object{"name": name, "labels": texts(selected), "ownerReferences": []any{owner}},
 		"spec":     spec,
 	}}
 }

@@ -136,6 +136,19 @@ func find(ctx context.Context, r *Runtime, p session.Location) (target, error) {
 	return t, nil
 }
 
+// podRuns returns the target's pod, and whether commands can be executed in it. The error says why
+// that is not known.
+func (t target) podRuns(ctx context.Context) (p pod, runs bool, err error) {
+	err = t.cluster.get(ctx, pods, t.pod, &p)
+	switch {
+	case apierrors.IsNotFound(err):
+		return p, false, nil
+	case err == nil && (p.isolated() || p.Metadata.Deleted != nil):
+		err = errors.New(unreachable(p))
+	}
+	return p, err == nil && p.running(), err
+}
+
 // running returns the place of a session, unless it has no pod.
 func (r *Runtime) running(ctx context.Context, p session.Location) (contained.Place, error) {
 	t, err := r.target(ctx, p)

@@ -31,16 +31,11 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 	if err != nil || t.set.stopped() {
 		return err
 	}
-	var at pod
-	err = t.cluster.get(ctx, pods, t.pod, &at)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return err
-	case at.isolated() || at.Metadata.Deleted != nil:
-		return fmt.Errorf("kubernetes: cannot end its agent: %s", unreachable(at))
-	case !at.running():
+	_, runs, err := t.podRuns(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot end its agent: %w", err)
+	}
+	if !runs {
 		return nil
 	}
 	grace := s.Grace.D()
