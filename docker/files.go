@@ -18,7 +18,6 @@ import (
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
-	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
@@ -69,55 +68,40 @@ func (f files) session(id string) dirs {
 		sockets: filepath.Join(f.socketDir, "c-"+hex.EncodeToString(sum[:4]))}
 }
 
-func (f dirs) init() initClient { return initClient{shim.Init{Dir: f.sockets, Dial: f.dial}, f} }
+func (f dirs) init() initClient {
+	return initClient{Init: shim.Init{Dir: f.sockets, Dial: f.dial}, dirs: f}
+}
 
 // initClient asks the init of a container.
 type initClient struct {
 	shim.Init
 	dirs dirs
+	// workspace is that of an init elsewhere whose checkout Look adds to live; nil: none is added.
+	workspace string
+	live      *session.Live
 }
 
 // Look asks how a run stands. Of one elsewhere the files of the run are copied to this
 // machine. The agent's session files are, if this machine does not see them and the screen is
 // asked for, or the agent has exited.
-func (k initClient) Look(ctx context.Context, runDir, target, format string, screen bool) (shim.ContainerRun, error) {
-	in, _, err := k.lookAndCopy(ctx, shim.InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen})
-	return in, err
-}
-
-// lookAndCopy is Look. It also returns what HEAD of the request's workspace has, of one
-// elsewhere.
-func (k initClient) lookAndCopy(ctx context.Context, q shim.InitRequest) (in shim.ContainerRun, head string, err error) {
-	run := filepath.Base(q.RunDir)
-	mirror := filepath.Join(k.dirs.runs, run)
-	q.Files, q.Copy = k.Dial != nil, q.Screen
-	ask := func(known []filecopy.File) ([]filecopy.File, bool, error) {
-		q.Copies, q.Signals = known, rundir.SignalsSize(mirror)
-		r, err := k.Init.Inspect(ctx, q)
-		if err != nil {
-			return nil, false, err
-		}
-		in = *r.Seen
-		if r.Files != nil && proc.ValidRun(run) {
-			head, err = r.Files.Head, k.dirs.copied(mirror, *r.Files)
-		}
-		return r.Copies, r.More, err
+func (k initClient) Look(ctx context.Context, runDir, target, format string, screen bool) (in shim.ContainerRun, err error) {
+	q := shim.InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen, Files: k.Dial != nil, Workspace: k.workspace, Copy: screen}
+	inspect := func() (shim.InitReply, error) {
+		return contained.Inspect(q, k.dirs.runs, layout.Data{Dir: k.dirs.dataDir}.Copy(k.dirs.id), func(q shim.InitRequest) (shim.InitReply, error) { return k.Inspect(ctx, q) })
 	}
-	if !q.Copy {
-		if _, _, err = ask(nil); err != nil || in.Agent {
-			return in, head, err
-		}
+	r, err := inspect()
+	if err == nil && !q.Copy && !r.Seen.Agent {
 		q.Copy = true
+		r, err = inspect()
 	}
-	return in, head, filecopy.Pull(layout.Data{Dir: k.dirs.dataDir}.Copy(k.dirs.id), ask)
-}
-
-// copied writes the copy of a run's files, if the run has a directory here.
-func (f dirs) copied(mirror string, files rundir.Files) error {
-	if _, err := os.Lstat(mirror); err != nil {
-		return nil // it was pruned
+	if err != nil {
+		return in, err
 	}
-	return rundir.WriteFiles(mirror, files)
+	if k.live != nil && r.Files != nil && r.Files.Head != "" {
+		co := contained.Checkout(k.workspace, r.Files.Head)
+		k.live.Checkout = &co
+	}
+	return *r.Seen, nil
 }
 
 func (f dirs) make(of git.Owner) error {

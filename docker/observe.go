@@ -101,23 +101,6 @@ func (r *far) list(ctx context.Context) (c engine, all []container.Summary, err 
 	return nil, nil, fmt.Errorf("list containers: %w", explain(err))
 }
 
-// withHead is an init elsewhere that also tells the branch of the workspace.
-type withHead struct {
-	initClient
-	dir  string
-	live *session.Live
-}
-
-// Look asks how a run stands.
-func (w withHead) Look(ctx context.Context, runDir, target, format string, screen bool) (shim.ContainerRun, error) {
-	in, head, err := w.lookAndCopy(ctx, shim.InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen, Workspace: w.dir})
-	if err == nil && head != "" {
-		co := contained.Checkout(w.dir, head)
-		w.live.Checkout = &co
-	}
-	return in, err
-}
-
 // listed returns what the list of containers says of one. adopted is the session that
 // the container was adopted as, or empty.
 func listed(x container.Summary, c Config, adopted string) session.Live {
@@ -171,10 +154,11 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 	if err == nil && k.Mark.ID == l.Mark.ID {
 		l.Mark, l.Spec = k.Mark, k.Spec
 	}
-	var in inside = f.init()
+	init := f.init()
 	if f.dial != nil {
-		in = withHead{f.init(), k.Dir, l}
+		init.workspace, init.live = k.Dir, l
 	}
+	var in inside = init
 	at := contained.Pane
 	if k.Pane != "" {
 		l.Location.Socket, l.Location.Pane = "", k.Pane
@@ -221,7 +205,7 @@ func (o *observation) recheck(ctx context.Context, l *session.Live) {
 func (o *observation) fromDisk(ctx context.Context, l *session.Live, at dirs) {
 	if at.dial != nil && proc.ValidRun(l.Mark.Run) {
 		if files, err := copyFiles(ctx, o.engine, l.Location.Container, at.runInside(l.Mark.Run)); err == nil {
-			_ = at.copied(filepath.Join(at.runs, l.Mark.Run), files) // else the copy is what is known
+			_ = contained.Keep(at.runs, l.Mark.Run, files) // else the copy is what is known
 		}
 	}
 	f := at.facts(l.Mark.Run)

@@ -16,10 +16,7 @@ import (
 
 	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/layout"
-	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
-	"github.com/agentform/agentform/internal/shim/filecopy"
-	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -216,26 +213,13 @@ func (t *target) update(ctx context.Context, change func(*record) error) error {
 // machine and, if the run has a directory here, what its shim and hooks wrote.
 func (t target) look(ctx context.Context, screen bool) (in shim.ContainerRun, err error) {
 	run, data := t.record.Mark.Run, layout.Data{Dir: t.runtime.config.DataDir}
-	q := shim.InitRequest{Op: shim.OpInspect, Run: run, RunDir: t.runDir(run), Target: contained.Pane, Format: tmuxwire.PaneFormat, Screen: screen, Copy: true}
-	mirror := data.Run(run)
-	if info, err := os.Lstat(mirror); err == nil && info.IsDir() && proc.ValidRun(run) {
-		q.Files = true
-	}
-	err = filecopy.Pull(data.Copy(t.record.Mark.ID), func(known []filecopy.File) ([]filecopy.File, bool, error) {
-		q.Copies, q.Signals = known, rundir.SignalsSize(mirror)
-		r, err := t.ask(ctx, q, execTimeout)
-		if err == nil && q.Files && r.Files != nil {
-			err = rundir.WriteFiles(mirror, *r.Files)
-		}
-		if err == nil {
-			in = *r.Seen
-		}
-		return r.Copies, r.More, err
-	})
+	_, missing := os.Lstat(data.Run(run))
+	q := shim.InitRequest{Op: shim.OpInspect, Run: run, RunDir: t.runDir(run), Target: contained.Pane, Format: tmuxwire.PaneFormat, Screen: screen, Files: missing == nil, Copy: true}
+	r, err := contained.Inspect(q, data.Runs(), data.Copy(t.record.Mark.ID), func(q shim.InitRequest) (shim.InitReply, error) { return t.ask(ctx, q, execTimeout) })
 	if err != nil {
-		return shim.ContainerRun{}, err
+		return in, err
 	}
-	return in, nil
+	return *r.Seen, nil
 }
 
 // Tmux runs a tmux command in the pod. The error is session.ErrGone if its init was never

@@ -10,7 +10,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/filecopy"
 	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -36,6 +38,35 @@ func Start(l session.Launch, name, sockets string, command ...string) (c rundir.
 		Argv: l.Argv, Env: l.Env, Inherit: true, Init: filepath.Join(sockets, shim.InitSocket),
 		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec, SessionFolders: l.SessionFolders,
 	}, tmuxwire.Args(append(tmuxwire.Options(1), create)...), held, err // the init watches
+}
+
+// Inspect asks an init how a run stands, and brings what this machine has up to date: the run's
+// files, if it has a directory in runs, and the session files of its agent, if the request asks for
+// them.
+func Inspect(q shim.InitRequest, runs, copies string, ask func(shim.InitRequest) (shim.InitReply, error)) (r shim.InitReply, err error) {
+	run := filepath.Base(q.RunDir)
+	once := func(known []filecopy.File) ([]filecopy.File, bool, error) {
+		q.Copies, q.Signals = known, rundir.SignalsSize(filepath.Join(runs, run))
+		if r, err = ask(q); err == nil && r.Files != nil {
+			err = Keep(runs, run, *r.Files)
+		}
+		return r.Copies, r.More, err
+	}
+	if q.Copy {
+		err = filecopy.Pull(copies, once)
+	} else {
+		_, _, err = once(nil)
+	}
+	return r, err
+}
+
+// Keep writes the files of a run to its directory in runs. A run that was pruned has none.
+func Keep(runs, run string, files rundir.Files) error {
+	dir := filepath.Join(runs, run)
+	if info, err := os.Lstat(dir); !proc.ValidRun(run) || err != nil || !info.IsDir() {
+		return nil
+	}
+	return rundir.WriteFiles(dir, files)
 }
 
 // Pause detaches clients and disables input. With session.Freeze it also freezes the agent and
