@@ -3,24 +3,19 @@ package docker
 import (
 	"cmp"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 
+	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
-
-// stopReserve is added to the agent's grace before the engine kills a container that it
-// stops: the init ends what the agent has left behind.
-const stopReserve = 10 * time.Second
 
 func (c Config) sessionSettings(l session.Launch, f dirs, of git.Owner) (*container.Config, *container.HostConfig) {
 	config, host := c.settings(l.Spec, l.Dir, of)
@@ -29,8 +24,7 @@ func (c Config) sessionSettings(l session.Launch, f dirs, of git.Owner) (*contai
 	maps.Copy(config.Labels, map[string]string{labelAddress: string(l.Mark.Address), labelID: l.Mark.ID,
 		labelRun: l.Mark.Run, labelHash: l.Mark.Hash})
 	config.StopSignal = "SIGTERM" // an image's own is for its own program
-	timeout := int(math.Ceil((l.Stop.Grace.D() + stopReserve).Seconds()))
-	config.StopTimeout = &timeout
+	config.StopTimeout = new(contained.KillAfter(l.Stop))
 	if c.elsewhere() {
 		config.Labels[labelProgram] = c.Shim[0]
 	} else {

@@ -33,9 +33,6 @@ const (
 	DefaultUser = "1000:1000"
 	// DefaultStorage is the size of a volume, in bytes.
 	DefaultStorage = 10 << 30
-	// stopReserve is added to the agent's grace before the kubelet kills a container: the
-	// init ends what the agent has left behind.
-	stopReserve = 10
 	// nameLimit is the longest name of a StatefulSet: a pod's label has it with a dash and
 	// a hash of 10 characters in 63.
 	nameLimit = 52
@@ -145,8 +142,7 @@ func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured
 		return nil, err
 	}
 	mountRepoSecret(spec, l.Spec)
-	grace := int64(math.Ceil(l.Stop.Grace.D().Seconds())) + stopReserve
-	spec["terminationGracePeriodSeconds"] = grace
+	spec["terminationGracePeriodSeconds"] = int64(contained.KillAfter(l.Stop))
 	main := spec["containers"].([]any)[0].(object)
 	main["command"] = []any{"sh", "-c", waitForProgram, "sh", k.Program, shim.PodMode, shim.InitFolder, strconv.Itoa(statusPort)}
 	main["env"] = append(main["env"].([]any), secretRefs(l.Spec)...)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -39,6 +40,10 @@ func Start(l session.Launch, name, sockets string, command ...string) (c rundir.
 		Signal: l.Stop.Signal, Grace: l.Stop.Grace.D(), Timeout: l.Timeout, Spec: spec, SessionFolders: l.SessionFolders,
 	}, tmuxwire.Args(append(tmuxwire.Options(1), create)...), held, err // the init watches
 }
+
+// KillAfter returns after how many seconds an engine kills what is left of a place that it stops: the
+// agent has its grace, and the init ten seconds to end what the agent has left behind.
+func KillAfter(s session.Stop) int { return int(math.Ceil(s.Grace.D().Seconds())) + 10 }
 
 // Inspect asks an init how a run stands, and brings what this machine has up to date: the run's
 // files, if it has a directory in runs, and the session files of its agent, if the request asks for
