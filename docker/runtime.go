@@ -45,6 +45,7 @@ type Runtime struct {
 	*sessions
 }
 
+// sessions acts on sessions. Under this name it is embedded without a field for others.
 type sessions = contained.Sessions
 
 // far is what an engine needs in addition whose containers do not see this machine's files.

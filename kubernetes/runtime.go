@@ -43,6 +43,7 @@ type Runtime struct {
 	reads chan struct{} // of logs
 }
 
+// sessions acts on sessions. Under this name it is embedded without a field for others.
 type sessions = contained.Sessions
 
 var (
