@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/usage"
+	"github.com/agentform/agentform/cmd/internal/action/watch"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -64,7 +65,7 @@ func runReport(ctx context.Context, a *app, typed []string, since time.Time, for
 		return err
 	}
 	now := s.World.At.Local()
-	in := report.Input{Project: p.Manifest.Project, Since: since, Until: now, Supervisor: supervisor(s)}
+	in := report.Input{Project: p.Manifest.Project, Since: since, Until: now, Supervisor: watch.Supervisor(s)}
 	in.Sessions, in.Unread = project.Reported(p, e.WithHistories(s), e.Usage, since)
 	if len(typed) > 0 {
 		known := declaredIn(p, s)

@@ -4,20 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/watch"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/turn"
-	"github.com/agentform/agentform/session"
 )
 
 func nextCommand(a *app) *cobra.Command {
@@ -79,48 +77,48 @@ func runNext(ctx context.Context, a *app, o nextOptions) error {
 	if err != nil {
 		return err
 	}
-	f.role = o.role
+	f.Role = o.role
 	var first time.Time
-	var last observation
+	var last watch.Observation
 	told := a.JSON || !streams.IsTerminal(a.Err)
-	err = f.follow(ctx, streams.PollInterval, o.timeout, func(g observation) (bool, error) {
+	err = followSessions(ctx, f, streams.PollInterval, o.timeout, func(g watch.Observation) (bool, error) {
 		if last = g; first.IsZero() {
-			first = g.at
+			first = g.At
 		}
-		switch needs := follow.Needs(g.sights); {
+		switch needs := follow.Needs(g.Sights); {
 		case len(needs) > 0 && !o.all:
 			return true, printNeed(a, needs[0], g)
 		case len(needs) > 0:
-			if g.at.Sub(first) < turn.Calm {
+			if g.At.Sub(first) < turn.Calm {
 				return false, nil // others have not been so for long enough yet
 			}
 			return true, printNeeds(a, needs, g)
-		case !follow.Hope(g.sights):
-			return true, errNothingToWaitFor(o.role, g)
-		case !told && g.at.Sub(first) >= turn.Calm: // one that asks may be drawing its question
+		case !follow.Hope(g.Sights):
+			return true, watch.ErrNothingToWaitFor(o.role, g)
+		case !told && g.At.Sub(first) >= turn.Calm: // one that asks may be drawing its question
 			told = true
-			fmt.Fprintf(a.Err, "No session needs attention (%s). Waiting: Ctrl-C ends it.\n", g.words())
+			fmt.Fprintf(a.Err, "No session needs attention (%s). Waiting: Ctrl-C ends it.\n", g.Words())
 		}
 		return false, nil
 	})
-	if errors.Is(err, errTimedOut) {
-		return fmt.Errorf("no session needed attention within %s (%s)%s", o.timeout, last.words(), last.waits())
+	if errors.Is(err, watch.ErrTimedOut) {
+		return fmt.Errorf("no session needed attention within %s (%s)%s", o.timeout, last.Words(), last.Waits())
 	}
 	return err
 }
 
 // printNeed prints the address to standard output, and why to standard error.
-func printNeed(a *app, n follow.Need, g observation) error {
+func printNeed(a *app, n follow.Need, g watch.Observation) error {
 	if a.JSON {
-		return view.NeedJSON(a.Out, g.needy(n))
+		return view.NeedJSON(a.Out, g.Needy(n))
 	}
 	if _, err := fmt.Fprintln(a.Out, n.Address); err != nil {
 		return err
 	}
-	if err := view.NeedLine(a.Err, a.ErrStyle(), g.needy(n), time.Now()); err != nil {
+	if err := view.NeedLine(a.Err, a.ErrStyle(), g.Needy(n), time.Now()); err != nil {
 		return err
 	}
-	for _, x := range g.waiting() {
+	for _, x := range g.Waiting() {
 		if strings.Contains(x.Detail, string(n.Address)+" ") || strings.Contains(x.Detail, string(n.Address)+",") {
 			fmt.Fprintf(a.Err, "%s waits for it\n", x.Address)
 		}
@@ -128,11 +126,11 @@ func printNeed(a *app, n follow.Need, g observation) error {
 	return nil
 }
 
-func printNeeds(a *app, needs []follow.Need, g observation) error {
+func printNeeds(a *app, needs []follow.Need, g watch.Observation) error {
 	if a.JSON {
 		all := make([]view.Needy, len(needs))
 		for i, n := range needs {
-			all[i] = g.needy(n)
+			all[i] = g.Needy(n)
 		}
 		return view.NeedsJSON(a.Out, all)
 	}
@@ -142,42 +140,9 @@ func printNeeds(a *app, needs []follow.Need, g observation) error {
 				return err
 			}
 		}
-		if err := view.NeedRow(a.Err, a.ErrStyle(), g.needy(n), time.Now()); err != nil {
+		if err := view.NeedRow(a.Err, a.ErrStyle(), g.Needy(n), time.Now()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (g observation) needy(n follow.Need) view.Needy {
-	return view.Needy{Session: *g.of(n.Address), Priority: n.Priority, Reason: string(n.Reason), Since: n.Since}
-}
-
-func (g observation) waiting() []api.Session {
-	return slices.DeleteFunc(slices.Clone(g.sessions), func(x api.Session) bool {
-		return x.State != session.StatePending || x.ID == "" || x.Detail == ""
-	})
-}
-
-func (g observation) waits() string {
-	text := ""
-	for _, x := range g.waiting() {
-		text += fmt.Sprintf("\n%s: %s", x.Address, x.Detail)
-	}
-	return text
-}
-
-func errNothingToWaitFor(role string, g observation) error {
-	whose := ""
-	if role != "" {
-		whose = fmt.Sprintf(" of role %q", role)
-	}
-	if len(g.sessions) == 0 {
-		return fmt.Errorf("there is no session%s to wait for", whose)
-	}
-	return fmt.Errorf("no running session%s can need attention (%s)\nagentform apply starts what the manifest declares%s", whose, g.words(), g.waits())
-}
-
-func (g observation) words() string {
-	return view.Tallied(g.sessions)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/action/usage"
+	"github.com/agentform/agentform/cmd/internal/action/watch"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
@@ -129,9 +129,9 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	case *o.format == "name":
 		return view.Names(a.Out, sessions)
 	case a.JSON:
-		return view.StatusJSON(a.Out, sessions, supervisor(s))
+		return view.StatusJSON(a.Out, sessions, watch.Supervisor(s))
 	}
-	switch supervisor(s) {
+	switch watch.Supervisor(s) {
 	case api.HubSuspended:
 		fmt.Fprintf(a.Out, "hub: suspended (pid %d)\n  %s\n\n", s.Holder.PID, hub.Continue(s.Holder))
 	case api.HubRuns:
@@ -147,14 +147,4 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	a.Warn(s.Undrained)
 	reportHub(a, p, reconcile.HubNeeds(s.State.Sessions))
 	return nil
-}
-
-func supervisor(s *fleet.Snapshot) api.Supervisor {
-	switch {
-	case !s.Supervised:
-		return api.HubDown
-	case hub.Suspended(s.Holder):
-		return api.HubSuspended
-	}
-	return api.HubRuns
 }

@@ -17,9 +17,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/cmd/internal/action/choose"
 	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/action/watch"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/streams"
@@ -28,7 +27,6 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/stamp"
-	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -74,7 +72,7 @@ func runUI(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	first, err := recordedFleet(p, e)
+	first, err := watch.Recorded(p, e)
 	if err != nil {
 		return err
 	}
@@ -133,7 +131,7 @@ func (b *uiBackend) look(ctx context.Context) (ui.Fleet, error) {
 		return ui.Fleet{}, err
 	}
 	b.last.Store(&uiLook{s, b.observer})
-	return fleetOf(b.project, s, time.Now()), nil
+	return watch.Rows(b.project, s, time.Now()), nil
 }
 
 // heard is called between looks.
@@ -164,56 +162,6 @@ func (b *uiBackend) quiet() *app {
 	a := *b.app
 	a.Opener = b.app.Anew(&s)
 	return &a
-}
-
-// recordedFleet is shown until the sessions are observed.
-func recordedFleet(p *project.Project, e *fleet.Observer) (ui.Fleet, error) {
-	s, err := e.Engine.Read()
-	if err != nil {
-		return ui.Fleet{}, err
-	}
-	first := ui.Fleet{Project: p.Manifest.Project}
-	for _, address := range choose.Addresses(p.Manifest.Sessions, s.Sessions) {
-		first.Rows = append(first.Rows, ui.Row{Address: address})
-	}
-	return first, nil
-}
-
-// fleetOf lists sessions as status does: those that need somebody first.
-func fleetOf(p *project.Project, s *fleet.Snapshot, now time.Time) ui.Fleet {
-	all := ui.Fleet{At: s.World.At, Project: p.Manifest.Project, Hub: "hub " + string(supervisor(s))}
-	if broken(p) {
-		all.Hub = "the manifest has errors: agentform validate"
-	}
-	live := make(map[session.Address]*session.Live, len(s.Known))
-	sessions := make([]api.Session, len(s.Known))
-	for i, k := range s.Known {
-		sessions[i], live[k.Address()] = status.Of(k), k.Live
-	}
-	all.Counts = view.Tallied(sessions)
-	status.Sort(sessions)
-	for _, x := range sessions {
-		all.Rows = append(all.Rows, rowOf(x, live[x.Address], now))
-	}
-	return all
-}
-
-func rowOf(x api.Session, live *session.Live, now time.Time) ui.Row {
-	g := view.GlanceOf(x, now)
-	r := ui.Row{Address: x.Address, Status: g.Status, Color: ui.Color(g.Color), Reason: g.Reason, Needs: x.Needs != nil, Question: x.Question, Actions: x.Actions,
-		About: strings.Join([]string{x.Role, x.Agent, x.Branch, x.Runtime}, " ")}
-	if r.Work = x.Branch; x.Changes != nil {
-		r.Work += "  " + g.Changes
-	}
-	if live != nil {
-		r.Screen, r.Moved = live.Screen, live.MovedAt
-	}
-	at := time.Time{}
-	if e := x.LastEvent; e != nil {
-		at = e.Time
-	}
-	r.Version = fmt.Sprint(r.Moved.UnixNano(), at.UnixNano(), x.State, x.Activity, x.Detail, g.Changes)
-	return r
 }
 
 // load returns what a tab shows.

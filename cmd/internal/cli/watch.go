@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/watch"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/streams"
@@ -66,10 +67,10 @@ func runWatch(ctx context.Context, a *app, typed []string, o watchOptions) error
 		o.every = streams.PollInterval
 	}
 	ring := bell(a, o.bell)
-	return f.follow(ctx, o.every, 0, func(g observation) (bool, error) {
+	return followSessions(ctx, f, o.every, 0, func(g watch.Observation) (bool, error) {
 		// An agent that reports done or failed may continue.
-		over := !slices.ContainsFunc(g.sights, func(s follow.Sight) bool { return !s.Over() })
-		return over, errors.Join(show(g), ring(g.at, follow.Needs(g.sights)))
+		over := !slices.ContainsFunc(g.Sights, func(s follow.Sight) bool { return !s.Over() })
+		return over, errors.Join(show(g), ring(g.At, follow.Needs(g.Sights)))
 	})
 }
 
@@ -84,30 +85,19 @@ func bell(a *app, wanted bool) func(time.Time, []follow.Need) error {
 	case streams.IsTerminal(a.Err):
 		w = a.Err
 	}
-	var first time.Time
-	known := map[follow.Need]bool{}
-	return func(at time.Time, needs []follow.Need) error {
-		if first.IsZero() {
-			first = at
+	var b watch.Bell
+	return func(at time.Time, needs []follow.Need) (err error) {
+		if b.Rings(at, needs) {
+			_, err = io.WriteString(w, "\a")
 		}
-		rings := false
-		now := map[follow.Need]bool{}
-		for _, n := range needs {
-			now[n] = true
-			rings = rings || !known[n] && n.Since.After(first)
-		}
-		if known = now; !rings {
-			return nil
-		}
-		_, err := io.WriteString(w, "\a")
 		return err
 	}
 }
 
-func newPrinter(a *app, wide bool) (func(observation) error, error) {
+func newPrinter(a *app, wide bool) (func(watch.Observation) error, error) {
 	if a.JSON {
 		lines, err := view.NewLines(a.Out, a.Version, time.Now)
-		return printChanges(a, func(steps []view.Step, _ observation) error {
+		return printChanges(a, func(steps []view.Step, _ watch.Observation) error {
 			for _, s := range steps {
 				if err := lines.Step(s); err != nil {
 					return err
@@ -117,30 +107,30 @@ func newPrinter(a *app, wide bool) (func(observation) error, error) {
 		}), err
 	}
 	if style := a.OutStyle(); style.Width == 0 {
-		return printChanges(a, func(steps []view.Step, g observation) error {
+		return printChanges(a, func(steps []view.Step, g watch.Observation) error {
 			wide := 0
-			for _, x := range g.sessions {
+			for _, x := range g.Sessions {
 				wide = max(wide, len(x.Address))
 			}
 			return view.StepLines(a.Out, style, steps, wide)
 		}), nil
 	}
 	region := view.NewRegion(a.Out)
-	return func(g observation) error {
+	return func(g watch.Observation) error {
 		var table strings.Builder
 		style := a.OutStyle() // the terminal may have another size by now
-		if err := view.Status(&table, style, g.sessions, wide, time.Now()); err != nil {
+		if err := view.Status(&table, style, g.Sessions, wide, time.Now()); err != nil {
 			return err
 		}
 		return region.Draw(table.String(), style.Width, style.Rows)
 	}, nil
 }
 
-func printChanges(a *app, show func([]view.Step, observation) error) func(observation) error {
+func printChanges(a *app, show func([]view.Step, watch.Observation) error) func(watch.Observation) error {
 	var old []api.Session
-	return func(g observation) error {
-		steps := view.Steps(old, g.sessions, g.at.Local())
-		old = g.sessions
+	return func(g watch.Observation) error {
+		steps := view.Steps(old, g.Sessions, g.At.Local())
+		old = g.Sessions
 		return show(steps, g)
 	}
 }
