@@ -8,6 +8,7 @@ import (
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -41,6 +42,21 @@ func HubInput(known []status.Input, reader *activity.Reader, now time.Time) (eng
 		}
 	}
 	return c, turns
+}
+
+// Seen returns what a look shows of a recorded session to who verifies its work.
+func Seen(k status.Input) verify.Seen {
+	return verify.Seen{Record: *k.Record, Live: k.Live, Checkout: *k.Checkout, Doing: k.Doing()}
+}
+
+// AllSeen returns that of those recorded sessions that are meant.
+func AllSeen(known []status.Input, meant func(status.Input) bool) (all []verify.Seen) {
+	for _, k := range known {
+		if k.Record != nil && meant(k) {
+			all = append(all, Seen(k))
+		}
+	}
+	return all
 }
 
 func alive(k status.Input) bool { return k.Live != nil && k.Live.Liveness == session.Alive }

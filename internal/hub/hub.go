@@ -22,6 +22,7 @@ import (
 	"github.com/agentform/agentform/internal/forge"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/pr"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/plan"
@@ -249,9 +250,9 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.snapshot.Store(s)
 	h.recordQuotas(s)
 	h.resumption.see(ctx, s, h.observer.turns)
-	h.verifications.See(ctx, s.verifiable())
+	h.verifications.See(ctx, fleet.AllSeen(s.Sessions, func(k status.Input) bool { return k.Record.Spec.Verify.Declared() && s.Fault == nil }))
 	if h.pulls != nil && s.Fault == nil {
-		h.pulls.See(ctx, s.pulled())
+		h.pulls.See(ctx, fleet.AllSeen(s.Sessions, func(k status.Input) bool { return pr.Watched(*k.Record) }))
 	}
 	for _, m := range h.observer.memory {
 		if in := m.Course.Due(); in > 0 {

@@ -43,13 +43,3 @@ func whenFree(ctx context.Context, record func() error) error {
 		}
 	}
 }
-
-// verifiable returns what a snapshot shows of the sessions whose work is verified.
-func (s *Snapshot) verifiable() (all []verify.Seen) {
-	for _, k := range s.Sessions {
-		if r := k.Record; r.Spec.Verify.Declared() && s.Fault == nil {
-			all = append(all, verify.Seen{Record: *r, Live: k.Live, Checkout: *k.Checkout, Doing: s.input.Doing[r.Address]})
-		}
-	}
-	return all
-}

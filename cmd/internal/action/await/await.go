@@ -88,7 +88,9 @@ func Follow(ctx context.Context, in Input) (apply.Tally, error) {
 			verifications = verify.NewScheduler(target.Verifications(f.Project, f.Observer, s, f.Engine), &work, func() {})
 		}
 		if !s.Supervised {
-			verifications.See(waiting, f.verifiable(s))
+			verifications.See(waiting, fleet.AllSeen(s.Known, func(k status.Input) bool {
+				return k.Record.Spec.Verify.Declared() && k.Diagnosis.State != session.StateUnknown
+			}))
 		}
 		due := append(f.starts(s), f.ends(s)...)
 		if len(due) > 0 {
@@ -101,16 +103,6 @@ func Follow(ctx context.Context, in Input) (apply.Tally, error) {
 		}
 	}
 	return f.Tally, errors.Join(append(f.errs, apply.ErrInterrupted)...)
-}
-
-// verifiable returns what a look shows of the sessions whose work is verified.
-func (f *applied) verifiable(s *fleet.Snapshot) (all []verify.Seen) {
-	for _, k := range s.Known {
-		if k.Record != nil && k.Record.Spec.Verify.Declared() && k.Diagnosis.State != session.StateUnknown {
-			all = append(all, target.Verifiable(k))
-		}
-	}
-	return all
 }
 
 // Unfinished returns the changes of sessions that run, or are to, until they are done.

@@ -28,11 +28,6 @@ func Verifications(p *project.Project, o *fleet.Observer, s *fleet.Snapshot, e *
 	}
 }
 
-// Verifiable returns what a look shows of a session whose work is verified.
-func Verifiable(k status.Input) verify.Seen {
-	return verify.Seen{Record: *k.Record, Live: k.Live, Checkout: *k.Checkout, Doing: k.Doing()}
-}
-
 // Verify verifies the work of one session.
 func Verify(ctx context.Context, p *project.Project, access verify.Access, k status.Input) (x view.Verification) {
 	r := *k.Record
@@ -57,7 +52,7 @@ func Verify(ctx context.Context, p *project.Project, access verify.Access, k sta
 		}
 		return s.Of(r.Address).Doing(), nil
 	}
-	v, err := access.Verifier(Verifiable(k), doing)
+	v, err := access.Verifier(fleet.Seen(k), doing)
 	if err != nil {
 		return fail(err)
 	}
