@@ -15,7 +15,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// memory is what the hub keeps of one session between looks, besides its history.
+// memory is what the hub keeps of one session between looks, besides what all looks do.
 type memory struct {
 	id, run string
 	branch  string
