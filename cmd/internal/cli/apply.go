@@ -9,9 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
+	"github.com/agentform/agentform/cmd/internal/action/watch"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/flags"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/reporter"
+	"github.com/agentform/agentform/cmd/internal/streams"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/session"
 )
 
 type applyOptions struct {
@@ -233,4 +238,17 @@ func finishUnchanged(a *app, t *reporter.Reporter, x reconcile.Planned) error {
 		return exit.Error
 	}
 	return nil
+}
+
+// lookAgain prints, at a terminal, what became of the sessions that an apply started. The
+// apply is over: what cannot be observed or is interrupted is left out.
+func lookAgain(ctx context.Context, a *app, p *project.Project, started map[session.Address]bool) {
+	if len(started) == 0 || a.JSON || !streams.IsTerminal(a.Out) {
+		return
+	}
+	ctx, stop := streams.UntilInterrupted(ctx)
+	defer stop()
+	if all := watch.Started(ctx, p, started); len(all) > 0 {
+		_ = view.Started(a.Out, a.OutStyle(), all, time.Now()) // as the lines before it
+	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,13 +25,13 @@ func completeAddresses(a *app, most int) completion {
 		s, _ := state.Read(p.State) // unreadable: the manifest's addresses are left
 		var found []string
 		for _, address := range choose.Addresses(p.Manifest.Sessions, s.Sessions) {
-			typedForms := forms(address)
+			typedForms := choose.Forms(address)
 			if slices.ContainsFunc(typedForms, func(form string) bool { return slices.Contains(args, form) }) {
 				continue
 			}
 			for _, form := range typedForms {
 				if strings.HasPrefix(form, typed) {
-					found = append(found, cobra.CompletionWithDesc(form, describe(project.Find(s.Sessions, address))))
+					found = append(found, cobra.CompletionWithDesc(form, choose.Describe(project.Find(s.Sessions, address))))
 					break
 				}
 			}
@@ -68,26 +67,6 @@ func completeLabels(a *app) completion {
 
 func completeAgents(a *app) completion {
 	return completeWords(a, func(m *config.Manifest, _ []session.Spec) []string { return slices.Collect(maps.Keys(m.Agents)) })
-}
-
-// forms returns the shortest first: bash would not complete past the quotes of worker["web"].
-func forms(a session.Address) []string {
-	short := a.Short()
-	all := []string{short, string(a)}
-	if key, ok := a.Key(); ok && plainKey.MatchString(key) {
-		all = append([]string{a.Block() + "[" + key + "]"}, all...)
-	}
-	return all
-}
-
-// plainKey is a key that needs no quotes in a shell and is not an index.
-var plainKey = regexp.MustCompile(`^[\w./-]*[A-Za-z_][\w./-]*$`)
-
-func describe(r *session.Record) string {
-	if r == nil {
-		return "not in the state"
-	}
-	return strings.Join([]string{r.Spec.Agent.Name, r.Tree.Branch}, " ")
 }
 
 func words(list ...string) completion {

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/cmd/internal/action/page"
 )
 
 type openOptions struct {
@@ -55,14 +53,14 @@ func runOpen(ctx context.Context, a *app, o openOptions) error {
 	if err != nil {
 		return err
 	}
-	browser, found := browserOf(a)
+	browser, found := page.Browser(a.Environ, a.Dir)
 	if o.print || !found {
 		printLink(a.Out, link)
 		return nil
 	}
 	// A command line can be read by all users of a machine, so the browser gets a file.
 	file := filepath.Join(p.Manifest.DataDir, "open.html")
-	if err := writeRedirect(file, link.URL); err != nil {
+	if err := page.Redirect(file, link.URL); err != nil {
 		return err
 	}
 	c := exec.CommandContext(ctx, browser, file)
@@ -70,34 +68,6 @@ func runOpen(ctx context.Context, a *app, o openOptions) error {
 	if out, err := c.CombinedOutput(); err != nil {
 		fmt.Fprintf(a.Err, "%s: %v: %s\n", browser, err, out)
 		printLink(a.Out, link)
-	}
-	return nil
-}
-
-// browserOf returns the program that opens a file in the user's browser.
-func browserOf(a *app) (string, bool) {
-	name := "xdg-open"
-	switch {
-	case runtime.GOOS == "darwin":
-		name = "open"
-	case a.Environ.Get("DISPLAY") == "" && a.Environ.Get("WAYLAND_DISPLAY") == "":
-		return "", false
-	}
-	return a.Environ.Program(name, a.Dir)
-}
-
-func writeRedirect(path, url string) error {
-	write := func(f *os.File, url string) error {
-		_, err := fmt.Fprintf(f, "<!doctype html><meta charset=\"utf-8\"><title>agentform</title><meta http-equiv=\"refresh\" content=\"0; url=%[1]s\"><a href=\"%[1]s\">open the page</a>\n", html.EscapeString(url))
-		return errors.Join(err, f.Close())
-	}
-	_ = os.Remove(path) // one that was left keeps its mode
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		err = write(f, url)
-	}
-	if err != nil {
-		return fmt.Errorf("open the page: %w", err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ makes the changes.`,
 		runCommand(a), adoptCommand(a), usageCommand(a), fetchCommand(a), landCommand(a), refreshCommand(a), verifyCommand(a), diffCommand(a), pathCommand(a), execCommand(a))
 	add("session", overrideCommands(a)...)
 	add("project", serveCommand(a), openCommand(a), pruneCommand(a), stateCommand(a), forceUnlockCommand(a), doctorCommand(a), runtimeCommand(a), schemaCommand(a), explainCommand(a), optionsCommand(a), versionCommand(a))
-	c.AddCommand(shimCommand(a), kubernetesExecCommand(a), lifecycleTopic())
+	c.AddCommand(shimCommand(a), kubernetesExecCommand(a), help.Lifecycle())
 	helpCommand(a, c)
 	help.Completion(c, subcommand)
 	setArguments(a, c)

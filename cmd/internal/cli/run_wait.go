@@ -22,7 +22,8 @@ type runWaiter struct {
 	reporter *reporter.Reporter
 	session  *run.Session
 	rm       bool // removes the session, also if it cannot start
-	shown    progress
+	shown    view.Waiting
+	last     *api.Session // that a line was written of
 	start    time.Time
 }
 
@@ -80,45 +81,14 @@ func (w *runWaiter) wait(ctx, waiting context.Context) error {
 
 func (w *runWaiter) reportProgress(x api.Session, at time.Time) error {
 	if lines := w.reporter.Lines; lines != nil {
-		if old := w.shown.last; old == nil || status.Word(*old) != status.Word(x) {
-			w.shown.last = &x
-			return lines.Step(view.Step{At: at, Old: old, New: &x})
+		old := w.last
+		if old != nil && status.Word(*old) == status.Word(x) {
+			return nil
 		}
-		return nil
+		w.last = &x
+		return lines.Step(view.Step{At: at, Old: old, New: &x})
 	}
-	return w.shown.show(w.app.Err, w.app.ErrStyle(), x, at)
-}
-
-type progress struct {
-	last      *api.Session
-	since     time.Time // when it began with that
-	printedAt time.Time
-	region    *view.Region
-}
-
-// reminderInterval is how often an unchanged state is printed where no line can be redrawn.
-const reminderInterval = time.Minute
-
-func (p *progress) show(w io.Writer, style view.Style, x api.Session, at time.Time) error {
-	if p.last == nil || status.Word(*p.last) != status.Word(x) || p.last.Detail != x.Detail {
-		p.since, p.printedAt, p.region = at, time.Time{}, view.NewRegion(w)
-	}
-	p.last = &x
-	name := target.Quoted(x.Address)
-	how := "agentform attach " + name + ", or agentform send " + name + " --key KEY"
-	if x.Question != nil {
-		how = "agentform answer " + name + " ANSWER, or agentform attach " + name
-	}
-	line := view.WaitingLine(style, x, at.Sub(p.since), how)
-	if style.Width > 0 {
-		return p.region.Draw(line, style.Width, style.Rows)
-	}
-	if at.Sub(p.printedAt) < reminderInterval {
-		return nil
-	}
-	p.printedAt = at
-	_, err := io.WriteString(w, line)
-	return err
+	return w.shown.Show(w.app.Err, w.app.ErrStyle(), x, at)
 }
 
 // finish prints the answer to standard output and the end to standard error.

@@ -15,7 +15,6 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
-	"gopkg.in/natefinch/lumberjack.v2"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/action/landing"
@@ -164,11 +163,15 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		return err
 	}
 	a.Warn(p.Problems) // the sessions in the state are supervised all the same
-	log, closeLog, err := hubLog(a, o.logFile)
-	if err != nil {
-		return err
+	log := a.Log
+	if o.logFile != "" {
+		w, err := serve.LogFile(a.Absolute(o.logFile))
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		log = slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: a.level}))
 	}
-	defer closeLog()
 	a.Log, p.Log = log, log
 	ctx, stop := streams.UntilInterrupted(ctx)
 	defer stop()
@@ -182,10 +185,10 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		Diff: workspace.ForAPI(p), Land: landing.ForAPI(p, func() (state.State, error) { _, s, err := a.State(); return s, err }, a.Warn), Log: log,
 	}
 	if o.listen != "" {
-		made := ownToken(a, o)
-		in.Token = func() (string, error) { return tokenOf(a, p, o) }
+		token := tokenOf(a, p, o)
+		in.Token = token.Get
 		in.Linked = func(l api.Link) {
-			if made && !o.vars { // else the command that started this process prints it
+			if token.Made() && !o.vars { // else the command that started this process prints it
 				printLink(a.Out, l)
 			}
 		}
@@ -193,38 +196,13 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	return serve.Run(ctx, in)
 }
 
-// The hub's log is rotated at this many MiB, and this many old files are kept.
-const (
-	logSize = 4
-	logsOld = 3
-)
-
-func hubLog(a *app, path string) (*slog.Logger, func(), error) {
-	if path == "" {
-		return a.Log, func() {}, nil
+// tokenOf returns where the token of --listen comes from.
+func tokenOf(a *app, p *project.Project, o serveOptions) serve.Token {
+	t := serve.Token{Given: a.Environ.Get(secret.TokenVariable), Variable: secret.TokenVariable, DataDir: p.Manifest.DataDir}
+	if o.tokenFile != "" {
+		t.File = a.Absolute(o.tokenFile)
 	}
-	path = a.Absolute(path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, nil, fmt.Errorf("create the log directory: %w", err)
-	}
-	file := &lumberjack.Logger{Filename: path, MaxSize: logSize, MaxBackups: logsOld}
-	return slog.New(slog.NewTextHandler(file, &slog.HandlerOptions{Level: a.level})), func() { _ = file.Close() }, nil
-}
-
-// ownToken reports whether the user has given no token.
-func ownToken(a *app, o serveOptions) bool {
-	return o.listen != "" && o.tokenFile == "" && a.Environ.Get(secret.TokenVariable) == ""
-}
-
-// tokenOf returns the token of --listen: one of the user's, or one that is made.
-func tokenOf(a *app, p *project.Project, o serveOptions) (string, error) {
-	switch {
-	case ownToken(a, o):
-		return serve.OwnToken(p.Manifest.DataDir)
-	case o.tokenFile != "":
-		return serve.TokenIn(a.Absolute(o.tokenFile))
-	}
-	return serve.CheckToken(a.Environ.Get(secret.TokenVariable), secret.TokenVariable)
+	return t
 }
 
 func printLink(w io.Writer, l api.Link) {
@@ -326,7 +304,7 @@ func detach(ctx context.Context, a *app, p *project.Project, o serveOptions, w i
 	if err == nil {
 		fmt.Fprintf(w, "Hub started for %s (pid %d), logging to %s.\nStop it with: agentform serve --stop\n", p.Manifest.Project, pid, a.Relative(path))
 	}
-	if err == nil && ownToken(a, o) {
+	if err == nil && o.listen != "" && tokenOf(a, p, o).Made() {
 		client := api.Dial(socket)
 		defer client.Close()
 		l, err := client.Link(ctx, api.LinkOptions{})

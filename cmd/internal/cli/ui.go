@@ -7,27 +7,21 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/action/watch"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/ui"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/fleet"
-	"github.com/agentform/agentform/internal/stamp"
-	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
 
@@ -78,10 +72,9 @@ func runUI(ctx context.Context, a *app) error {
 	}
 	style := a.OutStyle()
 	a.Log = slog.New(slog.DiscardHandler) // the terminal is taken
-	e.CountInBackground()
-	b := &uiBackend{app: a, color: style.Color, project: p, observer: e}
-	b.read = b.manifest()
-	err = ui.Run(ctx, ui.Backend{Look: b.look, Heard: b.heard, Load: b.load, Do: b.do, Terminal: b.terminal},
+	b := &uiBackend{app: a, color: style.Color}
+	b.Live = watch.NewLive(p, e, func() (*project.Project, *fleet.Observer, error) { return openFleet(b.quiet()) })
+	err = ui.Run(ctx, ui.Backend{Look: b.Look, Heard: b.Heard, Load: b.load, Do: b.do, Terminal: b.terminal},
 		ui.Options{In: in, Out: out, Color: style.Color, First: first})
 	if errors.Is(err, ui.ErrInterrupted) {
 		return exit.Interrupted
@@ -101,58 +94,9 @@ func openFleet(a *app) (*project.Project, *fleet.Observer, error) {
 
 // uiBackend observes the project and runs commands for ui.
 type uiBackend struct {
-	app      *app
-	color    bool
-	project  *project.Project
-	observer *fleet.Observer
-	read     map[string]stamp.Stamp // the manifest as it was read
-	last     atomic.Pointer[uiLook]
-}
-
-// uiLook is what was observed last, and by what.
-type uiLook struct {
-	*fleet.Snapshot
-	observer *fleet.Observer
-}
-
-// look observes all sessions. It reads the manifest again when that has changed.
-func (b *uiBackend) look(ctx context.Context) (ui.Fleet, error) {
-	if now := b.manifest(); !maps.Equal(now, b.read) {
-		p, e, err := openFleet(b.quiet())
-		if err != nil {
-			return ui.Fleet{}, err
-		}
-		e.CountInBackground()
-		b.project, b.observer = p, e
-		b.read = b.manifest()
-	}
-	s, err := b.observer.Look(ctx)
-	if err != nil {
-		return ui.Fleet{}, err
-	}
-	b.last.Store(&uiLook{s, b.observer})
-	return watch.Rows(b.project, s, time.Now()), nil
-}
-
-// heard is called between looks.
-func (b *uiBackend) heard() int64 {
-	var runs []string
-	if s := b.last.Load(); s != nil {
-		runs = s.Runs()
-	}
-	return b.observer.Activity.Heard(runs) + b.observer.News()
-}
-
-// manifest returns the stamps of the files of the manifest, which change with it.
-func (b *uiBackend) manifest() map[string]stamp.Stamp {
-	p := b.project
-	now := map[string]stamp.Stamp{}
-	for _, path := range append([]string{p.Dir}, p.Manifest.Files...) {
-		if s, err := stamp.Stat(path); err == nil {
-			now[path] = s
-		}
-	}
-	return now
+	*watch.Live
+	app   *app
+	color bool
 }
 
 // quiet returns an app of the same project that prints nothing.
@@ -169,14 +113,14 @@ func (b *uiBackend) load(ctx context.Context, l ui.Load) (string, error) {
 	style := &view.Style{Color: b.color, Width: l.Width}
 	switch address := string(l.Address); l.Tab {
 	case ui.Screen:
-		return b.screen(ctx, l.Address)
+		return b.Screen(ctx, l.Address, uiLines)
 	case ui.Diff:
 		return b.run(ctx, style, "diff", "--no-pager", address)
 	case ui.Log:
 		return b.run(ctx, style, "logs", "--tail", fmt.Sprint(uiLines), address)
 	case ui.Events:
 		var text strings.Builder
-		events := history.InOrder(b.last.Load().Of(l.Address).Events)
+		events := b.Events(l.Address)
 		err := view.SessionEvents(&text, *style, events[max(0, len(events)-uiLines):], time.Now())
 		return text.String(), err
 	default:
@@ -186,23 +130,6 @@ func (b *uiBackend) load(ctx context.Context, l ui.Load) (string, error) {
 
 // uiLines is how far back a tab shows a screen, log or history.
 const uiLines = 300
-
-// screen captures with less work than the command capture, which observes all sessions.
-func (b *uiBackend) screen(ctx context.Context, address session.Address) (string, error) {
-	s := b.last.Load()
-	k := s.Of(address)
-	if k.Record == nil {
-		return "", target.NotApplied(address)
-	}
-	if k.Live == nil {
-		return "", fmt.Errorf("no screen: %s", k.Diagnosis.Detail)
-	}
-	runtime, err := s.observer.Engine.For(k.Record.Spec)
-	if err != nil {
-		return "", err
-	}
-	return runtime.Capture(ctx, k.Live.Location, uiLines)
-}
 
 func (b *uiBackend) do(ctx context.Context, d ui.Do) (string, error) {
 	return b.run(ctx, nil, d.Args...)

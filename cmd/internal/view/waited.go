@@ -157,13 +157,46 @@ func FinishedLine(w io.Writer, s Style, x Finished, now time.Time) error {
 	return p.flush(w)
 }
 
-// WaitingLine returns what a session does and for how long. A question comes with how to answer.
-func WaitingLine(s Style, x api.Session, took time.Duration, answer string) string {
-	p := &page{Style: s}
+// Waiting shows what a session that is waited for does, in one line that is redrawn.
+type Waiting struct {
+	last      *api.Session
+	since     time.Time // when it began with that
+	printedAt time.Time
+	region    *Region
+}
+
+// reminderInterval is how often an unchanged state is printed where no line can be redrawn.
+const reminderInterval = time.Minute
+
+// Show shows it. Where no line can be redrawn it writes one, and again every minute.
+func (p *Waiting) Show(w io.Writer, s Style, x api.Session, at time.Time) error {
+	if p.last == nil || status.Word(*p.last) != status.Word(x) || p.last.Detail != x.Detail {
+		p.since, p.printedAt, p.region = at, time.Time{}, NewRegion(w)
+	}
+	p.last = &x
+	line := waitingLine(s, x, at.Sub(p.since))
+	if s.Width > 0 {
+		return p.region.Draw(line, s.Width, s.Rows)
+	}
+	if at.Sub(p.printedAt) < reminderInterval {
+		return nil
+	}
+	p.printedAt = at
+	_, err := io.WriteString(w, line)
+	return err
+}
+
+// waitingLine returns what a session does and for how long. A question comes with how to answer.
+func waitingLine(s Style, x api.Session, took time.Duration) string {
+	p, name := &page{Style: s}, plaintext.ShellWord(x.Address.Short())
+	how := "agentform attach " + name + ", or agentform send " + name + " --key KEY"
+	if x.Question != nil {
+		how = "agentform answer " + name + " ANSWER, or agentform attach " + name
+	}
 	p.WriteString(p.paint(bold, string(x.Address)+":") + " ")
 	switch long := p.paint(dim, whole(session.Duration(took))); {
 	case x.Activity == session.Blocked:
-		p.line(p.paint(yellow, "asks"), colon(p, plaintext.OneLine(x.Detail)), " (", p.paint(noInk, answer), ")")
+		p.line(p.paint(yellow, "asks"), colon(p, plaintext.OneLine(x.Detail)), " (", p.paint(noInk, how), ")")
 	case took < time.Second:
 		p.line(wordAndReason(p, x, time.Now()))
 	default:

@@ -124,6 +124,7 @@ var floors = map[string]int{
 	"cmd/internal/action/edit":      13,
 	"cmd/internal/action/attach":    12,
 	"cmd/internal/action/usage":     13,
+	"cmd/internal/action/page":      11,
 	"cmd/internal/action/watch":     13,
 	"cmd/internal/action/services":  14,
 	"cmd/internal/action/events":    13,

@@ -13,13 +13,36 @@ import (
 	"github.com/agentform/agentform/internal/layout"
 )
 
-// OwnToken returns the project's own token. It makes one if there is none.
-func OwnToken(dataDir string) (string, error) {
+// Token is where the token of the API comes from: a file, else a variable, else one of the project's own
+// that is made.
+type Token struct {
+	File     string
+	Given    string // the value of Variable
+	Variable string
+	DataDir  string // of the project
+}
+
+// Made reports whether the user has given no token.
+func (t Token) Made() bool { return t.File == "" && t.Given == "" }
+
+// Get returns the token.
+func (t Token) Get() (string, error) {
+	switch {
+	case t.File != "":
+		return tokenIn(t.File)
+	case t.Given != "":
+		return checkToken(t.Given, t.Variable)
+	}
+	return ownToken(t.DataDir)
+}
+
+// ownToken returns the project's own token. It makes one if there is none.
+func ownToken(dataDir string) (string, error) {
 	path, err := makeToken(dataDir)
 	if err != nil {
 		return "", err
 	}
-	return TokenIn(path)
+	return tokenIn(path)
 }
 
 // makeToken returns the file of the project's own token, which it makes if there is none.
@@ -47,8 +70,8 @@ const minToken = 32
 
 const createToken = "create a token: (umask 077; openssl rand -hex 32 > FILE)"
 
-// TokenIn returns the token in a file, which others must not be able to read.
-func TokenIn(path string) (string, error) {
+// tokenIn returns the token in a file, which others must not be able to read.
+func tokenIn(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w\n%s", err, createToken)
@@ -60,11 +83,11 @@ func TokenIn(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)
 	}
-	return CheckToken(string(bytes.TrimSpace(text)), path)
+	return checkToken(string(bytes.TrimSpace(text)), path)
 }
 
-// CheckToken returns a token from a file or a variable, or what is wrong with it.
-func CheckToken(token, from string) (string, error) {
+// checkToken returns a token from a file or a variable, or what is wrong with it.
+func checkToken(token, from string) (string, error) {
 	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", fmt.Errorf("the token in %s must have %d or more visible characters\n%s", from, minToken, createToken)
 	}

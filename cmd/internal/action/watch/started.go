@@ -1,4 +1,4 @@
-package cli
+package watch
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/cmd/internal/streams"
-	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
@@ -21,25 +19,20 @@ const (
 	startedLimit = 8 * time.Second
 )
 
-// lookAgain prints, at a terminal, what became of the sessions that an apply started. The
-// apply is over: what cannot be observed or is interrupted is left out.
-func lookAgain(ctx context.Context, a *app, p *project.Project, started map[session.Address]bool) {
-	if len(started) == 0 || a.JSON || !streams.IsTerminal(a.Out) {
-		return
-	}
-	ctx, stop := streams.UntilInterrupted(ctx)
-	defer stop()
+// Started looks at sessions that were started until none of them is starting any more. It returns none if
+// they cannot be observed or ctx ends.
+func Started(ctx context.Context, p *project.Project, started map[session.Address]bool) []api.Session {
 	e, began := project.Fleet(p), time.Now()
 	for wait := startedWait; ; wait = startedWait / 4 {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-time.After(wait):
 		}
 		s, err := e.Look(ctx)
 		if err != nil {
-			a.Log.Debug("the started sessions cannot be observed", "error", err)
-			return
+			p.Log.Debug("the started sessions cannot be observed", "error", err)
+			return nil
 		}
 		var all []api.Session
 		for _, k := range s.Known {
@@ -51,8 +44,7 @@ func lookAgain(ctx context.Context, a *app, p *project.Project, started map[sess
 			return x.State == session.StateStarting && x.Activity != session.Blocked
 		})
 		if !starting || time.Since(began) > startedLimit {
-			_ = view.Started(a.Out, a.OutStyle(), all, time.Now()) // as the lines before it
-			return
+			return all
 		}
 	}
 }

@@ -1,8 +1,9 @@
-package cli
+package help
 
 import "github.com/spf13/cobra"
 
-func lifecycleTopic() *cobra.Command {
+// Lifecycle returns the topic about what sessions are and become.
+func Lifecycle() *cobra.Command {
 	return &cobra.Command{
 		Use:   "lifecycle",
 		Short: "The session lifecycle",
