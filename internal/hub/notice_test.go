@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/session"
@@ -70,10 +72,39 @@ func TestAQuestionThatAnotherCommandRecorded(t *testing.T) {
 				if e.Question == nil || e.Question.ID != asked.ID || len(e.Question.Options) != 1 {
 					t.Errorf("the question is %+v, want %+v", e.Question, asked)
 				}
+				if got := []string{e.Word, e.Tone, e.Remedy}; !slices.Equal(got, []string{"asks", "attention", "to answer it: agentform answer api ANSWER"}) {
+					t.Errorf("to people it is %q", got)
+				}
 				return
 			}
 		}
 		t.Errorf("nobody was notified: %q", r.events("api"))
+	})
+}
+
+// A notification has what the session is to people, as its document has it.
+func TestNotificationsForPeople(t *testing.T) {
+	in(t, func(r *room) {
+		r.rt.Script(place("api"), sessiontest.Step{Screen: "> "}, sessiontest.Step{After: 30 * time.Second, Screen: "trust this folder?"},
+			sessiontest.Step{After: 60 * time.Second, Exit: &session.Exit{Code: 3}})
+		r.apply(r.spec("api", func(s *session.Spec) {
+			s.Agent.Patterns.Blocked, s.Restart.Policy = []string{"trust this folder"}, "never"
+		}))
+		_, _ = r.hub()
+		time.Sleep(2 * time.Minute)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		got := map[string][]string{}
+		for _, e := range r.notified {
+			got[e.Event] = []string{e.Word, e.Tone, e.Remedy}
+		}
+		want := map[string][]string{
+			"blocked": {"asks", "attention", "to answer it: agentform answer api ANSWER"},
+			"exited":  {"exited", "attention", "to restart it: agentform restart api"},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("notified (-want +got):\n%s", diff)
+		}
 	})
 }
 

@@ -13,9 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/notify"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
@@ -230,11 +232,28 @@ func (f *feed) notifyOf(e history.Event, m *memory) {
 			}
 		}
 		x.Excerpt, x.Truncated = wire.Tail(e.Excerpt)
+		forPeople(&x, e, m.known)
 		f.notify(x)
 	}
 	if e.Time.After(f.past) {
 		f.past = e.Time
 		recordNotified(f.dataDir, func(n *notified) { n.At = f.past })
+	}
+}
+
+// forPeople adds what the session is to people, by a look that has seen the event. What another command
+// recorded of a question is enough for a question.
+func forPeople(x *notify.Event, e history.Event, k status.Input) {
+	d := api.Session{}
+	switch {
+	case k.Record != nil && !k.At.Before(e.Time):
+		d = status.Of(k)
+	case x.Event == string(session.StatusBlocked):
+		d = status.Asking(e.Address, e.Question)
+	}
+	x.Word, x.Tone = d.Word, string(d.Tone)
+	if d.Remedy != nil {
+		x.Remedy = d.Remedy.Text
 	}
 }
 

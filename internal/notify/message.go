@@ -78,11 +78,8 @@ func describe(e Event) message {
 	if e.Branch != "" {
 		notes = append(notes, "Branch: "+e.Branch)
 	}
-	switch {
-	case e.Question != nil:
-		notes = append(notes, "agentform answer "+plaintext.ShellWord(name)+" ANSWER")
-	case e.Event == "blocked":
-		notes = append(notes, "agentform attach "+plaintext.ShellWord(name))
+	if e.Remedy != "" {
+		notes = append(notes, e.Remedy)
 	}
 	m.notes = fit(plaintext.Safe(strings.Join(notes, "\n")), maxNotes, oneRune)
 	return m

@@ -42,6 +42,11 @@ type Event struct {
 	Detail    string    `json:"detail,omitempty"`  // for people: the question, the limit, the failure
 	Excerpt   string    `json:"excerpt,omitempty"` // the end of the screen, at most 48 KiB
 	Truncated bool      `json:"truncated"`         // the excerpt is not all there was
+	// Word, Tone and Remedy are what the session is to people, as in the document of a session: a word, what
+	// that means, and what to do. They are empty for an event of before the last look.
+	Word   string `json:"word,omitempty"`
+	Tone   string `json:"tone,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
 	// Question is what a blocked agent asks, with its answers; nil: they are not known.
 	Question *session.Question `json:"question,omitempty"`
 }

@@ -24,7 +24,6 @@ import (
 
 	"github.com/agentform/agentform/internal/test/executable"
 	"github.com/agentform/agentform/internal/test/pipe"
-	"github.com/agentform/agentform/session"
 )
 
 // service is a chat that takes what the real one takes, and shows a message as it does.
@@ -259,8 +258,9 @@ func TestPresets(t *testing.T) {
 		want string
 	}{
 		"question": {
-			Event{Event: "blocked", Project: "shop", Address: `session.worker["a*b"]`, Branch: "agents/a_b", Detail: hostile, Excerpt: "the screen"},
-			"worker[\"a*b\"] asks (shop)\n" + shownHostile + "\nBranch: agents/a_b\nagentform attach 'worker[\"a*b\"]'",
+			Event{Event: "blocked", Project: "shop", Address: `session.worker["a*b"]`, Branch: "agents/a_b", Detail: hostile, Excerpt: "the screen",
+				Remedy: `to see what it asks: agentform attach 'worker["a*b"]'`},
+			"worker[\"a*b\"] asks (shop)\n" + shownHostile + "\nBranch: agents/a_b\nto see what it asks: agentform attach 'worker[\"a*b\"]'",
 		},
 		"without text": {Event{Event: "turn_ended", Project: "<ö>", Address: "session.api"}, "api finished its turn (<ö>)"},
 		"pull request": {
@@ -452,16 +452,16 @@ func TestAddressesOfPresets(t *testing.T) {
 }
 
 func TestNotes(t *testing.T) {
-	e := Event{Event: "blocked", Address: `session.worker["web"]`, Branch: "agents/web", Question: &session.Question{Text: "May I?"}}
-	if got, want := describe(e).notes, "Branch: agents/web\nagentform answer 'worker[\"web\"]' ANSWER"; got != want {
+	e := Event{Event: "blocked", Address: `session.worker["web"]`, Branch: "agents/web", Remedy: `to answer it: agentform answer 'worker["web"]' ANSWER`}
+	if got, want := describe(e).notes, "Branch: agents/web\nto answer it: agentform answer 'worker[\"web\"]' ANSWER"; got != want {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 }
 
 // notify-send reads backslash escapes in the body, and notification servers markup.
 func TestDesktop(t *testing.T) {
-	e := Event{Event: "blocked", Project: "shop", Address: "session.api", Detail: "--help `a\\tb` <b>&amp;</b> \"x\""}
-	want := "--help `a\\tb` <b>&amp;</b> \"x\"\nagentform attach api"
+	e := Event{Event: "blocked", Project: "shop", Address: "session.api", Detail: "--help `a\\tb` <b>&amp;</b> \"x\"", Remedy: "to see what it asks: agentform attach api"}
+	want := "--help `a\\tb` <b>&amp;</b> \"x\"\nto see what it asks: agentform attach api"
 
 	bin := t.TempDir()
 	script := "#!/bin/sh\nfor a; do printf '%s\\0' \"$a\"; done >" + bin + "/args\n"
@@ -484,7 +484,7 @@ func TestDesktop(t *testing.T) {
 	}
 
 	argv = desktopCommand("darwin", describe(e))
-	const script1 = `display notification "--help ` + "`a\\\\tb`" + ` <b>&amp;</b> \"x\"` + "\n" + `agentform attach api" with title "api asks (shop)"`
+	const script1 = `display notification "--help ` + "`a\\\\tb`" + ` <b>&amp;</b> \"x\"` + "\n" + `to see what it asks: agentform attach api" with title "api asks (shop)"`
 	if !slices.Equal(argv, []string{"osascript", "-e", script1}) {
 		t.Errorf("on macOS %q, want %q", argv[2], script1)
 	}

@@ -21,6 +21,11 @@ func forPeople(x api.Session, spec session.Spec) api.Session {
 	return x
 }
 
+// Asking returns what a session that asks a question is to people. Nothing else is known of it.
+func Asking(a session.Address, q *session.Question) api.Session {
+	return forPeople(api.Session{Address: a, Status: session.StatusBlocked, Activity: session.Blocked, State: session.StateRunning, Question: q}, session.Spec{})
+}
+
 // tones are those of words that are not calm.
 var tones = map[string]api.Tone{
 	"asks": api.Attention, "limit": api.Attention, "exited": api.Attention, "unknown": api.Attention, "timed out": api.Attention,
