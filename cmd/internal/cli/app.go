@@ -66,9 +66,9 @@ func (a *app) execute(ctx context.Context) error {
 // nothing else needs.
 type app struct {
 	*opener.Opener
-	args            []string       // of the command line
-	level           *slog.LevelVar // of Log
-	chdir, logLevel string
+	args  []string       // of the command line
+	level *slog.LevelVar // of Log
+	chdir string
 }
 
 // withoutJSON are the commands that refuse --json.
@@ -79,8 +79,8 @@ var withoutJSON = []string{
 
 func (a *app) setup(c *cobra.Command, _ []string) error {
 	a.Command, a.Context = c.CommandPath(), c.Context()
-	if err := a.level.UnmarshalText([]byte(a.logLevel)); err != nil {
-		return exit.Usage(c.CommandPath(), fmt.Errorf("--log-level %q: must be debug, info, warn or error", a.logLevel))
+	if err := a.level.UnmarshalText([]byte(a.LogLevel)); err != nil {
+		return exit.Usage(c.CommandPath(), fmt.Errorf("--log-level %q: must be debug, info, warn or error", a.LogLevel))
 	}
 	a.Log = slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: a.level}))
 	if a.Parallelism < 1 && c.Flag("parallelism").Changed {

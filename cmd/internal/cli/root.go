@@ -72,7 +72,7 @@ func globalFlags(a *app, c *cobra.Command) {
 	f.StringVar(&a.StateFile, "state", "", "state `file` (default: DATA_DIR/state.json)")
 	f.BoolVar(&a.NoColor, "no-color", false, "disable colors (also: NO_COLOR)")
 	f.BoolVar(&a.NoPager, "no-pager", false, "do not use a pager for long output")
-	f.StringVar(&a.logLevel, "log-level", "warn", "log `level` for standard error: debug, info, warn, error")
+	f.StringVar(&a.LogLevel, "log-level", "warn", "log `level` for standard error: debug, info, warn, error")
 	f.IntVar(&a.Parallelism, "parallelism", 0, "`number` of concurrent operations (default: from the manifest, 10)")
 	flags.Duration(f, &a.LockTimeout, "lock-timeout", 10*time.Second, "how long to wait for the state lock")
 	f.BoolVar(&a.JSON, "json", false, "print JSON")

@@ -91,7 +91,7 @@ that wait pass requests on to the URL that it gave with --advertise.
 				return exit.Usage(c.CommandPath(), err)
 			}
 			if !c.Flags().Changed("log-level") {
-				a.logLevel = "info"
+				a.LogLevel = "info"
 				a.level.Set(slog.LevelInfo)
 			}
 			if o.vars {
@@ -229,35 +229,12 @@ func runPrintUnit(a *app, o serveOptions) error {
 	if err != nil {
 		return fmt.Errorf("find agentform's own program: %w", err)
 	}
-	var flags []string
-	for _, v := range a.Vars {
-		switch {
-		case v.File != "":
-			flags = append(flags, "--var-file", v.File)
-		case slices.Contains(p.Manifest.Sensitive, v.Name): // whoever can see processes reads a command line
-			fmt.Fprintf(a.Err, "Variable %[1]s is sensitive, so its value is not in the unit.\nSet AGENTFORM_VAR_%[1]s in a file that only you can read, and name that file in the unit: EnvironmentFile=FILE\n", v.Name)
-		default:
-			flags = append(flags, "--var", v.Name+"="+v.Value)
-		}
+	for _, v := range a.SensitiveVars() {
+		fmt.Fprintf(a.Err, "Variable %[1]s is sensitive, so its value is not in the unit.\nSet AGENTFORM_VAR_%[1]s in a file that only you can read, and name that file in the unit: EnvironmentFile=FILE\n", v.Name)
 	}
-	argv := slices.Concat([]string{self}, sameFlags(a), flags, []string{"serve"}, listenFlags(a, o))
+	argv := slices.Concat([]string{self}, a.Flags(), a.VarFlags(false), []string{"serve"}, listenFlags(a, o))
 	_, err = io.WriteString(a.Out, service.Unit(p.Manifest.Project, argv, a.Environ.Get("PATH")))
 	return err
-}
-
-// sameFlags returns the global flags without variables.
-func sameFlags(a *app) []string {
-	args := []string{"--chdir", a.Dir, "--log-level", a.logLevel, "--lock-timeout", a.LockTimeout.String()}
-	for _, f := range a.Files {
-		args = append(args, "--file", f)
-	}
-	if a.StateFile != "" {
-		args = append(args, "--state", a.Absolute(a.StateFile))
-	}
-	if a.Parallelism > 0 {
-		args = append(args, "--parallelism", fmt.Sprint(a.Parallelism))
-	}
-	return args
 }
 
 func listenFlags(a *app, o serveOptions) (args []string) {
@@ -298,7 +275,7 @@ func detach(ctx context.Context, a *app, p *project.Project, o serveOptions, w i
 		return err
 	}
 	pid, err := service.Start(ctx, service.Command{
-		Args: slices.Concat(sameFlags(a), []string{"serve", "--" + varsOnStdin, "--log-file", path}, listenFlags(a, o)),
+		Args: slices.Concat(a.Flags(), []string{"serve", "--" + varsOnStdin, "--log-file", path}, listenFlags(a, o)),
 		Dir:  a.Dir, Environ: a.Environ, Stdin: bytes.NewReader(vars), DataDir: p.Manifest.DataDir, Socket: socket, Log: path,
 	})
 	if err == nil {

@@ -159,20 +159,11 @@ func (b *uiBackend) run(ctx context.Context, style *view.Style, args ...string) 
 
 // args returns a command line with the global flags of this one.
 func (b *uiBackend) args(args []string, sensitive bool) []string {
-	a := b.app
-	all := sameFlags(a)
-	if a.NoColor {
+	all := b.app.Flags()
+	if b.app.NoColor {
 		all = append(all, "--no-color")
 	}
-	for _, v := range a.Vars {
-		switch {
-		case v.File != "":
-			all = append(all, "--var-file", v.File)
-		case sensitive || !slices.Contains(a.Opened().Manifest.Sensitive, v.Name):
-			all = append(all, "--var", v.Name+"="+v.Value)
-		}
-	}
-	return append(all, args...)
+	return slices.Concat(all, b.app.VarFlags(sensitive), args)
 }
 
 // terminal returns a process of its own, which Ctrl-C can end. Others see its command line.
@@ -183,10 +174,8 @@ func (b *uiBackend) terminal(t ui.Terminal) *exec.Cmd {
 		c.Path, c.Err = self, nil
 	}
 	c.Dir, c.Env = a.TypedIn, slices.Clone(a.Environ)
-	for _, v := range a.Vars {
-		if v.File == "" && slices.Contains(a.Opened().Manifest.Sensitive, v.Name) {
-			c.Env = append(c.Env, "AGENTFORM_VAR_"+v.Name+"="+v.Value)
-		}
+	for _, v := range a.SensitiveVars() {
+		c.Env = append(c.Env, "AGENTFORM_VAR_"+v.Name+"="+v.Value)
 	}
 	return c
 }

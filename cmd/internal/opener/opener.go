@@ -37,6 +37,7 @@ type Opener struct {
 	Command     string           // "agentform apply"
 	Context     context.Context  // of the command, for Pull
 	Document    bool             // the command's JSON reports the manifest's problems
+	LogLevel    string
 	Log         *slog.Logger
 
 	found   projectdir.Found
@@ -206,4 +207,42 @@ func (o *Opener) CheckOutside() error {
 	}
 	return fmt.Errorf("%s changes the whole project and was started in one of its workspaces\nto do it anyway: agentform -C %s %s",
 		o.Command, plaintext.ShellWord(o.found.Dir), strings.TrimPrefix(o.Command, "agentform "))
+}
+
+// Flags returns the global flags of the command line without variables.
+func (o *Opener) Flags() []string {
+	args := []string{"--chdir", o.Dir, "--log-level", o.LogLevel, "--lock-timeout", o.LockTimeout.String()}
+	for _, f := range o.Files {
+		args = append(args, "--file", f)
+	}
+	if o.StateFile != "" {
+		args = append(args, "--state", o.Absolute(o.StateFile))
+	}
+	if o.Parallelism > 0 {
+		args = append(args, "--parallelism", fmt.Sprint(o.Parallelism))
+	}
+	return args
+}
+
+// VarFlags returns the flags that set the variables, with or without the sensitive ones: whoever can see
+// processes reads a command line.
+func (o *Opener) VarFlags(sensitive bool) (args []string) {
+	for _, v := range o.Vars {
+		switch {
+		case v.File != "":
+			args = append(args, "--var-file", v.File)
+		case sensitive || !o.sensitive(v):
+			args = append(args, "--var", v.Name+"="+v.Value)
+		}
+	}
+	return args
+}
+
+// SensitiveVars returns the variables whose values nobody else may read.
+func (o *Opener) SensitiveVars() []config.Var {
+	return slices.DeleteFunc(slices.Clone(o.Vars), func(v config.Var) bool { return !o.sensitive(v) })
+}
+
+func (o *Opener) sensitive(v config.Var) bool {
+	return v.File == "" && slices.Contains(o.Open().Manifest.Sensitive, v.Name)
 }
