@@ -14,28 +14,28 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// AnswerTimeout is how long a shim may take for anything but a stop, when the
-// context sets no earlier end. A pause looks for two seconds at most.
+// AnswerTimeout bounds any request but a stop when the context sets no earlier deadline. A pause
+// takes two seconds at most.
 const AnswerTimeout = 5 * time.Second
 
-// Client speaks to one shim. Its methods must not be called at once from
-// several goroutines. A refusal is an *Error. The shim hangs up after five
-// seconds of silence, so a Client is for a few requests in a row.
+// Client is a connection to one shim. Its methods must not be called concurrently. A refusal is an
+// *Error. The shim closes a connection after five seconds of silence, so a Client is for a few
+// requests in a row.
 type Client struct {
 	conn  Conn
 	lines *bufio.Scanner
 	pass  Pass // nil: requests go to conn
 }
 
-// Pass passes a request on to a shim, which may take as long as limit, and returns the reply.
+// Pass forwards a request to a shim, which may take as long as limit, and returns the reply.
 type Pass func(ctx context.Context, q Request, limit time.Duration) (Reply, error)
 
-// PassedClient returns a client without a connection, whose requests are passed on. It is not
-// closed.
+// PassedClient returns a client that forwards its requests with pass. It has no connection and need
+// not be closed.
 func PassedClient(pass Pass) *Client { return &Client{pass: pass} }
 
-// Dial connects to a shim's socket. Without a shim it fails with an error
-// that is os.ErrNotExist or syscall.ECONNREFUSED.
+// Dial connects to a shim's socket. Without a shim the error is os.ErrNotExist or
+// syscall.ECONNREFUSED.
 func Dial(socket string) (*Client, error) {
 	conn, err := dial(socket)
 	if err != nil {
@@ -54,34 +54,33 @@ func NewClient(conn Conn) *Client {
 // Close ends the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Hello asks which shim this is and which version it speaks.
+// Hello returns the shim's identity and the protocol version it supports.
 func (c *Client) Hello(ctx context.Context) (Hello, error) {
 	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpHello})
 	return part(OpHello, r.Hello, err)
 }
 
-// Status asks how the run stands.
+// Status returns the status of the run.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpStatus})
 	return part(OpStatus, r.Status, err)
 }
 
-// Pause makes the agent and everything below it stand still, and returns when
-// it does. The timeout's clock stands still too.
+// Pause suspends the agent and its descendants, and returns when all are suspended. The timeout's
+// clock is suspended too.
 func (c *Client) Pause(ctx context.Context) error {
 	_, err := c.ask(ctx, AnswerTimeout, Request{Op: OpPause})
 	return wrap(OpPause, err)
 }
 
-// Resume lets them go on. It is not an error if they do.
+// Resume resumes the agent and its descendants. Resuming what is not suspended is not an error.
 func (c *Client) Resume(ctx context.Context) error {
 	_, err := c.ask(ctx, AnswerTimeout, Request{Op: OpResume})
 	return wrap(OpResume, err)
 }
 
-// Stop ends the agent and everything below it with the signal, then, after the
-// grace, SIGKILL. It returns how the run ended once the shim has seen that
-// nothing is left and has written the exit. A second stop can only shorten the
+// Stop ends the agent and its descendants with the signal and, after the grace, SIGKILL. It returns
+// the exit once no process is left and the exit is written. A second stop can only shorten the
 // grace of the first.
 func (c *Client) Stop(ctx context.Context, signal string, grace time.Duration) (rundir.Exit, error) {
 	grace = max(grace, 0)
@@ -95,14 +94,14 @@ func (c *Client) Set(ctx context.Context, s Settings) error {
 	return wrap(OpSet, err)
 }
 
-// Probe runs a command beside the agent, and tells how that went.
+// Probe runs a command next to the agent and returns the result.
 func (c *Client) Probe(ctx context.Context, p Probe) (Probed, error) {
 	r, err := c.ask(ctx, limitOf(OpProbe, p)+AnswerTimeout, Request{Op: OpProbe, Probe: p})
 	return part(OpProbe, r.Probed, err)
 }
 
-// Verify runs a command next to the agent, for as long as p says, and returns how that went.
-// The error is of CodeBusy while an earlier one runs, also one whose client has gone.
+// Verify runs a command next to the agent and returns the result. The error is of CodeBusy while an
+// earlier one runs, even if the client of that one has gone.
 func (c *Client) Verify(ctx context.Context, p Probe) (Probed, error) {
 	r, err := c.ask(ctx, limitOf(OpVerify, p)+proc.KillTimeout+AnswerTimeout, Request{Op: OpVerify, Probe: p})
 	return part(OpVerify, r.Probed, err)
@@ -119,13 +118,13 @@ func limitOf(op string, p Probe) time.Duration {
 	return min(max(p.Timeout, ProbeDefault), ProbeLimit)
 }
 
-// Unread asks how many bytes of what was typed the agent has not read yet.
+// Unread returns how many bytes of its input the agent has not read.
 func (c *Client) Unread(ctx context.Context) (int, error) {
 	r, err := c.ask(ctx, AnswerTimeout, Request{Op: OpUnread})
 	return part(OpUnread, r.Unread, err)
 }
 
-// Pass sends a request of someone else and returns the reply, also a refusal.
+// Pass sends a request on behalf of another client and returns the reply, even a refusal.
 func (c *Client) Pass(ctx context.Context, q Request) (Reply, error) {
 	limit := limitOf(q.Op, q.Probe) + proc.KillTimeout + AnswerTimeout
 	if q.Grace != nil {
@@ -140,7 +139,7 @@ func (c *Client) Pass(ctx context.Context, q Request) (Reply, error) {
 
 var errIncomplete = errors.New("the answer is incomplete")
 
-// part returns the part of an answer that was asked for.
+// part returns the requested part of an answer.
 func part[T any](op string, v *T, err error) (T, error) {
 	if err == nil && v == nil {
 		err = errIncomplete

@@ -18,7 +18,7 @@ func TestDialWithoutShim(t *testing.T) {
 	}
 }
 
-// A hostile shim cannot keep a client waiting or make it swallow without end.
+// A hostile shim can neither block a client nor make it read without limit.
 func TestClientOfAHostileShim(t *testing.T) {
 	for name, answer := range map[string]string{
 		"endless": strings.Repeat("x", 2*LineLimit), "garbage": "{]\n", "empty": "{}\n", "lacking": `{"ok":true}` + "\n", "silent": "",

@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// dial connects to a socket, and to nothing that a link in its place leads to: its
-// directory may be one in which a container writes. The path may be of any length.
+// dial connects to a socket without following a link in its place, since a container may write to
+// its directory. The path may be of any length.
 func dial(path string) (*os.File, error) {
 	const oPath = 0x200000 // O_PATH: named, not opened
 	var fd int

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// dial connects to a socket, and not to what a link in its place leads to.
+// dial connects to a socket without following a link in its place.
 func dial(path string) (*os.File, error) {
 	if info, err := os.Lstat(path); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// FuzzInitReply: whatever an init answers is an error, or what an init may say.
+// FuzzInitReply checks that any answer of an init is an error or a valid reply.
 func FuzzInitReply(f *testing.F) {
 	f.Add([]byte(`{"ok":true,"protocol":1}`))
 	f.Add([]byte(`{"ok":true,"seen":{"process":{"pid":7,"start":1},"exit":{"cause":"self","code":3},"row":"%0 1"}}`))

@@ -15,8 +15,7 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// Hold asks the init to end the processes of a client when the connection that it
-// returns is closed.
+// Hold makes the init end the processes of a client when the returned connection is closed.
 func (k Init) Hold(client string) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), AnswerTimeout)
 	defer cancel()
@@ -31,28 +30,27 @@ func (k Init) Hold(client string) (*os.File, error) {
 	return file, nil
 }
 
-// lookTimeout is how long an init may take to answer a look. It takes well under a
-// millisecond; a machine that starts fifty containers may be slow.
+// lookTimeout bounds a look. It takes well under a millisecond, but a machine that starts fifty
+// containers may be slow.
 const lookTimeout = 3 * time.Second
 
-// Init speaks to the first process of a container, whose socket lies in Dir.
-// What it answers was written in there: a claim, bounded in size and time. A
-// refusal is an *Error. Its methods may be called from many goroutines.
+// Init is a client of the first process of a container, whose socket is in Dir. Answers come from
+// inside the container: they are claims, bounded in size and time. A refusal is an *Error. Its
+// methods may be called concurrently.
 type Init struct {
 	Dir string
-	// Dial connects to a socket of another machine; nil: Dir is on this one.
+	// Dial connects to a socket on another machine; nil: Dir is on this machine.
 	Dial func(ctx context.Context, socket string) (Conn, error)
 }
 
-// Hello asks which version of the protocol the init speaks: rundir.Version of
-// its program.
+// Hello returns the init's protocol version, the rundir.Version of its program.
 func (k Init) Hello(ctx context.Context) (int, error) {
 	r, err := k.ask(ctx, AnswerTimeout, lookLine, InitRequest{Op: OpHello})
 	return r.Protocol, err
 }
 
-// Look asks how the run of a directory stands. Of the tmux session target it tells what
-// format says, with screen also what is to be seen; format empty: nothing of it.
+// Look returns the status of the run in a directory. It includes the tmux session target in the
+// given format, and with screen the pane's content. If format is empty, neither is included.
 func (k Init) Look(ctx context.Context, runDir, target, format string, screen bool) (ContainerRun, error) {
 	r, err := k.Inspect(ctx, InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen})
 	if err != nil {
@@ -61,12 +59,12 @@ func (k Init) Look(ctx context.Context, runDir, target, format string, screen bo
 	return *r.Seen, nil
 }
 
-// farLookTimeout is lookTimeout for an init on another machine, whose engine first executes
-// a program.
+// farLookTimeout is lookTimeout for an init on another machine, where the engine first starts a
+// program.
 const farLookTimeout = 8 * time.Second
 
-// Inspect is Look with what else the request asks for: files of the run, and of its agent.
-// Seen of the reply is set.
+// Inspect is Look with the other things the request asks for, such as files of the run and of its
+// agent. It sets Seen in the reply.
 func (k Init) Inspect(ctx context.Context, q InitRequest) (InitReply, error) {
 	q.Op = OpInspect
 	timeout := lookTimeout
@@ -76,18 +74,17 @@ func (k Init) Inspect(ctx context.Context, q InitRequest) (InitReply, error) {
 	return k.ask(ctx, timeout, lookLine, q)
 }
 
-// Begin starts the prepared run of a directory (see Prepare) on a tmux server of its own:
-// args is the tmux command for that. The run's shim is handed the secrets, and of the
-// names held those that an earlier run was given. It returns when tmux has started
-// the shim; the run's directory tells what becomes of it.
+// Begin starts the prepared run of a directory (see Prepare) on its own tmux server, with the tmux
+// command args. The run's shim gets the secrets, and those secrets of an earlier run that held
+// names. Begin returns when tmux has started the shim; the outcome is in the run's directory.
 func (k Init) Begin(ctx context.Context, runDir string, args []string, secrets map[string]string, held []string) error {
 	_, err := k.ask(ctx, TmuxTimeout+ServerTimeout+AnswerTimeout, lookLine,
 		InitRequest{Op: OpBegin, RunDir: runDir, Args: args, Secrets: secrets, Held: held})
 	return err
 }
 
-// End ends a run and everything below it, with the signal and, after the grace,
-// SIGKILL, and returns when nothing of it is left.
+// End ends a run and its descendants with the signal and, after the grace, SIGKILL, and returns
+// when no process is left.
 func (k Init) End(ctx context.Context, run, runDir, signal string, grace time.Duration) error {
 	grace = max(grace, 0)
 	_, err := k.ask(ctx, 2*(grace+proc.KillTimeout)+2*AnswerTimeout, lookLine,
@@ -110,7 +107,7 @@ func (k Init) Secrets(ctx context.Context, run string) (map[string]string, error
 	return r.Secrets, err
 }
 
-// ask sends one request and reads at most limit bytes of an answer.
+// ask sends one request and reads an answer of at most limit bytes.
 func (k Init) ask(ctx context.Context, timeout time.Duration, limit int, q InitRequest) (InitReply, error) {
 	if k.Dial == nil {
 		limited, cancel := context.WithTimeout(ctx, timeout)
@@ -124,11 +121,11 @@ func (k Init) ask(ctx context.Context, timeout time.Duration, limit int, q InitR
 	return r, conn.Close()
 }
 
-// open connects, sends one request, and reads at most limit bytes of an answer. The
-// connection stays open, and without a deadline.
+// open connects, sends one request, and reads an answer of at most limit bytes. The connection
+// stays open, without a deadline.
 func (k Init) open(ctx context.Context, timeout time.Duration, limit int, q InitRequest) (conn Conn, r InitReply, err error) {
 	socket := filepath.Join(k.Dir, InitSocket)
-	if k.Dial != nil { // which may wait for its turn, and has a timeout of its own
+	if k.Dial != nil { // has its own timeout, as it may wait for a slot
 		conn, err = k.Dial(ctx, socket)
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
@@ -152,11 +149,11 @@ func (k Init) open(ctx context.Context, timeout time.Duration, limit int, q Init
 	return conn, r, nil
 }
 
-// refusalLimit is how much of the reason of an init is shown, in runes.
+// refusalLimit bounds the reason of a refusal that is shown, in runes.
 const refusalLimit = 500
 
-// ReadInitReply reads what an init answered to an operation. A refusal is an *Error. The reply has
-// what the operation asks for.
+// ReadInitReply decodes the reply of an init to an operation. A refusal is an *Error. Otherwise the
+// reply has what the operation asks for.
 func ReadInitReply(op string, line []byte) (InitReply, error) {
 	var r InitReply
 	err := json.Unmarshal(line, &r)
@@ -169,8 +166,7 @@ func ReadInitReply(op string, line []byte) (InitReply, error) {
 	return r, nil
 }
 
-// check returns why a reply does not answer an operation: the init refused it, or says nothing
-// that an init says.
+// check returns an error if the reply is a refusal or is not valid for the operation.
 func (r InitReply) check(op string) error {
 	switch {
 	case !r.OK && r.Error != nil:
@@ -186,7 +182,7 @@ func (r InitReply) check(op string) error {
 	return nil
 }
 
-// OneLine returns a text as one line without control characters, of at most so many runes.
+// OneLine returns a text as one line without control characters, of at most limit runes.
 func OneLine(text string, limit int) string {
 	said := []rune(strings.Join(strings.FieldsFunc(text, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " "))
 	if len(said) > limit {

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// impostor listens where an init would, and gives every client to answer.
+// impostor listens on the socket of an init and answers every client with answer.
 func impostor(t *testing.T, answer func(net.Conn)) Init {
 	t.Helper()
 	dir := short(t)
@@ -37,7 +37,7 @@ func impostor(t *testing.T, answer func(net.Conn)) Init {
 	return Init{Dir: dir}
 }
 
-// says reads a request and answers whatever it is with the same.
+// says reads a request and always returns the same answer.
 func says(answer string) func(net.Conn) {
 	return func(conn net.Conn) {
 		_, _ = bufio.NewReader(conn).ReadString('\n')
@@ -45,7 +45,7 @@ func says(answer string) func(net.Conn) {
 	}
 }
 
-// asked are the questions to an init, and the most of an answer that is read.
+// asked has the requests to an init, each with the limit of its answer.
 var asked = map[string]struct {
 	limit int
 	ask   func(Init, context.Context) error
@@ -62,7 +62,7 @@ var asked = map[string]struct {
 	"tmux": {InitLineLimit, func(k Init, ctx context.Context) error { _, err := k.Tmux(ctx, "", "list-sessions"); return err }},
 }
 
-// What is no answer to a question is an error, and never nothing or a panic.
+// An invalid answer is an error, never an empty result or a panic.
 func TestInitThatAnswersWrongly(t *testing.T) {
 	for name, answer := range map[string]func(net.Conn){
 		"hangs up at once":      func(net.Conn) {},
@@ -82,7 +82,7 @@ func TestInitThatAnswersWrongly(t *testing.T) {
 			k := impostor(t, answer)
 			for op, q := range asked {
 				err := q.ask(k, t.Context())
-				// The run's directory has the truth for whoever gets no more than "done".
+				// Whoever gets only "done" reads the truth in the run's directory.
 				if acted := op == "begin" || op == "end"; err == nil && (!acted || name != "an impossible process") {
 					t.Errorf("%s is answered", op)
 				}
@@ -91,7 +91,7 @@ func TestInitThatAnswersWrongly(t *testing.T) {
 	}
 }
 
-// An init that answers what was not asked has answered nothing.
+// An answer to another question is an error.
 func TestInitThatAnswersAnotherQuestion(t *testing.T) {
 	answers := map[string]string{
 		"hello": `{"ok":true,"protocol":1}`,
@@ -108,7 +108,7 @@ func TestInitThatAnswersAnotherQuestion(t *testing.T) {
 	}
 }
 
-// Of an init that never stops talking no more is taken than the answer may have.
+// The client reads no more of an endless answer than its limit.
 func TestInitThatFloods(t *testing.T) {
 	for op, q := range asked {
 		t.Run(op, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestInitThatFloods(t *testing.T) {
 			if err := q.ask(k, t.Context()); !errors.Is(err, bufio.ErrTooLong) {
 				t.Errorf("it is told as %v", err)
 			}
-			const buffered = 2 << 20 // of the kernel's, in both directions
+			const buffered = 2 << 20 // buffered by the kernel, in both directions
 			if n := <-taken; n > q.limit+buffered {
 				t.Errorf("%d bytes were taken, of at most %d", n, q.limit)
 			}
@@ -136,7 +136,7 @@ func TestInitThatFloods(t *testing.T) {
 	}
 }
 
-// The reason of an init is shown to people: as one short line.
+// The reason of a refusal is shown as one short line.
 func TestInitThatRefusesAtLength(t *testing.T) {
 	k := impostor(t, says(`{"error":{"code":"busy","message":"no\n\u001b[2Jno`+strings.Repeat("é", 100_000)+`"}}`+"\n"))
 	_, err := k.Hello(t.Context())
@@ -156,7 +156,7 @@ func TestInitRequestIsBounded(t *testing.T) {
 	}
 }
 
-// short is a directory with a short path: a unix socket's may have 107 bytes.
+// short returns a directory with a short path: a unix socket's may have 107 bytes.
 func short(t *testing.T) string {
 	dir, err := os.MkdirTemp("/tmp", "g")
 	if err != nil {

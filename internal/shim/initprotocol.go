@@ -8,14 +8,14 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// ClientVariable is the environment variable that marks the processes of one attached
-// terminal. The command of AttachMode has to pass it on into the container.
+// ClientVariable is the environment variable that marks the processes of one attached terminal. The
+// command of AttachMode must pass it into the container.
 const ClientVariable = "AGENTFORM_CLIENT"
 
 const (
 	// InitSocket is the name of an init's socket in its directory.
 	InitSocket = "k"
-	// InitFolder is a directory in a container that is in memory and its user's alone.
+	// InitFolder is a directory in a container, in memory and private to its user.
 	InitFolder = "/run/agentform"
 	// TmuxSocket is the socket of the tmux server in a container.
 	TmuxSocket     = InitFolder + "/" + TmuxSocketName
@@ -23,11 +23,11 @@ const (
 )
 
 // InitLineLimit bounds a request to an init and its reply, each one JSON line: 8 MiB. An
-// environment has at most 2 MiB, and JSON makes odd characters longer.
+// environment has at most 2 MiB, and JSON escapes make it longer.
 const InitLineLimit = 8 << 20
 
-// lookLine bounds what is read of the answer to a look, which is asked of every
-// container: a row, a screen, and what JSON makes of them.
+// lookLine bounds the answer to a look, which every container is asked for: a row and a screen, as
+// JSON.
 const lookLine = 1 << 20
 
 // The operations of an init, besides hello.
@@ -36,14 +36,14 @@ const (
 	OpBegin   = "begin"
 	OpEnd     = "end"
 	OpTmux    = "tmux"
-	OpSecrets = "secrets" // asked by a shim
-	OpHold    = "hold"    // for as long as the connection lasts
-	// Of an init that shares no files with whoever asks.
-	OpLaunch = "launch" // prepares the run's directory, begins the run, and returns when its agent runs
+	OpSecrets = "secrets" // requested by a shim
+	OpHold    = "hold"    // as long as the connection is open
+	// For an init that shares no files with its client.
+	OpLaunch = "launch" // prepares the run's directory, starts the run, and returns when its agent runs
 	OpShim   = "shim"   // passes a request on to the run's shim
 )
 
-// InitRequest asks an init for something.
+// InitRequest is a request to an init.
 type InitRequest struct {
 	Op     string `json:"op"`
 	Run    string `json:"run,omitempty"`
@@ -52,13 +52,12 @@ type InitRequest struct {
 	Target string `json:"target,omitempty"`
 	Format string `json:"format,omitempty"`
 	Screen bool   `json:"screen,omitempty"`
-	// Files asks for the files of the run, too, and for the signals after so many bytes. Of
-	// launch, too.
+	// Files requests the files of the run, with the signals after so many bytes. For launch, too.
 	Files   bool  `json:"files,omitempty"`
 	Signals int64 `json:"signals,omitempty"`
-	// Workspace is the checkout whose HEAD is asked for with Files; empty: none.
+	// Workspace is the checkout whose HEAD Files includes; empty: none.
 	Workspace string `json:"workspace,omitempty"`
-	// Copy asks for what the agent's session files have that their copies lack.
+	// Copy requests the parts of the agent's session files that their copies lack.
 	Copy   bool            `json:"copy,omitempty"`
 	Copies []filecopy.File `json:"copies,omitempty"`
 	// Of begin; Args of tmux, too.
@@ -72,7 +71,7 @@ type InitRequest struct {
 	Grace  time.Duration `json:"grace_ns,omitempty"`
 	// Of hold: the value of ClientVariable.
 	Client string `json:"client,omitempty"`
-	// Of launch: what the shim is to start, and files by their paths below the run's directory.
+	// Of launch: the configuration of the shim, and files by their paths below the run's directory.
 	Config   *rundir.Config    `json:"config,omitempty"`
 	RunFiles map[string]string `json:"run_files,omitempty"`
 	// Of shim.
@@ -86,25 +85,25 @@ type InitReply struct {
 	Seen     *ContainerRun     `json:"seen,omitempty"`
 	Files    *rundir.Files     `json:"files,omitempty"`
 	Copies   []filecopy.File   `json:"copies,omitempty"`
-	More     bool              `json:"more,omitempty"` // of the session files, for the next request
+	More     bool              `json:"more,omitempty"` // there are more session files, for the next request
 	Tmux     *TmuxReply        `json:"tmux,omitempty"`
 	Secrets  map[string]string `json:"secrets,omitempty"`
 	Shim     *Reply            `json:"shim,omitempty"`
 }
 
-// ContainerRun is what an init sees of a run: it shares the run's processes, which this
-// machine numbers otherwise. It is a claim.
+// ContainerRun is the state of a run as its init reports it. The init sees the run's processes
+// under other pids than this machine. It is a claim.
 type ContainerRun struct {
-	Claimed   bool         `json:"claimed,omitempty"` // a shim took it up
-	Shim      bool         `json:"shim,omitempty"`    // it runs; see Hello
-	Agent     bool         `json:"agent,omitempty"`   // it runs
+	Claimed   bool         `json:"claimed,omitempty"` // a shim claimed the run
+	Shim      bool         `json:"shim,omitempty"`    // it is running; see Hello
+	Agent     bool         `json:"agent,omitempty"`   // it is running
 	Frozen    bool         `json:"frozen,omitempty"`
-	Process   proc.Process `json:"process"` // the agent, as numbered in there
+	Process   proc.Process `json:"process"` // the agent, with its pid in the container
 	StartedAt time.Time    `json:"started_at,omitzero"`
 	BootID    string       `json:"boot_id,omitempty"`
 	Exit      *rundir.Exit `json:"exit,omitempty"`
-	// Row is what tmux tells of the session, in the format that was asked for; empty:
-	// there is no such session. Watching says that one of its clients is the init.
+	// Row is tmux's description of the session in the requested format; empty: there is no such
+	// session. Watching reports whether one of its clients is the init.
 	Row      string `json:"row,omitempty"`
 	Watching bool   `json:"watching,omitempty"`
 	Screen   string `json:"screen,omitempty"`
@@ -116,8 +115,8 @@ type Occurrence struct {
 	Event string       `json:"event"`
 	Run   string       `json:"run"`
 	PID   int          `json:"pid,omitempty"`  // of the agent, in the container
-	Exit  *rundir.Exit `json:"exit,omitempty"` // nil: the shim was killed, too
-	Head  string       `json:"head,omitempty"` // what the workspace's HEAD has; empty: it is no checkout
+	Exit  *rundir.Exit `json:"exit,omitempty"` // nil: the shim was killed as well
+	Head  string       `json:"head,omitempty"` // content of the workspace's HEAD; empty: it is not a checkout
 	Gone  bool         `json:"gone,omitempty"` // the workspace does not exist
 }
 
@@ -125,27 +124,26 @@ type Occurrence struct {
 const (
 	Started = "started"
 	Exited  = "exited"
-	Head    = "head" // the workspace's HEAD, after the start and whenever it is another
+	Head    = "head" // the workspace's HEAD, after the start and on each change
 )
 
-// TmuxReply is what a tmux command in the container came to.
+// TmuxReply is the result of a tmux command in the container.
 type TmuxReply struct {
 	Code   int    `json:"code"`
 	Stdout string `json:"stdout"`
 	Stderr string `json:"stderr"`
 }
 
-// bootIDLimit is longer than the name of any boot: Linux's is a UUID, of 36 bytes. It
-// is kept on record, so that it is bounded.
+// bootIDLimit bounds a boot id, which is kept in the state. Linux's is a UUID of 36 bytes.
 const bootIDLimit = 64
 
-// credible reports whether an init may say that.
+// credible reports whether the values are possible.
 func (in *ContainerRun) credible() bool {
 	return in.Process.PID >= 0 && len(in.BootID) <= bootIDLimit && (in.Exit == nil || rundir.KnownCause(in.Exit.Cause))
 }
 
-// TmuxTimeout bounds one tmux command, and tmuxOutput what it may print.
+// TmuxTimeout bounds one tmux command, and tmuxOutput its output.
 const TmuxTimeout = 20 * time.Second
 
-// ServerTimeout is how long a tmux server may take to come up, and to go.
+// ServerTimeout bounds the start of a tmux server, and its end.
 const ServerTimeout = 10 * time.Second

@@ -11,36 +11,35 @@ import (
 
 const ExitUsage = 2
 
-// ProbeLimit is the longest that a probe may take, whatever is asked for.
+// ProbeLimit is the longest timeout of a probe.
 const ProbeLimit = 10 * time.Minute
 
-// ProbeDefault is how long one may take that nothing is said of.
+// ProbeDefault is the timeout of a probe without one.
 const ProbeDefault = 5 * time.Second
 
-// Probe is what to run beside the agent.
+// Probe is a command to run next to the agent.
 type Probe struct {
 	Argv    []string      `json:"argv,omitempty"`
 	Timeout time.Duration `json:"probe_timeout_ns,omitempty"` // 0: five seconds
 }
 
-// VerifyLimit is the longest that a verification may take, and VerifyDefault how long one may
-// that sets no limit.
+// VerifyLimit is the longest timeout of a verification, and VerifyDefault is the default.
 const (
 	VerifyLimit   = 24 * time.Hour
 	VerifyDefault = 20 * time.Minute
 )
 
-// Probed is how a probe or a verification went.
+// Probed is the result of a probe or a verification.
 type Probed struct {
-	Code     int    `json:"code"`             // its exit status; 127 and 126 as of a shell
-	Signal   string `json:"signal,omitempty"` // it was ended by
+	Code     int    `json:"code"`             // its exit status; 127 and 126 as in a shell
+	Signal   string `json:"signal,omitempty"` // the signal that ended it
 	TimedOut bool   `json:"timed_out,omitempty"`
 	Output   string `json:"output,omitempty"` // the end of what it printed: of a probe at most 4 KiB, of a verification 10
-	Log      string `json:"log,omitempty"`    // the file with all that a verification printed, as the shim sees it
+	Log      string `json:"log,omitempty"`    // the file with all output of a verification, by the shim's path
 }
 
-// Failure returns why a probe with that timeout failed, with the last line that it printed; nothing
-// if it did not.
+// Failure returns why a probe with that timeout failed, with the last line of its output, or "" if
+// it succeeded.
 func (p Probed) Failure(timeout time.Duration) string {
 	how := p.Ended(timeout)
 	if printed := strings.TrimSpace(p.Output); how != "" && printed != "" {
@@ -49,7 +48,7 @@ func (p Probed) Failure(timeout time.Duration) string {
 	return how
 }
 
-// Ended returns how a probe or a verification with that timeout ended; nothing if it succeeded.
+// Ended returns how a probe or a verification with that timeout ended, or "" if it succeeded.
 func (p Probed) Ended(timeout time.Duration) string {
 	switch {
 	case p.TimedOut:
@@ -62,8 +61,7 @@ func (p Probed) Ended(timeout time.Duration) string {
 	return ""
 }
 
-// The arguments of agentform-shim that select what it does. Without one it is the
-// parent of an agent.
+// The arguments of agentform-shim that select its mode. Without one it is the parent of an agent.
 const (
 	InitMode   = "keep"   // PID 1 of a container; the directory of its socket follows
 	AttachMode = "attach" // attaches a terminal to a container; that directory and a command follow
@@ -92,11 +90,11 @@ const (
 
 // The codes of an Error.
 const (
-	CodeUnsupported = "unsupported" // this shim does not do that
+	CodeUnsupported = "unsupported" // this shim does not support it
 	CodeInvalid     = "invalid"     // the request makes no sense
 	CodeEnding      = "ending"      // the run is being stopped
-	CodeBusy        = "busy"        // not now
-	CodeFailed      = "failed"      // it was tried, and the processes did not follow
+	CodeBusy        = "busy"        // try again later
+	CodeFailed      = "failed"      // it was tried, but the processes did not respond
 	CodeGone        = "gone"        // the run's shim does not answer
 )
 
@@ -115,18 +113,18 @@ type Settings struct {
 	Grace   *time.Duration `json:"grace_ns,omitempty"`
 }
 
-// Hello is what a shim says of itself.
+// Hello is a shim's description of itself.
 type Hello struct {
 	Protocol int          `json:"protocol"` // its rundir.Version
 	Run      string       `json:"run"`
 	Shim     proc.Process `json:"shim"`
 }
 
-// Status is how a run stands.
+// Status is the status of a run.
 type Status struct {
 	Agent     proc.Process  `json:"agent"`
 	StartedAt time.Time     `json:"started_at"`
-	Ran       time.Duration `json:"ran_ns"` // without the time it was frozen: what the timeout is compared with
+	Ran       time.Duration `json:"ran_ns"` // without the time it was frozen; compared with the timeout
 	Frozen    bool          `json:"frozen,omitempty"`
 	Ending    string        `json:"ending,omitempty"` // the cause, while the run is being stopped
 	Timeout   time.Duration `json:"timeout_ns,omitempty"`
@@ -155,6 +153,6 @@ func Refuse(code, message string) Reply {
 }
 
 const (
-	ExitNotFound = 127 // the command is not there
-	ExitCannot   = 126 // anything else kept it from running
+	ExitNotFound = 127 // the command does not exist
+	ExitCannot   = 126 // any other reason why it cannot start
 )

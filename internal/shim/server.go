@@ -20,28 +20,28 @@ func PrintError(format string, args ...any) {
 }
 
 const (
-	// MaxConns is how many clients a shim hears at once; more are turned away.
-	// There is one agentform at a time that acts, and a few that look.
+	// MaxConns is the number of concurrent clients; more are refused. One agentform at a time acts,
+	// and a few look.
 	MaxConns = 16
-	// LineTimeout is how long a client may take to send a request, and to take
-	// its reply. It frees the place of one that says nothing.
+	// LineTimeout bounds sending a request and receiving its reply. It frees the slot of a silent
+	// client.
 	LineTimeout = 5 * time.Second
 )
 
-// Server hears a protocol of JSON lines. No client can hold it up: lines are bounded
-// in size and time, and so are the clients.
+// Server serves a protocol of JSON lines. No client can block it: requests, their time, and the
+// number of clients are bounded.
 type Server struct {
 	listener *os.File
 	Limit    int // of a request, in bytes
 	Answer   Answer
 	places   chan struct{}
-	busy     sync.RWMutex // read-held while a request is answered
+	busy     sync.RWMutex // read-locked while a request is answered
 }
 
-// Listen opens the shim's socket, 0600. A socket of that name is left over:
-// the run is claimed, so no other shim has it. See Close.
+// Listen opens the shim's socket, 0600. An existing socket is a leftover: the run is claimed, so no
+// other shim uses it. See Close.
 //
-// It does without package net, which would be a tenth of what a shim takes to start.
+// Listen avoids package net, which would take a tenth of a shim's start-up time.
 func Listen(path string) (*os.File, error) {
 	if err := rundir.CheckSocket(path); err != nil {
 		return nil, err
@@ -63,8 +63,7 @@ func Listen(path string) (*os.File, error) {
 	})
 }
 
-// ListenTCP listens on a port of all addresses, of both versions of IP where the system has
-// them.
+// ListenTCP listens on a port of all addresses, for IPv4 and IPv6 where the system has both.
 func ListenTCP(port int) (*os.File, error) {
 	name := "port " + strconv.Itoa(port)
 	listen := func(family int, address syscall.Sockaddr) (*os.File, error) {
@@ -92,9 +91,9 @@ func ListenTCP(port int) (*os.File, error) {
 	return l, nil
 }
 
-// Close closes what Listen opened, and takes its name away.
+// Close closes a listener of Listen and removes its socket.
 func Close(listener *os.File) {
-	_ = os.Remove(listener.Name()) // gone meanwhile is as well
+	_ = os.Remove(listener.Name()) // it may be gone
 	_ = listener.Close()
 }
 
@@ -113,7 +112,7 @@ func open(path string, ready func(fd int) error) (*os.File, error) {
 	return conn, nil
 }
 
-// socket returns a new socket that is ready, and for which Go's runtime waits.
+// socket creates a socket that Go's runtime polls, and returns it once it is ready.
 func socket(path string, create func() (int, error), ready func(fd int) error) (*os.File, error) {
 	syscall.ForkLock.RLock()
 	fd, err := create()
@@ -124,7 +123,7 @@ func socket(path string, create func() (int, error), ready func(fd int) error) (
 	if err != nil {
 		return nil, err
 	}
-	_ = syscall.SetNonblock(fd, true) // it is ours
+	_ = syscall.SetNonblock(fd, true) // no other process uses it
 	if err := ready(fd); err != nil {
 		syscall.Close(fd)
 		return nil, err
@@ -132,8 +131,8 @@ func socket(path string, create func() (int, error), ready func(fd int) error) (
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// Answer answers a request with a value that becomes the reply's JSON. release, if it is
-// not nil, keeps the connection open and is called when it is closed.
+// Answer answers a request with a value that is encoded as the reply's JSON. If release is not nil,
+// the connection stays open, and release is called when it is closed.
 type Answer func(line []byte) (reply any, release func())
 
 // Serve answers the clients of a listener with one goroutine each.
@@ -157,7 +156,7 @@ func (s *Server) accept() {
 	})
 }
 
-// Accept calls handle with each client of a listener, until the listener is closed.
+// Accept calls handle with each client of a listener until the listener is closed.
 func Accept(l *os.File, handle func(*os.File)) {
 	listener, err := l.SyscallConn()
 	for err == nil {
@@ -173,7 +172,7 @@ func Accept(l *os.File, handle func(*os.File)) {
 		if err != nil { // closed
 			return
 		}
-		if refused != nil { // out of file descriptors: goes by
+		if refused != nil { // out of file descriptors, temporarily
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
@@ -188,8 +187,8 @@ type Conn interface {
 	SetWriteDeadline(time.Time) error
 }
 
-// Handle answers one client, request by request, until it says nothing more. A client that
-// holds something may be silent for as long as it likes.
+// Handle answers the requests of one client until it disconnects. A client that holds something may
+// be silent without a limit.
 func (s *Server) Handle(conn Conn) {
 	defer conn.Close()
 	lines := bufio.NewScanner(conn)
@@ -233,13 +232,12 @@ func send(conn Conn, r any) bool {
 	return err == nil
 }
 
-// Close takes the socket away and lets answers under way be sent, for at most
-// a second.
+// Close removes the socket and waits at most a second for replies under way.
 func (s *Server) Close() {
 	Close(s.listener)
 	sent := make(chan struct{})
 	go func() {
-		s.busy.Lock() // never unlocked: the process is about to leave
+		s.busy.Lock() // never unlocked: the process is about to exit
 		close(sent)
 	}()
 	select {

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// An init that says nothing, reads nothing, or says a little again and again is
-// given up when the time is over.
+// A client gives up on an init that neither answers nor reads, or answers slowly without end, when
+// its time is over.
 func TestInitThatNeverAnswers(t *testing.T) {
 	for name, answer := range map[string]func(net.Conn){
 		"silent": func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
 		"deaf":   func(c net.Conn) { <-t.Context().Done() },
 		"slow": func(c net.Conn) {
-			for { // the client hangs up
+			for { // the client disconnects
 				if _, err := c.Write([]byte(" ")); err != nil {
 					return
 				}
@@ -38,7 +38,7 @@ func TestInitThatNeverAnswers(t *testing.T) {
 				}
 				cancel()
 			}
-			// A request too long for the socket's buffer waits for somebody to read it.
+			// A request that exceeds the socket's buffer waits for a reader.
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			if _, err := k.Tmux(ctx, strings.Repeat("x", 4<<20), "load-buffer", "-"); !errors.Is(err, context.DeadlineExceeded) {
@@ -48,7 +48,7 @@ func TestInitThatNeverAnswers(t *testing.T) {
 	}
 }
 
-// Without a deadline of the caller's a look has one of its own.
+// Without a deadline of its caller, a look has one of its own.
 func TestInitIsGivenUpByItself(t *testing.T) {
 	t.Parallel()
 	k := impostor(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) })

@@ -19,38 +19,37 @@ import (
 )
 
 const (
-	// Home begins paths below the agent's home.
+	// Home is the prefix of paths below the agent's home.
 	Home = "/~"
-	// chunk is how much of the files one answer has, in bytes: as JSON, and with the signals
-	// of a run, it stays below a MiB.
+	// chunk bounds the file data in one answer, in bytes. Encoded as JSON, with the signals of a
+	// run, an answer stays below a MiB.
 	chunk = 256 << 10
-	// atOnce is how many answers one Pull asks for. The next one goes on.
+	// atOnce is how many answers one Pull requests. The next Pull continues.
 	atOnce = 16
 	// most is how many files are copied, the newest ones.
 	most = 64
 	// depth is how far below a directory the files are: those of Claude Code's sub-agents have
 	// five elements.
 	depth = 6
-	// tail is how much of the end of a copy is compared, in bytes: a file that was rewritten
-	// is copied from its start.
+	// tail is how many bytes at the end of a copy are compared. A file that was rewritten is copied
+	// from its start.
 	tail = 4 << 10
 )
 
-// File is a session file, or what a copy has of it.
+// File is a session file, or the state of its copy.
 type File struct {
 	Path    string    `json:"path"` // absolute in the container, or below Home
 	Size    int64     `json:"size"`
 	Changed time.Time `json:"changed"`
-	// Tail is a hash of the last bytes of a copy.
+	// Tail is a hash of the last bytes of the copy.
 	Tail string `json:"tail,omitempty"`
-	// Data is what the file has from the byte From on, of an answer.
+	// Data holds the file's content from byte From on, in an answer.
 	From int64  `json:"from,omitempty"`
 	Data []byte `json:"data,omitempty"`
 }
 
-// Read returns the files below directories that differ from what a copy has of them, with what is
-// to be added, at most a chunk in all. More reports that there is more. A path below Home is
-// below home.
+// Read returns the files below directories that differ from their copies, with at most a chunk of
+// new data in all. more reports whether there is more. Paths below Home are below home.
 func Read(home string, folders []string, known []File) (files []File, more bool) {
 	has := make(map[string]File, len(known))
 	for _, k := range known {
@@ -75,7 +74,7 @@ func Read(home string, folders []string, known []File) (files []File, more bool)
 	return files, more
 }
 
-// find returns the newest files below directories. A directory that cannot be read has none.
+// find returns the newest files below directories, skipping those it cannot read.
 func find(home string, folders []string) (all []File) {
 	for _, folder := range folders {
 		top := inside(home, folder)
@@ -106,7 +105,7 @@ func isSessionFile(name string) bool {
 	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json")
 }
 
-// inside returns a path in the container.
+// inside returns the path of a file in the container.
 func inside(home, name string) string {
 	if rest, ok := strings.CutPrefix(name, Home+"/"); ok {
 		return filepath.Join(home, rest)
@@ -114,8 +113,8 @@ func inside(home, name string) string {
 	return filepath.Clean(name)
 }
 
-// read fills in what a file has that its copy lacks, at most limit bytes, and reports whether
-// it could be read.
+// read sets the data that the copy lacks, at most limit bytes, and reports whether the file could
+// be read.
 func (f *File) read(home string, k File, limit int64) bool {
 	r, err := openRegular(inside(home, f.Path))
 	if err != nil {
@@ -144,7 +143,7 @@ func openRegular(name string) (*os.File, error) {
 	return f, nil
 }
 
-// tailOf returns a hash of the bytes before an offset; empty: they cannot be read.
+// tailOf returns a hash of the bytes before an offset, or "" if they cannot be read.
 func tailOf(f io.ReaderAt, end int64) string {
 	b := make([]byte, min(end, tail))
 	if _, err := f.ReadAt(b, end-int64(len(b))); err != nil && !errors.Is(err, io.EOF) {
@@ -155,8 +154,8 @@ func tailOf(f io.ReaderAt, end int64) string {
 	return strconv.FormatUint(h.Sum64(), 16)
 }
 
-// Pull brings the copies in a directory up to date. ask sends what they have to the init and
-// returns its answer; it is called at least once.
+// Pull updates the copies in a directory. ask sends the state of the copies to the init and returns
+// its answer; it is called at least once.
 func Pull(dir string, ask func(known []File) (files []File, more bool, err error)) error {
 	for range atOnce {
 		known, err := Known(dir)
@@ -174,7 +173,7 @@ func Pull(dir string, ask func(known []File) (files []File, more bool, err error
 	return nil
 }
 
-// Known returns what the copies in a directory have; nothing if it does not exist.
+// Known returns the state of the copies in a directory; nothing if it does not exist.
 func Known(dir string) (all []File, err error) {
 	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() || !isSessionFile(p) {
@@ -193,7 +192,7 @@ func Known(dir string) (all []File, err error) {
 		all = append(all, File{Path: "/" + filepath.ToSlash(rel), Size: info.Size(), Changed: info.ModTime().UTC(), Tail: tailOf(f, info.Size())})
 		return err
 	})
-	if errors.Is(err, fs.ErrNotExist) { // also of a file that another process has just replaced
+	if errors.Is(err, fs.ErrNotExist) { // also if another process has just replaced the file
 		err = nil
 	}
 	if err != nil {
@@ -225,8 +224,8 @@ func write(dir string, files []File) error {
 	return nil
 }
 
-// writeTo writes a file or its part. Another process may copy the same at the same time: what
-// is added is the same bytes at the same place.
+// writeTo writes the file or its new part. Concurrent copies write the same bytes at the same
+// place.
 func (f *File) writeTo(root *os.Root, name string) error {
 	if f.From == 0 {
 		if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
@@ -248,7 +247,7 @@ func (f *File) writeTo(root *os.Root, name string) error {
 	}
 	w, err := root.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was removed meanwhile: the next copy begins with its start
+		return nil // removed meanwhile: the next copy starts from the beginning
 	}
 	if err != nil {
 		return err

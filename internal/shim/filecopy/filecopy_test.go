@@ -100,13 +100,14 @@ func TestPull(t *testing.T) {
 
 	p.write("b.json", `{"state":"idle","since":1}`, at.Add(time.Second))
 	p.pull()
-	p.expect("b.json", `{"state":"idle","since":1}`, at.Add(time.Second)) // written again
+	p.expect("b.json", `{"state":"idle","since":1}`, at.Add(time.Second)) // rewritten
 	p.write("b.json", `{}`, at.Add(2*time.Second))
 	p.pull()
 	p.expect("b.json", `{}`, at.Add(2*time.Second))
 }
 
-// A long file comes in several answers, and what one Pull does not bring, the next one does.
+// TestPullOfALongFile checks that a long file takes several answers and that the next Pull
+// continues.
 func TestPullOfALongFile(t *testing.T) {
 	p := newPod(t)
 	at := time.Now().Truncate(time.Second)
@@ -122,7 +123,7 @@ func TestPullOfALongFile(t *testing.T) {
 	p.expect("short.jsonl", "short\n", at.Add(-time.Hour))
 }
 
-// Whatever is written, in whatever order, the copy is the same in the end.
+// TestPullOfRandomFiles checks that the copy is the same whatever is written in whatever order.
 func TestPullOfRandomFiles(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := newPod(t)
@@ -145,7 +146,7 @@ func TestPullOfRandomFiles(t *testing.T) {
 	}
 }
 
-// What a container answers is a claim.
+// TestPullOfHostileNames checks that names from a container cannot lead out of the copy.
 func TestPullOfHostileNames(t *testing.T) {
 	for _, f := range []File{
 		{Path: "/../../evil.jsonl", Data: []byte("x")},

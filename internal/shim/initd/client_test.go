@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// keeping serves an init as its program does, and returns its client.
+// keeping serves an init as its program does, and returns a client.
 func keeping(t *testing.T) shim.Init {
 	t.Helper()
 	dir := short(t)
@@ -29,7 +29,7 @@ func keeping(t *testing.T) shim.Init {
 	return shim.Init{Dir: dir}
 }
 
-// Whatever stands in a line is answered with a refusal, and the next one is heard.
+// An invalid request is refused, and the next one is answered.
 func TestInitRefusesWhatIsNoRequest(t *testing.T) {
 	k := keeping(t)
 	conn, err := net.Dial("unix", filepath.Join(k.Dir, shim.InitSocket))
@@ -59,7 +59,7 @@ func TestInitRefusesWhatIsNoRequest(t *testing.T) {
 	}
 }
 
-// short is a directory with a short path: a unix socket's may have 107 bytes.
+// short returns a directory with a short path: a unix socket's may have 107 bytes.
 func short(t *testing.T) string {
 	dir, err := os.MkdirTemp("/tmp", "g")
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package initd is the first process of a container: it reaps orphans, keeps the tmux
-// server, and acts in the container on requests from outside.
+// Package initd is the first process of a container. It reaps orphans, manages the tmux server, and
+// serves requests from outside.
 package initd

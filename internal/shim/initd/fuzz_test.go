@@ -11,9 +11,9 @@ import (
 	"github.com/agentform/agentform/internal/shim"
 )
 
-// FuzzRequest sends anything to an init: it answers each line with one JSON
-// line that is either ok or a refusal, and comes to an end. What would start or end
-// processes is left out; that is for tests in a container.
+// FuzzRequest sends arbitrary lines to an init, which answers each with one JSON line, ok or a
+// refusal, and terminates. Requests that start or end processes are left out; tests in a container
+// cover them.
 func FuzzRequest(f *testing.F) {
 	f.Add([]byte(`{"op":"hello"}` + "\n" + `{"op":"secrets","run":"r"}`))
 	f.Add([]byte(`{"op":"look","run_dir":"/nowhere","screen":true}`))
@@ -38,7 +38,7 @@ func FuzzRequest(f *testing.F) {
 			}()
 			lines := append(bytes.TrimSuffix(in, []byte("\n")), '\n')
 			ours.SetDeadline(time.Now().Add(10 * time.Second))
-			go func() { _, _ = ours.Write(lines) }() // it is hung up on after a line that is too long
+			go func() { _, _ = ours.Write(lines) }() // the init closes the connection after a line that is too long
 			answers := json.NewDecoder(ours)
 			for range bytes.Count(lines, []byte("\n")) {
 				var r shim.InitReply

@@ -11,13 +11,13 @@ import (
 const (
 	// maxHolds is how many terminals an init watches at once.
 	maxHolds = shim.MaxConns / 2
-	// lateClient is how long an engine may take to start what it was told to execute.
+	// lateClient is how long an engine may take to start a command it was asked to execute.
 	lateClient = 5 * time.Second
 	// clientGrace is how long a client may take to detach.
 	clientGrace = time.Second
 )
 
-// hold watches one more terminal, until release is called.
+// hold counts one more held terminal, until release is called.
 func (k *container) hold(client string) (release func(), err error) {
 	if !proc.ValidRun(client) {
 		return nil, &shim.Error{Code: shim.CodeInvalid, Message: "the client has no valid name"}
@@ -36,8 +36,8 @@ func (k *container) hold(client string) (release func(), err error) {
 	}, nil
 }
 
-// detach ends the processes of a client whose terminal has left, also of one that
-// the engine starts only now.
+// detach ends the processes of a client whose terminal is gone, including one that the engine
+// starts only now.
 func detach(client string) {
 	for begun := time.Now(); time.Since(begun) < lateClient; time.Sleep(100 * time.Millisecond) {
 		signal := syscall.SIGHUP

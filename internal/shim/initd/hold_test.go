@@ -16,11 +16,11 @@ import (
 	"github.com/agentform/agentform/internal/test/wait"
 )
 
-// TestHold shows that an init ends the processes of a terminal once the connection of who
-// holds it is closed, and not before, also those that are stubborn or started late.
+// TestHold checks that an init ends the processes of a terminal, also stubborn and late ones, once
+// the connection that holds it is closed, and not before.
 func TestHold(t *testing.T) {
 	t.Parallel()
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // else what nohup ignores is ignored below, too
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // otherwise the children inherit what nohup ignores
 	k := keeping(t)
 	begin := func(client, script string) <-chan error {
 		c := exec.Command("sh", "-c", script)
@@ -41,7 +41,7 @@ func TestHold(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
 	}
-	// Names that an earlier run of the test did not have: what is late of those is ended still.
+	// Use names that no earlier run of the test had: late processes of those are still being ended.
 	one := fmt.Sprintf("test-hold-%d", time.Now().UnixNano())
 	two := one + "-other"
 	held, err := k.Hold(one)
@@ -55,7 +55,7 @@ func TestHold(t *testing.T) {
 	defer other.Close()
 	simple, others := begin(one, "exec sleep 1000"), begin(two, "exec sleep 1000")
 	stubborn := begin(one, "trap '' HUP; while :; do sleep 0.1; done")
-	time.Sleep(shim.LineTimeout + 500*time.Millisecond) // a silent client would have been hung up on
+	time.Sleep(shim.LineTimeout + 500*time.Millisecond) // long enough for a silent client to be disconnected
 	select {
 	case err := <-simple:
 		t.Fatalf("it ended while its terminal was held: %v", err)

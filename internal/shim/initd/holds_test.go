@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestHolds shows that held terminals leave an init room for others.
+// TestHolds checks that held terminals leave an init room for other clients.
 func TestHolds(t *testing.T) {
 	k := keeping(t)
 	if _, err := k.Hold("no name\n"); err == nil || !strings.Contains(err.Error(), "no valid name") {

@@ -17,8 +17,8 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// Clients that say too much, or half of it and nothing more, are let go, and take no
-// place from the others for longer than a request may take.
+// The init disconnects clients that send too much or only half a request. They occupy no slot for
+// longer than a request may take.
 func TestInitLetsHostileClientsGo(t *testing.T) {
 	t.Parallel()
 	k := keeping(t)
@@ -39,13 +39,13 @@ func TestInitLetsHostileClientsGo(t *testing.T) {
 	var half []net.Conn
 	for range shim.MaxConns {
 		conn := dialed()
-		// One that comes while the huge frame still has its place is turned away.
+		// A client is refused while the huge frame still occupies its slot.
 		if _, err := io.WriteString(conn, `{"op":"hel`); err != nil && !errors.Is(err, syscall.EPIPE) {
 			t.Fatal(err)
 		}
 		half = append(half, conn)
 	}
-	for _, conn := range half { // each is hung up on
+	for _, conn := range half { // each is disconnected
 		if said, err := io.ReadAll(conn); err != nil && !errors.Is(err, syscall.ECONNRESET) || bytes.Contains(said, []byte(`"ok":true`)) {
 			t.Errorf("half a frame is answered %.200q, %v", said, err)
 		}

@@ -18,31 +18,30 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// init is the first process of a container. It stays when the agent has gone, so
-// that a container without its session can be told from one that is gone, reaps
-// what nobody else does, and does in the container what it is asked to from outside.
+// container is the first process of a container. It outlives the agent, so that a container without
+// its session differs from a removed one. It reaps orphans and serves requests from outside.
 type container struct {
 	folder   string // of its socket
 	terminal terminal
 	secrets  secrets
-	turn     sync.Mutex // held while a run is begun or ended
+	turn     sync.Mutex // held while a run is started or ended
 
 	mu   sync.Mutex
-	own  map[int]bool // children that somebody here waits for
-	last begun        // the run that was begun last
-	// holds is how many terminals are watched.
+	own  map[int]bool // children that another goroutine waits for
+	last begun        // the run that was started last
+	// holds is how many terminals are held.
 	holds int
 }
 
-// begun is what has to be known of a run.
+// begun describes a run.
 type begun struct {
 	dir       string // its directory; empty: there is no run
 	workspace string
-	branch    string // that the workspace is to be on; empty: it is no checkout
+	branch    string // the declared branch of the workspace; empty: it is not a checkout
 }
 
-// Main is the program: it returns only for SIGTERM and SIGINT, by which an
-// engine stops a container, and then ends the run first.
+// Main runs the init. It returns only for SIGTERM and SIGINT, with which an engine stops a
+// container, and ends the run first.
 func Main(args []string) int {
 	if len(args) != 1 || !filepath.IsAbs(args[0]) {
 		fmt.Fprintln(os.Stderr, "usage: agentform-shim keep DIRECTORY")
@@ -51,12 +50,12 @@ func Main(args []string) int {
 	return keep(args[0], func(*container) func() { return func() {} })
 }
 
-// keep is Main for a socket in a directory. serve starts what else the init does, and returns
-// what to call when the last run has ended.
+// keep is Main for a socket in a directory. serve starts the init's other services, and returns the
+// function to call when the last run has ended.
 func keep(folder string, serve func(*container) (end func())) int {
 	runtime.GOMAXPROCS(1) // there is one init for each container, and little to do
 	if home := os.Getenv("HOME"); home == "" || home == "/" {
-		os.Setenv("HOME", "/tmp") // of a user whom the image does not know
+		os.Setenv("HOME", "/tmp") // for a user that the image does not have
 	}
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGTERM, syscall.SIGINT)
@@ -83,8 +82,8 @@ func keep(folder string, serve func(*container) (end func())) int {
 	return 128 + int(end)
 }
 
-// leave ends the run, with the signal and the grace that it was started with: the
-// engine has its own idea of how long that may take, and kills what is late.
+// leave ends the run with the signal and grace that it was started with. The engine has a limit of
+// its own and kills what takes longer.
 func (k *container) leave() {
 	dir := k.lastRun().dir
 	if dir == "" {
@@ -97,8 +96,8 @@ func (k *container) leave() {
 	}
 }
 
-// reap collects the processes that were handed over to the first one. Children of
-// its own are left to whoever waits for them.
+// reap reaps the orphans handed to PID 1. The init's own children are reaped by whoever waits for
+// them.
 func (k *container) reap() {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
@@ -106,14 +105,14 @@ func (k *container) reap() {
 		k.mu.Lock()
 		for _, pid := range proc.Children(os.Getpid()) {
 			if s, ok := proc.ReadStat(pid); ok && !k.own[pid] && !s.Alive() {
-				_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // gone meanwhile is as well
+				_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // it may be gone
 			}
 		}
 		k.mu.Unlock()
 	}
 }
 
-// begin starts a child of its own, which has to be awaited by wait.
+// begin starts a child process, which the caller must pass to wait.
 func (k *container) begin(c *exec.Cmd) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -132,8 +131,8 @@ func (k *container) wait(c *exec.Cmd) error {
 	return err
 }
 
-// orphans are the living children that nobody here started: what an agent has left
-// behind whose shim was killed.
+// orphans returns the running children that the init did not start: those of an agent whose shim
+// was killed.
 func (k *container) orphans() []proc.Process {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -203,7 +202,7 @@ func (k *container) do(q shim.InitRequest) (r shim.InitReply, err error) {
 	return r, &shim.Error{Code: shim.CodeUnsupported, Message: fmt.Sprintf("this init does not know %.40q", q.Op)}
 }
 
-// files returns the files of a run that a request asks for.
+// files returns the files of a run that the request asks for.
 func files(q shim.InitRequest) *rundir.Files {
 	if !q.Files {
 		return nil

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// watchInterval is how often the init of a pod looks whether its agent lives.
+	// watchInterval is how often the init of a pod checks whether its agent is running.
 	watchInterval = 250 * time.Millisecond
 	// launchTimeout bounds the start of an agent after its shim was started.
 	launchTimeout = 30 * time.Second
@@ -32,14 +32,14 @@ const (
 	probeTimeout = 2 * time.Second
 )
 
-// Pod is the program of a Kubernetes pod's first process. It is Main, and besides
+// Pod is the program of the first process in a Kubernetes pod. It does what Main does, and
 //
-//   - answers HTTP on a port: 200 for /started, and for /alive while the agent of the last
-//     run lives and its workspace is on the declared branch, else 503. The kubelet's startup
-//     and readiness probes carry that into the pod's conditions.
-//   - prints one JSON line to standard output when an agent started, when it ended, and when
-//     HEAD of its workspace has changed.
-//   - writes how the last run ended to the container's termination message.
+//   - answers HTTP on a port: 200 for /started, and for /alive while the agent of the last run is
+//     alive and its workspace is on the declared branch, else 503. The kubelet's startup and
+//     readiness probes carry that into the pod's conditions.
+//   - prints one JSON line to standard output when an agent starts, when it ends, and when HEAD
+//     of its workspace changes.
+//   - writes the exit of the last run to the container's termination message.
 func Pod(args []string) int {
 	port := 0
 	if len(args) == 2 {
@@ -61,17 +61,17 @@ func Pod(args []string) int {
 	})
 }
 
-// ready reports whether the agent of the last run lives and its workspace is as declared.
+// ready reports whether the agent of the last run is alive and its workspace is as declared.
 func (k *container) ready() bool {
 	last := k.lastRun()
 	if last.dir == "" {
 		return false
 	}
-	f, _ := rundir.ReadLiveness(last.dir) // what cannot be read is not alive
+	f, _ := rundir.ReadLiveness(last.dir) // an unreadable run is not alive
 	return f.Exit == nil && f.Agent.Alive() && last.inPlace(last.head())
 }
 
-// head returns what HEAD of the workspace has, and whether the workspace exists.
+// head returns the content of the workspace's HEAD, and whether the workspace exists.
 func (b begun) head() (head string, exists bool) {
 	if b.branch != "" {
 		if head = rundir.ReadHead(b.workspace); head != "" {
@@ -82,7 +82,7 @@ func (b begun) head() (head string, exists bool) {
 	return "", err == nil && info.IsDir()
 }
 
-// inPlace reports whether the workspace is on its branch, or just exists if it has none.
+// inPlace reports whether the workspace is on its branch or, without one, exists.
 func (b begun) inPlace(head string, exists bool) bool {
 	return exists && (b.branch == "" || head == rundir.BranchRef+b.branch)
 }
@@ -102,7 +102,7 @@ func (k *container) answerProbe(conn *os.File) {
 	if err != nil {
 		return
 	}
-	for { // the kubelet waits until its request was read
+	for { // the kubelet waits until its request is read
 		if header, err := r.ReadString('\n'); err != nil || strings.TrimSpace(header) == "" {
 			break
 		}
@@ -123,18 +123,18 @@ func (k *container) answerProbe(conn *os.File) {
 func printLine(w io.Writer, o shim.Occurrence) {
 	b, err := json.Marshal(o)
 	if err == nil {
-		_, _ = w.Write(append(b, '\n')) // nobody may read it
+		_, _ = w.Write(append(b, '\n')) // nobody may be reading
 	}
 }
 
-// report prints what becomes of the runs, for ever.
+// report prints the events of the runs. It never returns.
 func (k *container) report(w io.Writer) {
 	type workspace struct {
 		head   string
 		exists bool
 	}
 	started, ended := "", ""
-	var shown *workspace // of the run that started
+	var shown *workspace // of the current run
 	for ; ; time.Sleep(watchInterval) {
 		last := k.lastRun()
 		if last.dir == "" {
@@ -142,7 +142,7 @@ func (k *container) report(w io.Writer) {
 		}
 		run := filepath.Base(last.dir)
 		if last.dir != ended {
-			f, _ := rundir.ReadLiveness(last.dir) // what cannot be read tells nothing
+			f, _ := rundir.ReadLiveness(last.dir) // an unreadable run has no events
 			if f.Agent.PID != 0 && started != last.dir {
 				started, shown = last.dir, nil
 				printLine(w, shim.Occurrence{At: f.StartedAt, Event: shim.Started, Run: run, PID: f.Agent.PID})
@@ -175,12 +175,12 @@ func (k *container) writeTermination(path string) {
 	f, _ := rundir.ReadFacts(dir)
 	b, err := json.Marshal(shim.Occurrence{At: time.Now().UTC(), Event: shim.Exited, Run: filepath.Base(dir), Exit: f.Exit})
 	if err == nil {
-		_ = os.WriteFile(path, b, 0o644) // for people: without it the exit is in the run's directory
+		_ = os.WriteFile(path, b, 0o644) // informative only: the exit is also in the run's directory
 	}
 }
 
-// launch prepares a run's directory, begins the run, and returns when its agent runs or has
-// ended. A failed launch leaves no process.
+// launch prepares a run's directory, starts the run, and returns when its agent runs or has ended.
+// A failed launch leaves no process.
 func (k *container) launch(q shim.InitRequest) (*shim.ContainerRun, error) {
 	if q.Config == nil || !proc.ValidRun(q.Config.Run) || filepath.Base(q.RunDir) != q.Config.Run || !filepath.IsAbs(q.RunDir) {
 		return nil, &shim.Error{Code: shim.CodeInvalid, Message: "the run has no valid directory"}
@@ -219,12 +219,12 @@ func (k *container) launch(q shim.InitRequest) (*shim.ContainerRun, error) {
 func (k *container) awaitAgent(q shim.InitRequest) error {
 	deadline := time.Now().Add(launchTimeout)
 	for wait := time.Millisecond; ; wait = min(2*wait, proc.MaxWait) {
-		f, _ := rundir.ReadFacts(q.RunDir) // what cannot be read is not there yet
+		f, _ := rundir.ReadFacts(q.RunDir) // what cannot be read does not exist yet
 		switch {
 		case f.Exit != nil && f.Exit.Cause == rundir.CauseFailedStart:
 			return &shim.Error{Code: shim.CodeFailed, Message: f.Exit.Detail}
 		case f.Agent.PID != 0 || f.Exit != nil:
-			return nil // an exit is for the next look
+			return nil // the next look reports an exit
 		case time.Now().After(deadline):
 			_, screen, _ := k.terminal.look(q.Target, q.Format, true)
 			return fmt.Errorf("the shim did not start the agent within %s: %s", launchTimeout, shim.OneLine(screen, 200))
@@ -233,8 +233,8 @@ func (k *container) awaitAgent(q shim.InitRequest) error {
 	}
 }
 
-// passOn passes a request on to the shim of a run. Anything in the container may listen on
-// the shim's socket, so it is asked for its run first.
+// passOn forwards a request to the shim of a run. Anything in the container may listen on the
+// shim's socket, so passOn checks the run first.
 func (k *container) passOn(q shim.InitRequest) (*shim.Reply, error) {
 	if q.Request == nil {
 		return nil, &shim.Error{Code: shim.CodeInvalid, Message: "nothing to pass on"}

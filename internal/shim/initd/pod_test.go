@@ -30,7 +30,7 @@ func running(t *testing.T, branch string) (k *container, head string) {
 	return &container{last: begun{dir, workspace, branch}}, filepath.Join(workspace, ".git", "HEAD")
 }
 
-// write replaces a file by a rename, as git does.
+// write replaces a file by renaming, as git does.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := rundir.WriteFile(path, []byte(text), false); err != nil {
@@ -38,7 +38,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// TestReady shows when the kubelet learns that a pod is ready.
+// TestReady checks when the kubelet's probes report a pod as ready.
 func TestReady(t *testing.T) {
 	const commit = "0123456789abcdef0123456789abcdef01234567\n"
 	k, head := running(t, "agents/web")

@@ -28,7 +28,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-// events returns the events that were printed, each with its HEAD.
+// events returns the printed events, each with its HEAD.
 func (l *lines) events(t *testing.T) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,7 +50,7 @@ func (l *lines) events(t *testing.T) string {
 	return strings.Join(all, ", ")
 }
 
-// TestReport shows what an init prints of a workspace, also after the end of its agent.
+// TestReport checks what an init prints about a workspace, also after its agent has ended.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	k, head := running(t, "main")

@@ -17,8 +17,8 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// start starts a run: on a terminal of its own, with no trace of the run before. It
-// returns when tmux has started the run's shim.
+// start starts a run on a new terminal, after removing what the last run left there. It returns
+// when tmux has started the run's shim.
 func (k *container) start(q shim.InitRequest) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
@@ -40,8 +40,8 @@ func (k *container) start(q shim.InitRequest) error {
 	return err
 }
 
-// over returns when nothing of the last run is, or why it cannot be waited for. A
-// shim that has written down how its run ended is about to leave.
+// over waits until the processes of the last run are gone, or returns why it cannot wait. A shim
+// that has recorded the exit is about to exit.
 func (k *container) over() error {
 	dir := k.lastRun().dir
 	if dir == "" {
@@ -56,15 +56,15 @@ func (k *container) over() error {
 	return proc.AwaitExit(ctx, f.Shim, leavingTime)
 }
 
-// look is how a run stands, by its own word, by its processes, and by its terminal.
+// look returns the status of a run from its directory, its processes, and its terminal.
 func (k *container) look(q shim.InitRequest) *shim.ContainerRun {
-	f, _ := rundir.ReadLiveness(q.RunDir) // what cannot be read tells nothing
+	f, _ := rundir.ReadLiveness(q.RunDir) // what cannot be read is missing
 	agent, stopped := f.Agent.Runs()
 	in := &shim.ContainerRun{
 		Claimed: f.Claimed, Shim: f.Shim.Alive(), Agent: agent, Frozen: stopped,
 		Process: f.Agent, StartedAt: f.StartedAt, BootID: f.BootID, Exit: f.Exit,
 	}
-	if !in.Agent && f.Exit == nil { // it may have ended between the two looks
+	if !in.Agent && f.Exit == nil { // it may have ended between the two reads
 		f, _ = rundir.ReadFacts(q.RunDir)
 		in.Exit = f.Exit
 	}
@@ -74,11 +74,11 @@ func (k *container) look(q shim.InitRequest) *shim.ContainerRun {
 	return in
 }
 
-// copies returns what the session files of a run's agent have that their copies lack.
+// copies returns the parts of the agent's session files that their copies lack.
 func copies(q shim.InitRequest) ([]filecopy.File, bool) {
 	c, err := rundir.Load(q.RunDir)
 	if err != nil {
-		return nil, false // it was not started by this program
+		return nil, false // not started by this program
 	}
 	home, given := environ.Vars(c.Env).Lookup("HOME")
 	if !given {
@@ -87,8 +87,8 @@ func copies(q shim.InitRequest) ([]filecopy.File, bool) {
 	return filecopy.Read(home, c.SessionFolders, q.Copies)
 }
 
-// end ends a run and returns when nothing of it is left: its shim is asked to, then
-// whatever still carries the run's mark is ended, and what was left to this process.
+// end ends a run and returns when no process is left. It asks the shim first, then ends whatever
+// carries the run's mark, then the orphans.
 func (k *container) end(q shim.InitRequest) error {
 	k.turn.Lock()
 	defer k.turn.Unlock()
@@ -99,7 +99,7 @@ func (k *container) end(q shim.InitRequest) error {
 		if client, err := shim.Dial(c.Socket); err == nil {
 			defer client.Close()
 			if _, err := client.Stop(ctx, q.Signal, q.Grace); err == nil {
-				grace = 0 // it has had it
+				grace = 0 // the shim has waited for it
 			} else if ctx.Err() != nil {
 				return err
 			}
@@ -109,7 +109,7 @@ func (k *container) end(q shim.InitRequest) error {
 		return err
 	}
 	f, _ := rundir.ReadFacts(q.RunDir)
-	if f.Shim.Alive() { // it is writing down how it ended
+	if f.Shim.Alive() { // it is recording the exit
 		if err := proc.AwaitExit(ctx, f.Shim, leavingTime); err != nil {
 			return err
 		}
@@ -117,10 +117,10 @@ func (k *container) end(q shim.InitRequest) error {
 	return k.sweepOrphans(ctx)
 }
 
-// leavingTime is how long a shim gets to write down how its agent ended.
+// leavingTime is how long a shim may take to record the exit of its agent.
 const leavingTime = 2 * time.Second
 
-// sweepOrphans kills what was left to the first process, and all below it.
+// sweepOrphans kills the orphans of the init and their descendants.
 func (k *container) sweepOrphans(ctx context.Context) error {
 	for wait := time.Millisecond; ; wait = min(2*wait, proc.MaxWait) {
 		left := k.orphans()
@@ -141,16 +141,16 @@ func (k *container) sweepOrphans(ctx context.Context) error {
 	}
 }
 
-// secrets are held in the init's memory: for the run that is about to take them,
-// and for a later one that is started where their source cannot be read.
+// secrets are kept in the init's memory for the run that is about to take them, and for a later run
+// that is started where their source cannot be read.
 type secrets struct {
 	mu     sync.Mutex
 	values map[string]string
-	run    string // that may take them, once; empty: none
+	run    string // may take the secrets, once; empty: none
 }
 
-// keep takes over the secrets of a run. held are the names that it wants besides, of
-// which the values are known from before.
+// keep stores the secrets of a run: those given, and those of the names in held that an earlier run
+// had.
 func (s *secrets) keep(run string, given map[string]string, held []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *secrets) keep(run string, given map[string]string, held []string) {
 
 var errTaken = errors.New("there are no secrets for that run")
 
-// hand gives a run its secrets, once: who asks later is not the run's shim.
+// hand returns the secrets of a run, once: a later caller is not the run's shim.
 func (s *secrets) hand(run string) (map[string]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,10 +24,10 @@ import (
 
 const tmuxOutput = 1 << 20
 
-// rowTimeout is how long tmux may take to tell about its one pane.
+// rowTimeout bounds tmux's reply about its one pane.
 const rowTimeout = time.Second
 
-// screenLimit bounds what is sent of a screen.
+// screenLimit bounds the part of a screen that is sent.
 const screenLimit = 128 << 10
 
 // terminal is the tmux server of a container, one for each run.
@@ -41,17 +41,17 @@ type terminal struct {
 
 	asking  sync.Mutex
 	watcher *watcher
-	making  bool // a session is being made: nobody may begin to watch
+	making  bool // a session is being created: no watcher may start
 }
 
 func (t *terminal) socket() string { return filepath.Join(t.folder, shim.TmuxSocketName) }
 
-// screen is the file to which tmux writes a screen that is asked for: its text in tmux's
-// answers could pass for the end of them.
+// screen returns the file to which tmux writes the requested screen. In tmux's replies, its text
+// could look like the end of a reply.
 func (t *terminal) screen() string { return filepath.Join(t.folder, "screen") }
 
-// begin ends the server that there is, with all in it, starts one, and makes the session
-// on it with the tmux command args. Until that is done nobody watches.
+// begin replaces the server and everything in it, and creates the session with the tmux command
+// args. Until then no watcher starts.
 func (t *terminal) begin(args []string) (*shim.TmuxReply, error) {
 	t.unwatch()
 	defer func() {
@@ -65,13 +65,13 @@ func (t *terminal) begin(args []string) (*shim.TmuxReply, error) {
 	return t.run(append(append(tmuxwire.Terminal(), ";"), args...), "")
 }
 
-// anew ends the server that there is, with all in it, and starts one.
+// anew replaces the server and everything in it.
 func (t *terminal) anew() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.server != nil {
 		for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-			_ = t.server.Process.Signal(s) // it may have left
+			_ = t.server.Process.Signal(s) // it may have exited
 			select {
 			case <-t.left:
 			case <-time.After(shim.ServerTimeout / 5):
@@ -81,7 +81,7 @@ func (t *terminal) anew() error {
 	if err := os.Remove(t.socket()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	// In the foreground, so that it is known as a child.
+	// Run the server in the foreground, so that it is a child of this process.
 	c := exec.Command("tmux", append(tmuxwire.Flags(t.socket()), "-D")...)
 	c.Dir = "/"
 	if err := t.init.begin(c); err != nil {
@@ -90,7 +90,7 @@ func (t *terminal) anew() error {
 	left := make(chan struct{})
 	t.server, t.left = c, left
 	go func() {
-		_ = t.init.wait(c) // how it left counts for nothing
+		_ = t.init.wait(c) // its exit status does not matter
 		close(left)
 	}()
 	deadline := time.Now().Add(shim.ServerTimeout)
@@ -132,7 +132,7 @@ func (t *terminal) run(args []string, stdin string) (*shim.TmuxReply, error) {
 	return &shim.TmuxReply{Stdout: out.String(), Stderr: strings.TrimSpace(said.String())}, nil
 }
 
-// bounded keeps the beginning of what is written to it.
+// bounded keeps the first tmuxOutput bytes written to it.
 type bounded struct{ bytes.Buffer }
 
 func (b *bounded) Write(p []byte) (int, error) {
@@ -142,9 +142,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// look is what tmux tells of a pane, in the format that is asked for, and what the
-// pane shows. Both are empty where there is none. watching says that a client is
-// this process's.
+// look returns tmux's description of a pane in the given format, and the content of the pane. Both
+// are empty without a pane. watching reports whether one of the clients is the init's.
 func (t *terminal) look(target, format string, screen bool) (row, shown string, watching bool) {
 	t.asking.Lock()
 	defer t.asking.Unlock()
@@ -172,7 +171,7 @@ func (t *terminal) look(target, format string, screen bool) (row, shown string, 
 		if !known || tries > 0 {
 			return "", "", false
 		}
-		<-t.watcher.gone // a pause has detached it with the session's other clients
+		<-t.watcher.gone // a pause detached the watcher with the session's other clients
 	}
 	if screen {
 		if text, _, err := rundir.ReadFile(t.screen(), screenLimit); err == nil {
@@ -182,8 +181,8 @@ func (t *terminal) look(target, format string, screen bool) (row, shown string, 
 	return rows[0], shown, true
 }
 
-// unwatch ends the watcher of a server that is about to be ended too, and lets nobody
-// watch while a session is being made.
+// unwatch ends the watcher of a server that is about to end, and prevents new ones while a session
+// is created.
 func (t *terminal) unwatch() {
 	t.asking.Lock()
 	defer t.asking.Unlock()
@@ -194,24 +193,24 @@ func (t *terminal) unwatch() {
 	}
 }
 
-// watcher is a client in control mode, kept open: a process for each look would
-// cost fifty times what asking does.
+// watcher is a client in control mode. It stays open, since a process for each look would cost
+// fifty times as much.
 //
-// A tmux server before 3.7 crashes, and takes the agent with it, when a session is made,
-// or the client leaves, after the client has said that it is in control mode and before
-// it has said all that a client says of itself. So none begins to watch while a session
-// is made, and none is killed before it has got an answer.
+// tmux before 3.7 crashes, and ends the agent with it, if a session is created or the client exits
+// while the client is half identified: the server has learned that it is in control mode, but not
+// all the rest. So no watcher starts while a session is created, and none is killed before its
+// first answer.
 type watcher struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	out      *os.File
 	lines    *bufio.Reader
-	answered bool          // the server knows all of the client
-	leaving  bool          // nothing is asked of it any more
-	gone     chan struct{} // closed when the client has left
+	answered bool          // the server has identified the client
+	leaving  bool          // the client gets no more requests
+	gone     chan struct{} // closed when the client has exited
 }
 
-// watch opens a client of the session; nil: there is none to open it on.
+// watch starts a client of the session, or returns nil if it cannot.
 func (t *terminal) watch(target string) *watcher {
 	out, w, err := os.Pipe()
 	if err != nil {
@@ -230,23 +229,22 @@ func (t *terminal) watch(target string) *watcher {
 	}
 	gone := make(chan struct{})
 	go func() {
-		_ = t.init.wait(c) // how it left is seen by its silence
+		_ = t.init.wait(c) // the end of its output shows that it exited
 		close(gone)
 	}()
 	return &watcher{cmd: c, in: in, out: out, lines: bufio.NewReaderSize(out, shim.LineLimit), gone: gone}
 }
 
-// leave tells the client to leave, by the end of its input. One that got an answer before
-// is made to.
+// leave makes the client exit by closing its input. It kills a client that has had an answer.
 func (w *watcher) leave() {
 	w.leaving = true
 	w.in.Close()
 	if w.answered {
-		_ = w.cmd.Process.Kill() // it may have left
+		_ = w.cmd.Process.Kill() // it may have exited
 	}
 }
 
-// left reports whether a client that was told to leave has.
+// left reports whether a client has exited after leave.
 func (w *watcher) left() bool {
 	if !w.leaving {
 		return false
@@ -260,16 +258,16 @@ func (w *watcher) left() bool {
 	}
 }
 
-// kill ends the client at once, whatever becomes of its server, and returns when it has
-// left.
+// kill ends the client at once, even if that crashes the server, and returns when the client has
+// exited.
 func (w *watcher) kill() {
 	w.in.Close()
-	_ = w.cmd.Process.Kill() // it may have left
+	_ = w.cmd.Process.Kill() // it may have exited
 	<-w.gone
 	w.out.Close()
 }
 
-// ask sends lines of commands and returns what the last of their answers has in it.
+// ask sends lines of commands and returns the rows of the last answer.
 func (w *watcher) ask(lines [][]tmuxwire.Command) ([]string, error) {
 	_ = w.out.SetReadDeadline(time.Now().Add(rowTimeout))
 	var script strings.Builder
@@ -290,14 +288,13 @@ func (w *watcher) ask(lines [][]tmuxwire.Command) ([]string, error) {
 	return rows, nil
 }
 
-// reply reads one answer: what stands between %begin and the %end or %error with the
-// same numbers. Other lines to a client are skipped, and so is the answer
-// to how it was started, whose last number is 0.
+// reply reads one answer: the lines between %begin and the %end or %error with the same numbers. It
+// skips other lines, and the answer to the client's start, whose last number is 0.
 func (w *watcher) reply() (rows []string, err error) {
 	var number string
 	for total := 0; total < tmuxOutput; {
 		text, err := w.lines.ReadSlice('\n')
-		if err != nil { // too long a line, too
+		if err != nil { // including a line that is too long
 			return nil, err
 		}
 		total += len(text)

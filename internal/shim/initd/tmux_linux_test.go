@@ -23,7 +23,7 @@ const (
 
 var testSession = []string{"new-session", "-d", "-s", "x", "--", "sleep", "60"}
 
-// newTerminal is the terminal of an init that is no first process.
+// newTerminal returns the terminal of an init that is not PID 1.
 func newTerminal(t *testing.T) *terminal {
 	t.Helper()
 	k := &container{own: map[int]bool{}}
@@ -45,7 +45,7 @@ func (t *terminal) mustBegin(tb testing.TB) {
 	}
 }
 
-// tmux 3.3a crashes when a session is made while somebody begins to watch.
+// tmux 3.3a crashes when a session is created while a watcher starts.
 func TestSessionIsMadeWhileOthersLook(t *testing.T) {
 	term := newTerminal(t)
 	done := make(chan struct{})
@@ -69,8 +69,8 @@ func TestSessionIsMadeWhileOthersLook(t *testing.T) {
 	}
 }
 
-// A client that has not been answered is not killed, and none is put beside it:
-// tmux 3.3a crashes when a client leaves before it has said all of itself.
+// A watcher without an answer is not killed, and no second one is started: tmux 3.3a crashes when a
+// client exits before it is fully identified.
 func TestWatcherWithoutAnswerIsLetLeave(t *testing.T) {
 	term := newTerminal(t)
 	term.mustBegin(t)
@@ -103,7 +103,7 @@ func TestWatcherWithoutAnswerIsLetLeave(t *testing.T) {
 	}
 }
 
-// clients counts the living clients in control mode of a terminal's server.
+// clients counts the running clients in control mode of a terminal's server.
 func clients(t *terminal) (n int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {

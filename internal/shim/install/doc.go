@@ -1,2 +1,2 @@
-// Package install copies agentform-shim to where an upgrade does not touch it.
+// Package install copies agentform-shim to a place that an upgrade does not touch.
 package install

@@ -16,14 +16,13 @@ import (
 // Binary is the name of the shim's own program.
 const Binary = "agentform-shim"
 
-// Prefix begins the names of installed programs.
+// Prefix is the prefix of installed programs' names.
 const Prefix = "shim-"
 
-// Install finds the shim's program beside the running executable, where
-// release archives and `go install ./cmd/agentform...` put it, and copies it to
-// DATA_DIR/bin/shim-<sha256>, so that an upgrade never touches a running shim.
-// Without that program the running executable serves, by its hidden subcommand
-// shim; it is not copied. argv is the command to put before the run's directory.
+// Install finds the shim's program next to the running executable, where release archives and `go
+// install ./cmd/agentform...` put it, and copies it to DATA_DIR/bin/shim-<sha256>, so that an
+// upgrade never touches a running shim. Without that program it uses the hidden subcommand shim of
+// the running executable, without a copy. argv is the command to put before the run's directory.
 func Install(dataDir string) (path string, argv []string, err error) {
 	self, places, err := beside()
 	if err != nil {
@@ -44,8 +43,8 @@ func Install(dataDir string) (path string, argv []string, err error) {
 	return self, []string{self, "shim"}, nil
 }
 
-// Command returns the command that Install would install, for a process that lasts no
-// longer than this one; nil if it is not known.
+// Command returns the command that Install would install, for a process that ends before this one;
+// nil if it is not known.
 func Command() []string {
 	self, places, err := beside()
 	if err != nil {
@@ -59,7 +58,7 @@ func Command() []string {
 	return []string{self, "shim"}
 }
 
-// beside returns the running executable and where the shim's program is looked for.
+// beside returns the running executable and the places to search for the shim's program.
 func beside() (self string, places []string, err error) {
 	if self, err = os.Executable(); err != nil {
 		return "", nil, err
@@ -73,8 +72,8 @@ func beside() (self string, places []string, err error) {
 
 var errNoBinary = errors.New("no shim found")
 
-// keep copies a program into a directory under its digest and returns the copy,
-// which is absolute. One that is there already is used again.
+// keep copies a program into a directory under its digest and returns the copy's absolute path. An
+// existing copy is reused.
 func keep(program, folder string) (string, error) {
 	src, err := os.Open(program)
 	if err != nil {
@@ -106,9 +105,8 @@ func keep(program, folder string) (string, error) {
 	return path, copyProgram(src, path)
 }
 
-// copyProgram writes under another name and renames. No process may be forked
-// meanwhile: one that inherits the open file makes its execution fail with
-// ETXTBSY.
+// copyProgram writes under another name and renames. No process may be forked meanwhile: if it
+// inherits the open file, executing the copy fails with ETXTBSY.
 func copyProgram(src io.Reader, path string) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

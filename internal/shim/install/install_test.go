@@ -14,7 +14,7 @@ import (
 
 func TestInstall(t *testing.T) {
 	data := t.TempDir()
-	_, argv, err := Install(data) // no shim beside a test binary
+	_, argv, err := Install(data) // there is no shim next to a test binary
 	self, _ := os.Executable()
 	if err != nil || len(argv) != 2 || argv[0] != self || argv[1] != "shim" {
 		t.Errorf("the fallback is %q, %v", argv, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// answer answers one request of the protocol, a JSON line.
+// answer answers one request, a JSON line.
 func (r *run) answer(line []byte) (any, func()) {
 	var q shim.Request
 	if err := json.Unmarshal(line, &q); err != nil {
@@ -20,7 +20,7 @@ func (r *run) answer(line []byte) (any, func()) {
 	return r.do(q), nil
 }
 
-// do carries out one request of the protocol.
+// do executes one request.
 func (r *run) do(q shim.Request) shim.Reply {
 	switch q.Op {
 	case shim.OpHello:
@@ -69,7 +69,7 @@ func (r *run) report() *shim.Status {
 	}
 }
 
-// set changes all that is given, or nothing.
+// set applies all of the settings, or none.
 func (r *run) set(s shim.Settings) shim.Reply {
 	if s.Signal != nil {
 		if _, err := proc.ParseSignal(*s.Signal); err != nil {
@@ -94,8 +94,7 @@ func (r *run) set(s shim.Settings) shim.Reply {
 	return shim.Reply{OK: true}
 }
 
-// stop ends the run and answers when it is over. What the request does not say
-// is as configured.
+// stop ends the run and replies when it has ended. What the request omits is as configured.
 func (r *run) stop(s shim.Settings) shim.Reply {
 	r.mu.Lock()
 	name, grace := r.config.Signal, r.config.Grace

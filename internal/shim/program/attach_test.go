@@ -15,10 +15,10 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// TestAttachCommand shows that the command of shim.AttachMode runs marked, with its own exit
-// code, whether or not there is an init.
+// TestAttachCommand checks that the command of shim.AttachMode runs with the mark and keeps its
+// exit status, with and without an init.
 func TestAttachCommand(t *testing.T) {
-	dir, err := os.MkdirTemp("/tmp", "g") // short: sockets
+	dir, err := os.MkdirTemp("/tmp", "g") // short, for socket paths
 	if err != nil {
 		t.Fatal(err)
 	}

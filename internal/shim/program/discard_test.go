@@ -14,7 +14,7 @@ import (
 
 var runs atomic.Int64
 
-// room is a run that was prepared: its directory, its socket, and a workspace.
+// room is a prepared run with its directory, socket, and workspace.
 type room struct {
 	t      *testing.T
 	dir    string // the run's
@@ -22,10 +22,10 @@ type room struct {
 	config rundir.Config
 }
 
-// prepare makes a run of a shell script.
+// prepare prepares a run of a shell script.
 func prepare(t *testing.T, script string, secrets map[string]string, edit ...func(*rundir.Config)) *room {
 	t.Helper()
-	top, err := os.MkdirTemp("", "g") // short: sockets
+	top, err := os.MkdirTemp("", "g") // short, for socket paths
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// leftoverGrace bounds how long what the agent has left behind may take to go.
+// leftoverGrace is the grace of processes that outlive the agent.
 const leftoverGrace = 2 * time.Second
 
-// freezeTimeout is how long a tree may take to stand still: like killTimeout, for
-// what waits for a disk heeds no signal.
+// freezeTimeout bounds the suspension of a tree. Like proc.KillTimeout it allows for processes that
+// wait for a disk, which heed no signal.
 const freezeTimeout = 10 * time.Second
 
-// reap collects every child that ends, the orphans that the kernel hands over
-// too. That there is none left is the proof that the tree is gone.
+// reap reaps every child, including the orphans that the kernel hands over. Having no child left
+// proves that the tree is gone.
 func (r *run) reap() {
 	for block := false; ; {
 		var status syscall.WaitStatus
@@ -33,7 +33,7 @@ func (r *run) reap() {
 		case err != nil: // ECHILD
 			close(r.empty)
 			return
-		case pid == 0: // children live on
+		case pid == 0: // children are still running
 			r.mu.Lock()
 			gone := r.gone
 			r.mu.Unlock()
@@ -61,14 +61,14 @@ func (r *run) endAs(cause string) {
 	sig, err := proc.ParseSignal(r.config.Signal)
 	grace := r.config.Grace
 	r.mu.Unlock()
-	if err != nil { // cannot be: checked when it was set
+	if err != nil { // impossible: it was checked when it was set
 		sig = syscall.SIGTERM
 	}
 	r.end(cause, sig, grace)
 }
 
-// end begins to end the run, and returns at once. The first cause stays; a
-// later call can only bring SIGKILL nearer.
+// end starts to end the run and returns at once. The first cause stays; a later call can only bring
+// SIGKILL forward.
 func (r *run) end(cause string, sig syscall.Signal, grace time.Duration) {
 	deadline := time.Now().Add(grace)
 	r.mu.Lock()
@@ -93,8 +93,7 @@ func poke(c chan struct{}) {
 	}
 }
 
-// terminate signals the tree until nothing is left of it: new processes are
-// found by the next look.
+// terminate signals the tree until nothing is left of it. Each look finds the new processes.
 func (r *run) terminate() {
 	r.awaitPause()
 	asked := map[proc.Process]bool{}
@@ -125,7 +124,7 @@ func (r *run) terminate() {
 	}
 }
 
-// leave remembers what the agent has left behind.
+// leave counts processes that outlived the agent.
 func (r *run) leave(procs []proc.Process) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,16 +136,16 @@ func (r *run) leave(procs []proc.Process) {
 	}
 }
 
-// awaitPause returns when no pause is under way: one that is sees the end and
-// gives up, a later one does so at once.
+// awaitPause waits for a pause under way, which gives up when the run ends, as a later one does at
+// once.
 func (r *run) awaitPause() {
 	r.tree.Lock()
 	defer r.tree.Unlock()
 }
 
-// freeze makes the tree stand still: parents first, so that nothing is started
-// behind the walk, and until two looks in a row find nothing that runs. The
-// shim itself goes on: tmux would wake its own child at once.
+// freeze suspends the tree until two looks in a row find nothing running. It stops parents first,
+// so that they start nothing behind the walk. The shim itself keeps running: tmux would continue
+// its own child at once.
 func (r *run) freeze() error {
 	r.tree.Lock()
 	defer r.tree.Unlock()
@@ -168,8 +167,8 @@ func (r *run) freeze() error {
 			continue
 		}
 		quiet = 0
-		// A process that waits for a vfork is stopped only once its child, which may be
-		// stopped already, has become another program.
+		// A process that waits for a vfork stops only once its child, perhaps stopped already, has
+		// called exec.
 		if looks++; looks%100 == 0 {
 			r.wake()
 		}
@@ -188,7 +187,7 @@ func (r *run) freeze() error {
 	return nil
 }
 
-// thaw lets the tree go on.
+// thaw resumes the tree.
 func (r *run) thaw() {
 	r.tree.Lock()
 	defer r.tree.Unlock()
@@ -201,8 +200,8 @@ func (r *run) thaw() {
 	}
 }
 
-// wake continues children before their parents: a shell that looks after its
-// jobs must not find them stopped.
+// wake continues children before their parents: a shell with job control must not find them
+// stopped.
 func (r *run) wake() {
 	for _, s := range slices.Backward(proc.Descendants(r.self.PID)) {
 		syscall.Kill(s.PID, syscall.SIGCONT)

@@ -48,8 +48,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// daemon leaves a process in a session of its own whose parents are gone, and
-// that ignores what is ignorable.
+// daemon starts an orphan in its own session that ignores every signal it can.
 const daemon = `(setsid sh -c 'trap "" TERM HUP INT; echo $$ > daemon; while :; do sleep 0.05; done' &) ; `
 
 func TestStopEndsDaemons(t *testing.T) {
@@ -79,7 +78,7 @@ func TestSecondStopShortensTheFirst(t *testing.T) {
 	r := prepare(t, "trap '' TERM; touch up; while :; do sleep 0.05; done", nil)
 	cmd, _ := r.running()
 	first := make(chan error, 1)
-	c, asks := r.client(), r.client() // one each: a shim hears so many at once
+	c, asks := r.client(), r.client() // not one per request: a shim has few slots
 	go func() { _, err := c.Stop(context.Background(), "", time.Hour); first <- err }()
 	wait.For(t, "the shim is ending", func() (any, bool) {
 		s, err := asks.Status(context.Background())
@@ -91,7 +90,7 @@ func TestSecondStopShortensTheFirst(t *testing.T) {
 	if err := r.client().Pause(context.Background()); codeOf(err) != shim.CodeEnding {
 		t.Errorf("pausing while it ends: %v", err)
 	}
-	if exit := r.stop("", 0); exit.Signal != "SIGKILL" { // not after the hour of the first
+	if exit := r.stop("", 0); exit.Signal != "SIGKILL" { // not after the first stop's grace of an hour
 		t.Errorf("exit is %+v", exit)
 	}
 	if err := <-first; err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// FuzzProtocol sends anything to the server: it must answer each line with one
-// JSON line that is either ok or an error, and come to an end.
+// FuzzProtocol sends arbitrary lines to the server, which must answer each with one JSON line, ok
+// or an error, and terminate.
 func FuzzProtocol(f *testing.F) {
 	f.Add([]byte(`{"op":"hello"}` + "\n" + `{"op":"stop","grace_ns":5}` + "\n"))
 	f.Add([]byte("\n\n{}\n[]\nnull\n"))
@@ -22,7 +22,7 @@ func FuzzProtocol(f *testing.F) {
 		synctest.Test(t, func(t *testing.T) {
 			g := &run{config: rundir.Config{Run: "fuzz"}, cause: rundir.CauseSelf, done: make(chan struct{}), changed: make(chan struct{}, 1)}
 			close(g.done)
-			g.deadline = time.Now() // ending already: a stop signals nothing
+			g.deadline = time.Now() // already ending: a stop sends no signal
 			s := &shim.Server{Limit: shim.LineLimit, Answer: func(line []byte) (any, func()) {
 				var r shim.Request
 				if json.Unmarshal(line, &r) == nil && r.Op == shim.OpPause {

@@ -10,14 +10,14 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// saidLimit is the most that is read of what a hook says. What is longer than
-// signalLimit is cut down to its short members.
+// saidLimit bounds what is read from a hook. A text longer than signalLimit is reduced to its short
+// members.
 const saidLimit = 8 << 20
 
-// notify is the shim's program in the mode that hooks call: args is the run's
-// directory and, for agents that say it so, the JSON; else that comes on standard
-// input. It always leaves with 0 and prints nothing on standard output: agents
-// take either for an answer, and no hook of ours may keep one from its work.
+// notify is the mode that hooks call. args is the run's directory and, for agents that pass it so,
+// the JSON; otherwise the JSON comes on standard input. It always exits with 0 and prints nothing
+// on standard output, since agents interpret either as an answer, and a hook must not keep an agent
+// from its work.
 func notify(args []string, stdin io.Reader, at time.Time) int {
 	if len(args) == 0 || args[0] == "" {
 		fmt.Fprintln(os.Stderr, "usage: agentform-shim notify RUNDIR [JSON]")

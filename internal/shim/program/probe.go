@@ -14,16 +14,16 @@ import (
 	"github.com/agentform/agentform/internal/shim"
 )
 
-// probeOutput bounds what is reported of the output of a probe: its end.
+// probeOutput bounds the reported end of a probe's output.
 const probeOutput = 4 << 10
 
-// probeDrain is how long what a probe printed may take to arrive once it ended:
-// what it left behind may hold its output open.
+// probeDrain bounds the wait for output after a probe has ended: processes that it started may hold
+// the output open.
 const probeDrain = 100 * time.Millisecond
 
-// probe runs a command beside the agent: in its directory, with its environment, away
-// from its terminal, in a session of its own. One that takes too long is killed with
-// all that is in its process group. One runs at a time.
+// probe runs a command next to the agent: in its directory and with its environment, but in a
+// session of its own and away from the terminal. On timeout the command's process group is killed.
+// One probe runs at a time.
 func (r *run) probe(p shim.Probe) shim.Reply {
 	limit := p.Timeout
 	if limit <= 0 {
@@ -47,7 +47,7 @@ func (r *run) probe(p shim.Probe) shim.Reply {
 	return shim.Reply{OK: true, Probed: done}
 }
 
-// admit locks turn for a command that is to run next to the agent, or returns why it cannot.
+// admit locks turn for a command that is to run next to the agent, or returns a refusal.
 func admit(r *run, p shim.Probe, what string, turn *sync.Mutex) *shim.Reply {
 	var refused shim.Reply
 	switch o := occupied(r); {
@@ -63,7 +63,7 @@ func admit(r *run, p shim.Probe, what string, turn *sync.Mutex) *shim.Reply {
 	return &refused
 }
 
-// occupied returns why nothing can be started next to the agent; nil: it can.
+// occupied returns a refusal if nothing can be started next to the agent, else nil.
 func occupied(r *run) *shim.Reply {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +112,7 @@ func (r *run) runProbe(path string, argv []string, limit time.Duration) (*shim.P
 	return p, nil
 }
 
-// tell adds how the process of a command ended.
+// tell sets how the process of a command ended.
 func tell(p *shim.Probed, status syscall.WaitStatus) {
 	if status.Signaled() {
 		p.Signal = proc.SignalName(status.Signal())
@@ -121,8 +121,8 @@ func tell(p *shim.Probed, status syscall.WaitStatus) {
 	}
 }
 
-// startNext starts a process next to the agent. The reaper, which collects every child,
-// reports its end: so it must not look before the process is known to it.
+// startNext starts a process next to the agent. The reaper reports its end, so it must not reap
+// before the process is registered.
 func (r *run) startNext(path string, argv, env []string, files []uintptr) (int, <-chan syscall.WaitStatus, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +137,7 @@ func (r *run) startNext(path string, argv, env []string, files []uintptr) (int, 
 	return pid, ended, nil
 }
 
-// reaped hands the end of a process to whoever waits for it.
+// reaped reports the end of a process to its waiter.
 func (r *run) reaped(pid int, status syscall.WaitStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +147,7 @@ func (r *run) reaped(pid int, status syscall.WaitStatus) {
 	}
 }
 
-// end4K is the end of what is read, until that ends or may take no longer.
+// end4K returns the last 4 KiB of r, read until its end or deadline.
 func end4K(r io.Reader) string {
 	var kept []byte
 	for buf := make([]byte, 1024); ; {
@@ -162,8 +162,8 @@ func end4K(r io.Reader) string {
 	}
 }
 
-// unread is how many bytes of what was typed the agent has not read: what waits in
-// the terminal that it shares with the shim.
+// unread returns how many bytes of input the agent has not read. They wait in the terminal that it
+// shares with the shim.
 func unread() (int, error) {
 	var n int32
 	if errno := ioctl(0, inputWaiting, &n); errno != 0 {

@@ -35,7 +35,7 @@ func TestProbe(t *testing.T) {
 		"it is asked once again": {[]string{"true"}, shim.Probed{}},
 	} {
 		got, err := probe(shim.Probe{Argv: c.argv, Timeout: 10 * time.Second})
-		if name == "there is no terminal" { // each shell says it in its own words
+		if name == "there is no terminal" { // shells word it differently
 			got.Output, c.want.Output = "", ""
 		}
 		if name == "it prints without end" {
@@ -55,8 +55,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// A probe that hangs is killed with what it started, another one meanwhile is turned
-// away, and the run's end waits for neither.
+// A probe that hangs is killed with the processes it started. Meanwhile another one is refused, and
+// the run's end waits for neither.
 func TestProbeThatHangs(t *testing.T) {
 	r := prepare(t, "touch up; exec sleep 60", nil)
 	cmd, _ := r.running()
@@ -92,11 +92,11 @@ func TestProbeThatHangs(t *testing.T) {
 	r.ended(cmd)
 }
 
-// What was typed and not read is seen by the agent's own terminal.
+// Input that was not read is counted at the agent's own terminal.
 func TestUnread(t *testing.T) {
 	r := prepare(t, "stty raw -echo; touch up; while [ ! -e read ]; do sleep 0.02; done; head -c 3 > got; sleep 60", nil)
 	cmd, tty := r.terminal()
-	c := r.client() // one: a shim hears so many at once
+	c := r.client() // one: a shim has few slots
 	unread := func() int {
 		n, err := c.Unread(t.Context())
 		if err != nil {

@@ -65,7 +65,7 @@ func TestHostileClients(t *testing.T) {
 	r := prepare(t, "touch up; exec sleep 60", nil)
 	cmd, f := r.running()
 	var silent []net.Conn
-	for range 3 * shim.MaxConns { // say nothing, half a line, or far too much
+	for range 3 * shim.MaxConns { // send nothing, half a line, or far too much
 		conn, err := net.Dial("unix", r.config.Socket)
 		if err != nil {
 			t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"github.com/agentform/agentform/internal/shim"
 )
 
-// relay connects standard input and output to a socket, for a caller on another machine
-// that can execute commands here and reach no socket. It returns when the socket's other
-// end closes the connection, which it does with a client that says nothing.
+// relay connects standard input and output to a socket, for a caller on another machine that can
+// execute commands here but cannot reach the socket. It returns when the server closes the
+// connection, as it does with silent clients.
 func relay(args []string) int {
 	if len(args) != 1 || args[0] == "" {
 		fmt.Fprintln(os.Stderr, "usage: agentform-shim relay SOCKET")
@@ -24,7 +24,7 @@ func relay(args []string) int {
 	}
 	defer conn.Close()
 	go func() {
-		_, _ = io.Copy(conn, os.Stdin) // an error ends the requests as well
+		_, _ = io.Copy(conn, os.Stdin) // an error ends the requests, too
 		if raw, err := conn.SyscallConn(); err == nil {
 			_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_WR) })
 		}

@@ -18,29 +18,28 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// codeTaken is the exit code of a shim that did not get the run; the run's
-// directory is then left as it is.
+// codeTaken is the exit status of a shim whose run is already claimed. It leaves the run's
+// directory unchanged.
 const codeTaken = 125
 
-// Main is the shim's program: args is the run's directory. It starts the agent,
-// returns when the agent and everything below it is gone, and leaves with the
-// agent's exit code, or dies of the agent's signal.
+// Main is the shim's program: args is the run's directory. It starts the agent, returns when the
+// agent and its descendants are gone, and exits with the agent's exit status or dies of the agent's
+// signal.
 //
-// What keeps the agent from starting, the shim's socket included, because an
-// agent that cannot be asked to stop is not started, is written down as
-// failed_start, told in one line on the terminal, and gives 127 (command not
-// found) or 126.
+// If the agent cannot be started, Main records failed_start, prints one line on the terminal, and
+// returns 127 (command not found) or 126. That includes a failure of the shim's socket: an agent
+// that cannot be stopped is not started.
 //
-// With notify before the run's directory it is what the agent's hooks call: it keeps
-// what they say on standard input, or in one more argument, in the run's directory
-// and leaves at once.
+// Modes before these arguments select another program:
 //
-// With keep before the directory of its socket it is the first process of a container:
-// see Init. With attach before that directory and a command it attaches a terminal to a
-// container: see shim.AttachMode. With relay before a socket it connects standard input
-// and output to that. With verify before a program and its arguments it runs a verification:
-// see under. With pod it is the first process of a Kubernetes pod's container:
-// see initd.Pod.
+//   - notify: called by the agent's hooks. It keeps their report, from standard input or one more
+//     argument, in the run's directory and exits at once.
+//   - keep, with the directory of its socket: the first process of a container. See Init.
+//   - attach, with that directory and a command: attaches a terminal to a container. See
+//     shim.AttachMode.
+//   - relay, with a socket: connects standard input and output to it.
+//   - verify, with a program and its arguments: runs a verification. See under.
+//   - pod: the first process of a Kubernetes pod's container. See initd.Pod.
 func Main(args []string) int {
 	if len(args) > 0 && args[0] == shim.NotifyMode {
 		return notify(args[1:], os.Stdin, time.Now())
@@ -92,18 +91,17 @@ func takeSecrets(c rundir.Config) (map[string]string, error) {
 	return shim.Init{Dir: filepath.Dir(c.Init)}.Secrets(context.Background(), c.Run)
 }
 
-// noCores keeps the shim's memory, which holds the secrets, out of core files, and
-// the agent's with it: what it inherits is a limit that it may raise again.
+// noCores keeps the shim's memory, which holds the secrets, out of core files. The agent inherits
+// the limit, which it may raise again.
 func noCores() {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_CORE, &limit) == nil {
 		limit.Cur = 0
-		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &limit) // lowering one's own is always allowed
+		_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &limit) // a process may always lower its own
 	}
 }
 
-// failStart writes down that the agent did not start, says so, and returns the
-// exit code.
+// failStart records that the agent did not start, prints why, and returns the exit status.
 func failStart(dir, what string, err error) int {
 	code := shim.ExitCannot
 	if s, ok := errors.AsType[*startError](err); ok {
@@ -118,38 +116,38 @@ func failStart(dir, what string, err error) int {
 	return code
 }
 
-// shim is one run.
+// run is one run of the shim.
 type run struct {
-	again    []string // starts this program once more
+	again    []string // the command of this program
 	dir      string
-	moved    string // leads to dir also after it was moved; empty: nothing does
+	moved    string // a path to dir that works after a move; empty: none
 	self     proc.Process
 	agent    proc.Process
 	began    time.Time
 	oomKills uint64        // of the container before the agent was started
-	exit     rundir.Exit   // written down; complete once done is closed
+	exit     rundir.Exit   // recorded; complete once done is closed
 	empty    chan struct{} // closed when there is no child left
 	done     chan struct{} // closed when the exit is written
-	env      []string      // of the agent, and of what runs next to it
+	env      []string      // of the agent, and of commands next to it
 	tree     sync.Mutex    // held by a pause and a resume
 	probing  sync.Mutex    // held while a probe runs
 	verifies sync.Mutex    // held while a verification runs
 	mu       sync.Mutex    // guards what follows
 	config   rundir.Config
-	// The run's clock, for the timeout: it stands still while frozen.
+	// The run's clock, for the timeout. It stops while frozen.
 	ranBefore time.Duration
 	resumed   time.Time
 	frozen    bool
-	changed   chan struct{} // the clock or the timeout did
+	changed   chan struct{} // the clock or the timeout changed
 	// The end.
 	cause    string // empty: not ending
 	signal   syscall.Signal
 	deadline time.Time     // then SIGKILL
-	hurry    chan struct{} // the deadline came nearer
-	gone     bool          // the agent is
+	hurry    chan struct{} // the deadline was brought forward
+	gone     bool          // the agent has exited
 	status   syscall.WaitStatus
-	left     map[proc.Process]bool // what was signalled after the agent had gone
-	// The probe and the verification under way: where the end of their process is awaited.
+	left     map[proc.Process]bool // signalled after the agent had gone
+	// Receives the end of the process of the probe and of the verification under way.
 	awaited map[int]chan<- syscall.WaitStatus
 }
 
@@ -170,7 +168,7 @@ func (r *run) run() int {
 	}
 	noCores()
 	r.env = environment(r.config, secrets, os.Environ())
-	if r.config.Init != "" { // elsewhere the count is of the whole machine
+	if r.config.Init != "" { // elsewhere the count covers the whole machine
 		r.oomKills = oomKills(memoryEvents)
 	}
 	pid, err := start(r.config, r.env)
@@ -180,12 +178,12 @@ func (r *run) run() int {
 	}
 	r.began = time.Now()
 	r.resumed = r.began
-	agent, _ := proc.ReadStat(pid) // not reaped yet, so it is there
+	agent, _ := proc.ReadStat(pid) // not reaped yet, so it exists
 	r.agent = agent.Process
 	go r.reap()
 	server := shim.Serve(listener, shim.LineLimit, r.answer)
 	unrecorded := rundir.WriteRun(r.dir, r.self, r.agent, r.began)
-	if unrecorded != nil { // nothing may live that is not on record
+	if unrecorded != nil { // an agent without a record must not run
 		r.end(rundir.CauseFailedStart, syscall.SIGKILL, 0)
 	}
 	r.watch(hangup)
@@ -202,8 +200,7 @@ func (r *run) run() int {
 	return leave(r.status)
 }
 
-// watch waits for the end of the run, and ends it when the terminal hangs up or
-// the time is over.
+// watch waits for the end of the run, and ends it on hangup of the terminal or on timeout.
 func (r *run) watch(hangup <-chan os.Signal) {
 	for {
 		var timeout <-chan time.Time
@@ -218,14 +215,14 @@ func (r *run) watch(hangup <-chan os.Signal) {
 		case <-r.changed:
 		case <-r.empty:
 			if r.cause == rundir.CauseSelf && (len(hangup) > 0 || hungUp()) {
-				r.cause = rundir.CauseHangup // the agent was told by the kernel, and was faster
+				r.cause = rundir.CauseHangup // the kernel signalled the agent, which exited first
 			}
 			return
 		}
 	}
 }
 
-// rest is how long the run may still go on, if anything bounds it.
+// rest returns how long the run may continue, if it has a limit.
 func (r *run) rest() (time.Duration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,7 +232,7 @@ func (r *run) rest() (time.Duration, bool) {
 	return max(0, r.config.Timeout-r.ran()), true
 }
 
-// ran is the time on the run's clock.
+// ran returns the time on the run's clock.
 func (r *run) ran() time.Duration {
 	if r.frozen {
 		return r.ranBefore
@@ -243,8 +240,7 @@ func (r *run) ran() time.Duration {
 	return r.ranBefore + time.Since(r.resumed)
 }
 
-// finish completes the exit and writes it down. By now only this goroutine
-// works on the shim.
+// finish completes and records the exit. Only its goroutine still uses the run.
 func (r *run) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -275,7 +271,7 @@ func leave(status syscall.WaitStatus) int {
 	return 128 + int(status.Signal())
 }
 
-// hungUp reports whether the shim's terminal is gone.
+// hungUp reports whether the shim's terminal has hung up.
 func hungUp() bool {
 	var pgrp int32
 	errno := ioctl(0, syscall.TIOCGPGRP, &pgrp)

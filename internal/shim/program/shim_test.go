@@ -23,7 +23,7 @@ import (
 	"github.com/agentform/agentform/internal/test/wait"
 )
 
-// program is the real shim, built once.
+// program is the path of the real shim, built once.
 var program string
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
@@ -57,15 +57,14 @@ func (r *room) start() *exec.Cmd {
 	return cmd
 }
 
-// running starts the shim and waits until the agent is on record and has made
-// the file "up".
+// running starts the shim and waits until the agent is recorded and has created the file "up".
 func (r *room) running() (*exec.Cmd, rundir.Facts) {
 	r.t.Helper()
 	cmd := r.start()
 	return cmd, r.up(r.dir)
 }
 
-// up waits until the agent of a run is on record and has made the file "up".
+// up waits until the agent of a run is recorded and has created the file "up".
 func (r *room) up(dir string) (f rundir.Facts) {
 	r.t.Helper()
 	wait.For(r.t, "the agent is up", func() (any, bool) {
@@ -79,7 +78,7 @@ func (r *room) up(dir string) (f rundir.Facts) {
 	return f
 }
 
-// agent waits until the agent is on record.
+// agent waits until the agent is recorded.
 func (r *room) agent() (f rundir.Facts) {
 	r.t.Helper()
 	wait.For(r.t, "the agent is on record", func() (any, bool) {
@@ -124,7 +123,7 @@ func (r *room) ended(cmd *exec.Cmd) (syscall.WaitStatus, rundir.Exit) {
 	return cmd.ProcessState.Sys().(syscall.WaitStatus), *f.Exit
 }
 
-// read is a file the agent wrote, once it is there and whole (ends a line).
+// read returns a file of the agent once its last line is complete.
 func (r *room) read(name string) string {
 	r.t.Helper()
 	var b []byte
@@ -135,7 +134,7 @@ func (r *room) read(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// pid is a process whose pid the agent wrote down.
+// pid returns the process whose pid the agent wrote to a file.
 func (r *room) pid(name string) proc.Process {
 	r.t.Helper()
 	var pid int
@@ -275,14 +274,13 @@ func TestFactsOfALiveRun(t *testing.T) {
 }
 
 func TestAgentGetsDefaultSignals(t *testing.T) {
-	// A test under nohup hands on that SIGHUP is ignored. tmux, which starts shims, does not.
+	// Under nohup a test passes on that SIGHUP is ignored. tmux, which starts shims, does not.
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	r := prepare(t, "grep -E '^Sig(Blk|Ign)' /proc/self/status > signals", nil)
 	r.ended(r.start())
-	// Signals 32 and 33 are the C library's own, which sees to them itself; make
-	// starts its children with both ignored.
+	// Signals 32 and 33 belong to the C library; make starts its children with both ignored.
 	const libc = 1<<31 | 1<<32
 	for line := range strings.Lines(r.read("signals")) {
 		var name string

@@ -14,12 +14,11 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// oomRaise is added to the agent's oom_score_adj (-1000 to 1000): among equals
-// an agent goes before the shims, tmux and the user's other programs.
+// oomRaise is added to the agent's oom_score_adj (-1000 to 1000), so that an agent is killed before
+// the shims, tmux and the user's other programs.
 const oomRaise = 300
 
-// startError is why an agent could not be started, with a shell's exit code for
-// it.
+// startError is why an agent could not be started, with the exit status a shell would use.
 type startError struct {
 	code int
 	err  error
@@ -49,7 +48,7 @@ func start(c rundir.Config, env []string) (int, error) {
 	return pid, nil
 }
 
-// lookup finds a command in the agent's PATH; one with a slash is taken from its
+// lookup finds a command in the agent's PATH. A command with a slash is relative to the agent's
 // directory.
 func lookup(name, dir string, env []string) (string, error) {
 	var places []string
@@ -88,15 +87,14 @@ func lookup(name, dir string, env []string) (string, error) {
 	return "", &startError{shim.ExitNotFound, fmt.Errorf("%s: command not found in PATH (%s)", name, strings.Join(places, ":"))}
 }
 
-// terminalVariables describe the terminal that the shim was started in, and so
-// the agent's: what they were where agentform was called says nothing about it.
-// COLORTERM is no such: terminals that have colours do not all set it.
+// terminalVariables describe the terminal of the shim and so of the agent; their values where
+// agentform was called do not apply. COLORTERM is not one of them: not all terminals with colours
+// set it.
 var terminalVariables = []string{"TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION"}
 
-// environment is the agent's: the configured one, the secrets, what describes
-// the terminal, and the run's mark. The way to the tmux server is taken out, or
-// one agent's `tmux kill-server` would end all, and so is what belongs to
-// agentform.
+// environment returns the agent's: the configured one, the secrets, the terminal's variables, and
+// the run's mark. It removes agentform's own variables and the way to the tmux server, with which
+// an agent's `tmux kill-server` would end all sessions.
 func environment(c rundir.Config, secrets map[string]string, own []string) []string {
 	vars := map[string]string{}
 	if c.Inherit {

@@ -9,23 +9,23 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// inputWaiting is the ioctl that tells how much can be read: FIONREAD.
+// inputWaiting is FIONREAD, the ioctl for the number of readable bytes.
 const inputWaiting = 0x4004667f
 
 // becomeSubreaper does nothing: macOS has no subreapers.
 func becomeSubreaper() error { return nil }
 
-// executable returns the file of this program.
+// executable returns the path of this program.
 func executable() (string, error) { return os.Executable() }
 
-// attributes are the default ones: macOS has no signal at the parent's death.
+// attributes returns the default ones: macOS has no parent-death signal.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
 // moreKillable does nothing: macOS has no such score.
 func moreKillable(int) (undo func()) { return func() {} }
 
-// watchSignals drops the signals to the process group, and returns a channel that tells
-// when the terminal has hung up.
+// watchSignals drops the signals to the process group, and returns a channel that receives when the
+// terminal hangs up.
 func watchSignals() <-chan os.Signal {
 	drop, hangup := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	for _, s := range proc.GroupSignals {
@@ -35,8 +35,8 @@ func watchSignals() <-chan os.Signal {
 	return hangup
 }
 
-// dieOf ends this process by one of the signals that Go's runtime passes on as
-// they are. It returns for any other.
+// dieOf ends this process by one of the signals whose default Go's runtime keeps. It returns for
+// any other.
 func dieOf(s syscall.Signal) {
 	switch s {
 	case syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL:
@@ -46,5 +46,5 @@ func dieOf(s syscall.Signal) {
 	}
 }
 
-// lasting returns nothing: no path leads to a directory that was moved.
+// lasting returns nothing: macOS has no path that follows a directory's move.
 func lasting(string) string { return "" }

@@ -9,11 +9,10 @@ import (
 	"unsafe"
 )
 
-// inputWaiting is the ioctl that tells how much can be read: FIONREAD.
+// inputWaiting is the ioctl for the number of readable bytes: FIONREAD.
 const inputWaiting = syscall.TIOCINQ
 
-// becomeSubreaper makes the kernel hand the shim every orphan below it, in
-// place of init.
+// becomeSubreaper makes the shim, instead of init, the parent of every orphan below it.
 func becomeSubreaper() error {
 	const prSetChildSubreaper = 36
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0); errno != 0 {
@@ -22,22 +21,21 @@ func becomeSubreaper() error {
 	return nil
 }
 
-// executable returns what starts this program, also after its file was removed.
+// executable returns a path of this program that works even after its file was removed.
 func executable() (string, error) { return "/proc/self/exe", nil }
 
-// attributes keep the agent in the shim's process group and session, with the
-// terminal, and have the kernel kill it when the shim dies. The kernel means the
-// thread that started it: no thread of a Go program ends before the program but one
-// that a goroutine locked, and the shim locks none.
+// attributes keep the agent in the shim's process group and session, with the terminal, and make
+// the kernel kill it when the shim dies. To the kernel the parent is the thread that started it. A
+// thread of a Go program exits early only if a goroutine locked it, and the shim locks none.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
 const oomFile = "/proc/self/oom_score_adj"
 
-// moreKillable makes this process, and what it starts, likelier than others to
-// be killed when memory runs out, and returns what undoes it. A child inherits
-// the value, so the agent never runs without it. Failing is no harm.
+// moreKillable makes this process and its children likelier to be killed when memory runs out, and
+// returns a function that undoes it. Children inherit the value, so the agent always runs with it.
+// A failure does no harm.
 func moreKillable(by int) (undo func()) {
 	old, err := os.ReadFile(oomFile)
 	if err != nil {
@@ -59,13 +57,13 @@ func sigaction(s syscall.Signal, set, old *action) {
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
 }
 
-// watchSignals drops the signals to the process group, and returns a channel that tells
-// when the terminal has hung up. It does without os/signal, whose threads take as long to
-// start as all the rest of a shim.
+// watchSignals drops the signals to the process group, and returns a channel that receives when the
+// terminal hangs up. It avoids os/signal, whose threads take as long to start as the rest of a
+// shim.
 //
-// Go's runtime handles every signal but those that stop, takes no notice of most, and in
-// a child undoes what it handles. So the deadly ones are ignored below its feet, and those
-// that stop get the handler of one that it takes no notice of.
+// Go's runtime handles every signal but the stop signals, ignores most, and restores their defaults
+// in a child. So watchSignals sets the deadly ones to ignored without the runtime, and gives the
+// stop signals the handler of a signal that the runtime ignores.
 func watchSignals() <-chan os.Signal {
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
 		const ignore = 1 // SIG_IGN
@@ -85,7 +83,7 @@ func watchSignals() <-chan os.Signal {
 	if err != nil || syscall.EpollCtl(epoll, syscall.EPOLL_CTL_ADD, 0, &syscall.EpollEvent{}) != nil {
 		return hangup
 	}
-	_ = syscall.SetNonblock(epoll, true) // for os.NewFile: the runtime's own poller waits for it
+	_ = syscall.SetNonblock(epoll, true) // os.NewFile then uses the runtime's poller
 	terminal, err := os.NewFile(uintptr(epoll), "terminal").SyscallConn()
 	if err == nil {
 		go func() {
@@ -93,15 +91,14 @@ func watchSignals() <-chan os.Signal {
 				n, _ := syscall.EpollWait(int(fd), make([]syscall.EpollEvent, 1), 0)
 				return n > 0
 			})
-			hangup <- syscall.SIGHUP // hungUp may take a moment more: the kernel wakes those that poll first
+			hangup <- syscall.SIGHUP // hungUp may report it a moment later: the kernel wakes pollers first
 		}()
 	}
 	return hangup
 }
 
-// dieOf ends this process by a signal. Go's own handlers are taken away below
-// the runtime's feet, because it prints a traceback for some of them. It returns
-// only if the signal does not end a process.
+// dieOf ends this process by a signal. It removes Go's handlers without the runtime, which prints a
+// traceback for some signals. It returns only if the signal does not end a process.
 func dieOf(s syscall.Signal) {
 	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{})
 	sigaction(s, &action{}, nil)
@@ -109,8 +106,8 @@ func dieOf(s syscall.Signal) {
 	time.Sleep(time.Second)
 }
 
-// lasting returns a path that leads to a directory also after it was moved, for as long
-// as this process runs; empty if there is none.
+// lasting returns a path to a directory that survives a move of it, while this process runs; empty
+// if there is none.
 func lasting(dir string) string {
 	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// TestHangupBeforeErrors shows that a run ends with its terminal also while a poll already
-// reports the hangup and the terminal still answers. The other side of a terminal is always
-// in that state when the terminal is closed.
+// TestHangupBeforeErrors checks that a run ends with its terminal even if a poll reports the hangup
+// while the terminal still answers. The other end of a terminal is always in that state when the
+// terminal is closed.
 func TestHangupBeforeErrors(t *testing.T) {
 	r := prepare(t, "touch up; sleep 60", nil)
 	other, tty, err := pty.Open()

@@ -20,8 +20,8 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// terminal starts the shim as tmux does: leader of a session of its own, on a
-// pty. What the terminal shows goes to the buffer once the pty is closed.
+// terminal starts the shim as tmux does: as leader of its own session, on a pty. The pty's output
+// is in the buffer once the pty is closed.
 func (r *room) terminal() (*exec.Cmd, *os.File) {
 	r.t.Helper()
 	cmd := exec.Command(program, r.dir)
@@ -113,7 +113,7 @@ func TestShimKilledTakesTheAgentAlong(t *testing.T) {
 	}
 }
 
-// What cannot be put on record does not live on.
+// An agent that cannot be recorded is ended.
 func TestRunThatCannotBeRecorded(t *testing.T) {
 	r := prepare(t, "echo $$ > pid; exec sleep 60", nil)
 	if err := os.Mkdir(filepath.Join(r.dir, rundir.RunFile), 0o700); err != nil {

@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// verifyLog is the size at which the first half of a log is dropped.
+	// verifyLog is the size at which the first half of a log is discarded.
 	verifyLog = 16 << 20
-	// verifyLines and verifyOutput bound the end of it that is replied: JSON makes at most six
-	// bytes of one, and a reply has shim.LineLimit.
+	// verifyLines and verifyOutput bound the end of the log in the reply: JSON takes at most six
+	// bytes for one, and a reply has shim.LineLimit.
 	verifyLines  = 100
 	verifyOutput = 10 << 10
 )
@@ -31,9 +31,9 @@ const (
 // verifyVariable is the environment variable that marks the processes of one verification.
 const verifyVariable = "AGENTFORM_VERIFY"
 
-// verify runs a command next to the agent, as a probe does, but keeps all that it prints in a
-// file of the run, and at the limit ends everything that it started. It runs to its end also
-// if the client goes away. One runs at a time.
+// verify runs a command next to the agent as a probe does, but keeps all its output in a file of
+// the run, and on timeout ends every process that the command started. The command continues if the
+// client disconnects. One verification runs at a time.
 func verify(r *run, p shim.Probe) shim.Reply {
 	limit := p.Timeout
 	if limit <= 0 {
@@ -53,7 +53,7 @@ func verify(r *run, p shim.Probe) shim.Reply {
 		return shim.Refuse(shim.CodeFailed, fmt.Sprintf("run the command: %v", err))
 	}
 	if refused := occupied(r); refused != nil && (done.TimedOut || done.Signal != "") {
-		return *refused // it was ended, or stood still, with the agent
+		return *refused // it was ended, or frozen, with the agent
 	}
 	return shim.Reply{OK: true, Probed: done}
 }
@@ -82,7 +82,7 @@ func runVerify(r *run, argv []string, limit time.Duration, log *log) (*shim.Prob
 	printed := make(chan struct{})
 	go func() {
 		defer close(printed)
-		_, _ = io.Copy(log, out) // until it ends, or may take no longer
+		_, _ = io.Copy(log, out) // until it ends, or its deadline
 	}()
 	mark := strconv.FormatInt(time.Now().UnixNano(), 10)
 	env := append(r.env[:len(r.env):len(r.env)], verifyVariable+"="+mark)
@@ -111,11 +111,11 @@ func runVerify(r *run, argv []string, limit time.Duration, log *log) (*shim.Prob
 	return p, nil
 }
 
-// under runs the command of a verification as its parent, and ends as the command does. On Linux
-// whatever the command starts stays below it, so that killMarked finds that also without the mark.
+// under runs the command of a verification as its parent, and exits as the command does. On Linux
+// the command's descendants stay below it, so that killMarked finds them even without the mark.
 func under(path string, argv []string) int {
 	runtime.GOMAXPROCS(1)
-	_ = becomeSubreaper() // without it the mark has to do
+	_ = becomeSubreaper() // if it fails, the mark alone must do
 	pid, _, err := syscall.StartProcess(path, argv, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		shim.PrintError("cannot start %s: %v", argv[0], err)
@@ -136,10 +136,10 @@ func under(path string, argv []string) int {
 	}
 }
 
-// killMarked kills a process, all below it, and what has the mark of its verification, wherever
-// that went, until a look finds nothing more.
+// killMarked kills a process, its descendants, and every process with the mark of its verification,
+// until a look finds none.
 func killMarked(pid int, mark string) {
-	syscall.Kill(pid, syscall.SIGSTOP) // it starts nothing more, and what is below it stays there
+	syscall.Kill(pid, syscall.SIGSTOP) // it starts nothing more, and keeps its descendants
 	for until := time.Now().Add(proc.KillTimeout); ; time.Sleep(time.Millisecond) {
 		living := false
 		kill := func(p proc.Process) {
@@ -163,16 +163,16 @@ func killMarked(pid int, mark string) {
 	}
 }
 
-// log is the file to which a verification prints. It keeps the end of what is longer than
-// verifyLog. If it cannot be written it only ends early: the command has run all the same.
+// log is the file with the output of a verification. It keeps the end of what is longer than
+// verifyLog. If it cannot be written, it ends early but the command still runs.
 type log struct {
 	file *os.File // nil: it could not be created
 	size int64
 	err  error  // the first
-	last []byte // the end of all that was printed
+	last []byte // the end of the output
 }
 
-// newLog creates the log of a run, in place of the last one.
+// newLog creates the log of a run, replacing the last one.
 func newLog(dir string) *log {
 	path := filepath.Join(dir, rundir.VerifyLog)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -198,8 +198,8 @@ func (l *log) close() {
 	}
 }
 
-// Write adds to the log. It returns no error: the command keeps printing, and log.err says
-// what is missing.
+// Write appends to the log. It never returns an error, so that the command can keep printing;
+// log.err has the first error.
 func (l *log) Write(p []byte) (int, error) {
 	l.last = append(l.last, p...)
 	l.last = append(l.last[:0], l.last[max(0, len(l.last)-verifyOutput):]...)
@@ -232,7 +232,7 @@ func (l *log) halve() error {
 	return l.file.Truncate(to)
 }
 
-// end returns the last lines that were printed, and why the log lacks some.
+// end returns the last lines of the output, and why the log is incomplete.
 func (l *log) end() string {
 	lines := bytes.SplitAfter(bytes.TrimRight(l.last, "\n"), []byte("\n"))
 	lines = lines[max(0, len(lines)-verifyLines):]

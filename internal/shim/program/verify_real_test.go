@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/test/wait"
 )
 
-// TestVerify checks what a verification runs in, and what it returns.
+// TestVerify checks the environment of a verification and its result.
 func TestVerify(t *testing.T) {
 	r := prepare(t, "touch up; exec sleep 60", map[string]string{"TOKEN": "t0p"}, func(c *rundir.Config) { c.Env = append(c.Env, "WORD=hello") })
 	cmd, _ := r.running()
@@ -48,7 +48,7 @@ func TestVerify(t *testing.T) {
 	r.ended(cmd)
 }
 
-// TestVerifyWithoutALog checks that a command whose log cannot be written has run all the same.
+// TestVerifyWithoutALog checks that a command still runs if its log cannot be written.
 func TestVerifyWithoutALog(t *testing.T) {
 	r := prepare(t, "touch up; exec sleep 60", nil)
 	cmd, _ := r.running()
@@ -63,9 +63,8 @@ func TestVerifyWithoutALog(t *testing.T) {
 	r.ended(cmd)
 }
 
-// TestVerifyThatHangs checks that at its limit a verification is ended with everything that it
-// started, that meanwhile another one is refused and probes are not, and that it runs on
-// without its client.
+// TestVerifyThatHangs checks that on timeout a verification is ended with all its processes, that
+// meanwhile another one is refused but probes are not, and that it continues without its client.
 func TestVerifyThatHangs(t *testing.T) {
 	r := prepare(t, "touch up; exec sleep 60", nil)
 	cmd, _ := r.running()
@@ -92,7 +91,7 @@ func TestVerifyThatHangs(t *testing.T) {
 	if !root.Alive() {
 		t.Error("it was ended with its client")
 	}
-	again := r.client() // one: a shim hears so many at once
+	again := r.client() // one: a shim has few slots
 	wait.For(t, "another one runs after it", func() (any, bool) {
 		p, err := again.Verify(t.Context(), shim.Probe{Argv: []string{"true"}})
 		return []any{p, err}, err == nil && p.Code == 0
@@ -108,8 +107,7 @@ func TestVerifyThatHangs(t *testing.T) {
 	r.ended(cmd)
 }
 
-// TestVerifyOfARunThatEnds checks that a verification that is ended with its run has failed at
-// nothing.
+// TestVerifyOfARunThatEnds checks that a verification ended with its run does not count as failed.
 func TestVerifyOfARunThatEnds(t *testing.T) {
 	r := prepare(t, "touch up; exec sleep 60", nil)
 	cmd, _ := r.running()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestLog checks that of what is printed at length the end is kept, and replied.
+// TestLog checks that the end of a long output is kept and returned.
 func TestLog(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second replaces it
@@ -34,7 +34,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestEndOfLog checks which lines of a log are replied.
+// TestEndOfLog checks which lines of a log are returned.
 func TestEndOfLog(t *testing.T) {
 	many := strings.Repeat("line\n", 150)
 	for text, want := range map[string]string{
@@ -49,12 +49,11 @@ func TestEndOfLog(t *testing.T) {
 	}
 }
 
-// TestLogThatCannotBeWritten checks that what is printed to such a log is replied, with what is
-// wrong with it.
+// TestLogThatCannotBeWritten checks that the reply then has the output and the reason.
 func TestLogThatCannotBeWritten(t *testing.T) {
 	gone := newLog(filepath.Join(t.TempDir(), "gone"))
 	closed := newLog(t.TempDir())
-	closed.close() // as on a disk that is full
+	closed.close() // as on a full disk
 	for name, l := range map[string]*log{"it cannot be created": gone, "it ends early": closed} {
 		defer l.close()
 		for range 3000 {

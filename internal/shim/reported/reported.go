@@ -1,5 +1,5 @@
-// Package reported reads what shims and the inits of containers report of a run as values of
-// package session. What an init reports was written with the agent's rights: it is a claim.
+// Package reported converts the reports of shims and container inits to values of package session.
+// An init runs with the agent's rights: its reports are claims.
 package reported
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Liveness decides whether a run's agent is alive by its processes, as the init sees them,
-// and by its directory. reason says why that is unknown. created reports whether the
-// container was created just now.
+// Liveness decides whether a run's agent is alive from its processes, as the init sees them, and
+// its directory. reason is why that is unknown. created reports whether the container has just been
+// created.
 func Liveness(in shim.ContainerRun, created bool) (v session.Liveness, exit *session.Exit, reason string) {
 	switch {
 	case in.Agent && in.Exit != nil:
@@ -22,7 +22,7 @@ func Liveness(in shim.ContainerRun, created bool) (v session.Liveness, exit *ses
 	case in.Exit != nil:
 		return session.Dead, ClaimedExit(in.Exit), ""
 	case in.Shim && in.Process.PID == 0:
-		return session.Alive, nil, "" // about to start it
+		return session.Alive, nil, "" // it is about to be started
 	case in.Shim:
 		return session.Unknown, nil, "its agent has exited, and its leftover processes are being stopped"
 	case !in.Claimed && created:
@@ -31,10 +31,10 @@ func Liveness(in shim.ContainerRun, created bool) (v session.Liveness, exit *ses
 	return session.Dead, nil, ""
 }
 
-// detailLimit bounds what is kept of an exit's detail, in runes.
+// detailLimit bounds an exit's detail, in runes.
 const detailLimit = 500
 
-// Exit returns an exit as a shim recorded it.
+// Exit converts an exit that a shim recorded.
 func Exit(e *rundir.Exit) *session.Exit {
 	if e == nil {
 		return nil
@@ -42,7 +42,7 @@ func Exit(e *rundir.Exit) *session.Exit {
 	return &session.Exit{Cause: session.Cause(e.Cause), Code: e.Code, Signal: e.Signal, At: e.At, Ran: session.Duration(e.Ran), Leftovers: e.Leftovers, Detail: e.Detail}
 }
 
-// ClaimedExit returns an exit that a container reported, with a detail of one line.
+// ClaimedExit converts an exit that a container reported, with a detail of one line.
 func ClaimedExit(e *rundir.Exit) *session.Exit {
 	x := Exit(e)
 	if x != nil {
@@ -51,8 +51,8 @@ func ClaimedExit(e *rundir.Exit) *session.Exit {
 	return x
 }
 
-// Verification returns how a command of a verification with that timeout ended. Failed has nothing
-// of what it printed, which may hold a secret: Failed is kept in the state and in histories.
+// Verification converts the result of a verification with that timeout. Failed is kept in the state
+// and in histories, so it contains no output, which may hold a secret.
 func Verification(p shim.Probed, timeout time.Duration) session.Verification {
 	return session.Verification{Failed: p.Ended(timeout), Code: p.Code, Output: p.Output, Log: p.Log}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestCauses checks that package session has the causes that shims record.
+// TestCauses checks that package session has all causes that shims record.
 func TestCauses(t *testing.T) {
 	for recorded, want := range map[string]session.Cause{
 		rundir.CauseSelf: session.CauseSelf, rundir.CauseRequested: session.CauseRequested, rundir.CauseHangup: session.CauseHangup,
@@ -22,7 +22,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// What a container says of an exit is one line, and not long.
+// An exit that a container reports has a short detail of one line.
 func TestClaimedExit(t *testing.T) {
 	e := ClaimedExit(&rundir.Exit{Cause: "self", Signal: "SIGKILL", Detail: "killed\n\n\tPlan: 0 to destroy " + strings.Repeat("ü", 9999)})
 	if want := "killed Plan: 0 to destroy üü"; !strings.HasPrefix(e.Detail, want) || len([]rune(e.Detail)) != detailLimit+1 {
@@ -33,7 +33,7 @@ func TestClaimedExit(t *testing.T) {
 	}
 }
 
-// TestVerification checks that what a command printed is not in why it failed: that is kept.
+// TestVerification checks that the reason of a failure, which is kept, contains no output.
 func TestVerification(t *testing.T) {
 	for want, p := range map[string]shim.Probed{
 		"":                         {Output: "token t0p"},

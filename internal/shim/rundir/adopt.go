@@ -9,9 +9,8 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// Adopt writes, in a shim's place, the directory of a run whose agent was started
-// by somebody else: which process it is and since when. Such a run is claimed
-// like any other, and no shim ever takes it up.
+// Adopt writes the directory of a run whose agent was started without a shim: its process and start
+// time. Such a run is claimed like any other, and no shim ever takes it.
 func Adopt(runDir string, c Config, agent proc.Process, since time.Time) error {
 	if err := Prepare(runDir, c, nil); err != nil {
 		return err
@@ -26,9 +25,9 @@ func Adopt(runDir string, c Config, agent proc.Process, since time.Time) error {
 	return nil
 }
 
-// Restore writes the directory of a run again that was removed while its agent lives, or the rest
-// of one that an earlier Restore has begun. Of a run without a shim, shim is the zero Process.
-// It is an error if the directory has a claim of other processes.
+// Restore recreates the directory of a run that was removed while its agent is running, or
+// completes an earlier Restore. Without a shim, shim is the zero Process. It is an error if other
+// processes have claimed the directory.
 func Restore(runDir string, shim, agent proc.Process, since time.Time) error {
 	err := os.MkdirAll(runDir, 0o700)
 	if err == nil {
@@ -49,10 +48,10 @@ func Restore(runDir string, shim, agent proc.Process, since time.Time) error {
 	return nil
 }
 
-// Adopted reports whether the run is one of Adopt: its agent has no shim.
+// Adopted reports whether Adopt created the run: its agent has no shim.
 func (f Facts) Adopted() bool { return f.Claimed && f.Shim.PID == 0 && f.Agent.PID != 0 }
 
-// EndAdopted writes down how an adopted run ended. What is written already stays.
+// EndAdopted records the exit of an adopted run, unless one is recorded already.
 func EndAdopted(runDir string, e Exit) error {
 	if f, err := ReadFacts(runDir); err == nil && f.Exit != nil {
 		return nil

@@ -45,7 +45,7 @@ func TestAdoptedRun(t *testing.T) {
 	if err := Adopt(dir, c, agent, since); err == nil {
 		t.Error("a run was claimed twice")
 	}
-	// Nobody has waited for it yet: what is left of it tells how it ended.
+	// Nobody has waited for it yet: its zombie shows how it ended.
 	if err := syscall.Kill(agent.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Begin makes the directory of a run that is about to be started and locks it until end is
-// called, for Begun. It fails if another process starts the run.
+// Begin creates the directory of a run that is about to start and locks it until end is called, for
+// Begun. It fails if another process is starting the run.
 func Begin(dir string) (end func(), err error) {
 	err = os.MkdirAll(dir, 0o700)
 	var f *os.File
@@ -24,8 +24,8 @@ func Begin(dir string) (end func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// Begun reports whether a process on this machine is starting the run of a directory: Begin
-// locked it, and the process lives. Without a directory that is not known.
+// Begun reports whether a process on this machine is starting the run of a directory: one that has
+// locked it with Begin and is alive. Without a directory, known is false.
 func Begun(dir string) (begun, known bool) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// starting is the environment variable with the directory of the run that a process of
-// TestBegun starts.
+// starting is the environment variable with the directory of the run that TestBegun's process
+// starts.
 const starting = "AGENTFORM_STARTING"
 
-// TestBegun: a run is begun by one process at a time, until that has started it or is dead.
+// TestBegun checks that one process at a time starts a run, until it has started the run or is
+// dead.
 func TestBegun(t *testing.T) {
 	if dir := os.Getenv(starting); dir != "" {
 		if _, err := rundir.Begin(dir); err != nil {

@@ -13,15 +13,14 @@ import (
 	"github.com/agentform/agentform/internal/stamp"
 )
 
-// ReadLiveness is ReadFacts for a look at many runs at once: it reads only who runs and
-// how it ended, a third of the work, and leaves Spec and Socket empty.
+// ReadLiveness is ReadFacts without Spec and Socket, for looks at many runs at once: it does a
+// third of the work.
 func ReadLiveness(runDir string) (Facts, error) {
 	f, _, err := glance(runDir)
 	return f, err
 }
 
-// glance returns besides what the run's file was when it was read; zero: the run does
-// not go on by what it says.
+// glance also returns the stamp of the run's file; zero: the facts are not those of the file alone.
 func glance(runDir string) (Facts, stamp.Stamp, error) {
 	b, was, err := ReadFile(filepath.Join(runDir, RunFile), factLimit)
 	var r running
@@ -39,19 +38,18 @@ func glance(runDir string) (Facts, stamp.Stamp, error) {
 	return f, stamp.Stamp{}, err
 }
 
-// ended reports whether something stands where a run's exit is written.
+// ended reports whether a file exists where a run's exit is written.
 func ended(runDir string) bool {
 	var stat syscall.Stat_t
 	return !errors.Is(syscall.Lstat(filepath.Join(runDir, ExitFile), &stat), os.ErrNotExist)
 }
 
-// Cache is Glance for who looks again and again, as a hub does: what a run's file
-// says is read again only when it has been written. The zero value is ready, and may
-// be used from many goroutines.
+// Cache is ReadLiveness for repeated looks, such as a hub's: it reads a run's file again only when
+// the file has changed. The zero value is ready to use, and methods may be called concurrently.
 type Cache struct {
 	mu    sync.Mutex
 	known map[string]cached
-	ahead time.Duration // of the clock, for tests: what has changed just now has settled
+	ahead time.Duration // added to the clock, for tests: recent changes count as settled
 }
 
 type cached struct {
@@ -59,11 +57,11 @@ type cached struct {
 	facts Facts
 }
 
-// cacheLimit bounds what is remembered, of runs that nobody looks at any more among
-// others: then it begins anew.
+// cacheLimit bounds the remembered runs, some of which nobody reads any more. A full cache is
+// emptied.
 const cacheLimit = 20_000
 
-// Glance is as the function of that name.
+// Glance is ReadLiveness with the cache.
 func (g *Cache) Glance(runDir string) (Facts, error) {
 	g.mu.Lock()
 	before, known := g.known[runDir]

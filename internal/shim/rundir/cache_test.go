@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Whatever stands in a run's directory, a glance tells the same as a full reading,
-// except for what it says it leaves out.
+// TestGlanceTellsTheSame checks that ReadLiveness agrees with ReadFacts whatever is in a run's
+// directory, except for the fields it leaves empty.
 func TestGlanceTellsTheSame(t *testing.T) {
 	const run = `{"boot_id":"b","shim":{"pid":1,"start":2},"agent":{"pid":3,"start":4},"started_at":"2026-01-02T03:04:05Z"}`
 	for name, files := range map[string]map[string]string{
@@ -35,7 +35,7 @@ func TestGlanceTellsTheSame(t *testing.T) {
 		want, wantErr := ReadFacts(dir)
 		got, gotErr := ReadLiveness(dir)
 		again := Cache{ahead: time.Hour}
-		for range 2 { // the second time by what was remembered
+		for range 2 { // the second read is from the cache
 			if f, err := again.Glance(dir); !reflect.DeepEqual(f, got) || (err == nil) != (gotErr == nil) {
 				t.Errorf("%s, again: %+v, %v; want %+v, %v", name, f, err, got, gotErr)
 			}
@@ -47,8 +47,8 @@ func TestGlanceTellsTheSame(t *testing.T) {
 	}
 }
 
-// Who looks again sees what has been written since, in place or as another file, and
-// that a run has ended.
+// TestGlancesSeeWhatIsNew checks that a later look sees what was written since, in place or by a
+// rename, and that a run has ended.
 func TestGlancesSeeWhatIsNew(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -90,7 +90,7 @@ func TestGlancesSeeWhatIsNew(t *testing.T) {
 	expect("gone", 0, false, 0)
 }
 
-// tick waits until a file that is written now has a later time than those before.
+// tick waits until a newly written file gets a later time than earlier ones.
 func tick(t *testing.T) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tick")

@@ -12,9 +12,8 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// Version is the version of Config and of the protocol of shims and container inits.
-// Both only ever gain fields and operations, so that each later agentform speaks to
-// each shim that still runs.
+// Version is the version of Config and of the protocol of shims and container inits. Both only gain
+// fields and operations, so that a later agentform can use any shim that is still running.
 const Version = 1
 
 // The files of a run's directory.
@@ -23,41 +22,39 @@ const (
 	ClaimFile  = "claim"
 	RunFile    = "run"
 	ExitFile   = "exit"
-	VerifyLog  = "verify.log" // what the command of the last verification printed
+	VerifyLog  = "verify.log" // output of the last verification's command
 )
 
 // configLimit bounds launch.json and the secrets file: Linux takes 2 MiB of
 // arguments and environment by default, and the spec comes on top.
 const configLimit = 8 << 20
 
-// Config is what a shim is to start. Prepare writes it to the run's directory.
+// Config is the configuration of a shim. Prepare writes it to the run's directory.
 type Config struct {
 	Version int             `json:"version"`          // rundir.Version of the writer; Prepare fills it in
 	Run     string          `json:"run"`              // run id: letters, digits, dashes, dots, underscores; at most 64
-	Address string          `json:"address"`          // of the session, for people
+	Address string          `json:"address"`          // of the session, to be displayed
 	Dir     string          `json:"dir"`              // where the agent starts; absolute
-	Branch  string          `json:"branch,omitempty"` // that Dir is to be on, for the init of a pod; empty: it is no checkout
+	Branch  string          `json:"branch,omitempty"` // the declared branch of Dir, for the init of a pod; empty: it is not a checkout
 	Socket  string          `json:"socket"`           // of the shim; absolute
 	Argv    []string        `json:"argv"`             // Argv[0] is looked up in the agent's own PATH
 	Env     []string        `json:"env"`              // KEY=VALUE; a later one wins
-	Signal  string          `json:"signal"`           // how a stop begins; empty: SIGTERM
+	Signal  string          `json:"signal"`           // first signal of a stop; empty: SIGTERM
 	Grace   time.Duration   `json:"grace_ns"`
 	Timeout time.Duration   `json:"timeout_ns"`     // longest run; 0: none
-	Spec    json.RawMessage `json:"spec,omitempty"` // kept as it is, for ReadFacts
-	// Inherit begins the agent's environment with the shim's own: in a container
-	// that is the image's.
+	Spec    json.RawMessage `json:"spec,omitempty"` // unchanged, for ReadFacts
+	// Inherit starts the agent's environment with the shim's own: in a container the image's.
 	Inherit bool `json:"inherit,omitempty"`
-	// SessionFolders are the directories below which the agent keeps its session files, if only
-	// its container has them: filecopy.Read.
+	// SessionFolders are the directories with the agent's session files, if only its container has
+	// them: filecopy.Read.
 	SessionFolders []string `json:"session_folders,omitempty"`
-	// Init is the socket of the init that hands out the secrets; empty: there is
-	// none, and they are in SecretsFile.
+	// Init is the socket of the init that hands out the secrets; empty: they are in SecretsFile.
 	Init string `json:"init,omitempty"`
-	// InheritedSecrets names the secrets that are variables of the caller's
-	// environment and not declared as secrets: a restart asks for them again.
+	// InheritedSecrets names the secrets from the caller's environment that are not declared as
+	// secrets: a restart needs them again.
 	InheritedSecrets []string `json:"inherited_secrets,omitempty"`
-	// SecretsFile is where the shim finds the secrets, and unlinks them. Prepare
-	// fills it in when there are any.
+	// SecretsFile is the file with the secrets, which the shim unlinks. Prepare sets it if there
+	// are any.
 	SecretsFile string `json:"secrets_file,omitempty"`
 }
 
@@ -79,11 +76,10 @@ func (c Config) check() error {
 	return err
 }
 
-// Prepare makes a run ready for a shim: it writes launch.json (0600) to the
-// run's directory, which it creates (0700) if need be. Secrets go to a 0600 file
-// in the socket's directory, that the shim reads and unlinks at once; they are
-// never in launch.json. It leaves nothing behind when it fails. A run that is
-// then not started needs Discard.
+// Prepare prepares a run for a shim: it writes launch.json (0600) to the run's directory, which it
+// creates (0700) if needed. Secrets go to a 0600 file in the socket's directory, which the shim
+// reads and unlinks at once; they are never in launch.json. If Prepare fails, it leaves nothing
+// behind. A prepared run that is not started needs Discard.
 func Prepare(runDir string, c Config, secrets map[string]string) (err error) {
 	defer func() {
 		if err != nil {
@@ -104,7 +100,7 @@ func Prepare(runDir string, c Config, secrets map[string]string) (err error) {
 	if err != nil {
 		return err
 	}
-	// Before the secrets: by launch.json Discard finds them, should this process be killed.
+	// Write launch.json before the secrets: with it Discard finds them if this process is killed.
 	if err := WriteFile(filepath.Join(runDir, LaunchFile), b, false); err != nil {
 		return err
 	}
@@ -119,10 +115,9 @@ func Prepare(runDir string, c Config, secrets map[string]string) (err error) {
 	return err
 }
 
-// Discard removes what a run can leave outside its directory: the file with the
-// secrets, if no shim took the run up, and the socket, if its shim was killed.
-// It is for runs that nobody lives for any more, and no error if there is
-// nothing.
+// Discard removes the files of a run outside its directory: the secrets, if no shim took them, and
+// the socket, if its shim was killed. The run must have no processes. It is not an error if there
+// are no files.
 func Discard(runDir string) error {
 	c, err := Load(runDir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -143,8 +138,8 @@ func Discard(runDir string) error {
 	return nil
 }
 
-// secretsFile is derived and never taken from a file, so that a changed
-// launch.json cannot make anyone read or remove something else.
+// secretsFile derives the path and never reads it from a file, so that a changed launch.json cannot
+// make a caller read or remove another file.
 func secretsFile(c Config) string {
 	return filepath.Join(filepath.Dir(c.Socket), "s-"+c.Run)
 }
@@ -162,7 +157,7 @@ func Load(runDir string) (Config, error) {
 	return c, nil
 }
 
-// TakeSecrets reads the file with the secrets of a run, if there is one, and removes it.
+// TakeSecrets reads and removes the file with the secrets of a run, if it exists.
 func (c Config) TakeSecrets() (secrets map[string]string, err error) {
 	if c.SecretsFile != "" {
 		path := secretsFile(c)
@@ -171,9 +166,8 @@ func (c Config) TakeSecrets() (secrets map[string]string, err error) {
 	return secrets, err
 }
 
-// LaunchEnv returns the environment that a run's agent was started with, as its
-// directory keeps it: KEY=VALUE, a later one wins, without secrets; and the names of
-// the secrets that it had from the environment of the caller.
+// LaunchEnv returns the environment of a run's agent as recorded in its directory, without secrets
+// (KEY=VALUE, a later one wins), and the names of the secrets from the caller's environment.
 func LaunchEnv(runDir string) (env, inherited []string, err error) {
 	var launch struct {
 		Env       []string `json:"env"`
@@ -201,8 +195,8 @@ func CheckSocket(path string) error {
 	return nil
 }
 
-// The environment variables by which an agent can ask agentform about itself: the
-// address of its session and the project's directory.
+// The environment variables with which an agent can ask agentform about itself: the address of its
+// session and the project's directory.
 const (
 	SessionVariable = "AGENTFORM_SESSION"
 	ProjectVariable = "AGENTFORM_PROJECT"

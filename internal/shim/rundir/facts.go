@@ -14,20 +14,20 @@ import (
 
 // The causes of an exit.
 const (
-	CauseSelf        = "self"         // the agent left, or was killed by something else
+	CauseSelf        = "self"         // the agent exited, or something else killed it
 	CauseRequested   = "requested"    // a stop over the socket
-	CauseHangup      = "hangup"       // the terminal went away
-	CauseTimeout     = "timeout"      // the run was longer than it may be
+	CauseHangup      = "hangup"       // the terminal was closed
+	CauseTimeout     = "timeout"      // the run reached its timeout
 	CauseFailedStart = "failed_start" // it never ran
 )
 
-// factLimit bounds claim, run and exit; a detail is cut long before.
+// factLimit bounds claim, run and exit; a detail is shortened well before.
 const factLimit = 64 << 10
 
 // Exit is how a run ended.
 type Exit struct {
 	Cause     string        `json:"cause"`
-	Code      int           `json:"code"`             // exit status; 127 and 126 of failed_start, as of a shell
+	Code      int           `json:"code"`             // exit status; 127 and 126 for failed_start, as in a shell
 	Signal    string        `json:"signal,omitempty"` // SIGKILL; empty: it exited by itself
 	At        time.Time     `json:"at"`
 	Ran       time.Duration `json:"ran_ns"`
@@ -35,20 +35,20 @@ type Exit struct {
 	Detail    string        `json:"detail,omitempty"`    // of failed_start; OutOfMemory
 }
 
-// Facts is what a run's directory tells. An agent can write there too: it is a
-// claim, to be compared with the live processes.
+// Facts is the content of a run's directory. An agent can write there too, so it is a claim, to be
+// compared with the running processes.
 type Facts struct {
-	Claimed   bool         // a shim took the run up
+	Claimed   bool         // a shim claimed the run
 	Shim      proc.Process // known once claimed
 	Agent     proc.Process // known once started
 	BootID    string
 	StartedAt time.Time
-	Exit      *Exit           // when the run has ended
+	Exit      *Exit           // nil: the run has not ended
 	Spec      json.RawMessage // of Config
 	Socket    string          // of Config
 }
 
-// running is what claim and run hold: the agent only once it runs.
+// running is the content of claim and run. Agent is set once it runs.
 type running struct {
 	BootID    string       `json:"boot_id"`
 	Shim      proc.Process `json:"shim"`
@@ -56,8 +56,8 @@ type running struct {
 	StartedAt time.Time    `json:"started_at,omitzero"`
 }
 
-// text returns r's JSON. A shim writes two in its life, and package json would take longer to
-// learn the type than to write them.
+// text returns r's JSON. A shim writes only two, and package json would need longer to analyze the
+// type than to encode it.
 func (r running) text() []byte {
 	process := func(b []byte, name string, p proc.Process) []byte {
 		return fmt.Appendf(b, `,%q:{"pid":%d,"start":%d}`, name, p.PID, p.Start)
@@ -72,12 +72,12 @@ func (r running) text() []byte {
 	return append(b, '}', '\n')
 }
 
-// ReadFacts reads a run's directory. A directory or file that is missing is not an error:
-// what it would tell is zero. The error of a file that cannot be read or makes
-// no sense comes with whatever the other files told.
+// ReadFacts reads a run's directory. A missing directory or file is not an error: its facts are
+// zero. For a file that cannot be read or is invalid, it returns an error along with the facts of
+// the other files.
 func ReadFacts(runDir string) (Facts, error) { return readFacts(runDir, true) }
 
-// readFacts is ReadFacts, which leaves Spec and Socket empty without launch.
+// readFacts is ReadFacts; without withLaunch, Spec and Socket are empty.
 func readFacts(runDir string, withLaunch bool) (Facts, error) {
 	var f Facts
 	var errs []error
@@ -95,8 +95,8 @@ func readFacts(runDir string, withLaunch bool) (Facts, error) {
 	if withLaunch && read(LaunchFile, configLimit, &launch) {
 		f.Socket, f.Spec = launch.Socket, launch.Spec
 	}
-	// A claim is created and then written, so an empty one is a claim. It is written again
-	// when the agent runs: who sees half of that reads it anew.
+	// A claim is created, then written, and written again when the agent runs. So an empty claim is
+	// a claim, and a half-written one is read again.
 	var r running
 	if read(RunFile, factLimit, &r) {
 		f.Claimed = true
@@ -121,7 +121,7 @@ func readFacts(runDir string, withLaunch bool) (Facts, error) {
 	return f, nil
 }
 
-// readExit returns how a run ended; nil: it has not.
+// readExit returns the exit of a run, or nil if it has not ended.
 func readExit(runDir string) (*Exit, error) {
 	var e Exit
 	path := filepath.Join(runDir, ExitFile)
@@ -136,7 +136,7 @@ func readExit(runDir string) (*Exit, error) {
 	return &e, nil
 }
 
-// KnownCause reports whether an exit can have that cause.
+// KnownCause reports whether cause is one of the causes above.
 func KnownCause(cause string) bool {
 	switch cause {
 	case CauseSelf, CauseRequested, CauseHangup, CauseTimeout, CauseFailedStart:
@@ -145,15 +145,15 @@ func KnownCause(cause string) bool {
 	return false
 }
 
-// Claim takes the run up for this process; os.ErrExist if another one did. Neither a
-// claim nor WriteRun is synced to the disk: after a power cut the boot id says that every
-// process is gone.
+// Claim claims the run for this process. The error is os.ErrExist if another process has claimed
+// it. Neither a claim nor WriteRun is synced to disk: after a power cut the boot id shows that all
+// processes are gone.
 func Claim(runDir string, self proc.Process) error {
 	return create(filepath.Join(runDir, ClaimFile), running{Shim: self, BootID: proc.BootID()}.text())
 }
 
-// WriteRun writes down which processes a run has: into its claim, which gets a second
-// name. Making a file takes a disk twenty times as long.
+// WriteRun records the processes of a run in its claim, and links the claim to the run file.
+// Creating a file would take a disk twenty times as long.
 func WriteRun(runDir string, shim, agent proc.Process, since time.Time) error {
 	b := running{BootID: proc.BootID(), Shim: shim, Agent: agent, StartedAt: since.UTC()}.text()
 	claim, run := filepath.Join(runDir, ClaimFile), filepath.Join(runDir, RunFile)
@@ -168,8 +168,8 @@ func WriteRun(runDir string, shim, agent proc.Process, since time.Time) error {
 	return WriteFile(run, b, false)
 }
 
-// WriteExit writes down how a run ended. The exit is synced to the disk if it decides
-// whether the run is started again: that of a requested stop is in the state.
+// WriteExit records the exit of a run. It syncs the exit to disk if a restart depends on it: a
+// requested stop is also in the state.
 func WriteExit(runDir string, e Exit) error {
 	b, err := json.Marshal(e)
 	if err != nil {

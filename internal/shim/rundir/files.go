@@ -13,15 +13,15 @@ import (
 	"github.com/agentform/agentform/internal/stamp"
 )
 
-// readJSON decodes a file that may have been tampered with: no link is
-// followed, a fifo does not block, and no more than limit bytes are read.
+// readJSON decodes a file that may have been tampered with. It follows no link, does not block on a
+// fifo, and reads at most limit bytes.
 func readJSON(path string, limit int64, v any) error {
 	b, _, err := ReadFile(path, limit)
 	if err != nil {
 		return err
 	}
 	if len(bytes.Trim(b, "\x00")) == 0 {
-		// A power cut leaves this of a file that was not synced.
+		// A power cut can leave this of a file that was not synced.
 		return &os.PathError{Op: "read", Path: path, Err: os.ErrNotExist}
 	}
 	if err := json.Unmarshal(b, v); err != nil {
@@ -30,9 +30,9 @@ func readJSON(path string, limit int64, v any) error {
 	return nil
 }
 
-// ReadFile asks the system directly, which takes half as long as with os.File:
-// it is done for every session, every time somebody looks. It returns what was read,
-// and what the file was when it was opened.
+// ReadFile reads a file of at most limit bytes and returns its stamp from when it was opened. It
+// uses system calls, which take half as long as os.File, because every look reads a file of every
+// session.
 func ReadFile(path string, limit int64) ([]byte, stamp.Stamp, error) {
 	fail := func(what string, err error) ([]byte, stamp.Stamp, error) {
 		return nil, stamp.Stamp{}, &os.PathError{Op: what, Path: path, Err: err}
@@ -56,7 +56,7 @@ func ReadFile(path string, limit int64) ([]byte, stamp.Stamp, error) {
 	if stat.Size > limit {
 		return nil, stamp.Stamp{}, fmt.Errorf("%s: larger than %d bytes", path, limit)
 	}
-	b := make([]byte, stat.Size+1) // one more than there is, to see that it has ended
+	b := make([]byte, stat.Size+1) // one more byte than its size, to detect the end
 	read := 0
 	for read < len(b) {
 		var n int
@@ -88,7 +88,7 @@ func create(path string, b []byte) error {
 	return nil
 }
 
-// WriteFile writes a 0600 file that readers see whole or not at all.
+// WriteFile writes a 0600 file that readers see complete or not at all.
 func WriteFile(path string, b []byte, durable bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// FuzzSignals: what a hook says is kept as one bounded line of JSON or refused, and
-// is found again whatever else stands in the file.
+// FuzzSignals checks that a hook's report is refused or kept as one bounded line of JSON, which is
+// found again whatever else is in the file.
 func FuzzSignals(f *testing.F) {
 	f.Add([]byte(`{"hook_event_name":"Stop"}`), []byte("{\"at\":\"2026-01-02T03:04:05Z\"}\n{torn"))
 	f.Add([]byte("[1,\n2]"), []byte("\n\x00\n"))

@@ -8,20 +8,20 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// Living is a run whose agent lives on this machine, by the environment that the agent was
-// started with.
+// Living is a run whose agent is running on this machine, as described by the agent's initial
+// environment.
 type Living struct {
 	Run     string
 	Agent   proc.Process
-	Shim    proc.Process // its parent; zero: it has outlived it
+	Shim    proc.Process // the agent's parent; zero: the agent outlived it
 	Session string       // the address; empty: not known
 	Project string       // the project's directory; empty: not known
 	Dir     string       // the workspace; empty: not known
 }
 
-// LivingRuns returns the runs of this user that have processes and that skip does not report,
-// in the order of their ids. Of several processes the agent is the oldest. It does
-// not see agents in containers and adopted ones.
+// LivingRuns returns this user's runs that have processes, except those that skip reports, ordered
+// by id. The oldest process of a run is its agent. It finds neither agents in containers nor
+// adopted ones.
 func LivingRuns(skip func(run string) bool) []Living {
 	found := map[string]Living{}
 	for p, env := range proc.Find(func(env []byte) bool {
@@ -42,8 +42,8 @@ func LivingRuns(skip func(run string) bool) []Living {
 	return runs
 }
 
-// shimOf returns the parent of an agent, if that is the shim of the run: its last argument is
-// the run's directory.
+// shimOf returns the parent of an agent if the parent is the run's shim, whose last argument is the
+// run's directory.
 func shimOf(agent proc.Process, run string) proc.Process {
 	s, _ := proc.ReadStat(agent.PID)
 	parent, ok := proc.ReadStat(s.Parent)

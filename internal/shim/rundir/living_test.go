@@ -11,10 +11,11 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// A run whose directory was removed is found by its agent, and written again.
+// A run whose directory was removed is found by its agent, and restored.
 func TestRestoreARunThatLives(t *testing.T) {
 	dir, run := t.TempDir(), fmt.Sprintf("lost-%d", os.Getpid())
-	// A shell ends with its input. The agent's parent is no shim, and it has a child.
+	// The shell exits when its input ends. The agent's parent is not a shim, and the agent has a
+	// child.
 	agent := exec.Command("sh", "-c", "sh -c 'read line'; read line")
 	agent.Dir = dir
 	agent.Env = []string{"PATH=" + os.Getenv("PATH"), "PWD=" + dir, proc.RunVariable + "=" + run, SessionVariable + "=session.api", ProjectVariable + "=/shop"}

@@ -10,24 +10,24 @@ import (
 	"syscall"
 )
 
-// Files are the files of a run that its shim and hooks write, as one machine sends them to
-// another. What they hold is a claim.
+// Files are the files that a run's shim and hooks write, for transfer to another machine. Their
+// content is a claim.
 type Files struct {
 	Claim []byte `json:"claim,omitempty"`
 	Run   []byte `json:"run,omitempty"`
 	Exit  []byte `json:"exit,omitempty"`
-	// Signals is what SignalsFile has from the byte From on, at most signalsChunk bytes.
+	// Signals is the content of SignalsFile from byte From on, at most signalsChunk bytes.
 	Signals []byte `json:"signals,omitempty"`
 	From    int64  `json:"from,omitempty"`
 	Head    string `json:"head,omitempty"` // of the workspace: ReadHead
 }
 
-// BranchRef is what HEAD has before the name of a branch.
+// BranchRef is the prefix of a branch name in HEAD.
 const BranchRef = "ref: refs/heads/"
 
-// ReadHead returns what the file HEAD of a checkout has that is no linked worktree, such as
-// "ref: refs/heads/main"; empty: it cannot be read. While a rebase or a bisect has detached
-// HEAD, it returns the branch that the operation is about.
+// ReadHead returns the content of HEAD, such as "ref: refs/heads/main", of a checkout that is not a
+// linked worktree; empty: it cannot be read. While a rebase or a bisect has detached HEAD, it
+// returns the branch of that operation.
 func ReadHead(path string) string {
 	read := func(name string) string {
 		b, _, _ := ReadFile(filepath.Join(path, ".git", name), 4<<10) // missing, or not a file
@@ -48,23 +48,22 @@ func ReadHead(path string) string {
 	return head
 }
 
-// commitForm reports whether a text is the name of a commit: bisect began at a detached HEAD.
+// commitForm reports whether a text is a commit's name, as when bisect starts at a detached HEAD.
 func commitForm(text string) bool {
 	return len(text) >= 40 && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// signalsChunk bounds the signals of one answer: with the rest, and as JSON, it stays below
-// a MiB.
+// signalsChunk bounds the signals in one answer, which stays below a MiB as JSON with the rest.
 const signalsChunk = 256 << 10
 
-// ReadFiles reads the files of a run, and of its signals what follows the byte from. A file
-// that was begun anew is read from its start. What is missing or cannot be read is empty.
+// ReadFiles reads the files of a run, and its signals from a byte on. A file that was started over
+// is read from the beginning. What is missing or cannot be read is empty.
 func ReadFiles(runDir string, from int64) Files {
 	read := func(name string) []byte {
 		b, _, _ := ReadFile(filepath.Join(runDir, name), factLimit) // missing, or not a file
 		return b
 	}
-	// The exit first: with it, what was written before it is complete.
+	// Read the exit first: everything written before it is then complete.
 	f := Files{Exit: read(ExitFile)}
 	f.Run, f.Claim = read(RunFile), read(ClaimFile)
 	s, err := os.OpenFile(filepath.Join(runDir, SignalsFile), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
@@ -83,8 +82,8 @@ func ReadFiles(runDir string, from int64) Files {
 	return f
 }
 
-// WriteFiles writes what ReadFiles has read elsewhere to this machine's copy of a run. A
-// file that is missing there stays.
+// WriteFiles writes the result of a ReadFiles elsewhere to this machine's copy of a run. It keeps
+// files that are missing there.
 func WriteFiles(runDir string, f Files) error {
 	if len(f.Signals) > 0 {
 		if err := writeSignals(filepath.Join(runDir, SignalsFile), f.Signals, f.From); err != nil {
@@ -109,7 +108,7 @@ func WriteFiles(runDir string, f Files) error {
 	return nil
 }
 
-// writeSignals writes signals at a byte of the copy. Those of a file that was begun anew
+// writeSignals writes signals at an offset of the copy. Signals of a file that was started over
 // replace it.
 func writeSignals(path string, signals []byte, from int64) error {
 	if from == 0 {
@@ -119,7 +118,7 @@ func writeSignals(path string, signals []byte, from int64) error {
 	if err != nil {
 		return err
 	}
-	// Two that copy at the same time write the same bytes to the same place.
+	// Concurrent copies write the same bytes at the same place.
 	_, err = f.WriteAt(signals, from)
 	return errors.Join(err, f.Close())
 }

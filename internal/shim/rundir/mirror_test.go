@@ -43,7 +43,7 @@ func TestFilesAreCopied(t *testing.T) {
 	}
 	same("running")
 	said := []byte(fmt.Sprintf(`{"said":%q}`, strings.Repeat("x", 60<<10)))
-	for n := range 80 { // the file is put aside at 4 MiB
+	for n := range 80 { // the file is rotated at 4 MiB
 		if err := AppendSignal(there, said, time.Now()); err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestFilesAreCopied(t *testing.T) {
 	}
 }
 
-// TestFilesFollowNoLink tells that a run cannot make its shim read another file.
+// TestFilesFollowNoLink checks that a run cannot make its shim read another file.
 func TestFilesFollowNoLink(t *testing.T) {
 	there := t.TempDir()
 	secret := filepath.Join(t.TempDir(), "secret")

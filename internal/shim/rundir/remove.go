@@ -9,9 +9,9 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 )
 
-// Remove removes the directory of a run that has ended, and the socket that a
-// killed shim left. A directory that a container shares is removed with the link to
-// it. It is not an error if there is nothing.
+// Remove removes the directory of an ended run, and the socket of a killed shim. If a container
+// shares the directory, Remove removes the link and its target. It is not an error if nothing
+// exists.
 func Remove(runDir string) error {
 	run := filepath.Base(runDir)
 	if !proc.ValidRun(run) {

@@ -10,7 +10,7 @@ import (
 func TestRemoveRun(t *testing.T) {
 	gone := func(path string) bool { _, err := os.Lstat(path); return os.IsNotExist(err) }
 	t.Run("with the socket that a killed shim left", func(t *testing.T) {
-		top, err := os.MkdirTemp("", "g") // short: sockets
+		top, err := os.MkdirTemp("", "g") // short, for socket paths
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func TestReadFactsOfHostileFiles(t *testing.T) {
 		})
 	}
 	dir := t.TempDir()
-	write(dir, ClaimFile, "") // between its making and its writing
+	write(dir, ClaimFile, "") // between its creation and its writing
 	write(dir, ExitFile, `{"cause":"self","code":3}`)
 	write(dir, RunFile, "{")
 	if f, err := ReadFacts(dir); err == nil || !f.Claimed || f.Exit == nil || f.Exit.Code != 3 {
@@ -55,7 +55,7 @@ func TestReadFactsOfHostileFiles(t *testing.T) {
 	}
 }
 
-// A power cut leaves files that were not synced empty or with zeros in them.
+// A power cut leaves unsynced files empty or with zeros in them.
 func TestReadFactsAfterAPowerCut(t *testing.T) {
 	for _, rest := range []string{"", "\x00\x00\x00"} {
 		dir := t.TempDir()
@@ -88,7 +88,7 @@ func FuzzReadFacts(f *testing.F) {
 	})
 }
 
-// TestPrepareKilled checks that secrets are never where Discard does not find them.
+// TestPrepareKilled checks that Discard finds secrets wherever they are.
 func TestPrepareKilled(t *testing.T) {
 	there := func(path string) bool { _, err := os.Lstat(path); return err == nil }
 	for range 20 {

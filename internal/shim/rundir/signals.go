@@ -12,32 +12,32 @@ import (
 	"time"
 )
 
-// SignalsFile, in a run's directory, is what the agent's hooks told; oldSignals
-// is what it held before it grew over signalsLimit.
+// SignalsFile, in a run's directory, has the reports of the agent's hooks. oldSignals has what it
+// held before it exceeded signalsLimit.
 const SignalsFile = "signals.jsonl"
 
 const oldSignals = SignalsFile + ".1"
 
-// SignalLimit is the most that one signal keeps, signalsLimit the most that the
-// file grows to before it is begun anew: some thousand hooks.
+// SignalLimit bounds one signal, and signalsLimit the file before it is started over: some thousand
+// hooks.
 const SignalLimit = 64 << 10
 
 const SignalsLimit = 4 << 20
 
-// shortMember is the longest text that stays of such a signal, in bytes.
+// shortMember is the longest text that a shortened signal keeps, in bytes.
 const shortMember = 2 << 10
 
 // SignalsTail is how much of the file's end is read.
 const SignalsTail = 512 << 10
 
-// Signal is one thing that an agent's hook told: a line of the run's signals.
+// Signal is one report of an agent's hook: a line of the run's signals.
 type Signal struct {
 	At   time.Time       `json:"at"`
-	Data json.RawMessage `json:"data"` // as the agent gave it, at most 64 KiB
+	Data json.RawMessage `json:"data"` // from the agent, at most 64 KiB
 }
 
-// AppendSignal adds what a hook says to the run's signals, in one write, so that
-// hooks that run at the same time never mix.
+// AppendSignal adds a hook's report to the run's signals, in one write, so that concurrent hooks
+// never mix.
 func AppendSignal(runDir string, said []byte, at time.Time) error {
 	data, err := shortened(said)
 	if err != nil {
@@ -49,7 +49,7 @@ func AppendSignal(runDir string, said []byte, at time.Time) error {
 	}
 	path := filepath.Join(runDir, SignalsFile)
 	if info, err := os.Lstat(path); err == nil && info.Size() > SignalsLimit {
-		// Two at once may each do so; the second then puts aside a line or two.
+		// Concurrent hooks may each do so; the second rename then moves a line or two.
 		if err := os.Rename(path, filepath.Join(runDir, oldSignals)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -62,8 +62,8 @@ func AppendSignal(runDir string, said []byte, at time.Time) error {
 	return errors.Join(err, f.Close())
 }
 
-// shortened is a JSON document of at most signalLimit bytes, in one line: as it is,
-// or, if it is longer, the short members of the object that it is.
+// shortened returns a JSON document in one line of at most signalLimit bytes. Of a longer object it
+// keeps the short members.
 func shortened(said []byte) (json.RawMessage, error) {
 	var line bytes.Buffer
 	if err := json.Compact(&line, said); err != nil {
@@ -88,10 +88,9 @@ func shortened(said []byte) (json.RawMessage, error) {
 	return b, err
 }
 
-// ReadSignals is the end of what the hooks of a run told, the oldest first: some
-// hundred signals. Lines that are none, and a last one that is not whole yet, are
-// skipped. A run without any is not an error. The file was written with
-// the agent's rights: it is a claim.
+// ReadSignals returns the last reports of a run's hooks, the oldest first: some hundred signals. It
+// skips invalid lines and an incomplete last one. A run without signals is not an error. The file
+// was written with the agent's rights: it is a claim.
 func ReadSignals(runDir string) ([]Signal, error) {
 	f, err := os.OpenFile(filepath.Join(runDir, SignalsFile), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -109,7 +108,7 @@ func ReadSignals(runDir string) ([]Signal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read signals: %w", err)
 	}
-	if from > 0 { // begun in the middle of a line
+	if from > 0 { // starts in the middle of a line
 		_, b, _ = bytes.Cut(b, []byte("\n"))
 	}
 	var all []Signal
@@ -122,8 +121,7 @@ func ReadSignals(runDir string) ([]Signal, error) {
 	return all, nil
 }
 
-// SignalsSize is how long a run's signals are in bytes; 0 without any. It
-// changes with each signal.
+// SignalsSize returns the size of a run's signals in bytes, 0 without any. Each signal changes it.
 func SignalsSize(runDir string) int64 {
 	info, err := os.Lstat(filepath.Join(runDir, SignalsFile))
 	if err != nil {

@@ -15,13 +15,12 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// Create is the directory for the sockets of everything that belongs to a data
-// directory: $XDG_RUNTIME_DIR/agentform/<8 hex of sha256(its absolute path)>, or
-// /tmp/agentform-<uid>/<8 hex> without XDG_RUNTIME_DIR. It creates the directory
-// (0700). Where the data directory knows the directory that is in use already
-// (KeepSocketDir), that is it: the same project is found again with another
-// XDG_RUNTIME_DIR, as cron and su have it. It fails if a directory on the way belongs to someone else or is a link,
-// or if the path is too long for a shim's socket.
+// Create returns the directory for all sockets of a data directory: $XDG_RUNTIME_DIR/agentform/<8
+// hex of sha256(its absolute path)>, or /tmp/agentform-<uid>/<8 hex> without XDG_RUNTIME_DIR. It
+// creates the directory (0700). If the data directory has recorded one that is in use (Remember),
+// Create returns that: a project keeps its sockets under another XDG_RUNTIME_DIR, as with cron and
+// su. It fails if a directory on the way belongs to another user or is a link, or if the path is
+// too long for a shim's socket.
 func Create(dataDir string) (string, error) {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -45,7 +44,7 @@ func Create(dataDir string) (string, error) {
 	return dir, nil
 }
 
-// Find is SocketDir of a directory that is there, and creates nothing.
+// Find returns what Create returns if the directory exists, and creates nothing.
 func Find(dataDir string) (string, bool) {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -63,8 +62,8 @@ func Find(dataDir string) (string, bool) {
 	return dir, true
 }
 
-// socketBase returns the directory in which each data directory's sockets have a directory of
-// their own, and what to do where it cannot be used.
+// socketBase returns the parent of the data directories' socket directories, and a remedy if it
+// cannot be used.
 func socketBase() (base, remedy string) {
 	if x := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(x) {
 		return filepath.Join(x, "agentform"), "set XDG_RUNTIME_DIR to a short directory of your own, or unset it"
@@ -81,7 +80,7 @@ func socketName(dataDir string) string {
 // socketsFile in the data directory names the directory of its sockets.
 const socketsFile = "sockets"
 
-// Remember remembers, in the data directory, where its sockets are.
+// Remember records in the data directory where its sockets are.
 func Remember(dataDir, dir string) error {
 	path := filepath.Join(dataDir, socketsFile)
 	if b, _, err := rundir.ReadFile(path, 4096); err == nil && strings.HasPrefix(string(b), dir+"\n") {
@@ -97,8 +96,8 @@ func Remember(dataDir, dir string) error {
 	return nil
 }
 
-// RememberMoved remembers, in a data directory that was moved, that the sockets are where
-// they were: their directory is named after the old path.
+// RememberMoved records in a data directory that was moved that its sockets stay in the directory
+// named after the old path.
 func RememberMoved(dataDir string) error {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -107,7 +106,7 @@ func RememberMoved(dataDir string) error {
 	path := filepath.Join(abs, socketsFile)
 	b, _, err := rundir.ReadFile(path, 4096)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // nothing was ever started
+		return nil // nothing was started yet
 	}
 	if err == nil {
 		dir, _, _ := strings.Cut(string(b), "\n")
@@ -119,9 +118,9 @@ func RememberMoved(dataDir string) error {
 	return nil
 }
 
-// keptSocketDir is the directory that the data directory remembers, if it is still
-// there, ours, and this data directory's: a copy of the data directory has another
-// name. After a move the file has the new path on a second line.
+// keptSocketDir returns the recorded directory if it exists, belongs to this user, and is this data
+// directory's: a copy of the data directory has another name. After a move the file has the new
+// path on a second line.
 func keptSocketDir(dataDir, name string) (string, bool) {
 	b, _, err := rundir.ReadFile(filepath.Join(dataDir, socketsFile), 4096)
 	dir, rest, _ := strings.Cut(string(b), "\n")
@@ -134,7 +133,7 @@ func keptSocketDir(dataDir, name string) (string, bool) {
 	return dir, true
 }
 
-// ownDir makes sure that a directory is there, is ours, and is closed to others.
+// ownDir makes sure that a directory exists, belongs to this user, and is closed to others.
 func ownDir(path string) error {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err

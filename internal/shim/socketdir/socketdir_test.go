@@ -62,7 +62,7 @@ func TestSocketsAreFoundAgain(t *testing.T) {
 		t.Errorf("a copy has %s, %v", other, err)
 	}
 
-	// What is gone, after a reboot, is made anew where it belongs now.
+	// A directory that is gone after a reboot is recreated where it now belongs.
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestSocketsAreFoundAgain(t *testing.T) {
 	}
 }
 
-// short is a directory with a short path: a unix socket's may have 107 bytes.
+// short returns a directory with a short path: a unix socket's may have 107 bytes.
 func short(t *testing.T) string {
 	dir, err := os.MkdirTemp("/tmp", "g")
 	if err != nil {
