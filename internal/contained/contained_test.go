@@ -89,7 +89,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestAnotherRun checks that a session that has another run by now is left as it is.
+// TestAnotherRun checks that a session that now has another run is left unchanged.
 func TestAnotherRun(t *testing.T) {
 	p := &place{}
 	s := p.sessions(func(*Place) {})
@@ -104,7 +104,7 @@ func TestAnotherRun(t *testing.T) {
 	}
 }
 
-// TestUnprobeable checks which errors mean that there is nobody to ask.
+// TestUnprobeable checks which errors mean that no shim answers.
 func TestUnprobeable(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -160,7 +160,7 @@ func TestAcceptsInput(t *testing.T) {
 	}
 }
 
-// TestShow checks what is shown of a session that is paused, was suspended, or has ended.
+// TestShow checks what is shown of a session that is paused, suspended, or has ended.
 func TestShow(t *testing.T) {
 	seen := func(inputOff string, frozen bool) shim.ContainerRun {
 		return shim.ContainerRun{Row: row("0", inputOff, "0"), Frozen: frozen}

@@ -30,7 +30,7 @@ func (s *Sessions) Send(ctx context.Context, p session.Location, in session.Inpu
 		return err
 	}
 	return input.Type(ctx, in, press, func(text string) error {
-		// By standard input: arguments of processes can be seen.
+		// Arguments of processes are public, so use standard input.
 		const buffer = "agentform"
 		_, err := at.tmux(ctx, text, tmuxwire.Command{"load-buffer", "-b", buffer, "-"}, tmuxwire.Paste(at.Pane, buffer))
 		return err

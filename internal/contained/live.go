@@ -8,8 +8,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Show adds to a session whose liveness is known what its init sees of its pane and its agent.
-// paused is the mode in which the session is paused. An agent that is dead is not.
+// Show adds the init's view of the pane and the agent to a session whose liveness is known. paused
+// is the mode in which the session is paused. A dead agent is not paused.
 func Show(l *session.Live, in shim.ContainerRun, paused string, screen bool) {
 	if p, err := tmuxwire.ParsePane(in.Row); err == nil {
 		ShowPane(l, p, in.Watching)
@@ -35,7 +35,7 @@ func ShowPane(l *session.Live, p tmuxwire.Pane, watching bool) {
 	}
 }
 
-// Vacant returns an error unless a run that its init sees has ended.
+// Vacant returns an error unless the run has ended, according to its init.
 func Vacant(in shim.ContainerRun) error {
 	switch {
 	case in.Agent:

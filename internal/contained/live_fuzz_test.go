@@ -9,9 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// FuzzPane: what tmux in a container tells of the agent's pane is a claim. What is
-// taken has no negative number and a time that can be stored, and what a pane
-// shows has no blank end.
+// FuzzPane checks what is accepted of tmux in a container, whose reports are claims: no negative
+// number, only times that can be stored, and a pane without a blank end.
 func FuzzPane(f *testing.F) {
 	f.Add(`app|%0|7|0|||0|0|1|80|24|1790000000|||||title\|with\|bars`)
 	f.Add("app|%0|-7|1|||1|2|-1|-80|99999999999999999999|9223372036854775807|||||\x1b]0;x\x07")

@@ -21,19 +21,19 @@ type Place struct {
 	Inside
 	Kind string // container, pod
 	Pane string // the agent's
-	// Freeze freezes all that is in a place whose agent has no shim; nil: the shim freezes it.
+	// Freeze freezes a place whose agent has no shim; nil: the shim freezes the agent.
 	Freeze func(context.Context) error
-	// Unpause lets a place run that its engine has paused as a whole; nil: it is not paused.
+	// Unpause resumes a place that its engine has paused as a whole; nil: it is not paused.
 	Unpause func(context.Context) error
 }
 
-// Inside reaches what is in a place.
+// Inside gives access to the inside of a place.
 type Inside interface {
 	// Recorded returns the last run of the session, and the mode in which the session is paused.
 	Recorded() (run, paused string, err error)
 	// SetPaused records the mode in which the session is paused; empty: it is not.
 	SetPaused(ctx context.Context, mode string) error
-	// Look returns how the last run stands, without the screen.
+	// Look returns the status of the last run, without the screen.
 	Look(ctx context.Context) (shim.ContainerRun, error)
 	// Tmux runs a tmux command.
 	Tmux(ctx context.Context, stdin string, args ...string) (shim.TmuxReply, error)
@@ -81,7 +81,7 @@ func Annotate(err *error, what, name string) {
 	}
 }
 
-// cleanupTimeout bounds work that has to be done even if the caller's context ended.
+// cleanupTimeout bounds work that must be completed even if the caller's context has ended.
 const cleanupTimeout = 60 * time.Second
 
 // Detached returns a context for such work.

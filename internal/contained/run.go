@@ -23,8 +23,8 @@ import (
 // ShimSocket returns the socket of a place's shim, in the directory of its init's.
 func ShimSocket(sockets string) string { return filepath.Join(sockets, "g") }
 
-// Start returns what the shim of a launch is to start, the arguments of the tmux command that
-// starts the shim in a session of that name, and the secrets that only an earlier run was given.
+// Start returns the configuration of a launch's shim, the arguments of the tmux command that starts
+// the shim in a session of that name, and the names of the secrets to reuse from an earlier run.
 // sockets is the directory of the init's socket.
 func Start(l session.Launch, name, sockets string, command ...string) (c rundir.Config, args, held []string, err error) {
 	spec, err := json.Marshal(l.Spec)
@@ -41,12 +41,12 @@ func Start(l session.Launch, name, sockets string, command ...string) (c rundir.
 	}, tmuxwire.Args(append(tmuxwire.Options(1), create)...), held, err // the init watches
 }
 
-// KillAfter returns after how many seconds an engine kills what is left of a place that it stops: the
-// agent has its grace, and the init ten seconds to end what the agent has left behind.
+// KillAfter returns how many seconds after a stop an engine kills a place: the agent's grace, and
+// ten seconds for the init to end remaining processes.
 func KillAfter(s session.Stop) int { return int(math.Ceil(s.Grace.D().Seconds())) + 10 }
 
-// Inspect asks an init how a run stands, and brings what this machine has up to date: the run's
-// files, if it has a directory in runs, and the session files of its agent, if the request asks for
+// Inspect requests the status of a run from an init, and updates this machine's copies: the run's
+// files, if it has a directory in runs, and its agent's session files, if the request includes
 // them.
 func Inspect(q shim.InitRequest, runs, copies string, ask func(shim.InitRequest) (shim.InitReply, error)) (r shim.InitReply, err error) {
 	run := filepath.Base(q.RunDir)
@@ -85,7 +85,7 @@ func (s *Sessions) Pause(ctx context.Context, p session.Location, run, mode stri
 	if err != nil {
 		return err
 	}
-	if at.Unpause != nil { // paused by someone else, as a whole
+	if at.Unpause != nil { // paused as a whole, not by agentform
 		return at.SetPaused(ctx, mode)
 	}
 	if mode == session.Freeze && at.Freeze == nil {
@@ -105,7 +105,7 @@ func (s *Sessions) Pause(ctx context.Context, p session.Location, run, mode stri
 	return at.SetPaused(ctx, mode)
 }
 
-// Resume undoes any pause, also of the place as a whole by someone else.
+// Resume undoes any pause, including that of the whole place by another program.
 func (s *Sessions) Resume(ctx context.Context, p session.Location, run string) (err error) {
 	defer Annotate(&err, "resume", p.Name)
 	at, paused, err := s.holding(ctx, p, run)
@@ -116,7 +116,7 @@ func (s *Sessions) Resume(ctx context.Context, p session.Location, run string) (
 		return err
 	}
 	if at.Freeze == nil {
-		// Whatever is recorded: to resume what is not frozen is not an error.
+		// Whatever is recorded: resuming what is not frozen is not an error.
 		if err := at.AskShim(ctx, run, (*shim.Client).Resume); err != nil && paused == session.Freeze {
 			return err
 		}
@@ -169,8 +169,8 @@ func (s *Sessions) Unread(ctx context.Context, p session.Location, run string) (
 	return n, err
 }
 
-// askShim asks the shim of a run. The error is session.ErrUnprobeable if it does not answer, or
-// refuses.
+// askShim sends a request to the shim of a run. The error is session.ErrUnprobeable if the shim
+// does not answer, or refuses.
 func (s *Sessions) askShim(ctx context.Context, p session.Location, run string, do func(*shim.Client, context.Context) error) error {
 	at, err := s.Running(ctx, p)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Volume returns the name of the volume with a workspace of a project. A session that was moved
-// to another address keeps its workspace, and so its volume.
+// Volume returns the name of the volume for a workspace of a project. A session that moves to
+// another address keeps its workspace and so its volume.
 func Volume(dataDir, lineage, dir string) string {
 	rel, err := filepath.Rel(dataDir, dir)
 	if err != nil {
@@ -29,7 +29,8 @@ func OnVolume(dataDir, dir string) bool {
 	return err == nil && filepath.IsLocal(rel) && rel != "."
 }
 
-// Made returns the workspace at a path as it was made for a branch; without one it is no checkout.
+// Made returns the workspace that was created at a path for a branch; without a branch it is not a
+// checkout.
 func Made(dir, branch string) session.Checkout {
 	if branch == "" {
 		return session.Checkout{Path: dir, Exists: true}
@@ -37,7 +38,7 @@ func Made(dir, branch string) session.Checkout {
 	return Checkout(dir, rundir.BranchRef+branch)
 }
 
-// Checkout returns the clone at a path whose HEAD has that text.
+// Checkout returns the clone at a path, with the branch or commit of the content of its HEAD.
 func Checkout(dir, head string) session.Checkout {
 	co := session.Checkout{Path: dir, Exists: true, Git: true, GitDir: filepath.Join(dir, ".git"), Repo: filepath.Join(dir, ".git"), Head: head}
 	if branch, ok := strings.CutPrefix(head, rundir.BranchRef); ok {

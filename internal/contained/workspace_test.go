@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestVolume checks that the name of a volume stays: a session finds its work by it.
+// TestVolume checks that the name of a volume never changes, so that a session finds its work.
 func TestVolume(t *testing.T) {
 	const want = "agentform-api-ec26fb84d4a6"
 	for _, data := range []string{"/p/.agentform", "/moved/.agentform"} {
@@ -22,7 +22,8 @@ func TestVolume(t *testing.T) {
 	}
 }
 
-// TestCheckout checks what is known of a workspace by its HEAD, or by what it was made for.
+// TestCheckout checks what is known of a workspace from its HEAD, or from the branch it was created
+// for.
 func TestCheckout(t *testing.T) {
 	clone := session.Checkout{Path: "/w", Exists: true, Git: true, GitDir: "/w/.git", Repo: "/w/.git"}
 	branch, detached := clone, clone

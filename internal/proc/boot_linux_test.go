@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A process that was out of file descriptors when it asked first learns it later.
+// A process that had no free file descriptor at first reads the boot id later.
 func TestBootIDIsReadAgain(t *testing.T) {
 	was := BootID()
 	if was == "" {

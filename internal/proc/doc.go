@@ -1,6 +1,5 @@
 // Package proc finds, identifies and ends processes.
 //
-// A process is identified by its number and its start time, since the kernel reuses
-// numbers. On macOS only what still hangs together is found as a descendant; what
-// detached itself is found by its environment alone.
+// A process is identified by its pid and its start time, since the kernel reuses pids. On macOS
+// only connected descendants are found; detached processes are found by their environment alone.
 package proc

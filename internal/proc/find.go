@@ -6,15 +6,13 @@ import (
 	"time"
 )
 
-// settleTimeout bounds the looks of one Find: a process that is without an
-// environment for so long has none.
+// settleTimeout bounds one Find. A process that has no environment for that long has none.
 const settleTimeout = time.Second
 
-// Find finds the living processes of this user whose environment is wanted, but
-// for the calling one, and is each, as soon as it is found, with that environment,
-// whose entries are ended by NULs. It finds all that there are: a process that was
-// started behind the look, by one that then ended, is looked at too, and one that is
-// becoming another program, and has no environment for that moment, is looked at again.
+// Find yields this user's running processes, except the caller, whose environment is wanted, each
+// with its environment as NUL-terminated entries. It repeats its look until that finds no new
+// process, so it also finds one started meanwhile by a process that then ended. A process in the
+// middle of an exec, which has no environment then, is read again.
 func Find(wanted func(environ []byte) bool) iter.Seq2[Process, []byte] {
 	return func(yield func(Process, []byte) bool) {
 		seen := map[int]bool{os.Getpid(): true}

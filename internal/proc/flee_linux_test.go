@@ -18,11 +18,11 @@ import (
 	"github.com/agentform/agentform/internal/test/wait"
 )
 
-// mark is the run of what these tests start. Other runs of them have other ones: Sweep ends
-// all that has it.
+// mark is the run of the processes of these tests. Each test process has its own, since Sweep ends
+// all processes with it.
 var mark = fmt.Sprintf("flee-%d", os.Getpid())
 
-// loop is a shell script, and the file without which it ends: its argument.
+// loop returns a shell script and the file that keeps it running: its argument.
 func loop(t *testing.T, script string) (path, on string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,8 +34,8 @@ func loop(t *testing.T, script string) (path, on string) {
 	return path, on
 }
 
-// A process that starts its successor and ends is another one at every look, and
-// for a moment, while it becomes another program, one without an environment.
+// A process that starts its successor and exits has another pid at every look, and no environment
+// during the exec.
 func TestSweepEndsWhatFlees(t *testing.T) {
 	hop, on := loop(t, `[ ! -e "$1" ] || "$0" "$1" &`)
 	marked := []byte(RunVariable + "=" + mark + "\x00")
@@ -59,7 +59,7 @@ func TestSweepEndsWhatFlees(t *testing.T) {
 		if left, err := Sweep(mark, 0, "KILL"); err != nil || len(left) > 0 {
 			t.Fatalf("left %v: %v", left, err)
 		}
-		t.Logf("caught after %s", time.Since(began)) // it has to stand still for that
+		t.Logf("caught after %s", time.Since(began)) // it must be stopped for that
 		if fleeing() {
 			t.Errorf("sweep %d: it goes on", i)
 			break
@@ -71,8 +71,7 @@ func TestSweepEndsWhatFlees(t *testing.T) {
 	wait.For(t, "the last one has ended", func() (any, bool) { return nil, !fleeing() })
 }
 
-// One that becomes another program again and again has, at many looks, no environment
-// yet, or half of it.
+// A process that keeps calling exec has no environment, or half of one, at many looks.
 func TestFindWhatBecomesAnother(t *testing.T) {
 	again, on := loop(t, `[ ! -e "$1" ] || exec "$0" "$1"`)
 	cmd := exec.Command(again, on)
@@ -102,8 +101,8 @@ func TestFindWhatBecomesAnother(t *testing.T) {
 	_ = cmd.Wait()
 }
 
-// Who is asked to go has its grace, and its own way, in whatever group of processes
-// it is: nobody is stopped meanwhile, or hung up on because it was.
+// A process gets its grace, whatever its process group: meanwhile nothing is stopped, or hung up
+// because its group was stopped.
 func TestSweepLetsThemGo(t *testing.T) {
 	for name, script := range map[string]string{
 		"alone":              `trap 'sleep 0.2; echo clean >clean; exit 0' TERM; touch up; while :; do sleep 0.02; done`,
@@ -128,7 +127,7 @@ func TestSweepLetsThemGo(t *testing.T) {
 					}
 					pid, _ := strconv.Atoi(strings.TrimSpace(string(up)))
 					s, ok := ReadStat(pid)
-					return s, ok && s.Stopped() // it stops itself last
+					return s, ok && s.Stopped() // it is the last to stop itself
 				})
 				began := time.Now()
 				if left, err := Sweep(mark, time.Minute, "TERM"); err != nil || len(left) > 0 {

@@ -5,15 +5,15 @@ import (
 	"syscall"
 )
 
-// Info is what can be seen of a process that somebody else started.
+// Info describes a process that agentform did not start.
 type Info struct {
-	Dir  string   // where that works; empty: not known
-	Argv []string // of what works in its terminal's foreground: its own, or, of a shell, its job's
+	Dir  string   // working directory of the foreground process; empty: not known
+	Argv []string // command line of the terminal's foreground process: its own or, of a shell, its job's
 }
 
-// ParseZombieExit returns how a process ended by its /proc/PID/stat, read by someone
-// who may read /proc/PID/io, too: of others' the kernel shows a clean exit. False: it
-// lives.
+// ParseZombieExit returns how a zombie ended, from its /proc/PID/stat. The reader must also be
+// allowed to read /proc/PID/io: to others the kernel shows a clean exit. ok is false if the process
+// is alive.
 func ParseZombieExit(stat []byte) (code int, signal string, ok bool) {
 	f := statFields(stat)
 	if len(f) < 50 || string(f[0]) != "Z" {
@@ -22,7 +22,7 @@ func ParseZombieExit(stat []byte) (code int, signal string, ok bool) {
 	if threads := string(f[17]); threads != "1" && threads != "0" { // only its first thread has ended
 		return 0, "", false
 	}
-	raw, err := strconv.Atoi(string(f[49])) // exit_code, field 52, as wait(2) tells it
+	raw, err := strconv.Atoi(string(f[49])) // exit_code, field 52, encoded as by wait(2)
 	if err != nil || raw < 0 {
 		return 0, "", false
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ReadInfo looks at what works in the foreground of a terminal, by its first process.
+// ReadInfo returns the foreground process of a terminal, found by the terminal's first process.
 func ReadInfo(pid int) Info {
 	var s Info
 	at := pid
@@ -21,7 +21,7 @@ func ReadInfo(pid int) Info {
 			}
 		}
 	}
-	for _, p := range []int{at, pid} { // the group's leader may have left
+	for _, p := range []int{at, pid} { // the group's leader may have exited
 		if s.Dir = Dir(p); s.Dir == "" {
 			s.Dir = Dir(pid)
 		}
@@ -41,8 +41,8 @@ func Dir(pid int) string {
 	return dir
 }
 
-// Argv returns the command line of a process; nil: not known. A program that has written
-// its title over its command line has blanks behind it, which are no arguments.
+// Argv returns the command line of a process; nil: not known. It removes the blanks after a title
+// that a program has written over its command line.
 func Argv(pid int) []string {
 	b, err := os.ReadFile(procPath(pid, "cmdline"))
 	if b = bytes.TrimSuffix(b, []byte{0}); err != nil || len(b) == 0 {
@@ -54,8 +54,8 @@ func Argv(pid int) []string {
 	return strings.Split(string(b), "\x00")
 }
 
-// ZombieExit is how a process ended that its parent has not reaped yet. False: it is
-// gone for good, or lives, or the kernel does not tell us.
+// ZombieExit returns how a process ended that its parent has not reaped. ok is false if the process
+// is alive or reaped, or if the kernel does not show it to this user.
 func ZombieExit(p Process) (code int, signal string, ok bool) {
 	s, found := ReadStat(p.PID)
 	if !found || s.Start != p.Start {
@@ -65,15 +65,15 @@ func ZombieExit(p Process) (code int, signal string, ok bool) {
 	if err != nil {
 		return 0, "", false
 	}
-	// To whom it does not tell, it shows a clean exit; and io fails (both ask
-	// ptrace_may_access, fs/proc/array.c and base.c).
+	// To others the kernel shows a clean exit, and io fails: both use ptrace_may_access
+	// (fs/proc/array.c and base.c).
 	if _, err := os.ReadFile(procPath(p.PID, "io")); err != nil {
 		return 0, "", false
 	}
 	return ParseZombieExit(stat)
 }
 
-// ignores reports whether a process takes no notice of a signal.
+// ignores reports whether a process ignores a signal.
 func ignores(pid int, sig syscall.Signal) bool {
 	b, err := os.ReadFile(procPath(pid, "status"))
 	if err != nil {
@@ -85,6 +85,6 @@ func ignores(pid int, sig syscall.Signal) bool {
 	return err == nil && bits&(1<<(uint(sig)-1)) != 0
 }
 
-// OwnsTree says that nothing the agent starts gets away from its shim: the kernel
-// hands it every orphan, so a shim that answers a stop has seen the last of them end.
+// OwnsTree reports that no descendant of an agent escapes its shim: the kernel hands the shim every
+// orphan, so a shim that answers a stop has reaped them all.
 const OwnsTree = true

@@ -12,27 +12,27 @@ type Process struct {
 	Start uint64 `json:"start"` // of StartTime
 }
 
-// Alive reports whether this very process runs. A zombie does not.
+// Alive reports whether this process is running. A zombie is not.
 func (p Process) Alive() bool {
 	alive, _ := p.Runs()
 	return alive
 }
 
-// Runs reports whether this very process runs, and if so whether a signal stopped it. One
-// that a debugger holds does not count as stopped.
+// Runs reports whether this process is running, and if so whether a signal has stopped it. A
+// process stopped by a debugger does not count.
 func (p Process) Runs() (alive, stopped bool) {
 	s, ok := ReadStat(p.PID)
 	alive = ok && s.Start == p.Start && s.Alive()
 	return alive, alive && s.State == 'T'
 }
 
-// Stopped reports whether a signal stopped a process, which lives.
+// Stopped reports whether a signal has stopped a running process.
 func Stopped(pid int) bool {
 	s, ok := ReadStat(pid)
 	return ok && s.State == 'T'
 }
 
-// IgnoringEINTR calls f until no signal comes between.
+// IgnoringEINTR calls f until no signal interrupts it.
 func IgnoringEINTR(f func() error) error {
 	for {
 		if err := f(); !errors.Is(err, syscall.EINTR) {
@@ -41,7 +41,7 @@ func IgnoringEINTR(f func() error) error {
 	}
 }
 
-// Stat is the state of a process at one moment.
+// Stat is the state of a process at one time.
 type Stat struct {
 	Process
 	Parent  int
@@ -49,32 +49,31 @@ type Stat struct {
 	Threads int
 }
 
-// Alive reports whether the process runs. A zombie does not, unless only its first
-// thread has ended.
+// Alive reports whether the process is running. A zombie is not, unless only its first thread has
+// ended.
 func (s Stat) Alive() bool {
 	return s.State != 'X' && (s.State != 'Z' || s.Threads > 1)
 }
 
-// Stopped reports whether the process runs no code.
+// Stopped reports whether the process executes no code.
 func (s Stat) Stopped() bool { return s.State == 'T' || s.State == 't' || !s.Alive() }
 
-// StartTime is when a process was started, in the kernel's own units: on Linux
-// clock ticks since boot (field 22 of /proc/PID/stat), on macOS microseconds
-// since 1970. It is only ever compared. False: there is no such process.
+// StartTime returns the start time of a process in the kernel's units, for comparison only: on
+// Linux clock ticks since boot (field 22 of /proc/PID/stat), on macOS microseconds since 1970. ok
+// is false if there is no such process.
 func StartTime(pid int) (uint64, bool) {
 	s, ok := ReadStat(pid)
 	return s.Start, ok
 }
 
-// statFields are the fields of /proc/PID/stat from the third on, the state. The
-// second is the command's name, in parentheses: it may hold anything, so they are
-// counted from the last one.
+// statFields returns the fields of /proc/PID/stat from the third, the state. The second is the
+// command's name in parentheses, which may contain anything, so fields are counted from the last
+// parenthesis.
 func statFields(stat []byte) [][]byte {
 	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 }
 
-// below lists the descendants of the given processes out of a list of all
-// processes, parents before their children.
+// below returns the descendants of the roots among all processes, parents before their children.
 func below(all []Stat, roots ...int) []Stat {
 	children := make(map[int][]Stat, len(all))
 	for _, s := range all {
@@ -97,7 +96,7 @@ func below(all []Stat, roots ...int) []Stat {
 	return found
 }
 
-// Parent returns the process that a process is a child of; 0: it does not run.
+// Parent returns the pid of the parent; 0: the process is not running.
 func (p Process) Parent() int {
 	if s, found := ReadStat(p.PID); found && s.Start == p.Start && s.Alive() {
 		return s.Parent

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// The parts of <sys/sysctl.h> and struct kinfo_proc that are read here.
+// The parts of <sys/sysctl.h> and struct kinfo_proc used here.
 const (
 	ctlKern      = 1
 	kernProc     = 14
@@ -22,7 +22,7 @@ const (
 	offParent    = 560
 )
 
-// BootID names this boot of the machine; empty if the kernel does not tell.
+// BootID returns an id of this boot of the machine, or "" if the kernel has none.
 func BootID() string {
 	id, err := syscall.Sysctl("kern.bootsessionuuid")
 	if err != nil {
@@ -31,8 +31,8 @@ func BootID() string {
 	return id
 }
 
-// sysctl asks twice: how much there is, and for it. What grew in between is cut
-// off by the kernel.
+// sysctl asks the kernel for the size, then for the value. The kernel truncates a value that grew
+// in between.
 func sysctl(mib ...int32) []byte {
 	call := func(out *byte, size *uintptr) bool {
 		_, _, errno := syscall.Syscall6(syscall.SYS___SYSCTL, uintptr(unsafe.Pointer(&mib[0])), uintptr(len(mib)),
@@ -82,7 +82,7 @@ func ReadStat(pid int) (Stat, bool) {
 	return decode(b), true
 }
 
-// processes looks at every process there is.
+// processes returns all processes.
 func processes() []Stat {
 	var all []Stat
 	for b := sysctl(ctlKern, kernProc, procAll, 0); len(b) >= kinfoSize; b = b[kinfoSize:] {
@@ -99,13 +99,12 @@ func pids() []int {
 	return found
 }
 
-// Descendants lists what still hangs below a process, parents first. What an
-// agent detached with a double fork is launchd's child and not among it.
+// Descendants returns the connected descendants of a process, parents first. A process that an
+// agent detached with a double fork is launchd's child and not included.
 func Descendants(root int) []Stat { return below(processes(), root) }
 
-// environ is what KERN_PROCARGS2 tells: the argument count, then arguments and
-// environment, each ended by a NUL. It is always true: what the kernel tells while
-// a process becomes another program is not known here.
+// environ returns the value of KERN_PROCARGS2: the argument count, then arguments and environment
+// as NUL-terminated entries. It always returns true: the value during an exec is not known.
 func environ(pid int) ([]byte, bool) {
 	b := sysctl(ctlKern, kernProcArgs, int32(pid))
 	if i := bytes.IndexByte(b, 0); i >= 0 {
@@ -114,8 +113,8 @@ func environ(pid int) ([]byte, bool) {
 	return nil, true
 }
 
-// Argv returns the command line of a process; nil: not known. In front of the arguments
-// KERN_PROCARGS2 has their number and the program's path.
+// Argv returns the command line of a process; nil: not known. KERN_PROCARGS2 has the number of
+// arguments and the program's path before them.
 func Argv(pid int) []string {
 	b := sysctl(ctlKern, kernProcArgs, int32(pid))
 	if len(b) < 4 {
@@ -135,7 +134,7 @@ func Argv(pid int) []string {
 	return argv
 }
 
-// Children lists the children of a process.
+// Children returns the children of a process.
 func Children(pid int) []int {
 	var found []int
 	for _, s := range processes() {
@@ -146,5 +145,5 @@ func Children(pid int) []int {
 	return found
 }
 
-// OwnsTree is false: an orphan goes to launchd, and is known by its mark alone.
+// OwnsTree is false: launchd gets the orphans, which only their mark identifies.
 const OwnsTree = false

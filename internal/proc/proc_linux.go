@@ -11,7 +11,7 @@ import (
 
 var bootID atomic.Pointer[string] // nil: not read yet
 
-// BootID names this boot of the machine; empty if it cannot be read, as without a free
+// BootID returns an id of this boot of the machine, or "" if it cannot be read, as without a free
 // file descriptor.
 func BootID() string {
 	if id := bootID.Load(); id != nil {
@@ -30,8 +30,8 @@ func procPath(pid int, name string) string {
 	return "/proc/" + strconv.Itoa(pid) + "/" + name
 }
 
-// ReadStat reads /proc/PID/stat. The command's name is in parentheses and may hold
-// anything, so fields are counted from the last one.
+// ReadStat reads /proc/PID/stat. It counts fields from the last parenthesis, since the command's name
+// may contain anything.
 func ReadStat(pid int) (Stat, bool) {
 	if pid <= 0 {
 		return Stat{}, false
@@ -58,8 +58,8 @@ func ReadStat(pid int) (Stat, bool) {
 	return Stat{}, false
 }
 
-// readProc reads the beginning of a file in /proc with three system calls, a
-// third of what os.ReadFile takes.
+// readProc reads the start of a file in /proc with three system calls, in a third of the time of
+// os.ReadFile.
 func readProc(path string, buf []byte) ([]byte, error) {
 	var fd, n int
 	err := IgnoringEINTR(func() (err error) {
@@ -77,9 +77,9 @@ func readProc(path string, buf []byte) ([]byte, error) {
 	return buf[:max(n, 0)], err
 }
 
-// Descendants lists what is below a process, parents first. It walks
-// /proc/PID/task/TID/children, which costs only what there is to find; a kernel
-// without those files makes it look at every process.
+// Descendants returns the descendants of a process, parents first. It walks
+// /proc/PID/task/TID/children, which costs only what exists; on a kernel without those files it
+// reads every process.
 func Descendants(root int) []Stat {
 	if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {
 		return below(processes(), root)
@@ -100,7 +100,7 @@ func Descendants(root int) []Stat {
 	return found
 }
 
-// Children lists the children of each thread of a process.
+// Children returns the children of all threads of a process.
 func Children(pid int) []int {
 	tasks, err := os.ReadDir(procPath(pid, "task"))
 	if err != nil {
@@ -137,7 +137,7 @@ func pids() []int {
 	return found
 }
 
-// processes looks at every process there is.
+// processes returns all processes.
 func processes() []Stat {
 	var all []Stat
 	for _, pid := range pids() {
@@ -148,12 +148,11 @@ func processes() []Stat {
 	return all
 }
 
-// environ is the environment a process was started with, its entries ended by
-// NULs; nothing for a process of another user. False: for now it has none, since it
-// is becoming another program. While execve(2) lays out the new memory the kernel
-// shows no environment, and where the program's code starts, which differs from one
-// execve to the next, is 0 until that is done (load_elf_binary in fs/binfmt_elf.c). A
-// kernel thread, a zombie and a process that is ending have no program.
+// environ returns the initial environment of a process as NUL-terminated entries, or nothing for a
+// process of another user. It returns false during an exec, while the process has no environment.
+// Until execve(2) has laid out the new memory (load_elf_binary in fs/binfmt_elf.c), the start of
+// the program's code, which differs between execs, is 0. A kernel thread, a zombie and an exiting
+// process have no program.
 func environ(pid int) ([]byte, bool) {
 	if env := readEnviron(pid); len(env) > 0 {
 		return env, true
@@ -168,7 +167,7 @@ func environ(pid int) ([]byte, bool) {
 	return nil, code != 0 && code == startCode(pid)
 }
 
-// startCode is start_code, field 26 of stat; 0 also for a process that is gone.
+// startCode returns start_code, field 26 of stat; 0 also for a process that is gone.
 func startCode(pid int) uint64 {
 	var buf [1 << 10]byte
 	stat, err := readProc(procPath(pid, "stat"), buf[:])
@@ -180,8 +179,8 @@ func startCode(pid int) uint64 {
 	return code
 }
 
-// readEnviron reads it; a sweep does that of every process. It is read at once: what a
-// second read adds can be of another program.
+// readEnviron reads the environment in one read: a second one could return another program's. A
+// sweep reads that of every process.
 func readEnviron(pid int) []byte {
 	for size := 8 << 10; ; size *= 16 { // the kernel takes 6 MB at most (execve(2))
 		b, err := readProc(procPath(pid, "environ"), make([]byte, size))

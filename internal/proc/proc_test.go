@@ -42,7 +42,7 @@ func TestLookAtProcesses(t *testing.T) {
 	}
 }
 
-// The two ways to find descendants tell the same.
+// Both ways to find descendants return the same.
 func TestDescendantsBothWays(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "sh -c 'sleep 60 & wait' & sleep 60 & echo; wait")
 	out, err := cmd.StdoutPipe()

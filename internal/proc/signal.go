@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// signalNames are the signals that have one name on Linux and macOS.
+// signalNames are the signals with the same name on Linux and macOS.
 var signalNames = map[syscall.Signal]string{
 	syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGQUIT: "SIGQUIT", syscall.SIGILL: "SIGILL",
 	syscall.SIGTRAP: "SIGTRAP", syscall.SIGABRT: "SIGABRT", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE",
@@ -16,10 +16,9 @@ var signalNames = map[syscall.Signal]string{
 	syscall.SIGSYS: "SIGSYS",
 }
 
-// GroupSignals are the signals that an agent may send to its own process group, and
-// that would end or stop a process which does nothing about them. They are
-// caught and dropped: a signal that is ignored stays ignored in the agent, a
-// caught one is the default again after exec.
+// GroupSignals are the signals that an agent may send to its own process group and that by default
+// end or stop a process. The shim catches and drops them. A caught signal has its default again
+// after exec; an ignored one would stay ignored in the agent.
 var GroupSignals = []syscall.Signal{
 	syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
 	syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGPIPE, syscall.SIGXCPU,
@@ -33,8 +32,8 @@ func SignalName(s syscall.Signal) string {
 	return fmt.Sprintf("SIG%d", int(s))
 }
 
-// ParseSignal reads the name of a signal that can end a process, with or without
-// SIG; empty is SIGTERM.
+// ParseSignal parses the name of a signal that can end a process, with or without SIG. An empty
+// name is SIGTERM.
 func ParseSignal(name string) (syscall.Signal, error) {
 	if name == "" {
 		return syscall.SIGTERM, nil

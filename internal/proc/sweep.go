@@ -23,16 +23,14 @@ func ValidRun(id string) bool {
 	return true
 }
 
-// RunVariable is the environment variable that marks every process of a run
-// with the run's id.
+// RunVariable is the environment variable that marks every process of a run with its id.
 const RunVariable = "AGENTFORM_RUN"
 
-// Sweep ends whatever still carries a run's mark in its environment, and what
-// is below that, with the signal, then, after the grace, SIGKILL. It is meant
-// for after a stop, and for a run whose shim was killed. It returns when a look
-// at every process finds nothing more, or with what is left and an error. It
-// never ends the calling process. It sees the processes of this user only, and a
-// process can forge the mark or shed it.
+// Sweep ends all processes with a run's mark in their environment, and their descendants, with the
+// signal and, after the grace, SIGKILL. It is for the time after a stop, and for a run whose shim
+// was killed. It returns when a look at every process finds none, or the remaining ones and an
+// error. It never ends the calling process. It finds only processes of this user, and a process can
+// forge or remove the mark.
 func Sweep(run string, grace time.Duration, signal string) (left []Process, err error) {
 	sig, err := ParseSignal(signal)
 	if err != nil {
@@ -49,7 +47,7 @@ func Sweep(run string, grace time.Duration, signal string) (left []Process, err 
 		if len(marked) == 0 {
 			return nil, nil
 		}
-		if deadline.IsZero() { // it begins when they are asked
+		if deadline.IsZero() { // the grace starts with the first signal
 			deadline = time.Now().Add(grace)
 		}
 		Signal(marked, sig, kill, asked)
@@ -60,9 +58,8 @@ func Sweep(run string, grace time.Duration, signal string) (left []Process, err 
 	}
 }
 
-// marked finds the living processes of a run, and their descendants behind them. With
-// still, what it finds stands still from then on, or it would have started others and
-// ended before it is.
+// marked returns the running processes of a run, followed by their descendants. With still, it
+// stops the processes with the mark, so that they cannot start others and exit meanwhile.
 func marked(run string, still bool) []Process {
 	var found []Process
 	var roots []int
@@ -84,7 +81,7 @@ func marked(run string, still bool) []Process {
 	return found
 }
 
-// Getenv returns a variable of an environment whose entries are ended by NULs.
+// Getenv returns a variable of an environment of NUL-terminated entries.
 func Getenv(environ []byte, name string) string {
 	for len(environ) > 0 {
 		entry, rest, _ := bytes.Cut(environ, []byte{0})

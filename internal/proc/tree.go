@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// EndTree ends a process that has no shim and everything below it: with the
-// signal, then, after the grace, with SIGKILL. It returns when a look finds
-// nothing of it, and reports whether SIGKILL was needed. What was started below
-// it and left the tree before the first look is not found; what leaves later is.
-// It never ends the calling process.
+// EndTree ends a process without a shim and its descendants with the signal and, after the grace,
+// SIGKILL. It returns when a look finds none of them, and reports whether SIGKILL was needed. It
+// misses descendants that left the tree before the first look, but not those that leave later. It
+// never ends the calling process.
 //
-// An interactive shell ignores SIGTERM: once nothing is left below it, a process
-// that does is hung up on, as when its terminal closes.
+// An interactive shell ignores SIGTERM. Once it has no descendants left, a root that ignores the
+// signal gets SIGHUP, as when its terminal closes.
 func EndTree(ctx context.Context, root Process, signal string, grace time.Duration, shared func(argv []string) bool) (killed bool, err error) {
 	sig, err := ParseSignal(signal)
 	if err != nil {
@@ -51,8 +50,8 @@ func EndTree(ctx context.Context, root Process, signal string, grace time.Durati
 	}
 }
 
-// tree adds to the known processes what is below those that live, and tells
-// which live. It leaves out those that are shared.
+// tree adds the descendants of the running known processes, except shared ones, and returns all and
+// those that are running.
 func tree(known []Process, shared func(argv []string) bool) (all, living []Process) {
 	self := os.Getpid()
 	seen := make(map[Process]bool, len(known))
@@ -81,14 +80,14 @@ func tree(known []Process, shared func(argv []string) bool) (all, living []Proce
 	return known, living
 }
 
-// KillTimeout is how long processes may outlive SIGKILL before that is an
-// error: they wait for a disk or a network file system.
+// KillTimeout is how long processes may outlive SIGKILL before that is an error. They wait for a
+// disk or a network file system.
 const KillTimeout = 5 * time.Second
 
 // MaxWait is the longest wait between two looks at the tree.
 const MaxWait = 50 * time.Millisecond
 
-// AwaitExit returns when a process is. One that takes too long is killed.
+// AwaitExit waits until a process has exited, and kills it after patience.
 func AwaitExit(ctx context.Context, p Process, patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	for wait := time.Millisecond; p.Alive(); wait = min(2*wait, MaxWait) {
@@ -104,9 +103,9 @@ func AwaitExit(ctx context.Context, p Process, patience time.Duration) error {
 	return nil
 }
 
-// Signal asks processes, parents before their children, each once to go, and later makes
-// them. It is those that it signalled. They are woken when all are asked, children
-// first: the kernel hangs up on a group that is stopped when it loses its parent.
+// Signal sends each process sig once, or with kill SIGKILL, parents before their children, and
+// returns the processes that it signalled. It then continues them, children first: when a stopped
+// group loses its parent, the kernel sends it SIGHUP.
 func Signal(procs []Process, sig syscall.Signal, kill bool, asked map[Process]bool) (signalled []Process) {
 	for _, p := range procs {
 		switch {

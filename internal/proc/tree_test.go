@@ -14,7 +14,7 @@ import (
 )
 
 func TestEndTreeLeavesNothing(t *testing.T) {
-	// The child leaves the tree when its parent dies, and takes no signal.
+	// The child leaves the tree when its parent dies, and ignores signals.
 	cmd := exec.Command("sh", "-c", `setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.05; done' & wait`)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/test/wait"
 )
 
-// To another user the kernel shows a clean exit, which is not to be believed.
+// To another user the kernel shows a clean exit, which is not reliable.
 func TestCorpseOfAnother(t *testing.T) {
 	if os.Getenv("CORPSE") != "" {
 		var dead Process
@@ -63,7 +63,7 @@ func TestCorpseOfAnother(t *testing.T) {
 	_ = cmd.Wait()
 }
 
-// readable is this test as a program, where every user can run it.
+// readable returns the path of this test's program where every user can execute it.
 func readable(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "af")

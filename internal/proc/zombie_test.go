@@ -36,7 +36,7 @@ func TestCorpseIn(t *testing.T) {
 	}
 }
 
-// What a container says of a process is the agent's to write.
+// The agent can write what a container reports of a process.
 func FuzzParseZombieExit(f *testing.F) {
 	f.Add([]byte("4711 (a) Z b) Z 1 1 1 0 -1 4228108 0 0 0 0 0 0 0 0 20 0 1 0 5713285 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 0 0 0 0 0 0 0 1792\n"))
 	f.Add([]byte("4711 (sh) S"))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Stamp is what a file or directory was at one moment. Two of a path are equal if it was not
-// written or replaced, nor an entry of it made or removed.
+// Stamp is the state of a file or directory at one time. Two stamps of a path are equal if
+// meanwhile it was not written or replaced, and no entry of it was created or removed.
 type Stamp struct {
 	device, inode uint64
 	mode          uint32
@@ -16,13 +16,13 @@ type Stamp struct {
 	changed       int64 // ns since 1970
 }
 
-// Granule is above the coarsest time that a file system keeps: FAT's is 2 s.
+// Granule exceeds the coarsest time stamp of a file system: FAT's is 2 s.
 const Granule = 2100 * time.Millisecond
 
-// Lstat returns the stamp of a path, of a link itself. The error is an *os.PathError.
+// Lstat returns the stamp of a path without following a link. The error is an *os.PathError.
 func Lstat(path string) (Stamp, error) { return ask("lstat", path, syscall.Lstat) }
 
-// Stat is Lstat that follows a link.
+// Stat returns the stamp of a path, following a link.
 func Stat(path string) (Stamp, error) { return ask("stat", path, syscall.Stat) }
 
 func ask(what, path string, call func(string, *syscall.Stat_t) error) (Stamp, error) {
@@ -37,16 +37,16 @@ func ask(what, path string, call func(string, *syscall.Stat_t) error) (Stamp, er
 	return Of(&s), nil
 }
 
-// Of is the stamp of what the system told.
+// Of returns the stamp for the result of a system call.
 func Of(s *syscall.Stat_t) Stamp {
 	return Stamp{device: uint64(s.Dev), inode: s.Ino, mode: uint32(s.Mode), size: s.Size, changed: changed(s)} //nolint:unconvert // the types are others on macOS
 }
 
-// Settled reports whether any later change is sure to change the stamp: the last one was more
-// than a Granule before.
+// Settled reports whether any later change is sure to change the stamp, because the last one was
+// more than a Granule before at.
 func (s Stamp) Settled(at time.Time) bool { return at.UnixNano()-s.changed > int64(Granule) }
 
-// Append appends the stamp to b, for a digest of many.
+// Append appends the stamp to b, for a digest of several stamps.
 func (s Stamp) Append(b []byte) []byte {
 	for _, n := range []uint64{s.device, s.inode, uint64(s.mode), uint64(s.size), uint64(s.changed)} {
 		b = binary.LittleEndian.AppendUint64(b, n)
@@ -54,10 +54,10 @@ func (s Stamp) Append(b []byte) []byte {
 	return b
 }
 
-// Size returns how many bytes the file has.
+// Size returns the size of the file in bytes.
 func (s Stamp) Size() int64 { return s.size }
 
-// Place is the stamp without the content: it stays the same while the same file is there.
+// Place returns the stamp without the content. It stays the same while the same file exists.
 func (s Stamp) Place() Stamp {
 	return Stamp{device: s.device, inode: s.inode, mode: s.mode & syscall.S_IFMT}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/agentform/agentform/internal/test/tick"
 )
 
-// Whatever is done to a settled file or directory, its stamp is another.
+// Any change to a settled file or directory changes its stamp.
 func TestStampChanges(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
@@ -74,7 +74,7 @@ func TestStampChanges(t *testing.T) {
 	}
 }
 
-// What has changed within a granule of a moment, or after it, is not trusted.
+// A change within a granule of a time, or after it, is not trusted.
 func TestSettled(t *testing.T) {
 	at := time.Unix(1000, 0)
 	for since, want := range map[time.Duration]bool{
@@ -89,7 +89,7 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// Each thing by itself tells one from another; of a place only which it is.
+// Each field alone makes stamps differ; for a place, only the fields that identify the file do.
 func TestStampIsOfAll(t *testing.T) {
 	was := Stamp{device: 1, inode: 2, mode: syscall.S_IFREG | 0o600, size: 3, changed: 4}
 	for what, is := range map[string]Stamp{
