@@ -23,66 +23,63 @@ const (
 	ViaNone     = "none"
 )
 
-// When an agent's own session file may be looked for: the values of
-// AgentSpec.Observable. Whatever the value, a file that is not there says
-// nothing about the agent's life until its first turn has ended.
+// When an agent's session file may be searched for: the values of AgentSpec.Observable. Whatever
+// the value, a missing file is no evidence until the agent's first turn has ended.
 const (
 	AtStart        = "at_start"
 	AtFirstPrompt  = "at_first_prompt"
 	AfterFirstTurn = "after_first_turn"
 )
 
-// kind is a kind of agent: its defaults, its command line and its marks.
+// kind is a kind of agent: its defaults, its command line and its screen.
 type kind struct {
-	spec   session.AgentSpec // what a manifest can change
+	spec   session.AgentSpec // the part that a manifest can change
 	tested string            // what Tested returns
-	// start is Agent.Start without Paste. Its prompt is empty unless it is an
-	// argument. Its Env is what the agent must have, and may be overridden by no
-	// default.
+	// start is Agent.Start without Paste. The prompt in its input is empty unless it is an
+	// argument. Its Env is required by the agent, and no default overrides it.
 	start func(in session.StartInput) session.Start
 	marks marks
-	// paths are parts of the paths of its program that do not end in its name.
+	// paths are parts of the program's paths that do not end in the agent's name.
 	paths []string
-	// commands are the characters that, at the beginning of a prompt, would make it
-	// a command of the agent's own, and that shield before them makes text. An empty
-	// shield is a blank.
+	// commands are the characters that make a prompt a command of the agent if it starts with one,
+	// and shield is the prefix that makes such a prompt text. An empty shield is a blank.
 	commands, shield string
-	// composed is Composer where the composer has rows and a frame; nil: marks.composer is it.
+	// composed is Composer for a composer with several rows and a frame; nil: marks.composer finds
+	// it.
 	composed func(screen string) (text string, shown bool)
 	// late is what Late returns.
 	late bool
-	// resumedVia is how a prompt that comes with an earlier conversation is delivered,
-	// whatever the spec says; empty: as the spec says. An agent may lose what is typed while
-	// it loads one, or not submit its argument then.
+	// resumedVia is how a prompt for a resumed conversation is delivered, whatever the spec says;
+	// empty: as in the spec. An agent that loads a conversation may lose input, or not submit its
+	// argument.
 	resumedVia string
-	// files, transcript and entries are Agent.Files, Transcript and Entries; nil: the
-	// agent has no session file that is known.
+	// files, transcript and entries are Agent.Files, Transcript and Entries; nil: the agent has no
+	// known session file.
 	files      func(of session.Lookup) []string
 	transcript func() session.TranscriptReader
 	entries    func(line []byte) []session.Entry
-	// usage is what its session files say about usage; zero: nothing.
+	// usage reads usage from the session files; zero: they have none.
 	usage usageReader
-	// conversation returns the conversation that a signal of a hook is from; nil: the agent is
-	// followed by its open files.
+	// conversation returns the conversation of a hook's signal; nil: the agent is followed by its
+	// open files.
 	conversation func(signal []byte) string
-	// signal is what one thing that a hook told means (JSON as the agent gave it,
-	// session.Signal's Data). False: nothing about what the agent does, such as an
-	// event that is not known; then what was told before it still holds. The hook
-	// that tells it is among those that start asks for. nil: no hooks.
+	// signal returns the meaning of one hook report (JSON from the agent, session.Signal's Data).
+	// ok is false if the report says nothing about the activity, such as an unknown event; then the
+	// earlier reports still apply. start requests the hooks. nil: no hooks.
 	signal func(data []byte) (session.Detection, bool)
-	// dotfiles and refuses are what DotfileFixes and Refusal say; nil: nothing.
+	// dotfiles and refuses are DotfileFixes and Refusal; nil: none.
 	dotfiles func(s session.Spec, of session.Lookup) []DotfileFix
 	refuses  func(in session.StartInput) string
-	// login is what MissingLogin returns of the agent's own command; nil: nothing.
+	// login is MissingLogin for the agent's own command; nil: nothing is missing.
 	login func(s session.Spec, f LoginFacts) (lack, remedy string)
-	// credentials says which login is used; zero: it is not known.
+	// credentials determines the login in use; zero: not known.
 	credentials credentials
-	// ignoresHooks is what IgnoresHooks returns; nil: nothing.
+	// ignoresHooks is IgnoresHooks; nil: the agent runs them.
 	ignoresHooks func(s session.Spec, f LoginFacts) (why, remedy string)
-	// reads is what session.EnvReader returns; nil: no variable.
+	// reads is session.EnvReader; nil: no variables.
 	reads func(lookup func(name string) string) []string
-	// trust are the signals that a detection is taken from besides the screen (From…),
-	// the one to be believed first first; nil: session file, hooks, title.
+	// trust are the signals other than the screen (From…), the most trusted first; nil: session
+	// file, hooks, title.
 	trust []string
 }
 
@@ -96,14 +93,13 @@ const (
 	Qwen     = "qwen" // Qwen Code
 )
 
-// kinds makes the built-in agents, by name.
+// kinds creates the built-in agents by name.
 var kinds = map[string]func() kind{Claude: claude, Codex: codex, Copilot: copilot, Gemini: gemini, Opencode: opencode, Qwen: qwen}
 
 // Names returns the names of the built-in agents, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// Builtins returns new specs of the agents that need no agent block, by name, with
-// every default.
+// Builtins returns new specs of the built-in agents, by name, with all defaults.
 func Builtins() map[string]session.AgentSpec {
 	specs := map[string]session.AgentSpec{}
 	for name, kind := range kinds {
@@ -117,8 +113,8 @@ func Builtins() map[string]session.AgentSpec {
 	return specs
 }
 
-// Program returns the name of the program at a path, as a manifest's command has it:
-// claude for /usr/bin/claude, and also where a package manager has laid it out otherwise.
+// Program returns the program's name for a path, as in a manifest's command: claude for
+// /usr/bin/claude, and for the layouts of package managers.
 func Program(file string) string {
 	for _, name := range Names() {
 		if slices.ContainsFunc(kinds[name]().paths, func(part string) bool { return strings.Contains(file, part) }) {
@@ -132,9 +128,9 @@ func Program(file string) string {
 	return name
 }
 
-// For returns the adapter of a spec: that of the built-in agent it is based on, or
-// a custom one. Patterns are compiled on first use, so callers keep the adapter. An
-// invalid pattern, which config refuses, matches nothing.
+// For returns the adapter of a spec: that of the built-in agent it is based on, or a custom one.
+// Patterns are compiled on first use, so callers should keep the adapter. An invalid pattern, which
+// config refuses, matches nothing.
 func For(s session.AgentSpec) session.Agent {
 	k := kindOf(s)
 	if len(s.Command) == 0 {
@@ -147,8 +143,8 @@ func For(s session.AgentSpec) session.Agent {
 	}
 }
 
-// Tested returns the version of an agent's program that agentform is tested with. It is empty
-// for a custom agent.
+// Tested returns the version of an agent's program that agentform is tested with, or "" for a
+// custom agent.
 func Tested(s session.AgentSpec) string {
 	if built, ok := kinds[s.Base]; ok {
 		return built().tested
@@ -156,7 +152,7 @@ func Tested(s session.AgentSpec) string {
 	return ""
 }
 
-// kindOf returns the kind of agent that a spec means.
+// kindOf returns the kind of agent of a spec.
 func kindOf(s session.AgentSpec) kind {
 	name := s.Base
 	if name == "" && len(s.Command) == 0 {
@@ -168,7 +164,7 @@ func kindOf(s session.AgentSpec) kind {
 	return custom()
 }
 
-// program is an agent as a manifest declares it.
+// program is an agent declared by a manifest.
 type program struct {
 	kind
 	spec     session.AgentSpec
@@ -176,14 +172,14 @@ type program struct {
 	composer func() composer
 }
 
-// Ready reports whether a screen is that of an agent that takes a prompt.
+// Ready reports whether a screen shows an agent that accepts a prompt.
 func (p *program) Ready(screen string) bool { return p.detector().screen.Ready(screen) }
 
-// Detect returns what the agent does, by all signals.
+// Detect returns the agent's activity from all signals.
 func (p *program) Detect(e session.Evidence) session.Detection { return p.detector().Detect(e) }
 
-// Start returns how a run is started: the command line with permissions, trust,
-// arguments and a prompt that is not pasted, and the environment.
+// Start returns the start of a run: the command line with permissions, trust, arguments and a
+// prompt that is not pasted, and the environment.
 func (p *program) Start(in session.StartInput) session.Start {
 	in.Spec.Agent = p.spec
 	in.Prompt = p.Typed(in.Prompt)
@@ -203,7 +199,7 @@ func (p *program) Start(in session.StartInput) session.Start {
 	return start
 }
 
-// Reads returns the variables of its caller's environment that the agent reads.
+// Reads returns the variables that the agent reads from its caller's environment.
 func (p *program) Reads(lookup func(name string) string) []string {
 	if p.reads == nil {
 		return nil
@@ -230,7 +226,7 @@ func (p *program) Reader() session.TranscriptReader {
 	return &counter{TranscriptReader: p.transcript(), usage: p.usage, counted: map[string]bool{}}
 }
 
-// Entries returns what a line of the session file says, for people.
+// Entries returns the readable entries in a line of the session file.
 func (p *program) Entries(line []byte) []session.Entry {
 	if p.entries == nil {
 		return nil
@@ -246,8 +242,8 @@ func (p *program) HookConversation(signal []byte) string {
 	return p.conversation(signal)
 }
 
-// Composer returns what was typed into the composer that a screen shows: the last
-// line that looks like one. False: none shows, or its form is not known.
+// Composer returns the text in the composer of a screen, the last line that looks like one. shown
+// is false without a composer, or if its form is not known.
 func (p *program) Composer(screen string) (text string, shown bool) {
 	if p.composed != nil {
 		return p.composed(screen)
@@ -265,12 +261,12 @@ func (p *program) Composer(screen string) (text string, shown bool) {
 	return "", false
 }
 
-// Late reports whether the agent may submit a text seconds after Enter, and show it nowhere
-// for seconds more.
+// Late reports whether the agent may submit a text seconds after Enter without showing it
+// meanwhile.
 func (p *program) Late() bool { return p.late }
 
-// Typed returns a text as it has to be typed: a blank, or what the agent needs instead,
-// goes before what would make it a command of the agent.
+// Typed returns a text as it must be typed: with a blank, or what the agent needs instead, before a
+// text that would be a command of the agent.
 func (p *program) Typed(text string) string {
 	if text != "" && strings.IndexByte(p.commands, text[0]) >= 0 {
 		return cmp.Or(p.shield, " ") + text

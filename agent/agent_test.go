@@ -19,7 +19,7 @@ func builtin(name string, edit ...func(*session.AgentSpec)) session.AgentSpec {
 	return s
 }
 
-// The defaults are promised in the documentation, so each is written out here.
+// The documentation promises the defaults, so each is written out here.
 func TestBuiltins(t *testing.T) {
 	want := map[string]session.AgentSpec{
 		"claude": {
@@ -63,7 +63,7 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
-// A pattern that does not compile would be left out in silence.
+// An invalid pattern would be skipped silently.
 func TestEveryPatternCompiles(t *testing.T) {
 	lists := [][]string{donePhrases, limitPhrases, failedPhrases, shellPrompt}
 	for _, kind := range kinds {

@@ -18,16 +18,16 @@ import (
 
 var update = flag.Bool("update", false, "write what is read from the captures as what is wanted")
 
-// capture is a real agent's screen, title, hooks and session files in one
-// situation, as `make captures` recorded them.
+// capture is a real agent's screen, title, hooks and session files in one situation, as recorded by
+// `make captures`.
 type capture struct {
 	agent, situation, version string
 	evidence                  session.Evidence
 	lines                     [][]byte
 }
 
-// TestCaptures reads what the real agents showed and holds it against want.txt:
-// what each signal says alone, and all together. A new case is a folder.
+// TestCaptures compares what each signal of the recorded agents says, alone and together, with
+// want.txt. A new case is a directory.
 func TestCaptures(t *testing.T) {
 	dirs, err := filepath.Glob("testdata/*/*/screen.txt")
 	if err != nil || len(dirs) == 0 {
@@ -58,8 +58,8 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
-// situations says what an agent does in each situation, whatever is read of it. The ends of
-// names, from the last hyphen before a number, are widths of terminals.
+// situations lists the situations of each activity. The last hyphen and number of a directory's
+// name are a terminal's width.
 var situations = map[session.Activity][]string{
 	session.Booting: {"booting"},
 	session.Idle: {"all-permitted", "answered", "asked-in-text", "draft", "idle", "interrupted", "no-repository", "pasted", "refused",
@@ -73,7 +73,7 @@ var situations = map[session.Activity][]string{
 	session.Exited:     {"all-refused-to-root", "exited", "not-onboarded", "printed"},
 }
 
-// misread are the captures that are read as something else, with the reason. The list only
+// misread lists the captures that are read as another activity, with the reason. The list only
 // shrinks.
 var misread = map[string]string{
 	"codex/booting":     "unknown: its first screen has no mark but its name",
@@ -81,7 +81,7 @@ var misread = map[string]string{
 	"qwen/retrying":     "blocked_api: it says that too many requests are why",
 }
 
-// TestSituations checks that each capture is read as what its agent was doing.
+// TestSituations checks that each capture is read as its agent's activity.
 func TestSituations(t *testing.T) {
 	does := map[string]session.Activity{}
 	for activity, names := range situations {
@@ -99,7 +99,7 @@ func TestSituations(t *testing.T) {
 		dir := filepath.Dir(screen)
 		c := load(t, dir)
 		situation := c.situation
-		if does[situation] == "" { // failed-400 is no width
+		if does[situation] == "" { // failed-400 has no width
 			situation = width.ReplaceAllString(situation, "")
 		}
 		name := c.agent + "/" + situation
@@ -122,8 +122,8 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-// TestVersionOfCaptures checks that all captures, and what Tested returns, are of the versions
-// that the tests with real agents run: those do not try each of them.
+// TestVersionOfCaptures checks that all captures, and Tested, are of the versions that the tests
+// with real agents run, since those tests do not try every situation.
 func TestVersionOfCaptures(t *testing.T) {
 	var pinned struct{ Dependencies, OptionalDependencies map[string]string }
 	if err := json.Unmarshal([]byte(read(t, "../internal/test/agenttest/agents/package.json")), &pinned); err != nil {
@@ -188,7 +188,7 @@ func load(t *testing.T, dir string) capture {
 	return c
 }
 
-// detect returns what all signals together say.
+// detect returns the detection from all signals.
 func (c capture) detect() session.Detection {
 	a, e := For(Builtins()[c.agent]), c.evidence
 	if len(c.lines) > 0 {
@@ -197,7 +197,7 @@ func (c capture) detect() session.Detection {
 	return a.Detect(e)
 }
 
-// facts is what is read from a capture, a line for each signal.
+// facts returns what is read from a capture, a line for each signal.
 func (c capture) facts() string {
 	a := For(Builtins()[c.agent])
 	var b strings.Builder
@@ -243,7 +243,7 @@ func (c capture) facts() string {
 	return b.String()
 }
 
-// factsOf are the lines of a want.txt by their names.
+// factsOf returns the lines of a want.txt by name.
 func factsOf(text string) map[string]string {
 	all := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -254,8 +254,8 @@ func factsOf(text string) map[string]string {
 	return all
 }
 
-// TestReadyAfterALongAnswer checks that an agent in a resumed conversation is ready though its
-// name has scrolled away, and not while only its composer is there.
+// TestReadyAfterALongAnswer checks that an agent in a resumed conversation is ready though its name
+// has scrolled away, but not while only its composer is shown.
 func TestReadyAfterALongAnswer(t *testing.T) {
 	for _, name := range []string{"copilot", "gemini", "qwen"} {
 		idle, err := os.ReadFile(filepath.Join("testdata", name, "idle-80", "screen.txt"))

@@ -10,8 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// claude is Claude Code, measured with 2.1.197; docs/agents/claude.md has it in
-// words.
+// claude is Claude Code, measured with 2.1.197 and described in docs/agents/claude.md.
 func claude() kind {
 	return kind{
 		spec: session.AgentSpec{
@@ -19,9 +18,8 @@ func claude() kind {
 			// The composer between its rules, empty or with a suggestion in it.
 			Ready:          `^❯[\s\x{a0}]*(Try ".*)?$`,
 			StatusBarLines: 5,
-			// Its transcript is made with the first user message, before the answer;
-			// without a prompt there never is one. Its state file is there from the
-			// start, but says nothing of a conversation.
+			// Its transcript is created with the first user message, before the answer, so never
+			// without a prompt. Its state file exists from the start, but contains no conversation.
 			Observable: AtFirstPrompt,
 		},
 		tested: "2.1.197",
@@ -57,7 +55,7 @@ func claude() kind {
 				`No conversation found with session ID`,
 				`Session ID \S+ is already in use`,
 			},
-			// Retries of 429, 401 and 500 look alike, so they are work.
+			// Retries of 429, 401 and 500 look alike, so they count as work.
 			working: []string{
 				`esc to interrupt`,
 				`API error · Retrying in \d+s · attempt \d+/\d+`,
@@ -67,7 +65,7 @@ func claude() kind {
 				`bypass permissions on|accept edits on|plan mode on|Esc to cancel`,
 			},
 		},
-		// Its commands, and, typed or pasted, the shell's, which asks nobody.
+		// Its commands and, typed or pasted, shell commands that need no permission.
 		commands:    "/!",
 		files:       claudeFiles,
 		transcript:  func() session.TranscriptReader { return &claudeReader{} },
@@ -88,37 +86,36 @@ var claudePermissions = map[string][]string{
 	"all":   {"--permission-mode", "bypassPermissions"},
 }
 
-// claudeSettings is the name of the settings of one run.
+// claudeSettings is the file name of a run's settings.
 const claudeSettings = "claude.json"
 
-// claudeEvents are the hooks that are asked for. PostToolUse says that a question
-// was answered with yes.
+// claudeEvents are the requested hooks. PostToolUse reports that a question was answered with yes.
 var claudeEvents = []string{
 	"SessionStart", "UserPromptSubmit", "PermissionRequest", "PostToolUse", "Notification",
 	"Stop", "StopFailure", "SessionEnd",
 }
 
-// claudeEndTimeout is how many seconds Claude Code waits for the hook of its end. By default
-// it kills that after one and a half, which is too little on a busy machine.
+// claudeEndTimeout is how many seconds Claude Code waits for its SessionEnd hook. By default it
+// kills that after one and a half, too early on a busy machine.
 const claudeEndTimeout = 5
 
 func claudeStart(in session.StartInput) session.Start {
 	s := in.Spec
 	start := session.Start{Env: map[string]string{
-		// Else it runs npm by itself and may be another version at the next start.
+		// Otherwise it updates itself by npm, to another version at the next start.
 		"DISABLE_AUTOUPDATER": "1",
-		// Else the left arrow in an empty composer gives the session to a daemon of Claude
-		// Code's own (2.1.197), where nothing stops it.
+		// Otherwise the left arrow in an empty composer hands the session to a daemon of Claude
+		// Code (2.1.197), where nothing stops it.
 		"CLAUDE_CODE_DISABLE_AGENT_VIEW": "1",
 	}}
 	maps.Copy(start.Env, claudeTelemetry(s.Telemetry))
 	if s.Agent.Trust {
-		// It says that the folder is trusted; nothing else of 2.1.197 reads it. The
-		// other way is the person's own dotfile.
+		// Marks the folder as trusted; nothing else in 2.1.197 reads the variable. The alternative
+		// is the user's own dotfile.
 		start.Env["CLAUDE_CODE_SANDBOXED"] = "1"
 	}
 	if s.Agent.Permissions == "all" && in.Root && in.Sandbox {
-		start.Env["IS_SANDBOX"] = "1" // else it refuses to do all as root
+		start.Env["IS_SANDBOX"] = "1" // otherwise it refuses full permissions as root
 	}
 	given := slices.Concat(s.Agent.Command, s.Args)
 	argv := join(s.Agent.Command, claudePermissions[s.Agent.Permissions])
@@ -130,7 +127,7 @@ func claudeStart(in session.StartInput) session.Start {
 		argv = append(argv, "--session-id", in.Fresh)
 		start.Conversation = in.Fresh
 	}
-	// It takes the last --settings only: a person's own come after ours.
+	// It uses only the last --settings: the user's come after agentform's.
 	if settings := claudeSettingsOf(in); len(settings) > 0 && !has(given, "--settings") {
 		if in.Private == "" {
 			argv = append(argv, "--settings", marshal(settings, ""))
@@ -147,9 +144,8 @@ func claudeStart(in session.StartInput) session.Start {
 	return start
 }
 
-// claudeSettingsOf are the settings of one run, which count beside the person's
-// own: the hooks, and no warning at start where all is permitted, whose default
-// answer is to leave.
+// claudeSettingsOf returns the settings of one run, which apply in addition to the user's: the
+// hooks, and no warning at start with full permissions, whose default answer is to leave.
 func claudeSettingsOf(in session.StartInput) map[string]any {
 	settings := map[string]any{}
 	if in.Spec.Agent.Permissions == "all" {
@@ -169,8 +165,8 @@ func claudeSettingsOf(in session.StartInput) map[string]any {
 	return settings
 }
 
-// claudeRefuses: it does not do all unasked as root, unless a variable says that it is
-// in a sandbox, which a manifest may say and agentform says of a container.
+// claudeRefuses reports that Claude Code refuses full permissions as root, unless a variable
+// declares a sandbox. A manifest may set it, and agentform sets it in a container.
 func claudeRefuses(in session.StartInput) string {
 	s := in.Spec
 	if s.Agent.Permissions != "all" || !in.Root || in.Sandbox || s.Env["IS_SANDBOX"] == "1" || s.Agent.Env["IS_SANDBOX"] == "1" {
@@ -179,17 +175,17 @@ func claudeRefuses(in session.StartInput) string {
 	return `Claude Code refuses permissions = "all" as root, and exits immediately: run it as another user or in a container, or mark this machine as a sandbox: env = { IS_SANDBOX = "1" }`
 }
 
-// claudeKeys are the variables with which it needs no login.
+// claudeKeys are the variables that replace a login.
 var claudeKeys = []string{
 	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
 	"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
 }
 
-// claudeDotfiles: it wants to be set up by a person even where it has a key, and a
-// key to be approved by one, which is kept as the last 20 characters.
+// claudeDotfiles returns two settings: that the first-run setup is done, which is asked for even
+// with a key, and that the key, kept as its last 20 characters, is approved.
 func claudeDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 	if !gets(s, of, claudeKeys...) {
-		return nil // it is logged in, or MissingLogin says that it is not
+		return nil // logged in, or reported by MissingLogin
 	}
 	folder := of.Home
 	if own := of.Env["CLAUDE_CONFIG_DIR"]; own != "" {
@@ -206,7 +202,7 @@ func claudeDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 	return []DotfileFix{fix}
 }
 
-// has reports whether a command line has one of some flags.
+// has reports whether a command line has one of the flags.
 func has(argv []string, flags ...string) bool {
 	return slices.ContainsFunc(argv, func(arg string) bool {
 		name, _, _ := strings.Cut(arg, "=")
@@ -214,7 +210,7 @@ func has(argv []string, flags ...string) bool {
 	})
 }
 
-// marshal is JSON of values that always can be.
+// marshal encodes values that always can be encoded as JSON.
 func marshal(v any, indent string) string {
 	b, err := json.MarshalIndent(v, "", indent)
 	if indent == "" {
@@ -227,7 +223,7 @@ func marshal(v any, indent string) string {
 }
 
 // claudeTelemetry returns the variables with which Claude Code sends metrics and events
-// (code.claude.com/docs/en/monitoring-usage). It has no prompts in them unless told to.
+// (code.claude.com/docs/en/monitoring-usage), without prompts by default.
 func claudeTelemetry(t session.Telemetry) map[string]string {
 	if t.Endpoint == "" {
 		return nil
@@ -249,7 +245,7 @@ func claudeQuestion(body []drawn) (string, []drawn) {
 	}
 	text := `run "` + body[1].text + `"`
 	if rest := oneLine(joined(body[2 : len(body)-1])); rest != "" {
-		text += " (" + rest + ")" // the rest of the command, or what it is for
+		text += " (" + rest + ")" // the rest of the command, or its purpose
 	}
 	return text + "?", nil
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// claudeTold is what a hook of Claude Code is given.
+// claudeTold is the input of a Claude Code hook.
 type claudeTold struct {
 	Event        string          `json:"hook_event_name"`
 	Tool         string          `json:"tool_name"`
@@ -19,8 +19,8 @@ type claudeTold struct {
 	Reason       string          `json:"reason"` // SessionEnd
 }
 
-// claudeSignal is what a hook of Claude Code told. None tells of a turn that was
-// interrupted, and none of retries.
+// claudeSignal returns the meaning of a hook's report. No hook reports an interrupted turn or a
+// retry.
 func claudeSignal(data []byte) (session.Detection, bool) {
 	var told claudeTold
 	if json.Unmarshal(data, &told) != nil {
@@ -42,7 +42,7 @@ func claudeSignal(data []byte) (session.Detection, bool) {
 		}
 		return claudeFailure(told.Error, detail), true
 	case "SessionEnd":
-		// /clear and /resume end a session and begin the next.
+		// /clear and /resume end a session and start the next.
 		if told.Reason == "clear" || told.Reason == "resume" {
 			return session.Detection{}, false
 		}
@@ -51,8 +51,8 @@ func claudeSignal(data []byte) (session.Detection, bool) {
 	return session.Detection{}, false
 }
 
-// notification reads a message to people. That of a permission comes six seconds
-// after its request, and by then it may have been given.
+// notification reads a message to the user. A permission's message comes six seconds after its
+// request, perhaps after the answer.
 func (t claudeTold) notification() (session.Detection, bool) {
 	switch t.Notification {
 	case "elicitation_dialog", "worker_permission_prompt":
@@ -63,7 +63,7 @@ func (t claudeTold) notification() (session.Detection, bool) {
 	return session.Detection{}, false
 }
 
-// claudeFailure is how a turn failed, by its word for it.
+// claudeFailure returns how a turn failed, from the word for it.
 func claudeFailure(word, detail string) session.Detection {
 	if detail == "" {
 		detail = word

@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// claudeLogin looks for the login of Claude Code. On macOS it is in the keychain.
+// claudeLogin checks the login of Claude Code. On macOS it is in the keychain.
 func claudeLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	given := slices.Concat(s.Agent.Command, s.Args)
 	if f.OS == "darwin" || f.set(s, "ANTHROPIC_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_") || has(given, "--settings") {
@@ -32,10 +32,9 @@ func claudeLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	return "there is no " + filepath.Join(dir, ".credentials.json") + ", and no key in its environment", "log in: start claude once, or set ANTHROPIC_API_KEY"
 }
 
-// claudeReads returns what Claude Code logs in with, where its files are, and which of
-// its connections are turned off. It leaves out what Claude Code sets for the programs
-// that it starts (CLAUDE_CODE_SESSION_ID, CLAUDE_CODE_SSE_PORT …): agentform may be
-// called by one of those.
+// claudeReads returns the variables for logins, files and disabled connections. It leaves out those
+// that Claude Code sets for the programs it starts (CLAUDE_CODE_SESSION_ID, CLAUDE_CODE_SSE_PORT
+// …), since one of them may call agentform.
 func claudeReads(lookup func(string) string) []string {
 	names := []string{
 		"ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
@@ -57,14 +56,14 @@ func claudeReads(lookup func(string) string) []string {
 	return names
 }
 
-// claudeDir is its own directory.
+// claudeDir returns Claude Code's own directory.
 func claudeDir(of session.Lookup) string { return ownDir(of, "CLAUDE_CONFIG_DIR", ".claude") }
 
 var awsKeys = []string{"AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_REGION"}
 
-// claudeCredentials is the order of https://code.claude.com/docs/en/authentication: clouds, a
-// token for a gateway, a key, the token of a subscription, its login. A helper of its settings
-// is not seen.
+// claudeCredentials has the order of https://code.claude.com/docs/en/authentication: clouds, a
+// token for a gateway, a key, a subscription's token, its login. A helper in the settings is not
+// detected.
 var claudeCredentials = credentials{
 	keys: append([]credentialKey{
 		{"CLAUDE_CODE_USE_BEDROCK", awsKeys},

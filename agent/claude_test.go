@@ -19,7 +19,7 @@ func TestClaudeStart(t *testing.T) {
 		agent        func(*session.AgentSpec)
 		input        func(*session.StartInput)
 		argv         []string
-		env          map[string]string // in addition to what is always set
+		env          map[string]string // in addition to the variables that are always set
 		conversation string
 	}{
 		"an id chosen in advance": {nil, func(in *session.StartInput) { in.Fresh, in.Prompt = "f1", "go" },
@@ -95,7 +95,7 @@ func TestClaudeSettings(t *testing.T) {
 		if h := hooks[0].Hooks[0]; h.Type != "command" || h.Command != `'/bin/shim' 'notify' '/data/it'\''s'` {
 			t.Errorf("%s: %+v", event, h)
 		}
-		// Claude Code gives this one too little time by itself.
+		// Claude Code's default for this hook is too short.
 		if h := hooks[0].Hooks[0]; (h.Timeout == 5) != (event == "SessionEnd") {
 			t.Errorf("%s has %d seconds", event, h.Timeout)
 		}
@@ -152,9 +152,8 @@ func TestClaudeFiles(t *testing.T) {
 	}
 }
 
-// What a transcript says at each of its lines; the state file speaks last.
-// TestClaudeQueue checks what the transcript tells of messages that were typed while
-// it worked.
+// TestClaudeQueue checks what each line of a transcript shows of messages typed during work; the
+// state file comes last.
 func TestClaudeQueue(t *testing.T) {
 	op := func(second int, name string) string {
 		return fmt.Sprintf(`{"type":"queue-operation","operation":%q,"timestamp":"2026-03-14T12:00:%02dZ","sessionId":"c1"}`, name, second)
@@ -182,8 +181,8 @@ func TestClaudeQueue(t *testing.T) {
 	}
 }
 
-// TestClaudeMessages checks which messages a transcript shows as taken up: those that began
-// a turn, and those that waited and were taken up within one.
+// TestClaudeMessages checks which messages a transcript shows as taken up: those that began a turn,
+// and those that were taken up within one.
 func TestClaudeMessages(t *testing.T) {
 	n := session.ReadTranscript(For(builtin("claude")), jsonLines(
 		`{"type":"user","timestamp":"2026-03-14T12:00:00Z","message":{"content":"one"}}`,

@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// claudeFiles returns the patterns of the transcript and of the process's state
-// file, which exists from the start.
+// claudeFiles returns the patterns of the transcript and of the process's state file, which exists
+// from the start.
 func claudeFiles(of session.Lookup) []string {
 	folder := claudeDir(of)
 	if folder == "" {
@@ -29,12 +29,12 @@ func claudeFiles(of session.Lookup) []string {
 
 var notAlphanumeric = regexp.MustCompile(`[^a-zA-Z0-9]`)
 
-// projectLimit is how much of a folder's name Claude Code keeps of a long path;
-// a number follows, computed from the path.
+// projectLimit is the length to which Claude Code cuts a directory name for a long path. A number
+// computed from the path follows.
 const projectLimit = 200
 
-// claudeProject returns a pattern of a workspace's directory name: the path with
-// dashes. Links are resolved there, so only the last element is certain.
+// claudeProject returns a pattern for a workspace's directory name: the path with dashes. Claude
+// Code resolves links, so only the last element is certain.
 func claudeProject(dir string) string {
 	if slug := notAlphanumeric.ReplaceAllString(dir, "-"); len(slug) > projectLimit {
 		return slug[:projectLimit] + "-*"
@@ -102,7 +102,7 @@ func claudeBlocks(content json.RawMessage) []claudeBlock {
 	return blocks
 }
 
-// text is what the text blocks of a message say.
+// text returns the text blocks of a message.
 func (m claudeMessage) text() string {
 	var all []string
 	for _, b := range claudeBlocks(m.Content) {
@@ -113,7 +113,7 @@ func (m claudeMessage) text() string {
 	return strings.Join(all, "\n")
 }
 
-// claudeTool returns a tool call in one line, or the question to the person.
+// claudeTool returns a tool call in one line, or the question to the user.
 func claudeTool(name string, input json.RawMessage) string {
 	var ask struct {
 		Questions []struct{ Question string }
@@ -124,7 +124,7 @@ func claudeTool(name string, input json.RawMessage) string {
 	return toolText(name, string(input))
 }
 
-// claudeAsks returns the question that a tool call without permission asks.
+// claudeAsks returns the question of a tool call without permission.
 func claudeAsks(name string, input json.RawMessage) string {
 	if name == "AskUserQuestion" {
 		return claudeTool(name, input)
@@ -132,18 +132,18 @@ func claudeAsks(name string, input json.RawMessage) string {
 	return asked(name, claudeTool("", input), "")
 }
 
-// claudeReader reads a transcript and its state file. Turns are in the transcript; only the
-// state shows that a tool waits for permission.
+// claudeReader reads a transcript and its state file. The transcript has the turns; only the state
+// file shows that a tool waits for permission.
 type claudeReader struct {
 	told claudeTranscript
-	// last are lines behind those of told, by their times: an answer that comes at once may
-	// stand before its question.
+	// last has the lines after those of told, ordered by time: an immediate answer may come before
+	// its question in the file.
 	last  []claudeLine
 	state *claudeLine
 }
 
-// unordered is within how many lines a transcript may be out of order: a question and its answer are
-// next to each other.
+// unordered is how many lines apart the transcript may be out of order. A question and its answer
+// are adjacent.
 const unordered = 8
 
 func (r *claudeReader) Add(line []byte) {
@@ -175,16 +175,16 @@ func (r *claudeReader) Transcript() session.Transcript {
 	return t.n
 }
 
-// claudeTranscript is what a transcript told so far.
+// claudeTranscript is the state read from a transcript.
 type claudeTranscript struct {
 	turns
 	last   string             // the message that ended a turn without a terminal
-	failed *session.Detection // how the turn that goes on has failed
+	failed *session.Detection // how the open turn has failed
 }
 
 func (t *claudeTranscript) add(l claudeLine) {
 	if l.Sidechain {
-		return // a helper that the agent started
+		return // of a helper that the agent started
 	}
 	if l.Session != "" {
 		t.n.Conversation = l.Session
@@ -207,23 +207,23 @@ func (t *claudeTranscript) add(l claudeLine) {
 		t.ended(l.At, false)
 	case l.Type == "queue-operation":
 		t.queue(l)
-	case l.Type == "attachment": // a message that waited, and was taken up within the turn
+	case l.Type == "attachment": // a waiting message, taken up within the turn
 		t.n.Take(session.Message{At: l.At, Text: claudeMessage{Content: l.Attachment.Prompt}.text()})
 	}
 }
 
-// queue keeps the messages that were typed while it worked and that wait.
+// queue updates the messages that were typed during a turn and wait.
 func (t *claudeTranscript) queue(l claudeLine) {
 	switch l.Operation {
 	case "enqueue":
 		t.n.Queued = append(t.n.Queued, session.Message{At: l.At, Text: claudeMessage{Content: l.Content}.text()})
-	case "dequeue": // the next turn begins with it
+	case "dequeue": // the next turn starts with it
 		t.n.Queued = t.n.Queued[min(1, len(t.n.Queued)):]
 		t.n.TakenAt = l.At
 		t.begin()
-	case "remove": // it was taken up within the turn, or taken back
+	case "remove": // taken up within the turn, or withdrawn
 		t.n.Queued = t.n.Queued[min(1, len(t.n.Queued)):]
-	case "popAll": // the person took all of them back
+	case "popAll": // the user withdrew all of them
 		t.n.Queued = nil
 	}
 }
@@ -231,9 +231,9 @@ func (t *claudeTranscript) queue(l claudeLine) {
 // claudePrint is the entry point of claude --print, which has no terminal.
 const claudePrint = "sdk-cli"
 
-// interruption is how a message begins that says that the person has stopped a
-// turn, or refused a permission, which stops it too. No other line does. There is none if the
-// turn is stopped before the first word of an answer: the prompt is taken back.
+// interruption is the prefix of the message that the user stopped a turn, or refused a permission,
+// which also stops it. No other line shows that. There is no message if the turn is stopped before
+// the first word of an answer: the prompt is withdrawn.
 const interruption = "[Request interrupted by user"
 
 func (t *claudeTranscript) user(l claudeLine) {
@@ -255,8 +255,8 @@ func (t *claudeTranscript) user(l claudeLine) {
 	}
 }
 
-// claudeMadeUp reports whether Claude Code wrote a user's message: a command of its
-// own and its output.
+// claudeMadeUp reports whether Claude Code wrote a user message itself: a command of its own and
+// the output.
 func claudeMadeUp(text string) bool {
 	return strings.HasPrefix(text, "<command-") || strings.HasPrefix(text, "<local-command-")
 }
@@ -272,7 +272,7 @@ func (t *claudeTranscript) assistant(l claudeLine) {
 		t.failed = &r
 		t.doing(r.Activity, r.Detail)
 	}
-	// Without a terminal no line is the end of a turn, and an answer has a line for each block.
+	// Without a terminal no line ends a turn, and an answer has a line for each block.
 	if l.Entrypoint == claudePrint && m.StopReason != "" && m.StopReason != "tool_use" {
 		if t.last == m.ID {
 			t.n.Turns--
@@ -287,7 +287,7 @@ func (t *claudeTranscript) assistant(l claudeLine) {
 	}
 }
 
-// ended is the end of a turn, well or not.
+// ended ends a turn, successful or not.
 func (t *claudeTranscript) ended(at time.Time, interrupted bool) {
 	does := session.Detection{Activity: session.Idle}
 	if t.failed != nil {
@@ -296,7 +296,7 @@ func (t *claudeTranscript) ended(at time.Time, interrupted bool) {
 	t.end(at, does.Activity, does.Detail, interrupted)
 }
 
-// now adds what the state file says.
+// now applies the state file.
 func (t *claudeTranscript) now(s claudeLine) {
 	if s.Session != "" {
 		t.n.Conversation = s.Session
@@ -315,23 +315,23 @@ func (t *claudeTranscript) now(s claudeLine) {
 	case "busy":
 		t.doing(session.Working, "")
 	case "waiting":
-		// The transcript may lag behind, and other dialogs are in no file: then the
-		// screen has the question.
+		// The transcript may lag behind, and other dialogs are in no file. Then the screen has the
+		// question.
 		question := ""
 		if s.WaitingFor == "permission prompt" && len(t.asked) == 1 {
 			question = t.asked[0].text
 		}
 		t.doing(session.Blocked, question)
 	case "idle":
-		// The transcript knows better that a turn has failed, and that one has begun
-		// since: the state is written a little later.
+		// The transcript is more reliable on a failed turn and on a new one: the state is written a
+		// little later.
 		if begun := s.StatusUpdatedAt > 0 && t.n.Activity == session.Working && t.worked.After(updated); t.failed == nil && !begun {
 			t.doing(session.Idle, "")
 		}
 	}
 }
 
-// claudeEntries returns what a line of a transcript says, for people.
+// claudeEntries returns the readable entries in a line of a transcript.
 func claudeEntries(line []byte) []session.Entry {
 	var l claudeLine
 	if json.Unmarshal(line, &l) != nil || l.Meta || l.Type != "user" && l.Type != "assistant" {

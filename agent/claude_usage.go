@@ -8,10 +8,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// claudeUsage is Claude Code's. An answer is written as several lines, one for each part
-// of it, and only the last is sure to have all of its output. Older versions write what
-// sub-agents do as side chains into the same file, newer ones into files of their own
-// below the conversation's folder.
+// claudeUsage reads Claude Code's usage. An answer is written as several lines, one for each part,
+// and only the last is sure to have its complete output. Older versions write sub-agents as side
+// chains into the same file, newer ones into files below the conversation's directory.
 var claudeUsage = usageReader{files: claudeUsageFiles, read: readClaudeUsage}
 
 var claudeTokenNames = tokenNames{

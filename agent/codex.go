@@ -9,18 +9,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// codex is the Codex CLI, measured with 0.169.0; docs/agents/codex.md has it in
-// words.
+// codex is the Codex CLI, measured with 0.169.0 and described in docs/agents/codex.md.
 func codex() kind {
 	return kind{
 		spec: session.AgentSpec{
 			PromptVia: ViaArgument,
-			// The status line, "  gpt-5 default · /work": while it boots, it shows its
-			// composer without it.
+			// The status line, " gpt-5 default · /work". While Codex boots, the composer has none.
 			Ready:          `^\s*\S+ \S+ · [/~]`,
 			StatusBarLines: 3,
-			// Since 0.169 its session file is made when the first prompt is submitted;
-			// older ones made it after the first turn.
+			// Since 0.169 its session file is created with the first prompt; older versions created
+			// it after the first turn.
 			Observable: AtFirstPrompt,
 		},
 		tested: "0.169.0",
@@ -31,7 +29,11 @@ func codex() kind {
 			turn:     `^› \S`,
 			hint:     `^Ask Codex to do anything`,
 			question: commandQuestion,
-			// As codexTitle asks for them: "⠋ Working | api", "Ready | api".
+			// In the format set by codexTitle: "⠋ Working
+			//
+			// api", "Ready
+			//
+			// api".
 			titles: []title{
 				{`^\[ [!.] \] Action Required`, session.Blocked}, // the mark blinks
 				{`^[\x{2800}-\x{28ff}] `, session.Working},
@@ -60,15 +62,15 @@ func codex() kind {
 				`^[•◦] .*\(\d+.* • esc to interrupt\)`,
 				`Reconnecting\.\.\. \d+/\d+`,
 			},
-			// Its warnings take the place of the composer and of all that shows work.
+			// Its warnings replace the composer and all signs of work.
 			ended: []string{`^Worked for \S+ • \d+:\d\d`, `^■ Conversation interrupted`},
 			ui: []string{
 				`esc to interrupt|\? for shortcuts|Ask Codex to do anything`,
 				`Press enter to confirm or esc to cancel`,
 			},
 		},
-		// Typed or pasted they are its commands and the shell's, which asks nobody;
-		// as an argument only the second is. After a blank both are text.
+		// Typed or pasted, they start its commands and shell commands that need no permission; in
+		// an argument only the second does. After a blank both are text.
 		commands:    "/!",
 		files:       codexFiles,
 		transcript:  func() session.TranscriptReader { return &rollout{} },
@@ -78,28 +80,28 @@ func codex() kind {
 		reads:       codexReads,
 		credentials: codexCredentials,
 		login:       codexLogin,
-		// No hook tells that a question was answered, or that a turn failed.
+		// No hook reports that a question was answered, or that a turn failed.
 		trust: []string{FromTranscript, FromTitle, FromHook},
 	}
 }
 
-// Shared reports whether a command line is of a process that serves the agents of several
-// terminals: Codex's daemon, which is below the Codex that was started first.
+// Shared reports whether a command line is of a process shared by the agents of several terminals:
+// Codex's daemon, a child of the Codex that started first.
 func Shared(argv []string) bool {
 	return len(argv) > 1 && path.Base(argv[0]) == "codex" && argv[1] == "app-server"
 }
 
-// The sandbox of the first two needs user namespaces, which a container does not
-// have unless its settings say so: there every command fails or has to be approved. It
-// is not widened unasked.
+// The sandbox of the first two needs user namespaces, which a container has only if its settings
+// allow them. Without them every command fails or needs approval. agentform does not widen the
+// permissions by itself.
 var codexPermissions = map[string][]string{
 	"ask":   {"-a", "on-request", "-s", "read-only"},
 	"edits": {"-a", "on-request", "-s", "workspace-write"},
 	"all":   {"--dangerously-bypass-approvals-and-sandbox"},
 }
 
-// codexTitle has the title say in a word whether Codex waits: by default it is
-// the folder's name, which could be anything.
+// codexTitle makes the title show in a word whether Codex waits. By default it is the folder's
+// name, which could be anything.
 const codexTitle = `tui.terminal_title=["activity","run-state","project-name"]`
 
 func codexStart(in session.StartInput) session.Start {
@@ -109,9 +111,8 @@ func codexStart(in session.StartInput) session.Start {
 		argv = append(argv, "resume")
 	}
 	argv = append(argv,
-		// Else it moves into a daemon, its own or one that runs already, and outlives
-		// the terminal. As a setting and not as --no-daemon, because an earlier
-		// version takes a setting that it does not know.
+		// Otherwise it moves into a daemon, new or existing, and outlives the terminal. This is a
+		// setting and not --no-daemon, because earlier versions accept unknown settings.
 		"-c", "features.daemon_auto_start=false",
 		"-c", "check_for_update_on_startup=false",
 		"-c", codexTitle)
@@ -127,13 +128,13 @@ func codexStart(in session.StartInput) session.Start {
 		argv = append(argv, in.Conversation)
 	}
 	if in.Prompt != "" {
-		// Without the dashes a prompt of one word could be a command of Codex.
+		// Without the dashes, a prompt of one word could be a command.
 		argv = append(argv, "--", in.Prompt)
 	}
 	return session.Start{Argv: argv}
 }
 
-// tomlString is a text as a TOML basic string.
+// tomlString returns a text as a TOML basic string.
 func tomlString(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -152,8 +153,8 @@ func tomlString(s string) string {
 	return b.String()
 }
 
-// codexTelemetry returns the settings with which Codex sends logs, traces and metrics
-// (the [otel] table of its config.toml).
+// codexTelemetry returns the settings with which Codex sends logs, traces and metrics (the [otel]
+// table of its config.toml).
 func codexTelemetry(t session.Telemetry) []string {
 	if t.Endpoint == "" {
 		return nil

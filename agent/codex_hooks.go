@@ -10,9 +10,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// codexEvents are the hooks that are asked for, each by its name and by the one
-// in its trust key. SessionStart comes with the first prompt and tells the
-// conversation; none comes when a turn ends in an error.
+// codexEvents are the requested hooks, each with its name and the name in its trust key.
+// SessionStart comes with the first prompt and reports the conversation. No hook reports a turn
+// that ends in an error.
 var codexEvents = [][2]string{
 	{"SessionStart", "session_start"},
 	{"UserPromptSubmit", "user_prompt_submit"},
@@ -21,15 +21,13 @@ var codexEvents = [][2]string{
 	{"Stop", "stop"},
 }
 
-// codexHookTimeout is how many seconds Codex waits for a hook before it goes on.
-// To more than this it does not listen for an interruption, and then the hook's
-// hash is of this.
+// codexHookTimeout is how many seconds Codex waits for a hook. With a larger timeout Codex accepts
+// no interruption meanwhile, and the hook's hash differs.
 const codexHookTimeout = 3
 
-// codexHooks are the flags that make Codex tell what happens. Codex asks at start
-// about hooks that it was not told to trust; it trusts these and no others,
-// because the flags say by hash which they are. --dangerously-bypass-hook-trust
-// would trust the repository's as well.
+// codexHooks returns the flags that make Codex report events. At start Codex asks about hooks that
+// it was not told to trust. These flags trust, by hash, only agentform's hooks;
+// --dangerously-bypass-hook-trust would trust the repository's as well.
 func codexHooks(notify []string) []string {
 	if len(notify) == 0 {
 		return nil
@@ -43,8 +41,8 @@ func codexHooks(notify []string) []string {
 	return append(argv, "-c", "hooks.state={"+strings.Join(trust, ",")+"}")
 }
 
-// codexHookHash is how Codex names a hook whose trust it keeps: the hash of its
-// definition as JSON, with sorted keys and defaults filled in.
+// codexHookHash returns the hash under which Codex stores the trust of a hook: that of its
+// definition as JSON, with sorted keys and defaults.
 func codexHookHash(event, command string) string {
 	definition := map[string]any{
 		"event_name": event,
@@ -56,12 +54,12 @@ func codexHookHash(event, command string) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(definition); err != nil {
-		return "" // texts and numbers always can be
+		return "" // texts and numbers can always be encoded
 	}
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
 }
 
-// codexSignal is what a hook of Codex told.
+// codexSignal returns the meaning of a hook's report.
 func codexSignal(data []byte) (session.Detection, bool) {
 	var told struct {
 		Event string `json:"hook_event_name"`
@@ -85,7 +83,7 @@ func codexSignal(data []byte) (session.Detection, bool) {
 	return session.Detection{}, false
 }
 
-// asked is the question whether a tool may do something, and why it should.
+// asked returns the question whether a tool may do something, and the reason.
 func asked(tool, what, why string) string {
 	question := "use " + tool + "?"
 	if tool == "Bash" && what != "" {
@@ -99,7 +97,7 @@ func asked(tool, what, why string) string {
 	return question
 }
 
-// shellJoin is a command line for a shell.
+// shellJoin returns a command line for a shell.
 func shellJoin(argv []string) string {
 	quoted := make([]string, len(argv))
 	for i, a := range argv {

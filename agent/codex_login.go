@@ -7,8 +7,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// codexLogin looks for the login of Codex. A provider that its configuration names may
-// need none. OPENAI_API_KEY alone is none.
+// codexLogin checks the login of Codex. A provider in its configuration may need none.
+// OPENAI_API_KEY alone is not a login.
 func codexLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	given := slices.Concat(s.Agent.Command, s.Args)
 	if f.set(s, "AZURE_OPENAI_", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN") || has(given, "-c", "--config", "--oss", "-p", "--profile") {
@@ -34,20 +34,20 @@ func codexLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	return lack, "log in: codex login"
 }
 
-// codexReads returns what Codex logs in with and where its files are. A provider of
-// its configuration may name any other variable in env_key: a manifest has to declare
-// that.
+// codexReads returns the variables for logins and files. A provider in its configuration may name
+// any other variable in env_key; a manifest must declare that.
 func codexReads(func(string) string) []string {
 	return []string{
 		"OPENAI_*", "AZURE_OPENAI_*", "CODEX_HOME", "CODEX_SQLITE_HOME", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE",
 	}
 }
 
-// codexDir is its own directory.
+// codexDir returns the own directory of Codex.
 func codexDir(of session.Lookup) string { return ownDir(of, "CODEX_HOME", ".codex") }
 
-// codexCredentials is what https://developers.openai.com/codex/config-file/environment-variables
-// lists. OPENAI_API_KEY alone is no login; a provider of its configuration may use it.
+// codexCredentials has the list of
+// https://developers.openai.com/codex/config-file/environment-variables. OPENAI_API_KEY alone is
+// not a login, but a provider in its configuration may use it.
 var codexCredentials = credentials{
 	keys: keysOf("CODEX_API_KEY", "CODEX_ACCESS_TOKEN"),
 	also: []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_API_KEY"},

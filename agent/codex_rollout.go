@@ -25,7 +25,7 @@ func codexFiles(of session.Lookup) []string {
 	return []string{filepath.Join(globLiteral(home), "sessions", "*", "*", "*", name)} // year, month, day
 }
 
-// rolloutLine is a line of a rollout, as far as it tells something.
+// rolloutLine has the used fields of a line of a rollout.
 type rolloutLine struct {
 	At      time.Time `json:"timestamp"`
 	Type    string    `json:"type"`
@@ -44,7 +44,7 @@ type rolloutLine struct {
 		Name      string `json:"name"`
 		Arguments string `json:"arguments"`
 		Input     string `json:"input"`
-		// Of a function call a text, of other tools an object.
+		// A text for a function call, an object for other tools.
 		Output json.RawMessage `json:"output"`
 		// token_count
 		Info struct {
@@ -82,8 +82,8 @@ type rolloutError struct {
 	Info    json.RawMessage `json:"codex_error_info"`
 }
 
-// limited reports whether the account has reached a limit. The error is a word, or
-// an object of one word with the HTTP status.
+// limited reports whether the account has reached a limit. The error is a word, or an object of one
+// word with the HTTP status.
 func (e rolloutError) limited() bool {
 	var word string
 	if json.Unmarshal(e.Info, &word) == nil {
@@ -92,7 +92,7 @@ func (e rolloutError) limited() bool {
 	var status map[string]struct {
 		Code int `json:"http_status_code"`
 	}
-	_ = json.Unmarshal(e.Info, &status) // what is neither is no limit
+	_ = json.Unmarshal(e.Info, &status) // neither form means no limit
 	for _, s := range status {
 		if s.Code == 429 {
 			return true
@@ -101,16 +101,16 @@ func (e rolloutError) limited() bool {
 	return false
 }
 
-// rolloutInterrupted is the reason of an aborted turn that a person interrupted. A Codex that
-// ends during a turn may give it, too. Other reasons are Codex's own.
+// rolloutInterrupted is the reason of an aborted turn that the user interrupted. A Codex that exits
+// during a turn may also give it. Other reasons are Codex's own.
 const rolloutInterrupted = "interrupted"
 
-// rollout reads a rollout. Retries and approvals are not in it: a tool call without output
-// runs or waits for a person.
+// rollout reads a rollout. It contains no retries or approvals: a tool call without output is
+// running or waits for approval.
 type rollout struct {
 	turns
-	resets time.Time // when the account's limits do
-	helper bool      // it is of an agent that the agent started
+	resets time.Time // when the account's limits reset
+	helper bool      // the agent is a helper, started by another
 }
 
 func (r *rollout) Transcript() session.Transcript {
@@ -173,7 +173,7 @@ func (r *rollout) Add(line []byte) {
 	}
 }
 
-// rolloutWindow is what the account has used of a limit.
+// rolloutWindow is the used part of an account's limit.
 type rolloutWindow struct {
 	Used    *float64 `json:"used_percent"`
 	Minutes int64    `json:"window_minutes"`
@@ -188,7 +188,7 @@ func (w rolloutWindow) resetsAt() time.Time {
 	return moment(1000 * min(w.Resets, math.MaxInt64/1000)).Local()
 }
 
-// windowsOf returns those of a rollout's limits that say what is used.
+// windowsOf returns the limits of a rollout that have a used part.
 func windowsOf(limits map[string]json.RawMessage) (all []rolloutWindow) {
 	for _, raw := range limits {
 		var w rolloutWindow
@@ -199,10 +199,10 @@ func windowsOf(limits map[string]json.RawMessage) (all []rolloutWindow) {
 	return all
 }
 
-// maxWindow bounds the length of a limit, in minutes: a longer one is none.
+// maxWindow bounds the length of a limit, in minutes; a longer one is invalid.
 const maxWindow = 366 * 24 * 60
 
-// limitWindows returns what the account has used of each limit, the shortest first.
+// limitWindows returns the used part of each of the account's limits, the shortest first.
 func limitWindows(limits map[string]json.RawMessage) (all []session.LimitWindow) {
 	for _, w := range windowsOf(limits) {
 		if w.Minutes > 0 && w.Minutes <= maxWindow {
@@ -224,7 +224,7 @@ func limitReset(limits map[string]json.RawMessage) time.Time {
 	return end
 }
 
-// codexEntries returns what a line of a rollout says, for people.
+// codexEntries returns the readable entries in a line of a rollout.
 func codexEntries(line []byte) []session.Entry {
 	var l rolloutLine
 	if json.Unmarshal(line, &l) != nil {

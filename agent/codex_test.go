@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// codexBase is what every start of Codex has.
+// codexBase are the arguments of every start of Codex.
 var codexBase = []string{
 	"-c", "features.daemon_auto_start=false", "-c", "check_for_update_on_startup=false",
 	"-c", `tui.terminal_title=["activity","run-state","project-name"]`,
@@ -60,8 +60,8 @@ func TestCodexStart(t *testing.T) {
 	}
 }
 
-// The hash is what Codex 0.169.0 computed of this very hook and kept in its
-// config.toml when a person trusted it.
+// The hash is the one that Codex 0.169.0 computed for this hook and stored in its config.toml when
+// a user trusted it.
 func TestCodexTrustsTheHooksItIsGiven(t *testing.T) {
 	argv := codexHooks([]string{"/opt/it's/shim", "notify", "/run/1"})
 	const command = `'/opt/it'\\''s/shim' 'notify' '/run/1'`
@@ -102,7 +102,7 @@ func TestCodexSignals(t *testing.T) {
 		}
 	}
 	for _, data := range []string{`{"hook_event_name":"SessionStart","source":"startup"}`, `{"hook_event_name":"Later"}`, `no JSON`, ``,
-		// What its notify tells, also of the thread that thinks of a title.
+		// The reports of its notify, including those of the thread that makes up a title.
 		`{"type":"agent-turn-complete","thread-id":"1"}`} {
 		if got, tells := codexSignal([]byte(data)); tells {
 			t.Errorf("%s tells %v", data, got)
@@ -126,7 +126,7 @@ func TestCodexFiles(t *testing.T) {
 	}
 }
 
-// The lines are those of 0.169.0, less what nothing is read from.
+// The lines are from 0.169.0, without unused fields.
 const (
 	rolloutMeta    = `{"timestamp":"2026-11-21T05:35:14.145Z","type":"session_meta","payload":{"session_id":"01a1","id":"01a1","timestamp":"2026-11-21T05:35:14.015Z","cwd":"/w","cli_version":"0.169.0","source":"cli","thread_source":"user"}}`
 	rolloutStarted = `{"timestamp":"2026-11-21T05:35:14.145Z","type":"event_msg","payload":{"type":"task_started","turn_id":"t1","started_at":1795239314}}`

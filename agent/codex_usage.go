@@ -8,13 +8,12 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// codexUsage is Codex's. 0.169 writes a record for each answer, and totals after it;
-// older versions write only the totals. A sub-agent has a rollout of its own, which names
-// the session that it belongs to.
+// codexUsage reads Codex's usage. 0.169 writes a record for each answer, followed by totals; older
+// versions write only the totals. A sub-agent has its own rollout, which names its session.
 var codexUsage = usageReader{files: codexUsageFiles, owner: codexUsageOwner, read: readCodexUsage, totals: true}
 
-// codexUsageFiles returns the rollouts of the last days on which a sub-agent may have
-// begun: their folders have the dates of the beginning, in local time.
+// codexUsageFiles returns the rollouts of the last days in which a sub-agent may have started.
+// Their directories are named after the local start date.
 func codexUsageFiles(path, _ string, now time.Time) []string {
 	days := filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(path))))
 	var all []string
@@ -43,7 +42,7 @@ var rolloutTokenNames = tokenNames{
 	output: "output_tokens", reasoning: "reasoning_output_tokens", cachesInInput: true,
 }
 
-// rolloutCounts returns the tokens of counts in a rollout.
+// rolloutCounts returns the tokens counted in a rollout.
 func rolloutCounts(s *scanner) session.Tokens {
 	var t session.Tokens
 	s.object(func(key []byte) { rolloutTokenNames.take(key, s, &t) })
@@ -102,7 +101,7 @@ func readCodexUsage(line []byte, c *session.UsageContext, counted func(string) b
 		return next(c, session.Usage{At: at, Model: c.Model, Key: response, Tokens: used}, func() bool { return counted(response) })
 	case of == "token_count" && info:
 		took := total.Minus(c.Total)
-		if took.Total() < 0 { // it counts from the beginning again
+		if took.Total() < 0 { // the count has restarted
 			took = last
 		}
 		c.Total = total

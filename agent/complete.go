@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Complete fills in the defaults of a spec, from the built-in agent it is based on
-// or named after. It is for programs; a manifest's specs are complete.
+// Complete sets the defaults of a spec, from the built-in agent it is based on or named after.
+// Programs call it; a manifest's specs are complete.
 func Complete(s session.AgentSpec) session.AgentSpec {
 	from := session.AgentSpec{
 		PromptVia: ViaArgument, ReadyTimeout: session.Duration(30 * time.Second),

@@ -2,8 +2,8 @@ package agent
 
 import "testing"
 
-// What an agent shows in an empty composer is not a draft. Each line was seen on
-// the screen of Claude Code 2.1.197 or Codex 0.169.0.
+// The text of an empty composer is not a draft. The lines are from the screens of Claude Code
+// 2.1.197 and Codex 0.169.0.
 func TestComposer(t *testing.T) {
 	for name, c := range map[string]struct{ agent, screen, want string }{
 		"claude, empty":             {"claude", "● Hi.\n──\n❯ \n──\n  ? for shortcuts\n", ""},

@@ -6,16 +6,15 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// copilot is the GitHub Copilot CLI, measured with 1.0.102; docs/agents/copilot.md has it in
-// words. Its session file says all that it does, except for retries after a 429 or 500, of
-// which nothing can be seen.
+// copilot is the GitHub Copilot CLI, measured with 1.0.102 and described in docs/agents/copilot.md.
+// Its session file has all activity except retries after a 429 or 500, which nothing shows.
 func copilot() kind {
 	return kind{
 		spec: session.AgentSpec{
 			PromptVia:      ViaArgument,
 			Ready:          `^❯( |$)`,
 			StatusBarLines: 1,
-			// Its session file is there before any prompt.
+			// Its session file exists before any prompt.
 			Observable: AtStart,
 		},
 		tested: "1.0.102",
@@ -39,7 +38,7 @@ func copilot() kind {
 			question:   commandQuestion,
 		},
 		commands:    "/!",
-		shield:      "\u200b", // a zero-width space: it drops blanks before it runs a command
+		shield:      "\u200b", // a zero-width space: blanks before a command are ignored
 		files:       copilotFiles,
 		transcript:  func() session.TranscriptReader { return &copilotSession{turns: turns{repeats: true}} },
 		entries:     copilotEntries,
@@ -61,12 +60,12 @@ var copilotPermissions = map[string][]string{
 func copilotStart(in session.StartInput) session.Start {
 	s := in.Spec
 	start := session.Start{
-		// It would update itself while others run, and look different afterwards.
+		// Otherwise it updates itself during other runs, and then looks different.
 		Argv: join(s.Agent.Command, []string{"--no-auto-update"}, copilotPermissions[s.Agent.Permissions]),
 		Env:  map[string]string{},
 	}
 	if s.Agent.Trust && s.Agent.Permissions == "all" {
-		// Only with all permissions a folder can be trusted but by its settings.
+		// Only full permissions can trust a folder without the settings.
 		start.Env["COPILOT_ALLOW_ALL"] = "true"
 	}
 	switch {
@@ -79,17 +78,17 @@ func copilotStart(in session.StartInput) session.Start {
 	}
 	start.Argv = append(start.Argv, s.Args...)
 	if in.Prompt != "" {
-		// In one word, because the prompt may begin with a dash.
+		// In one word, because the prompt may start with a dash.
 		start.Argv = append(start.Argv, "--interactive="+in.Prompt)
 	}
 	return start
 }
 
-// copilotHome is its own folder.
+// copilotHome returns Copilot CLI's own directory.
 func copilotHome(of session.Lookup) string { return ownDir(of, "COPILOT_HOME", ".copilot") }
 
-// copilotDotfiles: it asks at start whether to trust a folder, unless it or one above it is
-// among those of its settings.
+// copilotDotfiles returns the trust of the folder: at start Copilot CLI asks for it, unless its
+// settings have the folder or one above it.
 func copilotDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 	if !s.Agent.Trust || s.Agent.Permissions == "all" || s.Workspace.Path == "" {
 		return nil
@@ -101,8 +100,7 @@ func copilotDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 	}}
 }
 
-// copilotLogin looks for the login of Copilot CLI, which also takes that of GitHub's own
-// command.
+// copilotLogin checks the login of Copilot CLI, which also accepts that of GitHub's own command.
 func copilotLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	if f.set(s, "COPILOT_PROVIDER_", "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN") {
 		return "", ""
@@ -114,8 +112,8 @@ func copilotLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	return "there is no login in " + config + ", and no token in its environment", "log in: start copilot once and type /login, or set GH_TOKEN"
 }
 
-// copilotReads returns what Copilot CLI logs in with, which model it asks and where its
-// files are. It leaves out what permits something (COPILOT_ALLOW_ALL): that is the manifest's.
+// copilotReads returns the variables for logins, the model and files. It leaves out permissions
+// (COPILOT_ALLOW_ALL), which the manifest declares.
 func copilotReads(func(string) string) []string {
 	return []string{
 		"COPILOT_PROVIDER_*", "COPILOT_MODEL", "COPILOT_OFFLINE", "COPILOT_GITHUB_TOKEN", "COPILOT_HOME", "COPILOT_GH_HOST",
@@ -123,9 +121,8 @@ func copilotReads(func(string) string) []string {
 	}
 }
 
-// copilotCredentials is the order of
-// https://docs.github.com/en/copilot/how-tos/copilot-cli/set-up-copilot-cli/authenticate-copilot-cli,
-// after a provider of its own.
+// copilotCredentials has a provider of its own first, then the order of
+// https://docs.github.com/en/copilot/how-tos/copilot-cli/set-up-copilot-cli/authenticate-copilot-cli.
 var copilotCredentials = credentials{
 	keys: append([]credentialKey{{"COPILOT_PROVIDER_API_KEY", []string{"COPILOT_PROVIDER_BASE_URL"}}}, keysOf("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN")...),
 	also: []string{"COPILOT_PROVIDER_BASE_URL", "COPILOT_GH_HOST"},

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// copilotFiles returns the file of a conversation, whose folder has its id.
+// copilotFiles returns the file of a conversation, whose directory is named after its id.
 func copilotFiles(of session.Lookup) []string {
 	home := copilotHome(of)
 	if home == "" {
@@ -19,8 +19,8 @@ func copilotFiles(of session.Lookup) []string {
 	return []string{filepath.Join(globLiteral(home), "session-state", conversationPattern(of.Conversation), "events.jsonl")}
 }
 
-// copilotEvent is a line of a session file. Its types are those of
-// schemas/session-events.schema.json, which comes with Copilot CLI.
+// copilotEvent is a line of a session file. schemas/session-events.schema.json, which comes with
+// Copilot CLI, has its types.
 type copilotEvent struct {
 	Type  string    `json:"type"`
 	At    time.Time `json:"timestamp"`
@@ -63,13 +63,13 @@ type copilotEvent struct {
 }
 
 // The types of events with the tokens of an answer: one for the user, and the summary of a
-// conversation that is compacted.
+// compacted conversation.
 const (
 	copilotAnswered  = "session.usage_record"
 	copilotCompacted = "session.compaction_complete"
 )
 
-// question returns what is asked, as Question.Text has it.
+// question returns the question in the form of Question.Text.
 func (e copilotEvent) question() string {
 	p := e.Data.Permission
 	if p.Command != "" {
@@ -82,17 +82,16 @@ func (e copilotEvent) limited() bool {
 	return e.Data.Status == 429 || strings.Contains(e.Data.Kind, "rate_limit") || strings.Contains(e.Data.Kind, "quota")
 }
 
-// copilotSpent is the reason of an abort by autopilot, which has used up its credits. Aborts by
-// a person have others.
+// copilotSpent is the reason of an abort by autopilot when its credits are used up. Aborts by the
+// user have other reasons.
 const copilotSpent = "autopilot_credit_limit"
 
-// copilotSession reads a session file. Each request to the model begins and ends a turn of
-// the file's; the user's turn ends with an answer that calls no tools, an error or an
-// interruption.
+// copilotSession reads a session file. Each request to the model is a turn of the file; the user's
+// turn ends with an answer without tool calls, an error or an interruption.
 type copilotSession struct {
 	turns
-	said  bool // it has answered since it was asked
-	calls int  // tools that its last message called
+	said  bool // it has answered since the last prompt
+	calls int  // tool calls of the last message
 }
 
 func (c *copilotSession) Add(line []byte) {
@@ -118,7 +117,7 @@ func (c *copilotSession) add(e copilotEvent) {
 		c.waits()
 	case e.Type == "tool.execution_complete":
 		c.answered(d.ToolCall)
-	case e.Agent != "": // a sub-agent's, which the user's turn waits for
+	case e.Agent != "": // of a sub-agent, which the user's turn waits for
 	case e.Type == "user.message":
 		c.take(e.At, d.Content)
 		c.begin()
@@ -132,7 +131,7 @@ func (c *copilotSession) add(e copilotEvent) {
 	case e.Type == "assistant.message":
 		c.said, c.calls = true, len(d.Calls)
 		c.n.LastMessage = cmp.Or(d.Content, c.n.LastMessage)
-	case e.Type == "assistant.turn_end" && c.said && c.calls == 0: // without an answer, why follows
+	case e.Type == "assistant.turn_end" && c.said && c.calls == 0: // without an answer, the reason follows
 		c.end(e.At, session.Idle, "", false)
 	case e.Type == "abort":
 		c.end(e.At, session.Idle, "", d.Reason != copilotSpent)
@@ -149,7 +148,7 @@ func (c *copilotSession) answered(id string) {
 	}
 }
 
-// copilotEntries returns what a line of a session file says, for people.
+// copilotEntries returns the readable entries in a line of a session file.
 func copilotEntries(line []byte) []session.Entry {
 	var e copilotEvent
 	if json.Unmarshal(line, &e) != nil || e.At.IsZero() {
@@ -181,8 +180,8 @@ func copilotEntries(line []byte) []session.Entry {
 	return all
 }
 
-// copilotUsage reads the usage of Copilot CLI, which writes a record for each answer, also
-// of sub-agents. The event that ends a compaction has what the summary took.
+// copilotUsage reads the usage of Copilot CLI, which writes a record for each answer, including
+// those of sub-agents. The event that ends a compaction has the summary's usage.
 var copilotUsage = usageReader{read: readCopilotUsage}
 
 var copilotTokenNames = tokenNames{

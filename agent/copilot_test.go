@@ -37,7 +37,7 @@ func TestCopilotStart(t *testing.T) {
 	}
 }
 
-// The settings that say which folders are trusted begin with comments, which stay.
+// The settings with the trusted folders start with comments, which are kept.
 func TestCopilotDotfiles(t *testing.T) {
 	of := session.Lookup{Home: "/home/me"}
 	s := session.Spec{Workspace: session.Workspace{Path: "/work/shop"}, Agent: builtin("copilot", func(s *session.AgentSpec) { s.Trust = true })}
@@ -77,8 +77,7 @@ func TestCopilotFiles(t *testing.T) {
 	}
 }
 
-// Of several questions the first one is shown; a limit is distinguished from a failure; and a turn
-// ends once.
+// The first of several questions is shown, a limit differs from a failure, and a turn ends once.
 func TestCopilotTranscript(t *testing.T) {
 	const at = `"timestamp":"2026-11-24T12:09:23.309Z"`
 	ask := func(id, command string) string {

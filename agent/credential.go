@@ -12,37 +12,37 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// credentials says which of its logins an agent uses.
+// credentials determines which of its logins an agent uses.
 type credentials struct {
-	// keys are the variables that it logs in with, the one that counts first; with every, the
-	// model decides which of them counts.
+	// keys are the login variables, in order of precedence; with every, the model decides which is
+	// used.
 	keys  []credentialKey
 	every bool
-	// also are variables that say whose a key or a login is, such as the address of a gateway.
+	// also are variables that further identify a key or a login, such as the address of a gateway.
 	also []string
-	// dir returns the directory that has its login if it has none of the keys; empty: not known.
+	// dir returns the directory of the login used without any of the keys; empty: not known.
 	dir func(of session.Lookup) string
 }
 
-// credentialKey is a variable with a key or a token, or one that chooses a cloud, whose own
-// variables say which account is used.
+// credentialKey is a variable with a key or a token, or one that selects a cloud, whose own
+// variables select the account.
 type credentialKey struct {
 	name  string
 	cloud []string
 }
 
-// CredentialFacts is what Credential needs to know of a run.
+// CredentialFacts are the facts of a run that Credential needs.
 type CredentialFacts struct {
-	Salt string   // of the digests, so that the same key tells nothing in another project
+	Salt string   // of the digests, so that the same key differs between projects
 	ID   string   // of the session
 	Env  []string // NAME=VALUE
-	// Secrets are further variables of the run, whose values must not be written down.
+	// Secrets are further variables of the run, whose values must not be recorded.
 	Secrets map[string]string
 }
 
-// Credential returns the credential of a run, or zero if that of its agent is not known. A
-// secret that the manifest declares counts by its name, so that its value need not be asked
-// for: a project has one source for each name. All else counts by its value.
+// Credential returns the credential of a run, or zero if its agent's is not known. A secret that
+// the manifest declares is identified by its name, so that its value need not be read: a project
+// has one source for each name. Everything else is identified by value.
 func Credential(s session.Spec, f CredentialFacts) session.Credential {
 	k := kindOf(s.Agent)
 	c, who := k.credentials, cmp.Or(s.Agent.Base, s.Agent.Name)
@@ -103,7 +103,7 @@ func Credential(s session.Spec, f CredentialFacts) session.Credential {
 	return session.Credential{ID: digest(f.Salt, parts), Name: name}
 }
 
-// shortened returns a path with ~ in place of the home that it is in.
+// shortened returns a path with ~ for the home.
 func shortened(path, home string) string {
 	if rest, in := strings.CutPrefix(path, strings.TrimSuffix(home, "/")+"/"); in && home != "" {
 		return "~/" + rest
@@ -111,14 +111,14 @@ func shortened(path, home string) string {
 	return path
 }
 
-// digest returns 16 hex digits that tell nothing of the parts.
+// digest returns 16 hex digits that reveal nothing of the parts.
 func digest(salt string, parts []string) string {
 	h := hmac.New(sha256.New, []byte(salt))
 	h.Write([]byte(strings.Join(parts, "\x00\x00")))
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// keysOf returns keys that need nothing else.
+// keysOf returns keys that need no other variables.
 func keysOf(names ...string) []credentialKey {
 	all := make([]credentialKey, len(names))
 	for i, name := range names {

@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestCredential checks which runs share a credential, and what it is called.
+// TestCredential checks which runs share a credential, and its name.
 func TestCredential(t *testing.T) {
 	type run struct {
 		agent   string

@@ -2,9 +2,8 @@ package agent
 
 import "github.com/agentform/agentform/session"
 
-// custom is any other program: its command, the session's arguments, and the
-// prompt as the last one. Nothing is known of its screen but what the manifest
-// says, and the phrases that all have in common.
+// custom is any other program: its command, the session's arguments, and the prompt as the last
+// argument. Its screen is read by the manifest's patterns and the common phrases.
 func custom() kind {
 	return kind{
 		start: func(in session.StartInput) session.Start {
@@ -18,7 +17,7 @@ func custom() kind {
 	}
 }
 
-// anyQuestion finds what a dialog of any agent asks: the program may run one.
+// anyQuestion finds the question in a dialog of any agent, since the program may run one.
 func anyQuestion(body []drawn) (text string, asks []drawn) {
 	for _, find := range []func([]drawn) (string, []drawn){commandQuestion, toolQuestion, claudeQuestion} {
 		if text, asks = find(body); text != "" || len(asks) < len(body) {
@@ -28,7 +27,7 @@ func anyQuestion(body []drawn) (text string, asks []drawn) {
 	return "", body
 }
 
-// join puts command line parts together in a new slice.
+// join concatenates parts of a command line in a new slice.
 func join(parts ...[]string) []string {
 	var argv []string
 	for _, p := range parts {

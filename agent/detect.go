@@ -8,11 +8,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// detector says what evidence means. Its patterns are compiled once.
+// detector interprets evidence with patterns that are compiled once.
 type detector struct {
 	signals signals
 	screen  screenPatterns
-	boots   time.Duration // how long it may take to be ready
+	boots   time.Duration // how long the agent may take to be ready
 	oneShot bool
 }
 
@@ -20,7 +20,7 @@ func newDetector(k kind, s session.AgentSpec) *detector {
 	return &detector{signals: newSignals(k), screen: newScreenPatterns(k.marks, s), boots: s.ReadyTimeout.D(), oneShot: s.OneShot}
 }
 
-// Detect says what an agent is doing, or how it exited.
+// Detect returns an agent's activity, or how it exited.
 func (d *detector) Detect(e session.Evidence) session.Detection {
 	detection := session.Detection{Activity: session.NoActivity}
 	switch e.Liveness {
@@ -33,8 +33,8 @@ func (d *detector) Detect(e session.Evidence) session.Detection {
 		}
 	}
 	if detection.Activity == session.BlockedAPI && detection.Until.IsZero() && !e.Now.IsZero() {
-		// The detail is one line; the end of the sentence may be on the next. It is of when the
-		// agent last put something out: a day later the same words would mean the next day.
+		// The detail is one line; the end of the sentence may be on the next. Its time is that of
+		// the agent's last output: a day later the same words would mean the next day.
 		said := e.Now
 		if !e.MovedAt.IsZero() && e.MovedAt.Before(said) {
 			said = e.MovedAt.In(said.Location())
@@ -56,13 +56,13 @@ func (d *detector) parse(e session.Evidence) screen {
 	return d.screen.parse(e.Screen, e.Typed, prompt)
 }
 
-// question returns the dialog on the screen of an agent that waits for a person.
+// question returns the dialog on the screen of an agent that waits for an answer.
 func (d *detector) question(found session.Detection, e session.Evidence) *session.Question {
 	if found.Activity != session.Blocked && found.Activity != session.BlockedAPI || e.Screen == "" {
 		return nil
 	}
 	told := found.Detail
-	if found.Source != FromHook { // the session file is newer than the hook that told it in words of its own
+	if found.Source != FromHook { // the session file is newer than the hook's report, which has the words
 		if last := d.signals.lastHook(e, time.Time{}); last.Activity == session.Blocked {
 			told = cmp.Or(last.Detail, told)
 		}
@@ -78,8 +78,8 @@ func lastPullRequest(text string) string {
 	return all[len(all)-1]
 }
 
-// exited reads a dead agent. Only a one-shot that exited by itself with 0 is done:
-// the exit of an interactive agent says nothing about its work.
+// exited interprets the exit of an agent. Only a one-shot that exited by itself with 0 is done: an
+// interactive agent's exit says nothing about its work.
 func exited(x *session.Exit, oneShot bool) session.Detection {
 	if x == nil {
 		return session.Detection{Activity: session.Exited, Detail: "exited; its exit status is not known", Source: FromExit}
@@ -104,8 +104,8 @@ func exited(x *session.Exit, oneShot bool) session.Detection {
 	return session.Detection{Activity: activity, Detail: how, Source: FromExit}
 }
 
-// alive reads a live agent by its session file, its hooks and its title, and by its
-// screen, which may show what the others lack.
+// alive interprets a running agent by its session file, hooks and title, and by its screen, which
+// may show what the others lack.
 func (d *detector) alive(e session.Evidence) session.Detection {
 	said := d.signals.statements(e)
 	if e.Screen == "" && !e.Blank { // not captured
@@ -128,9 +128,9 @@ func (d *detector) alive(e session.Evidence) session.Detection {
 	return detection
 }
 
-// override returns what the screen shows that counts more than the best of the
-// other signals: a declared sign, a dialog, a lost connection, a limit while it works, and,
-// next to a title alone, an end or a failure. What an agent prints while it works is its work.
+// override returns what the screen shows if it outweighs the best of the other signals: a declared
+// pattern, a dialog, a lost connection, a limit during work and, against a title alone, an end or a
+// failure. What an agent prints while it works is part of its work.
 func (d *detector) override(s screen, best statement, e session.Evidence) (session.Detection, bool) {
 	p := d.screen
 	if seen := p.verdictOfManifest(s); seen.Activity != "" && !e.Replayed {
@@ -157,8 +157,8 @@ func (d *detector) override(s screen, best statement, e session.Evidence) (sessi
 	return session.Detection{}, false
 }
 
-// screenOnly reads a screen without any other signal: by its patterns, then by how
-// long the agent has run.
+// screenOnly interprets a screen without any other signal: by its patterns, then by the age of the
+// run.
 func (d *detector) screenOnly(s screen, e session.Evidence) session.Detection {
 	p := d.screen
 	detection := p.detect(s, e)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// The screens are made of what the real programs were seen to show.
+// The screens consist of what the real programs have shown.
 const (
 	claudeIdle = `✻ Cooked for 3s
 
@@ -85,7 +85,7 @@ const (
 `
 )
 
-// The session file of a Codex whose daemon was killed in a turn has no end of that turn.
+// The session file of a Codex whose daemon was killed during a turn has no end of that turn.
 func TestLostServerInATurn(t *testing.T) {
 	for screen, want := range map[string]session.Activity{
 		"• Gone on.\n\n◦ Reconnecting to server… (4s)\n  └ Tip: Run /review\n\n" + codexIdle: session.Working,
@@ -180,8 +180,8 @@ func TestReadALiveAgent(t *testing.T) {
 	}
 }
 
-// An empty screen is what tmux gives of an agent that shows nothing yet; one that was
-// not captured says nothing.
+// tmux returns an empty screen for an agent that shows nothing yet; a screen that was not captured
+// says nothing.
 func TestBlankScreen(t *testing.T) {
 	custom := session.AgentSpec{Name: "slow", Command: []string{"./slow"}, Ready: "^> ?$"}
 	for _, c := range []struct {
@@ -200,7 +200,7 @@ func TestBlankScreen(t *testing.T) {
 	}
 }
 
-// The manifest's patterns count whatever the title says.
+// The manifest's patterns apply whatever the title says.
 func TestManifestPatternsBeforeTitles(t *testing.T) {
 	a := For(builtin("claude", func(s *session.AgentSpec) {
 		s.Patterns = session.Patterns{Done: []string{"ALL GREEN"}, Blocked: []string{"ship it\\?"}}
@@ -216,8 +216,8 @@ func TestManifestPatternsBeforeTitles(t *testing.T) {
 	}
 }
 
-// A screen with a sign of everything is read in one order; take the sign away,
-// and the next one counts.
+// A screen with a sign of everything is read in a fixed order: remove one sign, and the next one
+// applies.
 func TestOrderOfReading(t *testing.T) {
 	signs := []struct {
 		activity session.Activity
@@ -249,8 +249,8 @@ func TestOrderOfReading(t *testing.T) {
 	}
 }
 
-// Every phrase is known of every agent, where its title alone speaks and where nothing
-// does, broken at the end of a line or not.
+// Every phrase is recognized for every agent whose only other signal is a title, or that has none,
+// also across line ends.
 func TestPhrases(t *testing.T) {
 	composer := map[string][2]string{ // above and below what the agent prints
 		"claude": {"❯ go\n\n● ", "\n\n✻ Cooked for 3s\n\n────\n❯ \n────\n  ? for shortcuts"},
@@ -285,8 +285,8 @@ func TestPhrases(t *testing.T) {
 	}
 }
 
-// What an agent prints while it goes on is no verdict: it has to have come to rest, and
-// nothing below may show that it works.
+// What an agent prints during work is not a verdict: it must be resting, with no sign of work
+// below.
 func TestPhrasesOfAnAgentAtWork(t *testing.T) {
 	a := For(session.AgentSpec{Name: "x", Command: []string{"x"}, Patterns: session.Patterns{Working: []string{"^step"}, Failed: []string{"^E: "}}})
 	for _, c := range []struct {
@@ -307,7 +307,7 @@ func TestPhrasesOfAnAgentAtWork(t *testing.T) {
 	}
 }
 
-// Only what is below the last prompt is the present, and of that the last counts.
+// Only what is below the last prompt is current, and its last sign applies.
 func TestThePresentOfAScreen(t *testing.T) {
 	const (
 		claude = "\n\n────\n❯ \n────\n  ? for shortcuts"
@@ -342,7 +342,7 @@ func TestThePresentOfAScreen(t *testing.T) {
 			if got.Activity != c.want || got.Detail != c.detail {
 				t.Errorf("%s (%s), want %s (%s)", got.Activity, got.Detail, c.want, c.detail)
 			}
-			// A run that was given nothing yet shows what earlier ones were told.
+			// Without input of its own, a run shows the prompts of earlier ones.
 			if got := a.Detect(session.Evidence{Liveness: session.Alive, Screen: c.screen, Replayed: true}); got.Activity != session.Idle && !strings.Contains(name, "draft") {
 				t.Errorf("replayed: %s (%s)", got.Activity, got.Detail)
 			}

@@ -11,13 +11,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// A dialog is at the end of a screen: what it asks, then its answers, then hints.
+// A dialog is at the end of a screen: its question, then its answers, then hints.
 
 // drawn is a line of a screen that is not blank.
 type drawn struct {
 	text   string // without the borders around it
 	row    int    // its number on the screen
-	gap    bool   // a line that is blank or a border is above it
+	gap    bool   // a blank line or a border is above it
 	rule   bool   // it is a border
 	foot   bool   // it is the lower border of a box
 	nested bool   // it is in a box within a box
@@ -43,46 +43,45 @@ func drawnLines(screen string) []drawn {
 
 var (
 	border = lazily(`^\s*[─━▔╭╰┌└][─━▔]{7}`)
-	// titled is the upper border of a box with its name in it: Codex's field for a key.
+	// titled is the upper border of a box with a name: Codex's field for a key.
 	titled    = lazily(`^\s*[╭┌]\w[\w ]*[─━]{7}`)
 	columnGap = lazily(`\s{2,}`)
 	nestedBox = lazily(`^\s*[│┃]\s*[│┃]`)
-	// numbered is an answer in a list: its cursor, number and label. Claude Code 2.1.197
-	// draws no blank before a label that is wrapped.
+	// numbered is an answer in a list: cursor, number and label. Claude Code 2.1.197 draws no blank
+	// before a wrapped label.
 	numbered = lazily(`^(?:([❯›●▶▸>])\s*)?(\d{1,2})[.)](\s+\S.*|[^\s\d].*)$`)
-	// keyHint ends a label that has a key of its own.
+	// keyHint is the key at the end of a label.
 	keyHint = lazily(`\s*\(([a-z]|[Ee]sc(?: to stop)?|enter|shift\+tab)\)$`)
-	// checkbox begins an answer of which several can be chosen.
+	// checkbox is the start of an answer in a multiple choice.
 	checkbox = lazily(`^\[[ x✔✓]\]\s*`)
-	// typing is an answer that is a text.
-	// Qwen Code 0.15.10 puts a > before it where the cursor is.
+	// typing is an answer that is a text. Qwen Code 0.15.10 puts a > before it at the cursor.
 	typing = lazily(`(?i)^(?:> )?(type something|enter a custom value)\b`)
-	// submits is the hint of a dialog whose answer is a text.
+	// submits is the hint of a dialog that is answered with a text.
 	submits = lazily(`(?i)\benter to (submit|save)\b`)
 	// choice is a line that names the keys for its answers: Go on? [y/N]
 	choice = lazily(`(?i)^(.*?)\s*[\[(]\s*(\w+(?:\s*[/|,]\s*[\w?]+)+)\s*[\])]\s*[:?>]?\s*(\w*)$`)
 	// letters are answers with their keys in brackets: (Y)es/(N)o
 	letters = lazily(`\((\w)\)([a-z][a-z' ]*)`)
-	// proceeds is a question that says nothing about what is asked.
+	// proceeds is a question that does not name its subject.
 	proceeds = lazily(`^(Do you want to proceed|Would you like to proceed)\?$`)
 	trusts   = lazily(`(?i)trust the files in this folder|trust this folder\?|one you trust\?`)
 )
 
-// dotted is what separates a dialog's parts.
+// dotted are the characters that separate parts of a dialog.
 const dotted = "╌┄┈"
 
 const (
-	dialogLines = 40  // a dialog has at most so many lines above its answers
+	dialogLines = 40  // most lines of a dialog above its answers
 	hintLines   = 8   // and below them
-	textLength  = 300 // of what a question says in one line
-	// labelLength is how much of a label tells questions apart. Claude Code 2.1.197 draws
-	// the first line of a wrapped label without its last character once the cursor was there.
+	textLength  = 300 // of a question in one line
+	// labelLength is the length of a label that identifies a question. After the cursor was there,
+	// Claude Code 2.1.197 draws the first line of a wrapped label without its last character.
 	labelLength = 32
 )
 
-// question returns the dialog that the screen shows, if it can be answered. told is what
-// another signal says of it. Nil: there is none, or it is not drawn in full, which one
-// without words is not.
+// question returns the dialog on the screen, if it can be answered. told is another signal's
+// description of it. It returns nil without a dialog, or if the dialog is incomplete, such as one
+// without words.
 func (p screenPatterns) question(s screen, told string) *session.Question {
 	lines := drawnLines(s.whole)
 	q, body := p.choices(s, lines)
@@ -109,8 +108,8 @@ func (p screenPatterns) question(s screen, told string) *session.Question {
 	return q
 }
 
-// choices finds a list of numbered answers. With a cursor it is a dialog; without one the
-// number is typed, which only a manifest's own pattern makes a question.
+// choices finds a list of numbered answers. With a cursor it is a dialog. Without one the number is
+// typed, and only a manifest's own pattern makes it a question.
 func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []drawn) {
 	var at []int // the rows of the answers, the last first
 	want := 0
@@ -133,7 +132,7 @@ func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []d
 	for n, i := range at {
 		m := numbered().FindStringSubmatch(lines[i].text)
 		o := session.Option{Number: n + 1, Label: strings.TrimSpace(m[3]), Key: m[2]}
-		if label, about, two := strings.Cut(o.Label, "  "); two { // two columns
+		if label, about, two := strings.Cut(o.Label, "  "); two { // in two columns
 			o.Label, o.About = label, strings.TrimSpace(about)
 		}
 		end := len(lines)
@@ -162,8 +161,8 @@ func (p screenPatterns) choices(s screen, lines []drawn) (*session.Question, []d
 	return q, p.body(lines, at[0])
 }
 
-// choicesInLine finds answers in one line, near the end of the screen. A column of the agent's
-// own may be to the right of the dialog.
+// choicesInLine finds answers in one line, near the end of the screen. A column of the agent may be
+// to the right of the dialog.
 func (p screenPatterns) choicesInLine(lines []drawn) (*session.Question, []drawn) {
 	for i := len(lines) - 1; i >= max(0, len(lines)-hintLines); i-- {
 		columns := columnGap().Split(lines[i].text, -1)
@@ -191,18 +190,18 @@ func (p screenPatterns) choicesInLine(lines []drawn) (*session.Question, []drawn
 }
 
 const (
-	paneGap   = "      " // is between a dialog and what is to its right, at least
+	paneGap   = "      " // separates a dialog from a column to its right, at least
 	scrollbar = "█▀▄ "
 )
 
-// composedIn reports whether lines have the composer.
+// composedIn reports whether lines contain the composer.
 func (p screenPatterns) composedIn(below []drawn) bool {
 	return slices.ContainsFunc(below, func(l drawn) bool {
 		return p.composer.line != nil && p.composer.line.MatchString(l.text) || p.composer.line == nil && p.looksReady(l.text)
 	})
 }
 
-// withoutHint takes the key that a label names off the end of the label.
+// withoutHint removes the key from the end of a label that names it.
 func withoutHint(label, about, key string) (string, string, string) {
 	for _, text := range []*string{&about, &label} {
 		m := keyHint().FindStringSubmatchIndex(*text)
@@ -225,8 +224,8 @@ func withoutHint(label, about, key string) (string, string, string) {
 	return label, about, key
 }
 
-// body returns what a dialog says above its answers, which begin at a line: from a border
-// on, or from what the agent is known to ask, or else what is right above.
+// body returns the text of a dialog above its answers, which start at line answers: from a border,
+// or from the agent's known question, or else the text right above.
 func (p screenPatterns) body(lines []drawn, answers int) []drawn {
 	from := answers
 	for from > 0 && answers-from < dialogLines && !lines[from-1].rule {
@@ -262,8 +261,8 @@ func joined(lines []drawn) string {
 	return strings.Join(texts, "\n")
 }
 
-// prompted finds a dialog that is answered in a line: with the keys that its last line
-// names, or with a text.
+// prompted finds a dialog that is answered in a line: with one of the keys in its last line, or
+// with a text.
 func (p screenPatterns) prompted(lines []drawn) (*session.Question, []drawn) {
 	for len(lines) > 0 && lines[len(lines)-1].rule {
 		lines = lines[:len(lines)-1]
@@ -296,8 +295,8 @@ func (p screenPatterns) prompted(lines []drawn) (*session.Question, []drawn) {
 	return nil, nil
 }
 
-// fieldAbove returns the line in which a box begins that ends above the hints at the end of a
-// dialog: a text is typed into it. 0: there is none.
+// fieldAbove returns the first line of the text field above the hints at the end of a dialog, or 0
+// if there is none.
 func fieldAbove(lines []drawn) int {
 	at := len(lines) - 1
 	for at > 0 && !lines[at].rule {
@@ -311,7 +310,7 @@ func fieldAbove(lines []drawn) int {
 	return at
 }
 
-// paragraph returns the lines up to the first gap. What follows may go while a text is typed.
+// paragraph returns the lines up to the first gap. Later lines may disappear while a text is typed.
 func paragraph(lines []drawn) []drawn {
 	for i, l := range lines {
 		if i > 0 && l.gap {
@@ -321,7 +320,7 @@ func paragraph(lines []drawn) []drawn {
 	return lines
 }
 
-// keyed returns the answers whose keys a line names, if yes and no are among them.
+// keyed returns the answers for the keys in a line, if yes and no are among them.
 func keyed(line string) []session.Option {
 	var options []session.Option
 	add := func(key, label string) {
@@ -348,7 +347,7 @@ func keyed(line string) []session.Option {
 	return options
 }
 
-// How labels begin and what they contain, by what they mean.
+// The starts and parts of labels, by meaning.
 var (
 	agrees   = lazily(`(?i)^(yes|ok|okay|allow|approve|accept|agree|confirm|proceed|continue|trust|submit|grant|use this)\b`)
 	consents = lazily(`(?i)^(yes|allow|approve|accept|grant|always (allow|approve))\b`)
@@ -357,13 +356,12 @@ var (
 	forever  = lazily(`(?i)\b(always|all|every|everything|future|session|permanent|permanently|remember|forever|from now on)\b|` +
 		`(don['’]?t|do not|never|without) ask|\b(for|in) (this|the|any) (project|workspace|host|conversation)\b|\bauto-?(accept|approve)`)
 	denies = lazily(`(?i)^always (deny|reject|block|refuse|forbid|disallow)`)
-	// wider is more than what is asked about: the folder above, all projects of a person.
+	// wider is a scope beyond the question: the folder above, all projects of a user.
 	wider = lazily(`(?i)\bparent (folder|director)|\bfor this user$`)
 )
 
-// nameOptions gives answers the words by which people answer, by what each says: a yes
-// that is also for later is always, never yes. Two answers of the same meaning have no
-// word, and nothing is a yes where nothing is a no.
+// nameOptions names answers by their meaning. A yes that also applies later is always, never yes.
+// Two answers with the same meaning get no name, and nothing is a yes without a no.
 func nameOptions(options []session.Option) {
 	count := map[string]int{}
 	agreed := false
@@ -381,16 +379,15 @@ func nameOptions(options []session.Option) {
 	}
 }
 
-// halfDrawn reports whether there is an answer that permits something, and none that does
-// not: what is shown of it to people has both.
+// halfDrawn reports whether an answer permits something and none refuses it: a fully drawn dialog
+// has both.
 func halfDrawn(options []session.Option) bool {
 	permits := func(o session.Option) bool { return consents().MatchString(o.Label) }
 	declines := func(o session.Option) bool { return refuses().MatchString(o.Label) || without().MatchString(o.Label) }
 	return slices.ContainsFunc(options, permits) && !slices.ContainsFunc(options, declines)
 }
 
-// decided returns the question without its answers if they include a yes and
-// no no.
+// decided returns the question without its answers if they include yes but not no.
 func decided(told string) string {
 	lines := strings.Split(told, "\n")
 	first := -1
@@ -420,10 +417,10 @@ func word(o session.Option) string {
 	case refuses().MatchString(o.Label) && !lasting:
 		return session.No
 	case refuses().MatchString(o.Label):
-		return "" // a no that is for later too
+		return "" // a no that also applies later
 	case lasting && (agrees().MatchString(o.Label) || strings.HasPrefix(label, "always") || strings.HasPrefix(label, "don")):
 		return session.Always
-	case lasting, forever().MatchString(o.About): // where a label is wrapped, that is the rest of it
+	case lasting, forever().MatchString(o.About): // a wrapped label continues in About
 		return ""
 	case agrees().MatchString(o.Label):
 		return session.Yes
@@ -431,8 +428,8 @@ func word(o session.Option) string {
 	return ""
 }
 
-// asked returns what a dialog asks, in one line. What another signal says counts if the
-// dialog shows it too: that may be about another question.
+// asked returns the question of a dialog in one line. Another signal's text is used only if the
+// dialog contains it, since it may be about another question.
 func (p screenPatterns) asked(body []drawn, told string) string {
 	if len(body) == 0 {
 		return ""
@@ -467,7 +464,7 @@ func (p screenPatterns) asked(body []drawn, told string) string {
 	return ask
 }
 
-// commandQuestion finds the command that a dialog of Codex, Copilot CLI or opencode asks about.
+// commandQuestion finds the command in a dialog of Codex, Copilot CLI or opencode.
 func commandQuestion(body []drawn) (string, []drawn) {
 	if _, command, found := strings.Cut("\n"+joined(body), "\n$ "); found {
 		return `run "` + oneLine(command) + `"?`, nil
@@ -475,12 +472,12 @@ func commandQuestion(body []drawn) (string, []drawn) {
 	return "", body
 }
 
-// shownIn reports whether a dialog shows a text, wherever its lines are broken.
+// shownIn reports whether a dialog contains a text, ignoring line breaks.
 func shownIn(body []drawn, text string) bool {
 	return text != "" && strings.Contains(denseText(joined(body)), denseText(text))
 }
 
-// sentence returns the last question of a dialog, or else all that it says.
+// sentence returns the last question of a dialog, or else its whole text.
 func sentence(body []drawn) string {
 	for end := len(body) - 1; end >= 0; end-- {
 		if !strings.Contains(body[end].text, "?") {
@@ -500,7 +497,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 func denseText(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// cut returns a text of at most n characters.
+// cut returns at most n characters of a text.
 func cut(text string, n int) string {
 	if r := []rune(text); len(r) > n {
 		return string(r[:n-1]) + "…"
@@ -508,7 +505,7 @@ func cut(text string, n int) string {
 	return text
 }
 
-// says returns what a dialog says, without an answer that was typed at its end.
+// says returns the text of a dialog, without an answer typed at its end.
 func says(body []drawn) string {
 	var b strings.Builder
 	for _, l := range body {
@@ -521,8 +518,8 @@ func says(body []drawn) string {
 	return b.String()
 }
 
-// identity returns the ID of a question: of all that it says, except for the cursor, the boxes
-// that are ticked, what was typed, and the ends of long labels.
+// identity returns the ID of a question. It depends on the dialog's text, except for the cursor,
+// ticked boxes, typed text, and the ends of long labels.
 func identity(q *session.Question) string {
 	h := sha256.New()
 	h.Write([]byte(q.Says))

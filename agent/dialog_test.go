@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// script is a program of which only the manifest says what it asks.
+// script is a program whose questions only the manifest describes.
 var script = session.AgentSpec{Name: "x", Command: []string{"x"}, Ready: "^> ", Patterns: session.Patterns{Blocked: []string{`^Overwrite`, `^Apply edits`, `^Which branch`}}}
 
 func TestQuestion(t *testing.T) {
@@ -75,8 +75,8 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// A question keeps its ID while its cursor moves and a text is typed, and another question
-// has another one.
+// A question keeps its ID while the cursor moves and text is typed; another question has another
+// ID.
 func TestQuestionID(t *testing.T) {
 	id := func(spec session.AgentSpec, screen string) string {
 		q := For(spec).Detect(session.Evidence{Liveness: session.Alive, Screen: screen}).Question
@@ -112,8 +112,8 @@ func TestQuestionID(t *testing.T) {
 	}
 }
 
-// TestQuestionToldBefore: a hook's words of a dialog count although the session file was written
-// to since, if the dialog shows them.
+// TestQuestionToldBefore checks that a hook's description of a dialog is used, even if the session
+// file is newer, if the dialog shows it.
 func TestQuestionToldBefore(t *testing.T) {
 	at := time.Unix(1_790_000_000, 0)
 	const screen = "────────────────\n Bash command\n\n   touch one\n   Run a command\n\n Do you want to proceed?\n ❯ 1. Yes\n   2. Yes, and always allow access to shop/ from this project\n   3. No\n\n Esc to cancel · Tab to amend"
@@ -140,7 +140,7 @@ func TestQuestionToldBefore(t *testing.T) {
 	}
 }
 
-// A question of a program that goes on below it was answered, by whomever.
+// A question is answered if its program continues below it, whoever answered.
 func TestQuestionAboveAPromptIsAnswered(t *testing.T) {
 	for name, c := range map[string]struct {
 		screen string

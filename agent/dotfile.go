@@ -9,11 +9,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// DotfileFix is a setting that an agent reads only from the person's own file. Only
-// `doctor --fix` writes to it.
+// DotfileFix is a setting that an agent reads only from the user's own file. Only `doctor --fix`
+// writes to it.
 type DotfileFix struct {
 	Path    string // absolute
-	Problem string // what the agent does at start without it
+	Problem string // the agent's behaviour at start without the setting
 
 	add []setting
 }
@@ -22,13 +22,12 @@ type DotfileFix struct {
 type setting struct {
 	path  []string
 	value any
-	// list says that the value is one of a list, and otherwise that it is put where
-	// nothing is.
+	// list marks a value that is added to a list. Other values are set only if missing.
 	list bool
 }
 
-// DotfileFixes returns what the agent of a session reads from dotfiles, whether it
-// is set or not. It uses the home and the environment of the lookup.
+// DotfileFixes returns the settings that a session's agent reads from dotfiles, set or not. It uses
+// the home and the environment of the lookup.
 func DotfileFixes(s session.Spec, of session.Lookup) []DotfileFix {
 	k := kindOf(s.Agent)
 	if k.dotfiles == nil || of.Home == "" {
@@ -46,9 +45,9 @@ func Refusal(in session.StartInput) string {
 	return k.refuses(in)
 }
 
-// Apply returns the file's text with the missing settings, and whether any was
-// missing. now is the present text, empty without a file; the rest of it stays.
-// Text that is not a JSON object is an error.
+// Apply returns the file's text with the missing settings, and whether any was missing. now is the
+// current text, empty without a file; the rest of it is kept. Text that is not a JSON object is an
+// error.
 func (f DotfileFix) Apply(now []byte) (text []byte, changed bool, err error) {
 	object := map[string]json.RawMessage{}
 	head, now := comments(now)
@@ -71,7 +70,7 @@ func (f DotfileFix) Apply(now []byte) (text []byte, changed bool, err error) {
 	return slices.Concat(head, text, []byte("\n")), true, err
 }
 
-// comments divides a file's text behind the comments that Copilot CLI begins it with.
+// comments splits off the comments at the start of Copilot CLI's file.
 func comments(text []byte) (head, rest []byte) {
 	for bytes.HasPrefix(text[len(head):], []byte("//")) {
 		end := bytes.IndexByte(text[len(head):], '\n')
@@ -121,7 +120,7 @@ func member(object map[string]json.RawMessage, name string, to any) error {
 	return nil
 }
 
-// given reports whether the manifest gives the agent one of the variables.
+// given reports whether the manifest sets one of the agent's variables.
 func given(s session.Spec, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		_, spec := s.Env[name]
@@ -130,8 +129,7 @@ func given(s session.Spec, names ...string) bool {
 	})
 }
 
-// gets reports whether the agent gets one of the variables, from the manifest or by
-// inheritance.
+// gets reports whether the agent gets one of the variables, from the manifest or inherited.
 func gets(s session.Spec, of session.Lookup, names ...string) bool {
 	return given(s, names...) || slices.ContainsFunc(names, func(name string) bool { return of.Env[name] != "" })
 }

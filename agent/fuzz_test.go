@@ -17,7 +17,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// recorded are files of the real agents, of one name each.
+// recorded returns the recorded files of the real agents with these names' ends.
 func recorded(f *testing.F, ends ...string) (texts []string) {
 	err := filepath.WalkDir("testdata", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(path, end) }) {
@@ -33,9 +33,8 @@ func recorded(f *testing.F, ends ...string) (texts []string) {
 	return texts
 }
 
-// FuzzTranscript: an agent's own session file is the agent's to write, and changes
-// with each of its versions. What is read from it can be stored, counts nothing
-// below zero, and says only what there are words for.
+// FuzzTranscript checks the reading of session files, which agents write as they like and change
+// with each version: the result can be stored, has no negative counts, and only known activities.
 func FuzzTranscript(f *testing.F) {
 	for _, line := range []string{rolloutMeta, rolloutStarted, rolloutUser, rolloutTokens, chatHead, chatAnswer, chatFailed} {
 		f.Add([]byte(line))
@@ -82,8 +81,8 @@ func FuzzTranscript(f *testing.F) {
 	})
 }
 
-// FuzzRead: a screen, a title and what a hook says are the agent's to make. What
-// they mean can be stored, is one line of bounded length, and the same each time.
+// FuzzRead checks the reading of screens, titles and hook reports, which agents write as they like:
+// the result can be stored, is one line of bounded length, and the same each time.
 func FuzzRead(f *testing.F) {
 	for _, text := range recorded(f, "screen.txt") {
 		f.Add(text, "title", []byte(`{"hook_event_name":"Stop"}`))
@@ -121,7 +120,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzLimitEnd: when a limit ends is said by the agent, and is stored.
+// FuzzLimitEnd checks that the end of a limit, which an agent states, can be stored.
 func FuzzLimitEnd(f *testing.F) {
 	for _, s := range []string{"try again at 7:35 AM GMT+99 ", "resets 3pm", "try again at Feb 31st, 0000 99:99 pm UTC-99 ", "resets at Nov 22nd, 2026 7:35 AM"} {
 		f.Add(s)
@@ -135,8 +134,8 @@ func FuzzLimitEnd(f *testing.F) {
 	})
 }
 
-// lookedAt returns what lines say to who looks after each of them. What was said before must
-// not change.
+// lookedAt returns the transcript after reading each of the lines, and checks that earlier results
+// do not change.
 func lookedAt(t *testing.T, a session.Agent, lines [][]byte) session.Transcript {
 	r := a.Reader()
 	var said session.Transcript

@@ -12,19 +12,19 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// gemini is the Gemini CLI, measured with 0.61.0; docs/agents/gemini.md has it in
-// words. Its exit code says nothing: it is 0 for SIGTERM and SIGHUP too. While it
-// tries again after a 429 or 500, for many minutes, nothing of it can be seen.
+// gemini is the Gemini CLI, measured with 0.61.0 and described in docs/agents/gemini.md. Its exit
+// status says nothing: it is 0 for SIGTERM and SIGHUP too. While it retries after a 429 or 500, for
+// many minutes, nothing shows that.
 func gemini() kind {
 	return kind{
 		spec: session.AgentSpec{
 			PromptVia:      ViaPaste,
 			Ready:          `^[>*]\s+Type your message`,
-			ReadyTimeout:   session.Duration(2 * time.Minute), // on a busy machine it starts in more than 30 seconds
+			ReadyTimeout:   session.Duration(2 * time.Minute), // on a busy machine its start takes more than 30 seconds
 			StatusBarLines: 3,
-			// Its chat file is there before any prompt.
+			// Its chat file exists before any prompt.
 			Observable: AtStart,
-			// Without it a warning is shown at start.
+			// Without it, Gemini shows a warning at start.
 			Env: map[string]string{"COLORTERM": "truecolor"},
 		},
 		tested: "0.61.0",
@@ -40,20 +40,20 @@ func gemini() kind {
 				{`^\s*◇\s+Ready`, session.Idle},
 			},
 			blocked: []string{
-				`^\? [A-Z]\w*  \S`, // the tool and what it is to do, above the question
+				`^\? [A-Z]\w*  \S`, // the tool and its action, above the question
 				`Allow execution of`,
 				`Apply this change\?`,
 				`Do you trust the files in this folder\?`,
 				`How would you like to authenticate`,
 				`Enter Gemini API Key`,
-				// The title says that it works meanwhile.
+				// Meanwhile the title shows work.
 				`It seems like you don't have access to`,
 				`^Model "\S+" (was not found|is not available)`,
 			},
 			blockedAPI: []string{
 				`✕ \[API Error: .*("code":429|RESOURCE_EXHAUSTED|exhausted your .*quota|rate limit)`,
 			},
-			// A dialog: keep trying, another model, stop.
+			// A dialog: keep trying, another model, or stop.
 			retrying: []string{`Usage limit reached for`, `We are currently experiencing high demand`},
 			failed: []string{
 				`✕ \[API Error: `,
@@ -65,16 +65,15 @@ func gemini() kind {
 				`Type your message`,
 				`esc to cancel|Press Ctrl\+C again to exit`,
 			},
-			// It paints its composer, and calls itself ready, up to a second before it
-			// takes a paste for one: then come its name or the conversation so far.
+			// It paints its composer, and reports itself ready, up to a second before it accepts a
+			// paste. Then its name or the resumed conversation appears.
 			started: []string{`Gemini CLI v\d`, `^[✦✕ℹ] `},
 			turn:    `^[>!] +\S`,
 		},
-		// A prompt that begins with a slash is a command however it comes, blanks
-		// before it or not. One with ! is the shell's if its first character is taken
-		// for a key.
+		// A prompt that starts with a slash is always a command, even after blanks. With ! it is a
+		// shell command if its first character arrives as a key.
 		commands: "!",
-		// What is typed while it loads a conversation is lost.
+		// Input is lost while it loads a conversation.
 		resumedVia:  ViaArgument,
 		files:       geminiFiles,
 		transcript:  func() session.TranscriptReader { return &chat{seen: map[string]bool{}} },
@@ -85,7 +84,7 @@ func gemini() kind {
 		reads:       geminiReads,
 		credentials: geminiCredentials,
 		login:       geminiLogin,
-		// No hook tells that a question was answered; the title does.
+		// No hook reports that a question was answered; the title does.
 		trust: []string{FromTranscript, FromTitle, FromHook},
 	}
 }
@@ -96,18 +95,18 @@ var geminiPermissions = map[string][]string{
 	"all":   {"--approval-mode", "yolo"},
 }
 
-// geminiKey is the variable with which it needs no login, and geminiKeyLogin what
-// that way is called in its settings.
+// geminiKey is the variable that replaces a login, and geminiKeyLogin the name of that method in
+// its settings.
 const (
 	geminiKey      = "GEMINI_API_KEY"
 	geminiKeyLogin = "gemini-api-key"
 )
 
-// geminiDotfiles: it asks at start how to log in, whatever its environment has,
-// until a way is set.
+// geminiDotfiles returns the login method: at start Gemini asks for it, whatever the environment,
+// until one is set.
 func geminiDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 	if !gets(s, of, geminiKey) {
-		return nil // it is logged in, or MissingLogin says that it is not
+		return nil // logged in, or reported by MissingLogin
 	}
 	return []DotfileFix{{
 		Path:    filepath.Join(geminiDir(of), "settings.json"),
@@ -116,10 +115,10 @@ func geminiDotfiles(s session.Spec, of session.Lookup) []DotfileFix {
 	}}
 }
 
-// geminiHome is the folder that its own, .gemini, is in.
+// geminiHome returns the directory that contains Gemini CLI's own, .gemini.
 func geminiHome(of session.Lookup) string { return cmp.Or(of.Env["GEMINI_CLI_HOME"], of.Home) }
 
-// geminiDir is its own directory.
+// geminiDir returns Gemini CLI's own directory.
 func geminiDir(of session.Lookup) string {
 	of.Home = geminiHome(of)
 	return ownDir(of, "", ".gemini")
@@ -130,12 +129,11 @@ func geminiStart(in session.StartInput) session.Start {
 	start := session.Start{
 		Argv: join(s.Agent.Command, geminiPermissions[s.Agent.Permissions]),
 		Env: map[string]string{
-			// Else it starts itself a second time, and both processes outlive the
-			// terminal.
+			// Otherwise it starts itself a second time, and both processes outlive the terminal.
 			"GEMINI_CLI_NO_RELAUNCH": "true",
-			// It updates itself by npm in a process of its own, as it stands, while
-			// others run; only a dotfile turns that off for good. This says that it is a
-			// program of one file, which it does not know how to update.
+			// It updates itself by npm in a separate process during other runs; only a dotfile
+			// turns that off permanently. This variable declares a single-file program, which it
+			// cannot update.
 			"IS_BINARY": "true",
 		},
 	}
@@ -148,8 +146,8 @@ func geminiStart(in session.StartInput) session.Start {
 	return start
 }
 
-// geminiConversation adds the arguments that name the conversation, the session's own, and the
-// prompt. Qwen Code takes the same.
+// geminiConversation adds the arguments for the conversation, the session's arguments, and the
+// prompt. Qwen Code uses the same.
 func geminiConversation(in session.StartInput, start *session.Start) {
 	switch {
 	case in.Conversation != "":
@@ -161,13 +159,13 @@ func geminiConversation(in session.StartInput, start *session.Start) {
 	}
 	start.Argv = append(start.Argv, in.Spec.Args...)
 	if in.Prompt != "" {
-		// In one word, because the prompt may begin with a dash.
+		// In one word, because the prompt may start with a dash.
 		start.Argv = append(start.Argv, "--prompt-interactive="+in.Prompt)
 	}
 }
 
 // geminiTelemetry returns the variables with which Gemini CLI sends all signals
-// (geminicli.com/docs/cli/telemetry). Its prompts are in them unless told otherwise.
+// (geminicli.com/docs/cli/telemetry). By default they contain prompts.
 func geminiTelemetry(t session.Telemetry) map[string]string {
 	if t.Endpoint == "" {
 		return nil
@@ -179,15 +177,14 @@ func geminiTelemetry(t session.Telemetry) map[string]string {
 	}
 }
 
-// geminiTool is the first line of a dialog: the tool, and what that is to do. geminiPermits is
-// what it asks.
+// geminiTool is the first line of a dialog: the tool and its action. geminiPermits is its question.
 var (
 	geminiTool    = lazily(`^\? +([A-Z]\w*) +(.*?)(?: ←)?$`)
 	geminiPermits = lazily(`^(Allow execution|Apply this change)`)
 )
 
-// toolQuestion finds what a dialog asks about a tool. Qwen Code's title has more of a command,
-// and is cut; its questions of the model's have a heading.
+// toolQuestion finds the question of a dialog about a tool. Qwen Code's title has more of a
+// command, but is cut; the model's own questions have a heading.
 func toolQuestion(body []drawn) (string, []drawn) {
 	m := geminiTool().FindStringSubmatch(body[0].text)
 	if m == nil {

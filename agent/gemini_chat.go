@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// geminiFiles returns the pattern of a conversation's chat: the name of the
-// project's directory is unknown, the file has the first eight digits of the id.
+// geminiFiles returns the pattern of a conversation's chat. The name of the project's directory is
+// not known; the file has the first eight digits of the id.
 func geminiFiles(of session.Lookup) []string {
 	dir := geminiDir(of)
 	if dir == "" {
@@ -24,7 +24,7 @@ func geminiFiles(of session.Lookup) []string {
 	return []string{filepath.Join(globLiteral(dir), "tmp", "*", "chats", name)}
 }
 
-// chatLine is a line of a chat: its head, a message, or a change of the whole.
+// chatLine is a line of a chat: its head, a message, or a change of the whole chat.
 type chatLine struct {
 	Conversation string    `json:"sessionId"`
 	StartedAt    time.Time `json:"startTime"`
@@ -58,14 +58,14 @@ type chatPart struct {
 	} `json:"functionResponse"`
 }
 
-// text is what a message says, and whether it hands in a tool's result. What
-// Gemini itself tells the model at the beginning is no message of anybody's.
+// text returns a message's text, and whether it is a tool's result. It skips Gemini's own first
+// message to the model.
 func (l chatLine) text() (text string, result bool) {
 	if json.Unmarshal(l.Content, &text) == nil {
 		return text, false
 	}
 	var parts []chatPart
-	_ = json.Unmarshal(l.Content, &parts) // what is neither says nothing
+	_ = json.Unmarshal(l.Content, &parts) // ignore content in neither form
 	var texts []string
 	for _, p := range parts {
 		result = result || p.Response != nil
@@ -78,23 +78,21 @@ func (l chatLine) text() (text string, result bool) {
 
 const chatContext = "<session_context>"
 
-// chatDir is the workspace, in what Gemini tells the model at the beginning.
+// chatDir matches the workspace in Gemini's first message to the model.
 var chatDir = regexp.MustCompile(`(?m)^- \*\*Workspace Directories:\*\*\n\s*- (/.*)$`)
 
-// Error messages with which the account may ask no more for a while.
+// Error messages of an account that has to pause.
 var chatLimit = regexp.MustCompile(`"code":429|RESOURCE_EXHAUSTED|exhausted your .*quota|[Rr]ate limit`)
 
-// chat reads a chat. It has no end of a turn: the model's last message is the answer unless
-// a tool's result follows. Approvals and retries are not in it, so after a message the title
-// decides.
+// chat reads a chat. The file has no end of a turn: the model's last message is the answer unless a
+// tool's result follows. It has no approvals and retries, so after a message the title decides.
 type chat struct {
 	turns
-	seen map[string]bool // messages by id: one is written again when it changes
-	// answered is when the model last said something that no tool's result followed
-	// yet; zero: it has not.
+	seen map[string]bool // messages by id: a changed message is written again
+	// answered is the time of the model's last message without a later tool result; zero: none.
 	answered time.Time
-	canceled time.Time // when the user last interrupted it
-	stopped  bool      // that was the end of its last turn
+	canceled time.Time // the user's last interruption
+	stopped  bool      // the interruption ended the last turn
 }
 
 func (c *chat) Transcript() session.Transcript {
@@ -119,12 +117,12 @@ func (c *chat) Add(line []byte) {
 	c.add(l)
 }
 
-// againFor is how long after an interruption Gemini CLI 0.61.0 may write the message of the
-// turn again, with another id, if the model had not begun to answer. It took 92 ms. After a
-// refused permission it writes the answers and results of the turn before again.
+// againFor is how long after an interruption Gemini CLI 0.61.0 may rewrite the turn's message with
+// another id, if the model had not started to answer. It took 92 ms. After a refused permission it
+// rewrites the answers and results of the turn before.
 const againFor = 2 * time.Second
 
-// where finds the workspace in what Gemini tells the model.
+// where finds the workspace in Gemini's first message to the model.
 func (c *chat) where(l chatLine) (context bool) {
 	text, _ := l.text()
 	if !strings.HasPrefix(text, chatContext) {
@@ -149,13 +147,13 @@ func (c *chat) add(l chatLine) {
 	case l.Type == "user" && result:
 		c.answered = time.Time{}
 		c.n.Activity = session.Working
-	case l.Type == "user" && text == c.n.LastPrompt && l.At.Sub(c.canceled) < againFor: // no other turn
+	case l.Type == "user" && text == c.n.LastPrompt && l.At.Sub(c.canceled) < againFor: // not a new turn
 	case l.Type == "user" && !known:
 		c.answer()
 		c.stopped = false
 		c.take(l.At, text)
 		c.begin()
-	case l.Type == "gemini" && len(l.Calls) > 0: // its tools have run
+	case l.Type == "gemini" && len(l.Calls) > 0: // its tools have finished
 		c.answered = time.Time{}
 	case l.Type == "gemini" && !known:
 		c.n.Activity = ""
@@ -170,13 +168,13 @@ func (c *chat) add(l chatLine) {
 		}
 		c.answered = time.Time{}
 		c.end(l.At, does, text, false)
-	case l.Type == "info" && strings.HasPrefix(text, "Request cancelled"): // also after a permission was refused
+	case l.Type == "info" && strings.HasPrefix(text, "Request cancelled"): // also after a refused permission
 		c.answered, c.canceled, c.stopped = time.Time{}, l.At, true
 		c.end(l.At, session.Idle, "", true)
 	}
 }
 
-// answer ends a turn whose answer is there.
+// answer ends a turn that has its answer.
 func (c *chat) answer() {
 	if !c.answered.IsZero() {
 		c.end(c.answered, c.n.Activity, c.n.Detail, false)
@@ -184,7 +182,7 @@ func (c *chat) answer() {
 	}
 }
 
-// geminiEntries returns what a line of a chat says, for people.
+// geminiEntries returns the readable entries in a line of a chat.
 func geminiEntries(line []byte) []session.Entry {
 	var l chatLine
 	if json.Unmarshal(line, &l) != nil || l.At.IsZero() {
@@ -205,7 +203,7 @@ func geminiEntries(line []byte) []session.Entry {
 		add("error", text)
 	case l.Type == "info":
 		add("info", text)
-	case l.Type == "gemini" && len(l.Calls) > 0: // the line before had the rest of it
+	case l.Type == "gemini" && len(l.Calls) > 0: // an earlier line had the rest
 		for _, c := range l.Calls {
 			add("tool", toolText(c.Name, string(c.Args)))
 			for _, p := range c.Result {
@@ -221,7 +219,7 @@ func geminiEntries(line []byte) []session.Entry {
 	return all
 }
 
-// What Gemini puts around what a tool said.
+// The text that Gemini adds around a tool's output.
 var chatWrapping = regexp.MustCompile(`^<untrusted_context>\n(?:Output: )?|(?:\nProcess Group PGID: \d+)?\n</untrusted_context>$`)
 
 // geminiOutput returns a tool's output.

@@ -7,19 +7,17 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// geminiEvents are the hooks that are asked for: one or two a turn. Those around
-// the model and each tool slow it down for all to see.
+// geminiEvents are the requested hooks: one or two for each turn. Hooks around the model and each
+// tool would slow it down visibly.
 var geminiEvents = []string{"SessionStart", "BeforeAgent", "Notification", "AfterAgent"}
 
-// geminiSettings is the name of the settings of one run.
+// geminiSettings is the file name of a run's settings.
 const geminiSettings = "gemini.json"
 
-// geminiHooks adds the settings that make Gemini tell what happens. It reads
-// settings from a path of ours only if that and every folder above it are root's
-// and nobody else may write to them, so only an agent that runs as root gets them;
-// it warns on its screen and goes on where a folder is not so. They are the
-// system's defaults, not its settings: what the person or the machine's owner has
-// set still counts.
+// geminiHooks adds the settings that make Gemini report events. Gemini reads settings from a path
+// of agentform's only if that and every directory above it belong to root and are writable by no
+// one else; otherwise it warns on the screen and continues. So only an agent that runs as root gets
+// them. They are system defaults, so settings of the user or the machine's owner take precedence.
 func geminiHooks(in session.StartInput, start *session.Start) {
 	if len(in.Notify) == 0 || in.Private == "" || !in.Root {
 		return
@@ -33,13 +31,13 @@ func geminiHooks(in session.StartInput, start *session.Start) {
 	}
 	text, err := json.MarshalIndent(settings, "", "  ")
 	if err != nil {
-		return // texts always can be
+		return // texts can always be encoded
 	}
 	start.Files = map[string]string{geminiSettings: string(text)}
 	start.Env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"] = filepath.Join(in.Private, geminiSettings)
 }
 
-// namedHooks returns settings with a command for hooks, as Gemini CLI and Qwen Code read them.
+// namedHooks returns settings with a command for hooks, in the format of Gemini CLI and Qwen Code.
 func namedHooks(events, notify []string) map[string]any {
 	hook := map[string]string{"type": "command", "command": shellJoin(notify), "name": "agentform"}
 	hooks := map[string]any{}
@@ -49,8 +47,8 @@ func namedHooks(events, notify []string) map[string]any {
 	return hooks
 }
 
-// geminiSignal is what a hook of Gemini told. AfterAgent comes after errors and
-// cancelled turns too.
+// geminiSignal returns the meaning of a hook's report. AfterAgent also follows errors and cancelled
+// turns.
 func geminiSignal(data []byte) (session.Detection, bool) {
 	var told struct {
 		Event   string `json:"hook_event_name"`

@@ -7,8 +7,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// geminiLogin looks for the login of Gemini CLI, which also reads the first .env above its
-// folder.
+// geminiLogin checks the login of Gemini CLI, which also reads the first .env at or above its
+// directory.
 func geminiLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	if f.set(s, geminiKey, "GEMINI_DEFAULT_AUTH_TYPE", "GEMINI_CLI_SYSTEM_", "GEMINI_CLI_USE_COMPUTE_ADC", "GOOGLE_", "CLOUDSDK_CONFIG", "CODE_ASSIST_ENDPOINT", "CLOUD_SHELL") {
 		return "", ""
@@ -29,8 +29,8 @@ func geminiLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	return "there is no " + filepath.Join(dir, "oauth_creds.json") + ", and no key in its environment", "log in: start gemini once, or set GEMINI_API_KEY"
 }
 
-// geminiReads returns what Gemini CLI logs in with and where its files are. It leaves
-// out how it finds an editor (GEMINI_CLI_IDE_…): that is the caller's.
+// geminiReads returns the variables for logins and files. It leaves out the way to an editor
+// (GEMINI_CLI_IDE_…), which is the caller's.
 func geminiReads(func(string) string) []string {
 	return []string{
 		"GEMINI_API_KEY", "GEMINI_API_KEY_AUTH_MECHANISM", "GEMINI_DEFAULT_AUTH_TYPE", "GEMINI_MODEL", "GEMINI_CLI_HOME",
@@ -39,8 +39,8 @@ func geminiReads(func(string) string) []string {
 	}
 }
 
-// geminiCredentials is what https://geminicli.com/docs/get-started/authentication lists. Its
-// settings choose between a key and its login.
+// geminiCredentials has the list of https://geminicli.com/docs/get-started/authentication. Gemini's
+// settings select a key or its login.
 var geminiCredentials = credentials{
 	keys: append(keysOf(geminiKey), credentialKey{"GOOGLE_API_KEY", []string{"GOOGLE_CLOUD_PROJECT"}},
 		credentialKey{"GOOGLE_APPLICATION_CREDENTIALS", []string{"GOOGLE_CLOUD_PROJECT"}}),

@@ -158,7 +158,7 @@ func TestGeminiFiles(t *testing.T) {
 	}
 }
 
-// The lines are those of 0.61.0, less what nothing is read from.
+// The lines are from 0.61.0, without unused fields.
 const (
 	chatHead      = `{"sessionId":"8a12ed24-0a58","projectHash":"c3be","startTime":"2026-11-21T05:50:29.148Z","lastUpdated":"2026-11-21T05:50:29.148Z","kind":"main"}`
 	chatBegin     = `{"$set":{"messages":[{"id":"m0","timestamp":"2026-11-21T05:50:29.148Z","type":"user","content":[{"text":"<session_context>\nThis is the Gemini CLI.\n- **Workspace Directories:**\n  - /work/my shop\n- **Directory Structure:**\n\n</session_context>"}]}],"lastUpdated":"2026-11-21T05:50:29.148Z"}}`
@@ -172,15 +172,15 @@ const (
 	chatQuota     = `{"id":"m5","timestamp":"2026-11-21T05:50:36.000Z","type":"error","content":"[API Error: You have exhausted your daily quota on this model.]"}`
 	chatFailed    = `{"id":"m6","timestamp":"2026-11-21T05:50:36.100Z","type":"info","content":"This request failed. Press F12 for diagnostics"}`
 	chatCancelled = `{"id":"m7","timestamp":"2026-11-21T05:50:36.000Z","type":"info","content":"Request cancelled."}`
-	// It writes the user's words again, with another id, if the model had not begun to answer.
+	// The user's message, rewritten with another id, if the model had not started to answer.
 	chatOnceMore = `{"id":"m9","timestamp":"2026-11-21T05:50:36.092Z","type":"user","content":[{"text":"make it"}]}`
-	// After a question that was answered with no, it writes the results and the model's words of
-	// the turn before again, with other ids.
+	// After a refusal it rewrites the results and the model's messages of the turn before, with
+	// other ids.
 	chatOldResult = `{"id":"m11","timestamp":"2026-11-21T05:50:36.039Z","type":"user","content":[{"functionResponse":{"id":"c0","name":"run_shell_command","response":{"output":"before"}}}]}`
 	chatOldAnswer = `{"id":"m10","timestamp":"2026-11-21T05:50:36.039Z","type":"gemini","content":[{"text":"made"}],"thoughts":[],"tokens":null}`
 	chatNext      = `{"id":"m12","timestamp":"2026-11-21T05:50:40.000Z","type":"user","content":[{"text":"and test it"}]}`
 	chatNextDone  = `{"id":"m13","timestamp":"2026-11-21T05:50:41.000Z","type":"gemini","content":"tested","thoughts":[],"tokens":{"input":150,"output":30,"total":180},"model":"gemini-2.5-pro"}`
-	// After a question that was answered with no, it writes the user's words again.
+	// After a refusal it rewrites the user's message.
 	chatAgain = `{"id":"m8","timestamp":"2026-11-21T05:50:36.000Z","type":"user","content":[{"text":"<session_context>\nThis is the Gemini CLI.\n</session_context>"},{"text":"make it"}]}`
 )
 

@@ -8,16 +8,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// geminiUsage is Gemini CLI's. An answer is written again when its tools have run, and all
-// of them when a conversation is resumed.
+// geminiUsage reads Gemini CLI's usage. An answer is rewritten when its tools have finished, and
+// all answers are when a conversation is resumed.
 var geminiUsage = usageReader{files: geminiUsageFiles, read: readGeminiUsage}
 
 var chatTokenNames = tokenNames{
 	input: "input", cacheRead: "cached", output: "output", reasoning: "thoughts", cachesInInput: true, thoughtsApart: true,
 }
 
-// geminiUsageFiles returns the chats of the conversation's sub-agents, and its second file
-// if it was resumed.
+// geminiUsageFiles returns the chats of the conversation's sub-agents, and its second file if it
+// was resumed.
 func geminiUsageFiles(path, conversation string, _ time.Time) []string {
 	id, _, _ := strings.Cut(conversation, "-")
 	chats := globLiteral(filepath.Dir(path))
@@ -54,8 +54,8 @@ func readGeminiUsage(line []byte, c *session.UsageContext, counted func(string) 
 	return some
 }
 
-// chatUsage returns what a message of a chat says that its answer took. A line may be a
-// change of the whole instead, which set takes: then it is not in a message.
+// chatUsage returns the usage of the answer in a message of a chat. A line may instead be a change
+// of the whole chat, which set takes; then answer is false.
 func chatUsage(s *scanner, set func()) (u session.Usage, answer bool) {
 	has := false
 	var tool int64

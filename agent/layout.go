@@ -11,10 +11,10 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// layout is where an agent's screen shows what.
+// layout describes the parts of an agent's screen.
 type layout struct {
 	turn      *regexp.Regexp // a prompt of the user; nil: not known
-	sent      *regexp.Regexp // ends its first row; nil: nothing does
+	sent      *regexp.Regexp // matches the end of its first row; nil: no mark
 	composer  composer
 	ready     patterns
 	statusBar int // lines
@@ -24,13 +24,13 @@ func newLayout(m marks, s session.AgentSpec) layout {
 	return layout{turn: optional(m.turn), sent: optional(m.sent), composer: composerOf(m), ready: compile(fold, []string{s.Ready}), statusBar: s.StatusBarLines}
 }
 
-// lazily returns a function that compiles a pattern when it is called first: commands that
-// read no screen start without it.
+// lazily returns a function that compiles a pattern on its first call, so that commands that read
+// no screen start faster.
 func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// optional compiles a pattern; nil for none.
+// optional compiles a pattern, or returns nil for an empty one.
 func optional(pattern string) *regexp.Regexp {
 	if pattern == "" {
 		return nil
@@ -38,14 +38,14 @@ func optional(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(pattern)
 }
 
-// composer is the line of a screen in which a prompt is typed.
+// composer describes the line of a screen in which a prompt is typed.
 type composer struct {
 	line, hint *regexp.Regexp // nil: not known
 }
 
 func composerOf(m marks) composer { return composer{optional(m.composer), optional(m.hint)} }
 
-// text returns what was typed into the composer's line, without hints.
+// text returns the text typed into the composer's line, without hints.
 func (c composer) text(line string) string {
 	m := c.line.FindStringSubmatch(line)
 	if m == nil {
@@ -58,20 +58,20 @@ func (c composer) text(line string) string {
 	return text
 }
 
-// screen is a screen in the parts that patterns are looked for in.
+// screen is a screen, divided for the patterns.
 type screen struct {
 	whole string
 	all   []string // its lines
 	shown []string // those above the composer or, without one, the status bar
 	now   []string // those below the last prompt
-	end   string   // where dialogs and composers are
-	turn  string   // of that, what is below the last prompt
-	// composer counts the lines up to and including the composer; 0: none shows.
+	end   string   // the part with dialogs and composers
+	turn  string   // its part below the last prompt
+	// composer counts the lines up to and including the composer; 0: there is none.
 	composer int
 }
 
-// parse divides a screen. Typed is where it shows what was typed, and prompt the user's
-// last message; empty: not known.
+// parse divides a screen. typed are the places of typed text, and prompt is the user's last
+// message; empty: not known.
 func (l layout) parse(text string, typed []session.Span, prompt string) screen {
 	rows := rowsOf(text)
 	s := screen{whole: text, all: make([]string, len(rows))}
@@ -97,8 +97,8 @@ func (l layout) parse(text string, typed []session.Span, prompt string) screen {
 	return s
 }
 
-// composerEnd counts the lines up to the composer: the last line that looks like
-// one, with at most the status bar below it.
+// composerEnd counts the lines up to the composer: the last line that looks like one and has at
+// most the status bar below it.
 func (l layout) composerEnd(all []string) int {
 	for i := len(all) - 1; i >= max(0, len(all)-1-max(l.statusBar, footerLines)); i-- {
 		if is := l.composer.line; !option.MatchString(all[i]) && (is != nil && is.MatchString(all[i]) || is == nil && l.looksReady(all[i])) {
@@ -108,8 +108,7 @@ func (l layout) composerEnd(all []string) int {
 	return 0
 }
 
-// turnStart returns the first row below the last prompt, or 0: what is above is of
-// earlier turns.
+// turnStart returns the first row below the last prompt, or 0. Rows above belong to earlier turns.
 func (l layout) turnStart(rows []row, typed []session.Span, composer int) int {
 	if l.turn == nil {
 		return max(l.belowTyped(rows, typed, composer-1), l.belowPrompt(rows, composer-1))
@@ -125,7 +124,7 @@ func (l layout) turnStart(rows []row, typed []session.Span, composer int) int {
 	return 0
 }
 
-// option is an answer in an agent's dialog. agentLine begins a line of an agent.
+// option is an answer in an agent's dialog. agentLine is the start of an agent's line.
 var (
 	option    = regexp.MustCompile(`^([❯›●▶▸>] ?)?\d+[.)](?: |\pL)`)
 	agentLine = regexp.MustCompile(`^[●⎿✢✽✻✶·•◦■✦✕ℹ⚠✓⊷]`)
@@ -134,7 +133,7 @@ var (
 // row is a line of a screen that is not blank.
 type row struct {
 	text string // without the borders around it
-	gap  bool   // a line that is blank or a border is above it
+	gap  bool   // a blank line or a border is above it
 	line int    // its number on the screen
 }
 
@@ -152,10 +151,9 @@ func rowsOf(screen string) []row {
 	return rows
 }
 
-// Of an agent whose messages of the user have no known form, the last prompt is found
-// by what was typed and by the mark of the composer. composer is its row, or -1.
-
-// belowTyped returns the row below the last text that was typed and submitted, or 0.
+// belowTyped returns the row below the last text that was typed and submitted, or 0. It serves
+// agents whose user messages have no known form: typed text and the composer's mark identify the
+// last prompt. composer is its row, or -1.
 func (l layout) belowTyped(rows []row, typed []session.Span, composer int) int {
 	for _, s := range slices.Backward(typed) {
 		first := slices.IndexFunc(rows, func(row row) bool { return row.line >= s.First })
@@ -173,8 +171,8 @@ func (l layout) belowTyped(rows []row, typed []session.Span, composer int) int {
 	return 0
 }
 
-// submitted reports whether something was printed below a typed text. If not, the
-// text may still be in the composer, or in a status line.
+// submitted reports whether something was printed below a typed text. Otherwise the text may still
+// be in the composer, or in a status line.
 func (l layout) submitted(rows []row, first, below, composer int) bool {
 	switch {
 	case composer >= below:
@@ -187,8 +185,8 @@ func (l layout) submitted(rows []row, first, below, composer int) bool {
 	return len(rows)-below > l.statusBar
 }
 
-// belowPrompt returns the row below the last one above the composer that has the
-// composer's mark and a text, or 0.
+// belowPrompt returns the row below the last row above the composer with the composer's mark and a
+// text, or 0.
 func (l layout) belowPrompt(rows []row, composer int) int {
 	mark := ""
 	if composer >= 0 {
@@ -206,14 +204,14 @@ func (l layout) belowPrompt(rows []row, composer int) int {
 	return 0
 }
 
-// looksReady reports whether a row matches the ready pattern, which may include the
-// blank at its end that rows lack.
+// looksReady reports whether a row matches the ready pattern, which may include the blank at its
+// end that rows lack.
 func (l layout) looksReady(text string) bool {
 	return l.ready.match(text) || l.ready.match(text+" ")
 }
 
-// promptMark returns the row up to the end of the ready pattern, if that ends in a
-// sign, such as ">" or "you>", and where the pattern begins.
+// promptMark returns the row up to the end of the ready pattern if that ends in a sign, such as ">"
+// or "you>", and the start of the pattern.
 func (l layout) promptMark(text string) (mark string, from int) {
 	for _, re := range l.ready {
 		for _, text := range []string{text, text + " "} {

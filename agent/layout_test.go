@@ -10,10 +10,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Of an agent whose messages of the user have no known form, the present begins below
-// the last text that was typed and answered, and below the last line with the mark of
-// its ready pattern and a text behind. A line of these screens that ends in «» is one
-// that was typed by agentform.
+// For an agent whose user messages have no known form, the present starts below the last text that
+// was typed and answered, and below the last line with the mark of the ready pattern and a text.
+// Lines of these screens that end in «» were typed by agentform.
 func TestThePresentOfACustomAgent(t *testing.T) {
 	const limit = "> go on\nrate limit exceeded\n"
 	for name, c := range map[string]struct {
@@ -82,8 +81,8 @@ func TestThePresentOfACustomAgent(t *testing.T) {
 	}
 }
 
-// The present of an agent whose messages have a known form begins below the last of
-// these, whatever was typed.
+// For an agent whose messages have a known form, the present starts below the last message,
+// whatever was typed.
 func TestThePresentOfABuiltInAgent(t *testing.T) {
 	const screen = "❯ go\n\n● API Error: 500 down\n\nagain\n\n────\n❯ \n────\n  ? for shortcuts"
 	got := For(builtin("claude")).Detect(session.Evidence{Liveness: session.Alive, Screen: screen, Typed: []session.Span{{First: 4, Last: 4}}})

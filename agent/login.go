@@ -10,16 +10,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// LoginFacts is what MissingLogin needs to know of the machine that an agent runs on.
+// LoginFacts are the facts of a machine that MissingLogin needs.
 type LoginFacts struct {
 	OS   string                   // as runtime.GOOS
-	At   session.Lookup           // Dir, Home and Env, with the values of secrets as far as they are known
-	Read func(path string) []byte // returns the text of a file; nil: it cannot be read
+	At   session.Lookup           // Dir, Home and Env, with the known values of secrets
+	Read func(path string) []byte // returns the content of a file; nil: it cannot be read
 }
 
-// MissingLogin returns what the agent of a session lacks to log in, and how to log in.
-// Both are empty when a login was found, and whenever there may be one that it does not
-// know: it knows the built-in agents by their own commands, and their files.
+// MissingLogin returns what a session's agent lacks to log in, and how to log in. Both are empty if
+// a login was found, or if one may exist that it cannot check: it only covers the built-in agents'
+// own commands and files.
 func MissingLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	k := kindOf(s.Agent)
 	name := cmp.Or(s.Agent.Base, s.Agent.Name)
@@ -29,8 +29,8 @@ func MissingLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	return k.login(s, f)
 }
 
-// IgnoresHooks returns why an agent would not run the hooks that agentform gives it, and what
-// to do about that. Both are empty if it runs them, or is not known not to.
+// IgnoresHooks returns why an agent would not run agentform's hooks, and a remedy. Both are empty
+// if it runs them, or if that is not known.
 func IgnoresHooks(s session.Spec, f LoginFacts) (why, remedy string) {
 	k := kindOf(s.Agent)
 	if k.ignoresHooks == nil || f.At.Home == "" {
@@ -39,8 +39,7 @@ func IgnoresHooks(s session.Spec, f LoginFacts) (why, remedy string) {
 	return k.ignoresHooks(s, f)
 }
 
-// set reports whether the agent of a session gets a variable whose name starts with one
-// of the prefixes.
+// set reports whether a session's agent gets a variable whose name starts with one of the prefixes.
 func (f LoginFacts) set(s session.Spec, prefixes ...string) bool {
 	starts := func(name string) bool {
 		return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
@@ -53,19 +52,19 @@ func (f LoginFacts) set(s session.Spec, prefixes ...string) bool {
 	return slices.ContainsFunc(s.Secrets, starts)
 }
 
-// exists reports whether one of some files can be read.
+// exists reports whether one of the files can be read.
 func (f LoginFacts) exists(paths ...string) bool {
 	return slices.ContainsFunc(paths, func(path string) bool { return f.Read(path) != nil })
 }
 
-// contains reports whether a file has one of some words in it.
+// contains reports whether a file contains one of the words.
 func (f LoginFacts) contains(path string, words ...string) bool {
 	text := f.Read(path)
 	return slices.ContainsFunc(words, func(w string) bool { return bytes.Contains(text, []byte(w)) })
 }
 
-// folders returns the workspace of a session, or its repository while the workspace does
-// not exist, and every folder above them.
+// folders returns the workspace of a session, or its repository until the workspace exists, and all
+// directories above.
 func (f LoginFacts) folders(s session.Spec) []string {
 	var all []string
 	for _, dir := range []string{f.At.Dir, s.Workspace.Repo} {
@@ -77,8 +76,8 @@ func (f LoginFacts) folders(s session.Spec) []string {
 	return all
 }
 
-// ownDir returns an agent's own directory: what a variable says, or the one with a name in the
-// home. Empty: there is no home.
+// ownDir returns an agent's own directory: the value of a variable, or name in the home. It returns
+// "" without a home.
 func ownDir(of session.Lookup, variable, name string) string {
 	if own := of.Env[variable]; own != "" || of.Home == "" {
 		return own

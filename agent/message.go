@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	// messageLength is how much of a message is compared with the screen, in bytes: agents
-	// show less of a longer one.
+	// messageLength is the part of a message that is compared with the screen, in bytes: agents
+	// show less of a longer message.
 	messageLength = 16 << 10
-	// plainLength is the least length of a message that is found without a mark before it:
-	// an agent may say the same as a shorter one.
+	// plainLength is the minimum length of a message that is found without a mark before it: an
+	// agent may print a shorter text itself.
 	plainLength = 24
 )
 
-// belowMessage returns the row below the user's last message, by its text, or 0: the screen
-// does not show all of it. The message may hold blank lines and whatever a person has copied
-// from an agent's screen.
+// belowMessage returns the row below the user's last message, found by its text, or 0 if the screen
+// does not show all of it. The message may contain blank lines and text copied from an agent's
+// screen.
 func (l layout) belowMessage(rows []row, message string) int {
 	if len(message) > messageLength {
 		return 0
@@ -41,7 +41,7 @@ func (l layout) belowMessage(rows []row, message string) int {
 	return 0
 }
 
-// rowsOfMessage returns how many rows a message takes that begins with the first, or 0.
+// rowsOfMessage returns how many rows a message takes that starts with the row first, or 0.
 func (l layout) rowsOfMessage(first string, more []row, message string) int {
 	first = denseMessage(first)
 	rest, is := strings.CutPrefix(message, first)
@@ -60,6 +60,6 @@ func (l layout) rowsOfMessage(first string, more []row, message string) int {
 	return 0
 }
 
-// denseMessage returns a text without white space and the zero-width spaces that shield it
+// denseMessage returns a text without white space and without the zero-width spaces that keep it
 // from being a command.
 func denseMessage(text string) string { return strings.ReplaceAll(denseText(text), "\u200b", "") }

@@ -7,8 +7,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestPastedMessage checks that what a person has pasted says nothing of the agent, and that
-// the same from the agent does.
+// TestPastedMessage checks that text pasted by a user says nothing about the agent, while the same
+// text from the agent does.
 func TestPastedMessage(t *testing.T) {
 	const failed = "✕ [API Error: 500 scripted]"
 	const composer = "\n\n ? for shortcuts\n >   Type your message or @path/to/file\n workspace\n /work/shop\n"

@@ -10,18 +10,18 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// opencode is opencode, measured with 1.18.33; docs/agents/opencode.md has it in words.
-// Its own database is not read: a plugin of the run writes its events to a file.
+// opencode is opencode, measured with 1.18.33 and described in docs/agents/opencode.md. agentform
+// does not read its database: a plugin of the run writes the events to a file.
 func opencode() kind {
 	return kind{
 		spec: session.AgentSpec{
 			PromptVia: ViaPaste,
 			Ready:     `ctrl\+p commands`,
-			// Its first start in a home waits for npm: without a network for 75 seconds, and on a
-			// busy machine for minutes.
+			// Its first start in a home waits for npm: without a network 75 seconds, on a busy
+			// machine minutes.
 			ReadyTimeout:   session.Duration(5 * time.Minute),
 			StatusBarLines: 3,
-			// The plugin learns the conversation with the first prompt.
+			// The plugin gets the conversation with the first prompt.
 			Observable: AtFirstPrompt,
 		},
 		tested: "1.18.33",
@@ -30,7 +30,7 @@ func opencode() kind {
 		marks: marks{
 			blocked: []string{
 				`△ (Permission required|Always allow|Reject permission)`,
-				`^(?:.*\s)?enter (?:submit|confirm|toggle)\s+esc dismiss$`, // a question of the model's
+				`^(?:.*\s)?enter (?:submit|confirm|toggle)\s+esc dismiss$`, // a question of the model
 			},
 			retrying: []string{opencodeLimit + `.*\[retrying .*attempt #\d+\]`},
 			question: commandQuestion,
@@ -44,13 +44,14 @@ func opencode() kind {
 				`△ (Permission required|Always allow|Reject permission)`,
 			},
 		},
-		// Typed or pasted text with these begins a command, or a shell command that needs no permission.
+		// Typed or pasted text with these starts a command, or a shell command that needs no
+		// permission.
 		commands: "/!",
 		composed: opencodeComposer,
-		// On a busy machine its server took ten seconds to create the conversation that Enter begins,
-		// and twelve more to take up the text.
+		// On a busy machine, its server took ten seconds after Enter to create the conversation,
+		// and twelve more to accept the text.
 		late: true,
-		// It puts the prompt of its command line into the composer then, and waits.
+		// It then puts the prompt of its command line into the composer, and waits.
 		resumedVia:  ViaPaste,
 		files:       opencodeFiles,
 		transcript:  func() session.TranscriptReader { return &opencodeConversation{} },
@@ -69,8 +70,8 @@ var opencodePlugin string
 // opencodePluginFile is the name of the plugin of one run.
 const opencodePluginFile = "opencode.js"
 
-// opencodePermissions are its settings by the permissions of a manifest. What a person has
-// denied stays denied: all is a flag.
+// opencodePermissions are its settings for a manifest's permissions. Full permissions are a flag,
+// so the user's denials still apply.
 var opencodePermissions = map[string]map[string]string{
 	"ask":   {"bash": "ask", "edit": "ask"},
 	"edits": {"bash": "ask", "edit": "allow"},
@@ -93,7 +94,7 @@ func opencodeStart(in session.StartInput) session.Start {
 		start.Files = map[string]string{opencodePluginFile: opencodePlugin}
 		config["plugin"] = []string{"file://" + filepath.Join(in.Private, opencodePluginFile)}
 	}
-	if text, err := json.Marshal(config); err == nil && len(config) > 0 { // it always can be
+	if text, err := json.Marshal(config); err == nil && len(config) > 0 { // it can always be encoded
 		start.Env["OPENCODE_CONFIG_CONTENT"] = string(text)
 	}
 	if in.Conversation != "" {
@@ -102,18 +103,18 @@ func opencodeStart(in session.StartInput) session.Start {
 	}
 	start.Argv = append(start.Argv, s.Args...)
 	if in.Prompt != "" {
-		// In one word, because the prompt may begin with a dash.
+		// In one word, because the prompt may start with a dash.
 		start.Argv = append(start.Argv, "--prompt="+in.Prompt)
 	}
 	return start
 }
 
-// opencodeHints are what its empty composer begins with, in normal and shell mode.
+// opencodeHints are the starts of its empty composer, in normal and shell mode.
 var opencodeHints = []string{"Ask anything… \"", "Run a command… \""}
 
-// opencodeComposer returns the first row of the text in the composer: the rows with a bar at
-// their left above the last edge. The first one is blank, and so is the one above the agent's
-// and the model's names, which the last one has once they are loaded. A dialog has no edge.
+// opencodeComposer returns the first row of the text in the composer: the rows with a bar at their
+// left, above the last edge. The first row is blank, and so is the row above the names of the agent
+// and, once loaded, the model. A dialog has no edge.
 func opencodeComposer(screen string) (text string, shown bool) {
 	const bar, edge = "┃", "╹▀"
 	rows := strings.Split(screen, "\n")
@@ -132,7 +133,7 @@ func opencodeComposer(screen string) (text string, shown bool) {
 	if end-begin < 4 {
 		return "", false
 	}
-	width := len([]rune(rows[end][:strings.LastIndex(rows[end], "▀")])) + 1 // a wide terminal has more at the right
+	width := len([]rune(rows[end][:strings.LastIndex(rows[end], "▀")])) + 1 // a wide terminal has another column at the right
 	for _, row := range rows[begin+1 : end-2] {
 		cut := []rune(row)
 		text = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(string(cut[:min(len(cut), width)])), bar))
@@ -161,8 +162,8 @@ func opencodeFiles(of session.Lookup) []string {
 	return []string{filepath.Join(globLiteral(data), "agentform", name)}
 }
 
-// opencodeReads returns what opencode logs in with and where its files are. A provider of
-// its configuration may name any other variable: a manifest has to declare that.
+// opencodeReads returns the variables for logins and files. A provider in its configuration may
+// name any other variable; a manifest must declare that.
 func opencodeReads(func(string) string) []string {
 	return []string{
 		"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY", "GROQ_API_KEY",
@@ -179,8 +180,8 @@ func opencodeData(of session.Lookup) string {
 	return filepath.Join(data, "opencode")
 }
 
-// opencodeCredentials is what https://opencode.ai/docs/providers lists: it logs in to many
-// providers, with keys, and with what auth.json in its data has.
+// opencodeCredentials has the list of https://opencode.ai/docs/providers: opencode logs in to many
+// providers, with keys and with auth.json in its data directory.
 var opencodeCredentials = credentials{
 	keys: keysOf("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY", "GROQ_API_KEY",
 		"MISTRAL_API_KEY", "DEEPSEEK_API_KEY", "XAI_API_KEY", "OPENCODE_API_KEY"),

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// opencodeEvent is a line that the plugin has written: an event of opencode.
+// opencodeEvent is an event of opencode: a line that the plugin has written.
 type opencodeEvent struct {
 	At         int64  `json:"at"` // milliseconds since 1970
 	Type       string `json:"type"`
@@ -22,7 +22,7 @@ type opencodeEvent struct {
 		Error     *opencodeError  `json:"error"`     // session.error
 		Status    opencodeStatus  `json:"status"`    // session.status
 		ID        string          `json:"id"`        // permission.asked, question.asked
-		Request   string          `json:"requestID"` // what replies to one of these
+		Request   string          `json:"requestID"` // of a reply to one of these
 		About     string          `json:"permission"`
 		Patterns  []string        `json:"patterns"`
 		Metadata  map[string]any  `json:"metadata"`
@@ -37,11 +37,11 @@ type opencodeAsks struct {
 type opencodeStatus struct {
 	Type    string `json:"type"` // busy, retry, idle
 	Message string `json:"message"`
-	Next    int64  `json:"next"` // of retry: when it tries again
+	Next    int64  `json:"next"` // of retry: the time of the next attempt
 }
 
-// opencodeAborted is the name of the error of a turn that a person has interrupted. One that a
-// refused permission ends has no error.
+// opencodeAborted is the name of the error of a turn that the user has interrupted. A turn that
+// ends with a refused permission has no error.
 const opencodeAborted = "MessageAbortedError"
 
 type opencodeError struct {
@@ -54,7 +54,7 @@ type opencodeError struct {
 
 type opencodeMessage struct {
 	ID     string         `json:"id"`
-	Parent string         `json:"parentID"` // the user's message that this one answers
+	Parent string         `json:"parentID"` // the user's message that is answered
 	Role   string         `json:"role"`
 	Model  string         `json:"modelID"`
 	Finish string         `json:"finish"`
@@ -64,7 +64,7 @@ type opencodeMessage struct {
 		Completed int64 `json:"completed"`
 	} `json:"time"`
 	Tokens struct {
-		In        int64 `json:"input"` // without what is cached
+		In        int64 `json:"input"` // without cached tokens
 		Out       int64 `json:"output"`
 		Reasoning int64 `json:"reasoning"` // not in the output
 		Cache     struct {
@@ -83,7 +83,7 @@ type opencodePart struct {
 	Type      string          `json:"type"` // text, tool
 	Message   string          `json:"messageID"`
 	Text      string          `json:"text"`
-	Synthetic bool            `json:"synthetic"` // opencode's own words in a message of the user's
+	Synthetic bool            `json:"synthetic"` // opencode's own text in a user's message
 	Time      json.RawMessage `json:"time"`      // only of what the model writes
 	Tool      string          `json:"tool"`
 	State     struct {
@@ -93,18 +93,18 @@ type opencodePart struct {
 	} `json:"state"`
 }
 
-// prompt reports whether the part is what a user said.
+// prompt reports whether the part is text of the user.
 func (p opencodePart) prompt() bool {
 	return p.Type == "text" && len(p.Time) == 0 && !p.Synthetic && p.Text != ""
 }
 
-// opencodeConversation reads what the plugin has written.
+// opencodeConversation reads the plugin's file.
 type opencodeConversation struct {
 	turns
-	failed   *opencodeError // how the turn that is open failed
+	failed   *opencodeError // how the open turn failed
 	taken    string         // the id of the last message that was taken up
-	aborted  bool           // a person has interrupted the turn that is open
-	retrying bool           // its request failed and is tried again
+	aborted  bool           // the user has interrupted the open turn
+	retrying bool           // its request failed and is being retried
 	queued   []string       // the ids of n.Queued
 }
 
@@ -121,7 +121,7 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 		if c.n.Conversation == "" {
 			c.n.Conversation, c.n.Dir, c.n.StartedAt = p.Session, p.Directory, at
 		}
-		// What was under way when the run before ended is not any more.
+		// The previous run has ended, and with it what was under way.
 		c.open, c.failed, c.asked, c.queued, c.n.Queued = false, nil, nil, nil, nil
 		c.doing("", "")
 		return
@@ -147,7 +147,7 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 			if own {
 				c.takeUpTo(m.Parent, at)
 			}
-			// The message of an earlier turn may be written again.
+			// The message of an earlier turn may be rewritten.
 			if own && m.Parent == c.taken && m.Error != nil && m.Error.Name == opencodeAborted {
 				c.aborted = true
 			}
@@ -170,13 +170,13 @@ func (c *opencodeConversation) add(e opencodeEvent) {
 			c.failed, c.aborted = p.Error, p.Error.Name == opencodeAborted
 		}
 	case "session.idle":
-		if own && c.open { // after a failure opencode says twice that it is idle
+		if own && c.open { // after a failure opencode reports idle twice
 			c.ended(at)
 		}
 	}
 }
 
-// prompt adds a message of the user. One that is typed during a turn waits.
+// prompt adds a message of the user, which waits if a turn is open.
 func (c *opencodeConversation) prompt(id string, m session.Message) {
 	if c.open {
 		c.queued, c.n.Queued = append(c.queued, id), append(c.n.Queued, m)
@@ -185,7 +185,7 @@ func (c *opencodeConversation) prompt(id string, m session.Message) {
 	c.takeUp(id, m.Text, m.At)
 }
 
-// opens notes that a turn is open.
+// opens marks a turn as open.
 func (c *opencodeConversation) opens() {
 	if !c.open {
 		c.open, c.aborted, c.retrying, c.n.Interrupted = true, false, false, false
@@ -199,7 +199,7 @@ func (c *opencodeConversation) takeUp(id, text string, at time.Time) {
 	c.begin()
 }
 
-// takeUpTo takes up the messages that have waited, up to that which the agent answers now.
+// takeUpTo takes up the waiting messages, up to the one that the agent is answering.
 func (c *opencodeConversation) takeUpTo(id string, at time.Time) {
 	i := slices.Index(c.queued, id)
 	for j, m := range c.n.Queued[:i+1] {
@@ -209,13 +209,13 @@ func (c *opencodeConversation) takeUpTo(id string, at time.Time) {
 	c.queued, c.n.Queued = c.queued[i+1:], c.n.Queued[i+1:]
 }
 
-// opencodeLimit is in the message of an attempt that a limit refused: the event has no status.
-// Where a provider says that something is exhausted, opencode says that it is overloaded.
+// opencodeLimit matches the message of an attempt that a limit refused: the event has no status. If
+// a provider reports "exhausted", opencode reports "overloaded".
 const opencodeLimit = `(?i:\b429\b|rate[-_ ]?limit|rate increased too quickly|too[_ ]many[_ ]requests|usage (?:limit|exceeded)|quota|exhausted|overloaded)`
 
 var opencodeLimited = lazily(opencodeLimit)
 
-// retryShown is how far off the next attempt is that is shown as the end of a limit.
+// retryShown is the shortest wait for the next attempt that is shown as a limit.
 const retryShown = time.Minute
 
 func (c *opencodeConversation) status(s opencodeStatus, at time.Time) {
@@ -230,7 +230,7 @@ func (c *opencodeConversation) status(s opencodeStatus, at time.Time) {
 	}
 	c.n.Detail = s.Message
 	next := moment(s.Next)
-	asked := next.Sub(at) > retryShown // by the provider: by itself opencode waits 30 seconds at most
+	asked := next.Sub(at) > retryShown // by the provider: opencode itself waits 30 seconds at most
 	if asked {
 		c.n.Until = next.Local()
 	}
@@ -239,8 +239,8 @@ func (c *opencodeConversation) status(s opencodeStatus, at time.Time) {
 	}
 }
 
-// ended ends a turn. One that is being tried again ends with an answer, an error or a person's
-// interruption, which has no error.
+// ended ends a turn. A turn that is being retried ends with an answer, an error or an interruption
+// by the user, which has no error.
 func (c *opencodeConversation) ended(at time.Time) {
 	switch f := c.failed; {
 	case f == nil || f.Name == opencodeAborted:
@@ -252,7 +252,7 @@ func (c *opencodeConversation) ended(at time.Time) {
 	}
 }
 
-// opencodePermission is what a request for a permission asks.
+// opencodePermission returns the question of a permission request.
 func opencodePermission(about string, patterns []string, metadata map[string]any) string {
 	if command, is := metadata["command"].(string); is && about == "bash" {
 		return asked("Bash", command, "")
@@ -260,7 +260,7 @@ func opencodePermission(about string, patterns []string, metadata map[string]any
 	return asked(about, strings.Join(patterns, " "), "")
 }
 
-// opencodeEntries returns what a line says, for people.
+// opencodeEntries returns the readable entries in a line.
 func opencodeEntries(line []byte) []session.Entry {
 	var e opencodeEvent
 	if json.Unmarshal(line, &e) != nil {
@@ -290,9 +290,9 @@ func opencodeEntries(line []byte) []session.Entry {
 	return all
 }
 
-// opencodeUsage is opencode's. Each answer is a message, which is written again as it
-// changes; those of sub-agents are in the same file. An answer whose tool was running when
-// opencode was killed has no tokens.
+// opencodeUsage reads opencode's usage. Each answer is a message, rewritten when it changes; those
+// of sub-agents are in the same file. If opencode was killed while an answer's tool was running,
+// the answer has no tokens.
 var opencodeUsage = usageReader{read: readOpencodeUsage}
 
 var opencodeUsageMark = []byte(`"message.updated"`)
@@ -307,7 +307,7 @@ func readOpencodeUsage(line []byte, c *session.UsageContext, counted func(string
 	}
 	m := e.Properties.Info
 	if m.total() == 0 {
-		return nil // it is not answered yet
+		return nil // not answered yet
 	}
 	reasoning := bounded(m.Tokens.Reasoning)
 	t := session.Tokens{

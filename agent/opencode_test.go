@@ -38,7 +38,7 @@ func TestOpencodeStart(t *testing.T) {
 	}
 }
 
-// TestOpencodeComposer reads what stands in the composer of opencode 1.18.33.
+// TestOpencodeComposer checks the text in the composer of opencode 1.18.33.
 func TestOpencodeComposer(t *testing.T) {
 	home := func(rows ...string) string {
 		for i, row := range rows {
@@ -92,8 +92,8 @@ func TestOpencodeFiles(t *testing.T) {
 	}
 }
 
-// A turn that was cut off by the end of its run is not one of the next run's: what it asked
-// is not asked any more, and the first message of the next one is taken up at once.
+// A turn cut off by the end of its run does not belong to the next run: its questions are gone, and
+// the first message of the next run is taken up at once.
 func TestOpencodeRunThatWasCutOff(t *testing.T) {
 	lines := func(texts ...string) (all [][]byte) {
 		for _, text := range texts {
@@ -118,8 +118,8 @@ func TestOpencodeRunThatWasCutOff(t *testing.T) {
 	}
 }
 
-// TestOpencodeInterrupted checks that an interruption is seen by either of its errors, and also
-// while a request is tried again, which has none.
+// TestOpencodeInterrupted checks that either error shows an interruption, and that one during a
+// retry, which has no error, is found too.
 func TestOpencodeInterrupted(t *testing.T) {
 	const (
 		run       = `{"at":1000,"type":"run","properties":{SES,"directory":"/work"}}`
@@ -171,13 +171,13 @@ func TestOpencodeInterrupted(t *testing.T) {
 	}
 }
 
-// TestOpencodeRetry checks that a retry is a limit by its message, in the events and on the
-// screen: opencode tries again after any error of a server.
+// TestOpencodeRetry checks that the message decides whether a retry is a limit, in events and on
+// the screen: opencode retries after any server error.
 func TestOpencodeRetry(t *testing.T) {
 	const begin = `{"at":1795524570000,"type":"run","properties":{"sessionID":"s1","directory":"/w"}}`
 	a := For(builtin("opencode"))
 	for message, c := range map[string]struct {
-		next string // of a time at which it begins
+		next string // a time at which it starts
 		want session.Activity
 	}{
 		"scripted too many requests":                             {"1795524572000", session.BlockedAPI},

@@ -9,38 +9,37 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// marks are an agent's own signs. Only its program shows them, so they count more
-// than phrases.
+// marks are an agent's own signs. Only its program shows them, so they outweigh phrases.
 type marks struct {
 	titles                               []title
 	blocked, blockedAPI, failed, working []string
-	retrying                             []string // a limit, while it works
-	ui                                   []string // its program has the screen
+	retrying                             []string // a limit that it retries by itself
+	ui                                   []string // the agent's program has the screen
 	ended                                []string // the last line of a turn
-	// reconnecting and disconnected are right above the composer of an agent that has
-	// lost its own server: it tries to reach that, or has given up.
+	// reconnecting and disconnected are shown right above the composer by an agent that has lost
+	// its own server: it is reconnecting, or has given up.
 	reconnecting, disconnected []string
-	// composer is a line of the composer, its group what stands in it, and hint what
-	// stands there when nothing was typed. Empty: not known.
+	// composer is a line of the composer, with its text as a group, and hint is the text of an
+	// empty composer. Empty: not known.
 	composer, hint string
-	// started is what stands above the composer once it takes input; empty: the
-	// composer is enough.
+	// started is shown above the composer once the agent accepts input; empty: the composer is
+	// enough.
 	started []string
-	// turn begins a message of the user's: what is above the last one is of earlier
-	// turns. Empty: not known.
+	// turn is the start of a user's message: lines above the last one belong to earlier turns.
+	// Empty: not known.
 	turn string
-	// sent is at the end of its first row: when it was sent. Empty: nothing is.
+	// sent is the time of sending at the end of the message's first row. Empty: there is none.
 	sent string
-	// chosen is behind the label of an answer that was given, until the dialog goes.
+	// chosen is shown behind the label of a given answer until the dialog closes.
 	chosen string
-	// question returns what a dialog asks, in one line, or else where it asks that; nil: all
-	// of it does.
+	// question returns the question of a dialog in one line, or the lines that contain it; nil: all
+	// lines do.
 	question func(body []drawn) (text string, asks []drawn)
 	// inLine are dialogs whose answers are in one line, without numbers.
 	inLine []inLine
 }
 
-// inLine is a line of answers and the keys that choose each. Its cursor is no text.
+// inLine is a line of answers and the keys that choose each. Its cursor is not text.
 type inLine struct {
 	labels, keys []string
 }
@@ -51,46 +50,45 @@ type title struct {
 	activity session.Activity
 }
 
-// The phrases that agents and scripts print of their own accord. Whatever an
-// agent works on may contain them, so they count only near the end of the
-// screen.
+// The phrases that agents and scripts print themselves. An agent's work may contain them too, so
+// they count only near the end of the screen.
 var (
 	donePhrases   = []string{`task completed successfully`, `all tasks completed`, `session ended`, `goodbye`}
 	limitPhrases  = []string{`you['’]ve (hit|reached) your ([\w'’-]+ ){0,3}limit`, `rate limit exceeded`, `rate limit reached`, `cost limit reached`, `usage limit reached`, `quota exceeded`, `insufficient quota`, `resource exhausted`}
 	failedPhrases = []string{`fatal error`, `unrecoverable error`, `agent crashed`, `authentication failed`}
-	// dialogs are what programs show that want an answer, whatever they ask: one
-	// of several answers marked, or a word for keys.
+	// dialogs are signs that any program waits for an answer: one of several answers marked, or
+	// keys named.
 	dialogs = []string{
 		`^[❯›●▶▸>] ?\d+[.)](?: |\pL)`,
 		`[\[(]y(es)?/no?[\])]`,
 		`(press|hit) (enter|return|any key) to (continue|confirm|proceed)`,
 		`enter to (confirm|select|continue)`,
 	}
-	// shellPrompt is the last line of a screen that a shell has: $, % or ❯ after
-	// nothing or anything but a number, which would be a percentage.
+	// shellPrompt is a shell's last line: $, % or ❯, alone or after anything but a number, which
+	// would be a percentage.
 	shellPrompt = []string{`^(.*[^\d\s])?\s*[$%❯]\s*$`}
 )
 
-// How many of the last lines that are not blank, status bar not counted, each
-// kind of phrase is looked for in. An agent's dialog fits into markLines.
+// How many of the last non-blank lines, without the status bar, are searched for each kind of
+// phrase. An agent's dialog fits into markLines.
 const (
 	footerLines = 4 // below a composer, at most
 	doneLines   = 5
 	failedLines = 10
 	limitLines  = 30
 	markLines   = 16
-	// resumedLines is more than an agent shows above its composer before it takes input.
+	// resumedLines exceeds the number of lines that an agent shows above its composer before it
+	// accepts input.
 	resumedLines = 10
 )
 
 // pullRequest is the address of a pull or merge request.
 var pullRequest = regexp.MustCompile(`https?://[\w.:-]+(?:/[\w.~-]+)+?/(?:pull|-/merge_requests|pull-requests|pulls)/\d+`)
 
-// patterns are regular expressions, of which one has to match.
+// patterns are regular expressions, one of which has to match.
 type patterns []*regexp.Regexp
 
-// wrapping compiles expressions whose blanks also match line ends, since programs
-// wrap lines.
+// wrapping compiles expressions whose blanks also match line ends, since programs wrap lines.
 func wrapping(flags string, lists ...[]string) patterns {
 	var all []string
 	for _, p := range slices.Concat(lists...) {
@@ -122,10 +120,9 @@ func breakable(e *syntax.Regexp) *syntax.Regexp {
 	return parts
 }
 
-// How expressions are read: ^ and $ are at lines. What the manifest says is
-// case-insensitive. Ours are not, because that is slow: they are looked for as a
-// program prints them, and phrases in the screen made lower-case. Most begin with
-// a few plain letters, which is fast.
+// Flags of expressions. ^ and $ match at lines. A manifest's expressions ignore case. agentform's
+// own do not, for speed: marks match as programs print them, and phrases the screen in lower case.
+// Most start with a few literal letters, which is fast.
 const (
 	exact = "(?m)"
 	fold  = "(?im)"
@@ -153,7 +150,7 @@ func (p patterns) match(s string) bool {
 	return false
 }
 
-// firstRow returns the line in which the first match begins, or -1.
+// firstRow returns the line in which the first match starts, or -1.
 func (p patterns) firstRow(s string) int {
 	first := -1
 	for _, re := range p {
@@ -164,7 +161,7 @@ func (p patterns) firstRow(s string) int {
 	return rowAt(s, first)
 }
 
-// lastRow returns the line in which the last match begins, or -1.
+// lastRow returns the line in which the last match starts, or -1.
 func (p patterns) lastRow(s string) int {
 	at := -1
 	for _, re := range p {
@@ -192,7 +189,7 @@ func rowAt(s string, at int) int {
 	return strings.Count(s[:at], "\n")
 }
 
-// lower lowers ASCII letters, which keeps all offsets.
+// lower converts ASCII letters to lower case, which keeps all offsets.
 func lower(s string) string {
 	b := []byte(s)
 	for i, c := range b {

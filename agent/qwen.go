@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// qwen is Qwen Code, measured with 0.15.10; docs/agents/qwen.md has it in words. It began as
-// Gemini CLI and looks like it; its hooks are Claude Code's, and so is much of its session file.
+// qwen is Qwen Code, measured with 0.15.10 and described in docs/agents/qwen.md. It is derived from
+// Gemini CLI and looks like it; its hooks are Claude Code's, as is much of its session file.
 func qwen() kind {
 	return kind{
 		spec: session.AgentSpec{
@@ -31,7 +31,7 @@ func qwen() kind {
 			hint:     `^Type your message`,
 			question: toolQuestion,
 			blocked: []string{
-				`^\? +[A-Z]\w* .*←$`, // the tool and what it is to do, above the question
+				`^\? +[A-Z]\w* .*←$`, // the tool and its action, above the question
 				`Allow execution of`,
 				`Apply this change\?`,
 				`Waiting for user confirmation`,
@@ -46,9 +46,9 @@ func qwen() kind {
 			started:    []string{`>_ Qwen Code \(v\d`, `^[✦✕●] `},
 			turn:       `^[>!] +\S`,
 		},
-		// A prompt that begins with one of these is a command or the shell's, however it comes.
+		// A prompt that starts with one of these is always a command or a shell command.
 		commands:   "/!?",
-		shield:     "\u200b", // a zero-width space: it drops blanks
+		shield:     "\u200b", // a zero-width space: blanks are ignored
 		files:      qwenFiles,
 		transcript: func() session.TranscriptReader { return &qwenChat{turns: turns{repeats: true}} },
 		entries:    qwenEntries,
@@ -69,31 +69,31 @@ var qwenPermissions = map[string][]string{
 	"all":   {"--approval-mode", "yolo"},
 }
 
-// The names of the files of one run: settings, and the folders that are trusted.
+// The names of a run's files: settings, and trusted folders.
 const (
 	qwenSettings = "qwen.json"
 	qwenTrusted  = "qwen-trusted.json"
 )
 
-// qwenEvents are the hooks that are asked for. Not Notification: it says idle after each
-// turn, also after one that failed.
+// qwenEvents are the requested hooks. Notification is not among them, since it reports idle after
+// each turn, even a failed one.
 var qwenEvents = []string{"SessionStart", "UserPromptSubmit", "PermissionRequest", "PostToolUse", "Stop", "StopFailure", "SessionEnd"}
 
-// qwenTools are Claude Code's names of tools whose questions are shown in words of their own.
+// qwenTools maps tools with their own dialogs to Claude Code's names.
 var qwenTools = map[string]string{"run_shell_command": "Bash", "ask_user_question": "AskUserQuestion"}
 
-// qwenHookConversation returns the conversation of a hook. Qwen Code has its session file open
-// only while it writes a line.
+// qwenHookConversation returns the conversation of a hook: Qwen Code opens its session file only to
+// write a line.
 func qwenHookConversation(signal []byte) string {
 	var s struct {
 		Conversation string `json:"session_id"`
 	}
-	_ = json.Unmarshal(signal, &s) // it does not tell
+	_ = json.Unmarshal(signal, &s) // without an id it is empty
 	return s.Conversation
 }
 
-// qwenSignal returns what a hook of Qwen Code told: what Claude Code's would. None tells of
-// a turn that was interrupted, or whose tools were all refused; its session file does.
+// qwenSignal returns the meaning of a hook's report, which is in Claude Code's format. No hook
+// reports a turn that was interrupted, or whose tools were all refused; the session file does.
 func qwenSignal(data []byte) (session.Detection, bool) {
 	var told claudeTold
 	if json.Unmarshal(data, &told) != nil {
@@ -109,7 +109,7 @@ func qwenStart(in session.StartInput) session.Start {
 	s := in.Spec
 	start := session.Start{
 		Argv: join(s.Agent.Command, qwenPermissions[s.Agent.Permissions]),
-		// Else it starts itself a second time, and both processes outlive the terminal.
+		// Otherwise it starts itself a second time, and both processes outlive the terminal.
 		Env: map[string]string{"QWEN_CODE_NO_RELAUNCH": "true"},
 	}
 	maps.Copy(start.Env, qwenTelemetry(s.Telemetry))
@@ -120,10 +120,9 @@ func qwenStart(in session.StartInput) session.Start {
 	return start
 }
 
-// qwenFilesOfRun adds settings with hooks and without updates: the system's defaults, so
-// what the person has set still counts. It runs the person's hooks and those of the project,
-// and in place of each that are missing all of them together. A folder can be trusted by a
-// list of its own.
+// qwenFilesOfRun adds settings with hooks and without updates. They are system defaults, so the
+// user's settings take precedence. Qwen Code runs the user's and the project's hooks, and in place
+// of either that is missing, the merged hooks of all settings. A folder can be trusted by its own list.
 func qwenFilesOfRun(in session.StartInput, start *session.Start) {
 	settings := map[string]any{"$version": 4, "general": map[string]any{"enableAutoUpdate": false}}
 	if len(in.Notify) > 0 {
@@ -131,7 +130,7 @@ func qwenFilesOfRun(in session.StartInput, start *session.Start) {
 	}
 	start.Files = map[string]string{}
 	write := func(name, variable string, value any) {
-		if text, err := json.MarshalIndent(value, "", "  "); err == nil { // it always can be
+		if text, err := json.MarshalIndent(value, "", "  "); err == nil { // it can always be encoded
 			start.Files[name] = string(text)
 			start.Env[variable] = filepath.Join(in.Private, name)
 		}
@@ -142,11 +141,11 @@ func qwenFilesOfRun(in session.StartInput, start *session.Start) {
 	}
 }
 
-// qwenHome is its own folder.
+// qwenHome returns Qwen Code's own directory.
 func qwenHome(of session.Lookup) string { return ownDir(of, "QWEN_HOME", ".qwen") }
 
-// qwenLogin looks for the login of Qwen Code, which also reads the first .env above its
-// folder.
+// qwenLogin checks the login of Qwen Code, which also reads the first .env at or above its
+// directory.
 func qwenLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	if f.set(s, "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_API_KEY", "QWEN_", "DASHSCOPE_API_KEY", "BAILIAN_", "OPENROUTER_API_KEY") {
 		return "", ""
@@ -165,13 +164,13 @@ func qwenLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	return "there is no login in " + settings[0] + ", and no key in its environment", "log in: start qwen once, or set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL"
 }
 
-// qwenIgnoresHooks looks for hooks in the settings of the person and of the project: if both
-// have some, Qwen Code runs none of its system's defaults.
+// qwenIgnoresHooks checks the user's and the project's settings for hooks: if both have some, Qwen
+// Code ignores those of the system defaults.
 func qwenIgnoresHooks(s session.Spec, f LoginFacts) (why, remedy string) {
 	hooked := func(folder string) bool {
 		var settings struct{ Hooks map[string]any }
 		text := f.Read(filepath.Join(folder, "settings.json"))
-		if json.Unmarshal(text, &settings) != nil { // it may have comments
+		if json.Unmarshal(text, &settings) != nil { // it may contain comments
 			return bytes.Contains(text, []byte(`"hooks"`))
 		}
 		return len(settings.Hooks) > 0
@@ -188,8 +187,8 @@ func qwenIgnoresHooks(s session.Spec, f LoginFacts) (why, remedy string) {
 		": Qwen Code runs no hooks of agentform then, which reads its session file and screen instead", "keep hooks in one of the two files"
 }
 
-// qwenReads returns what Qwen Code logs in with, which model it asks and where its files
-// are. It leaves out how it finds an editor (QWEN_CODE_IDE_…): that is the caller's.
+// qwenReads returns the variables for logins, the model and files. It leaves out the way to an
+// editor (QWEN_CODE_IDE_…), which is the caller's.
 func qwenReads(func(string) string) []string {
 	return []string{
 		"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL",
@@ -198,8 +197,8 @@ func qwenReads(func(string) string) []string {
 	}
 }
 
-// qwenCredentials is what https://qwenlm.github.io/qwen-code-docs/en/users/configuration/auth/
-// lists. Its settings choose which of them counts.
+// qwenCredentials has the list of
+// https://qwenlm.github.io/qwen-code-docs/en/users/configuration/auth/. The settings select one.
 var qwenCredentials = credentials{
 	keys: keysOf("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "DASHSCOPE_API_KEY", "BAILIAN_CODING_PLAN_API_KEY",
 		"OPENROUTER_API_KEY"),
@@ -222,7 +221,7 @@ func qwenTelemetry(t session.Telemetry) map[string]string {
 		env["QWEN_TELEMETRY_OTLP_ENDPOINT"] = t.Endpoint
 		return env
 	}
-	// Empty ones keep it from taking those of its settings and of OTEL_EXPORTER_OTLP_….
+	// Empty values override those of its settings and of OTEL_EXPORTER_OTLP_….
 	for _, all := range []string{"", "_LOGS", "_TRACES"} {
 		env["QWEN_TELEMETRY_OTLP"+all+"_ENDPOINT"] = ""
 	}

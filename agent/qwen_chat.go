@@ -11,7 +11,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// qwenFiles returns the file of a conversation, which has its id for a name.
+// qwenFiles returns the file of a conversation, which is named after its id.
 func qwenFiles(of session.Lookup) []string {
 	base := cmp.Or(of.Env["QWEN_RUNTIME_DIR"], qwenHome(of))
 	if base == "" {
@@ -60,8 +60,7 @@ type qwenPart struct {
 	} `json:"functionResponse"`
 }
 
-// qwenEvent is what Qwen Code counts of its own work: a request to the model, that it
-// failed, a tool call.
+// qwenEvent is telemetry in the session file: a request to the model, its failure, or a tool call.
 type qwenEvent struct {
 	Name    string `json:"event.name"`
 	Prompt  string `json:"prompt_id"`
@@ -70,19 +69,18 @@ type qwenEvent struct {
 	Kind    string `json:"error_type"`
 }
 
-// qwenTurn is the id of a request of the conversation itself. Sub-agents and what goes on
-// behind the scenes have others.
+// qwenTurn is the id of a request of the conversation itself. Sub-agents and background requests
+// have other ids.
 var qwenTurn = regexp.MustCompile(`########\d+$`)
 
-// qwenAttempts is how often it tries a request that was answered with a 429 or 5xx: then
-// the turn has failed.
+// qwenAttempts is how often it tries a request that gets a 429 or 5xx. Then the turn has failed.
 const qwenAttempts = 7
 
-// qwenAborted is the type of a request that a person has interrupted before the first word of
-// its answer. An answer that is cut off later ends the turn like a whole one.
+// qwenAborted is the error of a request that the user interrupted before the first word of its
+// answer. An answer cut off later ends the turn like a complete one.
 const qwenAborted = "APIUserAbortError"
 
-// text is what a message says, without what the model thought.
+// text returns the text of a message, without thoughts.
 func (r qwenRecord) text() string {
 	var all []string
 	for _, p := range r.Message.Parts {
@@ -93,13 +91,13 @@ func (r qwenRecord) text() string {
 	return strings.Join(all, "\n")
 }
 
-// qwenChat reads a session file. An answer without tool calls ends the turn, and so do tool
-// calls that were all refused. Questions are not in it.
+// qwenChat reads a session file. A turn ends with an answer without tool calls, or with tool calls
+// that were all refused. The file contains no questions.
 type qwenChat struct {
 	turns
 	calls    int  // tool calls without a result
-	refused  bool // all results so far are of calls that were refused
-	failures int  // of the request that is tried
+	refused  bool // all results so far are refusals
+	failures int  // of the current request
 }
 
 func (c *qwenChat) Add(line []byte) {
@@ -136,7 +134,7 @@ func (c *qwenChat) add(r qwenRecord) {
 	case "tool_result":
 		c.n.At = r.At
 		c.refused = c.refused && r.Result.Status == "cancelled"
-		if c.calls--; c.calls <= 0 && c.refused { // a tool that is interrupted looks like one that is refused
+		if c.calls--; c.calls <= 0 && c.refused { // an interrupted tool looks like a refused one
 			c.end(r.At, session.Idle, "", true)
 		}
 	case "system":
@@ -146,7 +144,7 @@ func (c *qwenChat) add(r qwenRecord) {
 	}
 }
 
-// event reads what became of a request of the conversation to the model.
+// event applies the result of a request to the model.
 func (c *qwenChat) event(at time.Time, e qwenEvent) {
 	switch e.Name {
 	case "qwen-code.api_response":
@@ -177,7 +175,7 @@ func (c *qwenChat) event(at time.Time, e qwenEvent) {
 	}
 }
 
-// qwenEntries returns what a line of a session file says, for people.
+// qwenEntries returns the readable entries in a line of a session file.
 func qwenEntries(line []byte) []session.Entry {
 	var r qwenRecord
 	if json.Unmarshal(line, &r) != nil || r.At.IsZero() {
@@ -214,11 +212,12 @@ func qwenEntries(line []byte) []session.Entry {
 	return all
 }
 
-// qwenUsage is Qwen Code's, which writes down each answer of a model, also those of
-// sub-agents and behind the scenes.
+// qwenUsage reads Qwen Code's usage, with a record of each answer, including those of sub-agents
+// and background requests.
 var qwenUsage = usageReader{read: readQwenUsage}
 
-// qwenTokenNames are its names. Whether the output contains the thoughts depends on the provider.
+// qwenTokenNames are the members with its counts. Whether the output contains the thoughts depends
+// on the provider.
 var qwenTokenNames = tokenNames{
 	input: "input_token_count", cacheRead: "cached_content_token_count", output: "output_token_count", reasoning: "thoughts_token_count",
 	cachesInInput: true,

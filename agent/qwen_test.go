@@ -61,7 +61,7 @@ func TestQwenHooks(t *testing.T) {
 	}
 }
 
-// A request that failed is tried seven times; a limit is one from the first on.
+// A failed request is tried seven times; a limit is reported from the first attempt.
 func TestQwenFailures(t *testing.T) {
 	at := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 	record := func(text string) []byte {
@@ -98,8 +98,8 @@ func TestQwenFailures(t *testing.T) {
 	}
 }
 
-// TestQwenInterrupted checks that an interruption is known before an answer and in tools, and
-// not in the middle of an answer, which looks whole.
+// TestQwenInterrupted checks that an interruption is detected before an answer and in tools, but
+// not during an answer, which looks complete.
 func TestQwenInterrupted(t *testing.T) {
 	const (
 		begin   = `{"sessionId":"7f3e","cwd":"/work/shop","timestamp":"2026-11-24T12:00:00Z",`

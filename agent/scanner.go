@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// scanner walks through a line of JSON and decodes only what it is asked for. Most of a
-// line is text of a message, maybe megabytes: strings are skipped by searching for their
-// ends. What is skipped is not validated.
+// scanner walks through a line of JSON and decodes only what is requested. Most of a line is a
+// message's text, maybe megabytes: strings are skipped by searching for their ends. Skipped parts
+// are not validated.
 type scanner struct {
 	text []byte
 	at   int
-	over bool // the rest is not JSON, or is not needed
+	over bool // the rest is not JSON, or not needed
 }
 
-// stop ends the walk: nothing in the line is needed.
+// stop ends the walk: the rest of the line is not needed.
 func (s *scanner) stop() { s.over = true }
 
-// object calls each with the members of an object, by their keys as they are written. each
-// takes the value by another method, or leaves it. A value that is no object is skipped.
+// object calls each for the members of an object, with their raw keys. each takes the value with
+// another method, or leaves it. It skips a value that is not an object.
 func (s *scanner) object(each func(key []byte)) {
 	s.members('{', '}', func() {
 		key := s.value()
@@ -40,8 +40,8 @@ func (s *scanner) object(each func(key []byte)) {
 	})
 }
 
-// array calls each for the elements of an array, which takes them. A value that is no array
-// is skipped.
+// array calls each for the elements of an array; each must take the element. It skips a value that
+// is not an array.
 func (s *scanner) array(each func()) { s.members('[', ']', each) }
 
 func (s *scanner) members(begin, end byte, each func()) {
@@ -67,13 +67,13 @@ func (s *scanner) members(begin, end byte, each func()) {
 	}
 }
 
-// whole reports whether the line was walked through, and ends there.
+// whole reports whether the scanner is at the end of a valid line.
 func (s *scanner) whole() bool {
 	s.next()
 	return !s.over && s.at == len(s.text)
 }
 
-// next returns the first byte of what follows, behind spaces; 0: nothing does.
+// next returns the next byte that is not a space, or 0 at the end.
 func (s *scanner) next() byte {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; c {
@@ -138,7 +138,7 @@ func (s *scanner) skipString() {
 		}
 		at += n + 1
 		escapes := 0
-		for s.text[at-2-escapes] == '\\' { // the quote at the beginning ends it
+		for s.text[at-2-escapes] == '\\' { // the string's opening quote ends the loop
 			escapes++
 		}
 		if escapes%2 == 0 {
@@ -148,7 +148,7 @@ func (s *scanner) skipString() {
 	}
 }
 
-// str returns a string; "": the value is none.
+// str returns a string, or "" if the value is not a string.
 func (s *scanner) str() string { return unquoted(s.value()) }
 
 func unquoted(value []byte) string {
@@ -159,12 +159,12 @@ func unquoted(value []byte) string {
 		return strings.ToValidUTF8(string(value[1:len(value)-1]), "\ufffd")
 	}
 	var text string
-	_ = json.Unmarshal(value, &text) // what is not JSON says nothing
+	_ = json.Unmarshal(value, &text) // an invalid string is empty
 	return text
 }
 
-// count returns a number of tokens: never less than none, and no more than anything
-// could take, so that a foreign file cannot make sums overflow.
+// count returns a number of tokens between 0 and a limit that keeps sums of foreign numbers from
+// overflowing.
 func (s *scanner) count() int64 {
 	value := string(s.value())
 	n, err := strconv.ParseInt(value, 10, 64)
@@ -182,7 +182,7 @@ func bounded(n int64) int64 { return min(max(n, 0), mostTokens) }
 
 const mostTokens = 1 << 40
 
-// time returns a time; zero: the value is none.
+// time returns a time, or zero if the value is not a time.
 func (s *scanner) time() time.Time {
 	value := s.value()
 	if len(value) < 2 {

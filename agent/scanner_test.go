@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What is asked for is found behind whatever is skipped, and nowhere else.
+// A requested value is found after whatever is skipped, and only there.
 func TestScanner(t *testing.T) {
 	for _, skipped := range []string{
 		`1`, `-1.5e3`, `null`, `true`, `""`, `"\""`, `"\\"`, `"\\\""`, `"a\\\\"`, `"}],"`, `[]`, `{}`, `[ ]`, `{ "want" : 1 }`,

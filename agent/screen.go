@@ -11,8 +11,8 @@ import (
 // screenPatterns are the patterns of an agent's screen, compiled.
 type screenPatterns struct {
 	layout
-	// own are what the agent's program shows, manifest what the manifest declares,
-	// phrase what all agents have in common.
+	// own are the signs of the agent's program, manifest those of the manifest, phrase those common
+	// to all agents.
 	own, manifest, phrase             signs
 	ui, shell, started, genericDialog patterns
 	inLine                            []inLine
@@ -44,16 +44,15 @@ func newScreenPatterns(m marks, s session.AgentSpec) screenPatterns {
 		started:       compile(exact, m.started),
 		inLine:        m.inLine, asksIn: m.question, chosen: m.chosen,
 	}
-	// A shell's prompt shows an exit only where the agent's own screen is known.
+	// A shell's prompt shows an exit only if the agent's own screen is known.
 	if len(r.ui) > 0 || len(p.ShellPrompt) > 0 {
 		r.shell = append(compile(exact, shellPrompt), compile(fold, p.ShellPrompt)...)
 	}
 	return r
 }
 
-// Ready reports whether the screen shows that a prompt can be typed: the ready
-// pattern matches, the agent has started, and it neither asks nor works. Without a
-// pattern there is nothing to wait for.
+// Ready reports whether the screen shows that a prompt can be typed: the ready pattern matches, the
+// agent has started, and it neither asks nor works. Without a pattern, Ready returns true.
 func (p screenPatterns) Ready(text string) bool {
 	if len(p.ready) == 0 {
 		return true
@@ -65,20 +64,20 @@ func (p screenPatterns) Ready(text string) bool {
 	return p.hasStarted(s) && (p.showsReady(text) || p.showsReady(last(s.all, len(s.all))))
 }
 
-// showsReady reports whether a row of a text matches the ready pattern, which may include the
-// blank at its end that rows lack.
+// showsReady reports whether a row of a text matches the ready pattern, which may include the blank
+// at its end that rows lack.
 func (p screenPatterns) showsReady(text string) bool {
 	return p.ready.match(text) || p.ready.match(strings.ReplaceAll(text, "\n", " \n")+" ")
 }
 
-// hasStarted reports whether the agent shows what it shows only once it takes input: its name,
-// or so much of a resumed conversation that its name has scrolled away.
+// hasStarted reports whether the screen shows what appears only once the agent accepts input: its
+// name, or enough of a resumed conversation to have scrolled the name away.
 func (p screenPatterns) hasStarted(s screen) bool {
 	return len(p.started) == 0 || s.composer > resumedLines || p.started.match(last(s.all, len(s.all)))
 }
 
-// detect reads a screen by its patterns, in this order: done, blocked_api, failed,
-// exited, blocked, working; and then whether the agent waits for input.
+// detect reads a screen by its patterns in this order: done, blocked_api, failed, exited, blocked,
+// working. Then it checks whether the agent waits for input.
 func (p screenPatterns) detect(s screen, e session.Evidence) session.Detection {
 	if !e.Replayed {
 		if seen := p.verdictOfManifest(s); seen.Activity != "" {
@@ -108,9 +107,9 @@ func (p screenPatterns) detect(s screen, e session.Evidence) session.Detection {
 	return session.Detection{Activity: session.NoActivity}
 }
 
-// connection returns what an agent does that has lost its own server; the zero value: it
-// has not. All other signals are those of the moment when it lost that: Codex 0.169.0 has
-// a spinner in its title, and an open turn in its session file, for as long as it runs.
+// connection returns the activity of an agent that has lost its own server, else zero. Its other
+// signals date from the loss: Codex 0.169.0 keeps a spinner in its title and an open turn in its
+// session file as long as it runs.
 func (p screenPatterns) connection(s screen) session.Detection {
 	above := last(s.all[:max(0, s.composer-1)], connectionLines)
 	if line := p.own.disconnected.line(above); line != "" {
@@ -122,12 +121,11 @@ func (p screenPatterns) connection(s screen) session.Detection {
 	return session.Detection{}
 }
 
-// connectionLines is how many lines of a narrow terminal such a message takes, with the tip
-// that may be below it.
+// connectionLines is the height of such a message on a narrow terminal, with a tip below it.
 const connectionLines = 3
 
-// verdictOfManifest returns the end, the limit or the failure that the manifest's
-// patterns find in the present turn.
+// verdictOfManifest returns the end, limit or failure that the manifest's patterns find in the
+// current turn.
 func (p screenPatterns) verdictOfManifest(s screen) session.Detection {
 	text := last(s.now, len(s.now))
 	for _, sign := range []struct {
@@ -141,9 +139,9 @@ func (p screenPatterns) verdictOfManifest(s screen) session.Detection {
 	return session.Detection{}
 }
 
-// verdict returns the end, the limit or the failure of the present turn by the
-// agent's own marks and the common phrases: the lowest on the screen. Of two on one
-// line, a limit explains a failure. Above a sign of work only a retried limit counts.
+// verdict returns the end, limit or failure of the current turn by the agent's own marks and the
+// common phrases: the lowest on the screen. On the same line, a limit outweighs a failure. Above a
+// sign of work only a retried limit counts.
 func (p screenPatterns) verdict(s screen, e session.Evidence) session.Detection {
 	if line := p.own.retrying.line(s.turn); line != "" {
 		return session.Detection{Activity: session.BlockedAPI, Detail: line}
@@ -175,13 +173,13 @@ func (p screenPatterns) verdict(s screen, e session.Evidence) session.Detection 
 	return session.Detection{Activity: found, Detail: s.all[row]}
 }
 
-// resting reports whether a phrase can be a verdict: what an agent prints while it
-// works is its work. Without the time of the last output every phrase counts.
+// resting reports whether a phrase can be a verdict: what an agent prints while it works is part of
+// its work. Without the time of the last output every phrase counts.
 func resting(e session.Evidence) bool {
 	return e.MovedAt.IsZero() || e.Now.IsZero() || e.Now.Sub(e.MovedAt) >= turn.Quiet
 }
 
-// asks reports whether a known dialog is up.
+// asks reports whether a known dialog is shown.
 func (p screenPatterns) asks(s screen) bool {
 	if p.manifest.blocked.match(s.whole) {
 		at, framed := p.unanswered(s), !p.manifest.blocked.match(last(s.all, len(s.all)))
@@ -192,9 +190,8 @@ func (p screenPatterns) asks(s screen) bool {
 	return p.ownDialog(s)
 }
 
-// unanswered returns the row in which the question begins that the manifest's patterns find,
-// or -1. One prompt below it may be where the answer belongs. If there are more, something was
-// typed at the first.
+// unanswered returns the first row of the question that the manifest's patterns find, or -1. One
+// prompt below it may be the place of the answer. More prompts mean that the first was answered.
 func (p screenPatterns) unanswered(s screen) int {
 	prompts := p.prompts(s.all)
 	for from := 0; ; from++ {
@@ -212,8 +209,8 @@ func (p screenPatterns) unanswered(s screen) int {
 	}
 }
 
-// prompts returns the rows in which the agent is or was ready: like the last of them, also
-// with what was typed there.
+// prompts returns the rows in which the agent is or was ready: those like the last one, also with a
+// text behind it.
 func (p screenPatterns) prompts(all []string) (rows []int) {
 	is := func(line string) bool {
 		return p.looksReady(line) && !option.MatchString(line) && !p.manifest.blocked.match(line)
@@ -233,11 +230,11 @@ func (p screenPatterns) prompts(all []string) (rows []int) {
 	return rows
 }
 
-// keyLines is how many lines of a question are looked at for the keys of its answers.
+// keyLines is how many lines of a question may contain the keys of its answers.
 const keyLines = 3
 
-// replied reports whether one of the answers whose keys a question names was typed behind it,
-// or on the line below, and something was printed since. The first line is the question's.
+// replied reports whether one of a question's keys was typed behind the question, or on the line
+// below, and something was printed since. The first line is the question's.
 func replied(lines []string) bool {
 	at := slices.IndexFunc(lines[:min(len(lines), keyLines)], func(line string) bool { return keyed(line) != nil })
 	if at < 0 {
@@ -255,8 +252,8 @@ func replied(lines []string) bool {
 	})
 }
 
-// ownDialog reports whether one of the agent's own dialogs is up. It replaces the
-// composer: a question above a composer is something that the agent wrote.
+// ownDialog reports whether one of the agent's own dialogs is shown. A dialog replaces the
+// composer: a question above a composer is the agent's output.
 func (p screenPatterns) ownDialog(s screen) bool {
 	if p.composer.line == nil && p.composerShown(s) {
 		return false
@@ -265,19 +262,18 @@ func (p screenPatterns) ownDialog(s screen) bool {
 	return at >= 0 && max(0, len(s.all)-markLines)+at >= s.composer
 }
 
-// unknownDialog reports whether answers to choose from are where the composer would
-// be.
+// unknownDialog reports whether a choice of answers is shown in place of the composer.
 func (p screenPatterns) unknownDialog(s screen) bool {
 	return len(p.own.blocked) > 0 && len(p.ready) > 0 && p.genericDialog.match(s.end) && !p.composerShown(s) && !p.own.working.match(s.end)
 }
 
-// composerShown reports whether the screen shows where a prompt is typed. Its frame
-// and the blanks in it may be part of the pattern, or not.
+// composerShown reports whether the screen shows the composer. Its frame and the blanks in that may
+// be part of the pattern, or not.
 func (p screenPatterns) composerShown(s screen) bool {
 	return s.composer > 0 || p.showsReady(s.whole) || p.showsReady(s.end)
 }
 
-// drafted reports whether the composer holds text that was not submitted.
+// drafted reports whether the composer contains text that was not submitted.
 func (p screenPatterns) drafted(s screen) bool {
 	return s.composer > 0 && p.composer.line != nil && p.hasStarted(s) && !p.genericDialog.match(s.end) &&
 		p.composer.text(s.all[s.composer-1]) != ""
@@ -286,8 +282,8 @@ func (p screenPatterns) drafted(s screen) bool {
 // questionLines is how many lines of an unknown question are reported.
 const questionLines = 6
 
-// asking returns what a person is asked: from the line that matches on, with all
-// answers, or else the end of the screen.
+// asking returns the question to the user: from the matching line on, with all answers, or else the
+// end of the screen.
 func (p screenPatterns) asking(s screen) string {
 	from := max(0, len(s.all)-markLines)
 	if at := p.own.blocked.firstRow(s.end); at >= 0 {
@@ -302,7 +298,7 @@ func (p screenPatterns) asking(s screen) string {
 	return last(s.all, questionLines)
 }
 
-// withAnswers returns a question of another signal with the answers on the screen.
+// withAnswers returns another signal's question with the answers on the screen.
 func (p screenPatterns) withAnswers(question string, s screen) string {
 	if question == "" {
 		return p.asking(s)
@@ -313,8 +309,7 @@ func (p screenPatterns) withAnswers(question string, s screen) string {
 	return question
 }
 
-// firstOption returns the row of the first answer in a dialog at the end of a
-// screen, or -1.
+// firstOption returns the row of the first answer in a dialog at the end of a screen, or -1.
 func firstOption(all []string) int {
 	from := max(0, len(all)-markLines)
 	if at := slices.IndexFunc(all[from:], option.MatchString); at >= 0 {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// globLiteral returns a pattern of path/filepath.Match that matches the text.
+// globLiteral returns a pattern of path/filepath.Match that matches only the text.
 func globLiteral(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
@@ -19,7 +19,7 @@ func conversationPattern(id string) string {
 	return globLiteral(id)
 }
 
-// entryLimit is how many bytes of one text an entry has: output may be megabytes.
+// entryLimit bounds a text of an entry, in bytes: output may be megabytes.
 const entryLimit = 2 << 10
 
 // clip cuts a text at entryLimit, between characters.
@@ -30,8 +30,7 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:entryLimit], "") + " …"
 }
 
-// toolText returns a tool call in one line: its command, path or text, or else its
-// arguments.
+// toolText returns a tool call in one line: its command, path or text, or else its arguments.
 func toolText(name, arguments string) string {
 	var a map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &a) == nil {
@@ -46,7 +45,7 @@ func toolText(name, arguments string) string {
 	return clip(strings.TrimSpace(name + " " + arguments))
 }
 
-// tokens returns the use of a model, for people.
+// tokens returns the usage of a model as readable text.
 func tokens(in, out, total int64) string {
 	if total == 0 {
 		return ""

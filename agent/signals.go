@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// The signals that a detection can come from: the values of Detection.Source. That of
-// two that contradict each other is both, joined by a plus.
+// The signals that a detection can come from: the values of Detection.Source. For two that
+// contradict each other, the value is both, joined by a plus.
 const (
 	FromTranscript = "native" // the agent's own session file
 	FromHook       = "hook"
@@ -20,11 +20,11 @@ const (
 	FromExit       = "exit"
 )
 
-// lag is how long two signals may differ: a title is drawn, a line is written and a
-// hook is run up to seconds apart on a busy machine.
+// lag is how far apart two signals may be: on a busy machine, drawing a title, writing a line and
+// running a hook differ by seconds.
 const lag = 10 * time.Second
 
-// signals reads what an agent reports besides its screen.
+// signals reads an agent's reports other than the screen.
 type signals struct {
 	titles []titlePattern
 	hook   func(data []byte) (session.Detection, bool) // kind.signal
@@ -47,14 +47,14 @@ func newSignals(k kind) signals {
 	return s
 }
 
-// statement is what one signal says.
+// statement is the report of one signal.
 type statement struct {
 	session.Detection
-	at time.Time // since when; zero: it is so now
+	at time.Time // start of the activity; zero: it is current
 }
 
-// statements returns what the session file, the hooks and the title say, the most
-// trusted first.
+// statements returns the statements of the session file, the hooks and the title, the most trusted
+// first.
 func (r signals) statements(e session.Evidence) []statement {
 	var all []statement
 	for _, source := range r.trust {
@@ -80,8 +80,8 @@ func (r signals) statements(e session.Evidence) []statement {
 	return all
 }
 
-// fileStatement returns what the session file says of this run: the last line of a
-// resumed conversation may be of the run before.
+// fileStatement returns the session file's statement about this run: the last line of a resumed
+// conversation may be of the run before.
 func fileStatement(e session.Evidence) statement {
 	n := e.Transcript
 	if n == nil || n.At.Before(e.StartedAt) {
@@ -90,8 +90,8 @@ func fileStatement(e session.Evidence) statement {
 	return statement{session.Detection{Activity: n.Activity, Detail: n.Detail, Until: n.Until}, n.At}
 }
 
-// hookStatement returns the last hook event with a meaning, unless the session file
-// is newer: no hook reports an interruption.
+// hookStatement returns the last hook report with a meaning, unless the session file is newer: no
+// hook reports an interruption.
 func (r signals) hookStatement(e session.Evidence) statement {
 	var since time.Time
 	if n := e.Transcript; n != nil && n.Activity != "" {
@@ -100,7 +100,7 @@ func (r signals) hookStatement(e session.Evidence) statement {
 	return r.lastHook(e, since)
 }
 
-// lastHook returns the last hook event with a meaning that is not older than a time.
+// lastHook returns the last hook report with a meaning that is not older than since.
 func (r signals) lastHook(e session.Evidence, since time.Time) statement {
 	if r.hook == nil {
 		return statement{}
@@ -125,8 +125,8 @@ func (r signals) titleStatement(title string) statement {
 	return statement{}
 }
 
-// Message returns the user's message that begins a turn, as a hook reported it. When the
-// agent starts, the text is empty and told is true: its hooks will report each message.
+// Message returns the user's message that starts a turn, as reported by a hook. When the agent
+// starts, the text is empty and told is true: its hooks will report each message.
 func (p *program) Message(signal []byte) (text string, told bool) {
 	var s struct {
 		Event  string `json:"hook_event_name"`
@@ -144,8 +144,8 @@ func (p *program) Message(signal []byte) (text string, told bool) {
 	return "", false
 }
 
-// weigh returns the first statement, or unknown if another one has contradicted it
-// for longer than lag.
+// weigh returns the first statement, or unknown if another one has contradicted it for longer than
+// lag.
 func weigh(said []statement, now time.Time) session.Detection {
 	if len(said) == 0 {
 		return session.Detection{Activity: session.NoActivity}
@@ -167,8 +167,8 @@ func weigh(said []statement, now time.Time) session.Detection {
 	return best.Detection
 }
 
-// contradict reports whether one activity is work and the other rest. A question or
-// a limit is compatible with either.
+// contradict reports whether one activity is work and the other rest. A question or a limit is
+// compatible with both.
 func contradict(a, b session.Activity) bool {
 	return a == session.Working && rests(b) || rests(a) && b == session.Working
 }

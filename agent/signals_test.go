@@ -12,7 +12,7 @@ import (
 
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// at is a moment, so many seconds after noon.
+// at returns a time so many seconds after noon.
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
 // reporter is an agent with every signal: its hooks send {"does":"idle"}.
@@ -113,7 +113,7 @@ func TestWhichSignalCounts(t *testing.T) {
 	}
 }
 
-// What is dead does nothing, whatever its signals said last.
+// A dead agent has no activity, whatever its signals last reported.
 func TestADeadAgentIsReadByItsExit(t *testing.T) {
 	got := reporter().Detect(session.Evidence{Liveness: session.Dead, Exit: &session.Exit{Cause: "self"}, Title: "works",
 		Transcript: &session.Transcript{Activity: session.Working, At: noon, LastMessage: "see https://github.com/o/r/pull/7"}})

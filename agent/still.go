@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// ticks are what moves on a screen by itself while an agent waits for its model:
-// spinners, timers and counters of tokens. tickers are lines that are nothing else, with
-// words that change by chance.
+// ticks match what changes on a screen while an agent waits for its model: spinners, timers and
+// token counters. tickers match lines that consist only of those, with random words.
 var (
 	ticks = regexp.MustCompile(`[\x{2800}-\x{28ff}✢✽✻✶✳·•◦]|(^|\s)[|/\\-](\s|$)|\b\.{1,3}$` +
 		`|\b(\d+(\.\d+)?\s*(ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\s*)+\b|\b\d+:\d\d(:\d\d)?(\.\d+)?\b` +
@@ -15,8 +14,8 @@ var (
 	tickers = regexp.MustCompile(`^([\x{2800}-\x{28ff}✢✽✻✶✳·•◦*] .*(…|\.\.\.|esc to )|(⎿\s+)?Tip: )`)
 )
 
-// Still returns a screen without what moves by itself. If two screens are equal
-// then, the agent did nothing between them.
+// Still returns a screen without these changes. If two screens are then equal, the agent did
+// nothing between them.
 func Still(screen string) string {
 	var b strings.Builder
 	for line := range strings.Lines(screen) {

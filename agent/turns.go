@@ -7,22 +7,22 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// turns is what a session file has told so far of the agent's turns. The readers of all agents
-// share it: each says what its lines mean.
+// turns is the state of an agent's turns, read from a session file. The readers of all agents share
+// it; each interprets its own lines.
 type turns struct {
 	n    session.Transcript
-	open bool // a turn has begun that has not ended
-	// repeats says that the file may have the end of a turn twice: an end counts only if a
-	// turn is open.
+	open bool // a turn has begun and not ended
+	// repeats marks a file that may contain the end of a turn twice: an end counts only if a turn
+	// is open.
 	repeats bool
-	asked   []request // tool calls and questions without a result, the first one first
-	worked  time.Time // when a line was written that says that it works
+	asked   []request // tool calls and questions without a result, the oldest first
+	worked  time.Time // the time of the last line that shows work
 }
 
 // request is a tool call or a question, by its id.
 type request struct{ id, text string }
 
-// copy returns turns that share nothing with t, which is still written to.
+// copy returns a copy of t that shares nothing with it.
 func (t *turns) copy() turns {
 	c := *t
 	c.n.Messages, c.n.Queued, c.n.Limits = slices.Clone(t.n.Messages), slices.Clone(t.n.Queued), slices.Clone(t.n.Limits)
@@ -32,7 +32,7 @@ func (t *turns) copy() turns {
 
 func (t *turns) Transcript() session.Transcript { return t.copy().n }
 
-// doing says what the agent does now.
+// doing sets the current activity.
 func (t *turns) doing(a session.Activity, detail string) {
 	t.n.Activity, t.n.Detail, t.n.Until = a, detail, time.Time{}
 	if a == session.Working {
@@ -40,14 +40,14 @@ func (t *turns) doing(a session.Activity, detail string) {
 	}
 }
 
-// take counts a message of the user that the agent has taken up.
+// take counts a user's message that the agent has taken up.
 func (t *turns) take(at time.Time, text string) {
 	t.n.Prompts++
 	t.n.LastPrompt, t.n.PromptAt = text, at
 	t.n.Take(session.Message{At: at, Text: text})
 }
 
-// begin begins a turn. One that is open continues.
+// begin starts a turn, or continues an open one.
 func (t *turns) begin() {
 	t.open, t.n.Interrupted = true, false
 	t.doing(session.Working, "")
@@ -59,20 +59,19 @@ func (t *turns) ask(id, text string) {
 	t.asked = append(t.asked, request{id, text})
 }
 
-// answer removes what has a result.
+// answer removes a request that has a result.
 func (t *turns) answer(id string) {
 	t.asked = slices.DeleteFunc(t.asked, func(r request) bool { return r.id == id })
 }
 
-// waits says that the agent waits for an answer to the first question, or works if there is
-// none.
+// waits sets the activity to waiting for an answer to the first question, or to work without one.
 func (t *turns) waits() {
 	if t.doing(session.Working, ""); len(t.asked) > 0 {
 		t.doing(session.Blocked, t.asked[0].text)
 	}
 }
 
-// end ends a turn, which a person may have interrupted, and says what the agent does then.
+// end ends a turn, which the user may have interrupted, and sets the activity.
 func (t *turns) end(at time.Time, does session.Activity, detail string, interrupted bool) {
 	t.doing(does, detail)
 	t.asked = nil

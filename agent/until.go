@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// limitEnds matches when a limit ends, as any agent may print it: "try again at 7:35
-// AM", "try again at Nov 22nd, 2026 7:35 AM", "Access resets at 7:35 AM GMT+2",
-// "resets 3pm".
+// limitEnds matches the end of a limit, as any agent may print it: "try again at 7:35 AM", "try
+// again at Nov 22nd, 2026 7:35 AM", "Access resets at 7:35 AM GMT+2", "resets 3pm".
 var limitEnds = regexp.MustCompile(`(?i)(?:try again|resets?)(?: at)? ` +
 	`(?:([a-z]{3}) (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?,?(?: at)? )?` +
 	`(\d{1,2})(?::(\d\d))? ?([ap])m(?: (?:UTC|GMT)([+-]\d{1,2})?\b)?`)
 
-// limitEnd returns when a limit ends by its message, or zero. A time of day is the
-// one nearest to now, in now's zone unless another is named.
+// limitEnd returns the end of a limit according to its message, or zero. A time of day is the one
+// nearest to now, in now's zone unless the message names one.
 func limitEnd(said string, now time.Time) time.Time {
 	m := limitEnds.FindStringSubmatch(strings.Join(strings.Fields(said), " "))
 	if m == nil {
@@ -57,12 +56,10 @@ func limitEnd(said string, now time.Time) time.Time {
 	return at
 }
 
-// maxZone is how many hours a zone can be off UTC. Times further away cannot be
-// stored.
+// maxZone is the maximum offset of a zone from UTC, in hours. Times further away cannot be stored.
 const maxZone = 14
 
-// moment returns the time in milliseconds since 1970, or zero if it cannot be
-// stored.
+// moment returns the time in milliseconds since 1970, or zero if it cannot be stored.
 func moment(ms int64) time.Time {
 	at := time.UnixMilli(ms).UTC()
 	if ms < 0 || at.Year() > 9999 {

@@ -14,7 +14,7 @@ func TestLimitEnd(t *testing.T) {
 	for said, want := range map[string]time.Time{
 		"You’ve hit your usage limit. Visit https://chatgpt.com/settings/\nusage to purchase more credits or try again at 11:35 PM.": at(21, 23, 35),
 		"try again at 12:05 AM.":                 at(22, 0, 5),
-		"or try again at 9:00 PM.":               at(21, 21, 0), // it has ended
+		"or try again at 9:00 PM.":               at(21, 21, 0), // it has already ended
 		"try again at Nov 25th, 2026 7:35 AM.":   at(25, 7, 35),
 		"Access resets at 11:35 PM UTC.":         at(22, 0, 35),
 		"Access resets at 3:00 AM GMT+2.":        at(22, 2, 0),
@@ -30,7 +30,7 @@ func TestLimitEnd(t *testing.T) {
 	}
 }
 
-// The session file's word counts before the screen's.
+// The session file's time has precedence over the screen's.
 func TestALimitOnTheScreenEnds(t *testing.T) {
 	now := time.Date(2026, 11, 21, 5, 30, 0, 0, time.UTC)
 	screen := "■ You’ve hit your usage limit. Visit https://chatgpt.com/\nusage to purchase more credits or try again at 7:35 AM.\n" + codexIdle
@@ -46,8 +46,8 @@ func TestALimitOnTheScreenEnds(t *testing.T) {
 	}
 }
 
-// TestLimitOfYesterday checks that a time of day is the one after the agent said it, also on the
-// next day.
+// TestLimitOfYesterday checks that a time of day is the first one after the agent's message, also
+// on the next day.
 func TestLimitOfYesterday(t *testing.T) {
 	a := For(Builtins()["claude"])
 	said := time.Date(2026, 11, 21, 13, 0, 0, 0, time.UTC)

@@ -7,14 +7,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// usageReader is what an agent's files say about usage; its fields are the methods of
-// session.UsageReader.
+// usageReader reads usage from an agent's files; its fields are the methods of session.UsageReader.
 type usageReader struct {
 	files func(path, conversation string, now time.Time) []string // nil: none
-	owner func(head []byte) string                                // nil: the paths say it
+	owner func(head []byte) string                                // nil: the paths name the owner
 	read  func(line []byte, c *session.UsageContext, counted func(key string) bool) []session.Usage
-	// totals says that transcript reads what the conversation took in all, which the session
-	// file says, also of lines that are missing. Without it the answers are added up.
+	// totals marks session files with the conversation's totals, including missing lines, which
+	// transcript reads. Otherwise the answers are added up.
 	totals bool
 }
 
@@ -43,15 +42,15 @@ func (p *program) Usage(line []byte, c *session.UsageContext, counted func(key s
 }
 
 // tokenNames are the names of the members that count tokens in an agent's session files; empty:
-// it has none.
+// there is no such member.
 type tokenNames struct {
 	input, cacheRead, cacheWrite, output, reasoning string
-	cacheWrite1h                                    string // of what cacheWrite counts
-	cachesInInput                                   bool   // the input contains what is read from a cache or written to one
-	thoughtsApart                                   bool   // the output does not contain the reasoning
+	cacheWrite1h                                    string // part of cacheWrite
+	cachesInInput                                   bool   // the input includes cache reads and writes
+	thoughtsApart                                   bool   // the output excludes the reasoning
 }
 
-// take takes the value of a member, if that counts tokens.
+// take reads the value of a member if it counts tokens.
 func (n tokenNames) take(key []byte, s *scanner, t *session.Tokens) {
 	switch string(key) {
 	case n.input:
@@ -69,7 +68,7 @@ func (n tokenNames) take(key []byte, s *scanner, t *session.Tokens) {
 	}
 }
 
-// settle returns the tokens that take took, each counted once.
+// settle returns the tokens that take read, each counted once.
 func (n tokenNames) settle(t session.Tokens) session.Tokens {
 	if n.cachesInInput {
 		t.Input = max(t.Input-t.CacheRead-t.CacheWrite, 0)
@@ -85,7 +84,7 @@ func (n tokenNames) settle(t session.Tokens) session.Tokens {
 	return t
 }
 
-// next returns the usage of an answer that may be the last one again.
+// next returns the usage of an answer, which may repeat the last one.
 func next(c *session.UsageContext, u session.Usage, counted func() bool) []session.Usage {
 	u.Prompt = u.Tokens.Prompt()
 	switch {
@@ -108,7 +107,7 @@ func next(c *session.UsageContext, u session.Usage, counted func() bool) []sessi
 	return []session.Usage{u}
 }
 
-// words returns what the answer in a line of a session file took, for people.
+// words returns the usage of the answer in a line of a session file, as readable text.
 func (r usageReader) words(line []byte) string {
 	for _, u := range r.read(line, &session.UsageContext{}, func(string) bool { return false }) {
 		return tokens(u.Tokens.Prompt(), u.Tokens.Output, u.Tokens.Total())
@@ -116,7 +115,7 @@ func (r usageReader) words(line []byte) string {
 	return ""
 }
 
-// counter adds up in a Transcript what the answers in a session file took.
+// counter adds up the usage of a session file's answers in a Transcript.
 type counter struct {
 	session.TranscriptReader
 	usage   usageReader

@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestTokensOfARepetition checks that an answer counts once, also if the session file has it again
-// behind others, as after a conversation was resumed.
+// TestTokensOfARepetition checks that an answer counts once even if the session file repeats it
+// later, as when a conversation is resumed.
 func TestTokensOfARepetition(t *testing.T) {
 	for _, name := range Names() {
 		a, c := For(Builtins()[name]), load(t, filepath.Join("testdata", name, "turn-done"))
@@ -21,8 +21,8 @@ func TestTokensOfARepetition(t *testing.T) {
 	}
 }
 
-// TestTokensOfASideChain checks that what a side chain in the same file repeats counts once, and
-// what it has of its own counts, as agentform usage has it.
+// TestTokensOfASideChain checks that a repetition in a side chain of the same file counts once, and
+// its own answers count, as in agentform usage.
 func TestTokensOfASideChain(t *testing.T) {
 	line := func(id, request string, side bool, input, output int) []byte {
 		return fmt.Appendf(nil, `{"type":"assistant","timestamp":"2026-03-14T09:00:00Z","requestId":%q,"isSidechain":%t,"message":{"id":%q,"model":"m","role":"assistant","content":[],"usage":{"input_tokens":%d,"output_tokens":%d}}}`,
