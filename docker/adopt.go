@@ -21,11 +21,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// IDForm is the form of ids for Find and Adopt.
+// IDForm is the format of ids for Find and Adopt.
 const IDForm = "docker:CONTAINER (a name or an id)"
 
-// Find looks up the container that an id names. It has to run tmux with one session of one
-// pane, on the server of the container's user.
+// Find looks up the container that an id names. The container must run tmux with one session of one
+// pane, on its user's server.
 func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	fail := func(err error) session.Found { return session.Found{Err: err} }
 	name, ok := strings.CutPrefix(id, "docker:")
@@ -95,8 +95,8 @@ func onlyPane(ctx context.Context, x byExec, name string) (tmuxwire.Process, err
 	return p, nil
 }
 
-// onHost returns a container's directory as this machine has it mounted; the path itself
-// if it is not mounted.
+// onHost returns a container's directory as this machine has it mounted, or the path itself if it
+// is not mounted.
 func onHost(mounts []container.MountPoint, dir string) string {
 	best, found := "", dir
 	for _, m := range mounts {
@@ -108,9 +108,9 @@ func onHost(mounts []container.MountPoint, dir string) string {
 }
 
 // Adopt records the session of the container under an id of Find as managed, in
-// DATA_DIR/containers, and leaves it running. It has no shim: it is inspected by commands
-// that the engine executes in it, frozen by pausing the container, and cannot be
-// restarted. The error is session.ErrExists if it is managed already.
+// DATA_DIR/containers, and leaves it running. The session has no shim: the engine executes commands
+// in the container to inspect it, a pause pauses the container, and a restart is not possible. The
+// error is session.ErrExists if it is already managed.
 func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (at session.Location, err error) {
 	defer func() {
 		if err != nil {

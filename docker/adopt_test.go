@@ -15,7 +15,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// What the commands and the hub do with containers besides.
+// What the commands and the hub also do with containers.
 var (
 	_ session.Adopter       = (*docker.Runtime)(nil)
 	_ session.TimeoutSetter = (*docker.Runtime)(nil)
@@ -24,7 +24,7 @@ var (
 	_ session.EventSource   = (*docker.Runtime)(nil)
 )
 
-// theirs is somebody's container, with the agent of these tests in its tmux.
+// theirs starts a container that is not agentform's, with these tests' agent in its tmux.
 func (b *bed) theirs(t *testing.T, name string) string {
 	t.Helper()
 	name = b.called(name)
@@ -37,8 +37,8 @@ func (b *bed) theirs(t *testing.T, name string) string {
 	return name
 }
 
-// What somebody else started is taken over as it runs, and looked at, typed to,
-// paused and ended like any other.
+// TestAdopt checks that a session started by another program is adopted while it runs, then
+// observed, typed to, paused and ended like any other.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -107,7 +107,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// How an adopted agent left by itself is known as far as tmux knows it.
+// TestAdoptedExit checks that the exit of an adopted agent is known as far as tmux reports it.
 func TestAdoptedExit(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The first answer on a connection is limited, and what follows it, as of a command that is
-// silent, is not.
+// TestAnswering checks that only the first answer on a connection has a timeout: a command may be
+// silent later.
 func TestAnswering(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()

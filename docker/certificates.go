@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// certificateFiles are the files of a directory like DOCKER_CERT_PATH: who signed the
-// engine's certificate, the client's own, and its key.
+// certificateFiles are the files of a directory like DOCKER_CERT_PATH: the CA of the engine's
+// certificate, the client's certificate, and its key.
 var certificateFiles = [3]string{"ca.pem", "cert.pem", "key.pem"}
 
 // certificateDir returns the directory with the client's certificates.
@@ -24,15 +24,14 @@ func (c Config) certificateDir() string {
 	return cmp.Or(c.CertPath, os.Getenv("DOCKER_CERT_PATH"))
 }
 
-// certificates are what the files hold.
+// certificates are the contents of these files.
 type certificates struct {
 	roots *x509.CertPool
 	pair  tls.Certificate
 }
 
-// CheckCertificates returns all that is wrong with the client's certificates for an engine
-// with TLS, as far as their files tell. The engine is not asked. For other engines it
-// returns nil.
+// CheckCertificates returns all errors in the files of the client's certificates for an engine with
+// TLS, without a request to the engine. For other engines it returns nil.
 func (c Config) CheckCertificates() error {
 	if !strings.HasPrefix(c.Host, "tcp://") {
 		return nil
@@ -41,8 +40,8 @@ func (c Config) CheckCertificates() error {
 	return err
 }
 
-// ReadableKey returns the key of an engine with TLS if others than its owner may read it,
-// and its permissions.
+// ReadableKey returns the key for an engine with TLS, and its permissions, if other users can read
+// it.
 func (c Config) ReadableKey() (path string, mode fs.FileMode, is bool) {
 	dir := c.certificateDir()
 	if !strings.HasPrefix(c.Host, "tcp://") || dir == "" {
@@ -98,7 +97,7 @@ func (c Config) readCertificates() (certificates, error) {
 	return of, errors.Join(errs[:]...)
 }
 
-// parseCertificates returns the certificates in a file, of which there has to be one.
+// parseCertificates returns the certificates in a file, at least one.
 func parseCertificates(path string, text []byte) (all []*x509.Certificate, err error) {
 	for {
 		var b *pem.Block
@@ -123,7 +122,7 @@ func parseCertificates(path string, text []byte) (all []*x509.Certificate, err e
 	return all, nil
 }
 
-// outdated returns why a certificate is not valid now, or nothing.
+// outdated returns why a certificate is not valid now, or "".
 func outdated(c *x509.Certificate) string {
 	switch now := time.Now(); {
 	case now.After(c.NotAfter):
@@ -134,7 +133,7 @@ func outdated(c *x509.Certificate) string {
 	return ""
 }
 
-// checkClient returns why a certificate is not one that the engine would take.
+// checkClient returns why the engine would refuse a certificate.
 func checkClient(path string, c *x509.Certificate) error {
 	if why := outdated(c); why != "" {
 		return fmt.Errorf("%s %s", path, why)
@@ -146,7 +145,7 @@ func checkClient(path string, c *x509.Certificate) error {
 	return nil
 }
 
-// checkKey returns why a file is not that of a private key.
+// checkKey returns why a file does not contain a private key.
 func checkKey(path string, text []byte) error {
 	for {
 		var b *pem.Block

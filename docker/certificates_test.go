@@ -17,8 +17,7 @@ import (
 	"github.com/agentform/agentform/internal/test/dockertest"
 )
 
-// TestCertificates tells what is wrong with each file of certificates by itself, and with
-// all of them at once.
+// TestCertificates checks the error for each file of certificates, and for all of them at once.
 func TestCertificates(t *testing.T) {
 	t.Setenv("DOCKER_CERT_PATH", "")
 	good := filepath.Join(t.TempDir(), "certs")
@@ -108,7 +107,7 @@ func certificate(t *testing.T, from, to time.Time) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// read returns the text of a file, or "" if the file is not there.
+// read returns the text of a file, or "" if the file does not exist.
 func read(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {

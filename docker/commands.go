@@ -21,10 +21,10 @@ import (
 // commands runs commands in containers of their own.
 type commands struct {
 	config Config
-	left   sync.Map // names of containers that this process could not remove
+	left   sync.Map // names of containers that this process failed to remove
 }
 
-// maker is the process that made a container for a command.
+// maker identifies the process that created a container for a command.
 type maker struct {
 	session.Owner
 	Process proc.Process `json:"process"`
@@ -32,17 +32,17 @@ type maker struct {
 
 // maker returns this process as the value of a label.
 func (c Config) maker() string {
-	self, _ := proc.ReadStat(os.Getpid()) // unknown: the container is not taken for abandoned
+	self, _ := proc.ReadStat(os.Getpid()) // unknown: the container does not count as abandoned
 	o := c.Owner
 	text, _ := json.Marshal(maker{session.Owner{Host: o.Host, Machine: o.Machine, BootID: o.BootID, PIDNamespace: o.PIDNamespace, UID: o.UID}, self.Process}) // strings and numbers
 	return string(text)
 }
 
-// within makes a container, calls f with its id, and removes the container.
+// within creates a container, calls f with its id, and removes the container.
 func (m *commands) within(ctx context.Context, c engine, config *container.Config, host *container.HostConfig, f func(id string) error) error {
 	config.Labels[labelOneOff], config.Labels[labelMaker] = "1", m.config.maker()
-	// The name finds the container if the answer is lost. The engine removes it when it
-	// ends, also if agentform was killed.
+	// The name identifies the container if the reply is lost. The engine removes the container when
+	// it exits, even if agentform was killed.
 	name := "agentform-once-" + strings.ToLower(rand.Text())
 	host.AutoRemove = true
 	making, cancel := contained.Detached(ctx)
@@ -60,18 +60,18 @@ func (m *commands) within(ctx context.Context, c engine, config *container.Confi
 		m.left.Store(name, nil)
 	}
 	if made.ID == "" {
-		return err // the engine failed already
+		return err // the engine has already failed
 	}
 	return errors.Join(err, left)
 }
 
-// ours reports whether a container is one of a command of this project.
+// ours reports whether a container was created for a command of this project.
 func (m *commands) ours(x container.Summary) bool {
 	return len(x.Names) > 0 && x.Labels[labelOneOff] != "" && x.Labels[labelProject] == m.config.Lineage
 }
 
-// abandoned reports whether the container of a command is unused, and whether that is known.
-// It is not known of a container that another host made.
+// abandoned reports whether a command's container is unused, and whether that is known. For a
+// container that another host created it is not known.
 func (m *commands) abandoned(x container.Summary) (abandoned, known bool) {
 	if _, left := m.left.Load(nameOf(x)); left {
 		return true, true
@@ -88,8 +88,7 @@ func makerOf(x container.Summary) (by maker) {
 
 func nameOf(x container.Summary) string { return strings.TrimPrefix(x.Names[0], "/") }
 
-// sweep removes a container that was abandoned. One that cannot be removed now is found again
-// by the next look.
+// sweep removes an abandoned container. If that fails, the next look tries again.
 func (m *commands) sweep(ctx context.Context, c engine, x container.Summary) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -98,8 +97,8 @@ func (m *commands) sweep(ctx context.Context, c engine, x container.Summary) {
 	}
 }
 
-// Leftovers returns the containers of commands that a process on another host made, which may
-// still use them.
+// Leftovers returns the containers of commands that a process on another host created, and may
+// still use.
 func (r *far) Leftovers(ctx context.Context) ([]session.Leftover, error) {
 	_, all, err := r.list(ctx)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/agentform/agentform/internal/test/dockertest"
 )
 
-// A context of the docker command is a way to an engine; one that is not on this
-// machine is refused, since its containers would not have the workspaces.
+// TestContexts checks that a context of the docker command leads to an engine. One on another
+// machine is refused, since its containers would lack the workspaces.
 func TestContexts(t *testing.T) {
 	b := newBed(t)
 	real, err := dockertest.Docker(nil, "context", "inspect", "-f", "{{.Endpoints.docker.Host}}")
@@ -54,7 +54,7 @@ func TestContexts(t *testing.T) {
 		{"here", "", ""},
 		{real, "", ""},
 		{"", "here", ""},
-		{"", "", "run agentform on the engine's machine"}, // what docker itself would use
+		{"", "", "run agentform on the engine's machine"}, // the docker command's own choice
 		{"far", "", "run agentform on the engine's machine"},
 		{"by ssh", "", "run agentform on the engine's machine"},
 		{"empty", "", "names no engine"},

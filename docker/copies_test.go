@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// keeper is an agent that appends what it is sent to a session file in its home, until it is
-// sent "exit 0".
+// keeper is an agent that appends its input to a session file in its home, until the input is "exit
+// 0".
 const keeper = `
 stty -echo
 mkdir -p "$HOME/.agent/sessions"
@@ -23,8 +23,8 @@ while IFS= read -r line; do
 done
 `
 
-// The session files of an agent whose home is in its container are copied with its screen,
-// and what it wrote last when it has exited.
+// TestSessionFilesAreCopied checks that the session files of an agent with its home in a container
+// are copied along with its screen, and once more when it has exited.
 func TestSessionFilesAreCopied(t *testing.T) {
 	for way, b := range map[string]struct {
 		bed    func(t *testing.T) *bed

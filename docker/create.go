@@ -20,7 +20,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Create makes the container and starts the run in it.
+// Create creates the container and starts the run in it.
 func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Location, err error) {
 	defer contained.Annotate(&err, "start", l.Name)
 	return r.create(ctx, l)
@@ -55,8 +55,8 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	if err := f.make(of); err != nil {
 		return at, err
 	}
-	// The engine finishes what it was asked even if the caller's context ends, so the
-	// answer has to be awaited.
+	// The engine completes a request even if the caller's context ends, so the reply must be
+	// awaited.
 	making, cancel := contained.Detached(ctx)
 	defer cancel()
 	if elsewhere {
@@ -74,7 +74,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 		return at, fmt.Errorf("container %s %w", l.Name, session.ErrExists)
 	}
 	if err != nil {
-		if existed != nil && !elsewhere { // else the sockets are another container's
+		if existed != nil && !elsewhere { // otherwise the sockets belong to another container
 			err = errors.Join(err, os.RemoveAll(f.sockets))
 		}
 		return at, explain(err)
@@ -98,8 +98,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	return p, nil
 }
 
-// newRun makes the directory of a run on this machine, which has a copy of the run's
-// files.
+// newRun creates the directory of a run on this machine, for a copy of the run's files.
 func (f files) newRun(l session.Launch) (string, error) {
 	if !proc.ValidRun(l.Mark.Run) {
 		return "", fmt.Errorf("invalid run id %.80q", l.Mark.Run)
@@ -108,8 +107,8 @@ func (f files) newRun(l session.Launch) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// Restart starts a new run in the session's container. A container that can never start is
-// replaced.
+// Restart starts a new run in the session's container. It replaces a container that can never
+// start.
 func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Launch) (at session.Location, err error) {
 	defer contained.Annotate(&err, "restart", l.Name)
 	t, err := r.target(ctx, p)
@@ -172,8 +171,8 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	return p, nil
 }
 
-// programIn returns the shim's program as a container has it mounted: that of the
-// agentform that made the container, which may be an earlier version.
+// programIn returns the path of the shim's program in a container: the one mounted by the agentform
+// that created the container, perhaps an earlier version.
 func (c Config) programIn(i container.InspectResponse) []string {
 	if at := slices.Index(i.Config.Entrypoint, shim.InitMode); at > 0 {
 		return i.Config.Entrypoint[:at]
@@ -181,7 +180,7 @@ func (c Config) programIn(i container.InspectResponse) []string {
 	return c.Shim
 }
 
-// unstuck adds to the error of a container that cannot be started how to fix it.
+// unstuck adds a remedy to the error of a container that cannot be started.
 func unstuck(err error, a session.Address) error {
 	if err != nil && strings.Contains(err.Error(), "task ") && strings.Contains(err.Error(), "already exists") {
 		return fmt.Errorf("docker: %w (%s)", err, remedy.With("the engine was killed while it started the container, and cannot start it any more",

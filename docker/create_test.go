@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// What an engine says that was killed while it started a container is reported with what
-// to do.
+// TestUnstuck checks that the error of an engine that was killed while it started a container is
+// reported with a remedy.
 func TestUnstuck(t *testing.T) {
 	a := session.Single("api")
 	for said, want := range map[string]string{

@@ -21,9 +21,8 @@ import (
 )
 
 const (
-	// dialTimeout bounds a connection to an engine on another machine, and the list of the
-	// containers of any engine. An engine that cannot be reached is reported within ten
-	// seconds.
+	// dialTimeout bounds a connection to an engine on another machine, and the list of containers
+	// on any engine. An engine that cannot be reached is reported within ten seconds.
 	dialTimeout = 8 * time.Second
 	// farExecs is how many commands an engine on another machine executes at once. sshd
 	// accepts ten sessions in one connection (MaxSessions).
@@ -35,8 +34,8 @@ func (c Config) elsewhere() bool { return isElsewhere(c.Host) }
 
 func isElsewhere(host string) bool { return (&session.DockerConfig{Host: host}).Elsewhere() }
 
-// aliveness finds in eleven seconds that nobody is at the other end of a connection any
-// more, on which a command may be silent for long.
+// aliveness detects within eleven seconds that the other end of a connection is gone, even while a
+// command is silent.
 var aliveness = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
 
 // anyEngine is the address that requests name: the dialer knows where they go.
@@ -48,8 +47,8 @@ func connectElsewhere(c Config) (engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docker: engine %s: %w", c.Host, err)
 	}
-	// The dialer encrypts, for requests and for the streams of commands. The client's own
-	// one for streams knows no timeout.
+	// The dialer encrypts both requests and the streams of commands. The client's own dialer for
+	// streams has no timeout.
 	return newClient(client.WithHost("tcp://"+anyEngine), client.WithDialContext(dial), client.WithAPIVersionNegotiation())
 }
 
@@ -58,10 +57,10 @@ func (c Config) dialer() (func(ctx context.Context, network, addr string) (net.C
 		if _, err := exec.LookPath("ssh"); err != nil {
 			return nil, errors.New("ssh is not on PATH: install openssh-client")
 		}
-		// Without BatchMode ssh asks for passwords on the terminal. The first connection
-		// serves all others, of which each would take as long as a login.
+		// BatchMode keeps ssh from asking for passwords on the terminal. The other connections
+		// share the first, since each login takes as long.
 		flags := []string{"-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=2", "-o", fmt.Sprintf("ConnectTimeout=%d", dialTimeout/time.Second)}
-		// ssh puts 40 digits in the place of %C, and 17 more characters behind them.
+		// ssh replaces %C with 40 digits and appends 17 characters.
 		if socket := filepath.Join(c.SocketDir, "ssh-"); rundir.CheckSocket(socket+strings.Repeat("x", 40+17)) == nil {
 			flags = append(flags, "-o", "ControlMaster=auto", "-o", "ControlPersist=15", "-o", "ControlPath="+socket+"%C")
 		}
@@ -88,10 +87,10 @@ func (c Config) dialer() (func(ctx context.Context, network, addr string) (net.C
 }
 
 // dialError is why an engine elsewhere cannot be reached. Docker's client drops the reason of
-// errors that time out or say that a connection is refused.
+// errors such as a timeout or a refused connection.
 type dialError struct {
 	host string
-	ca   string // the file of who signed the engine's certificate
+	ca   string // the file with the CA of the engine's certificate
 	err  error
 }
 
@@ -106,7 +105,7 @@ func (e *dialError) Error() string {
 // Unwrap returns the error of the connection.
 func (e *dialError) Unwrap() error { return e.err }
 
-// tls returns the address of an engine with TLS, and how to speak to it.
+// tls returns the address of an engine with TLS, and its TLS configuration.
 func (c Config) tls() (address string, _ *tls.Config, err error) {
 	u, err := url.Parse(c.Host)
 	if err != nil {
@@ -122,8 +121,8 @@ func (c Config) tls() (address string, _ *tls.Config, err error) {
 	return u.Host, &tls.Config{RootCAs: own.roots, Certificates: []tls.Certificate{own.pair}, MinVersion: tls.VersionTLS12, ServerName: u.Hostname()}, nil
 }
 
-// explainElsewhere adds to an error of a connection to another machine how to fix it, or
-// returns nil if it is another error.
+// explainElsewhere adds a remedy to an error of a connection to another machine, or returns nil for
+// another error.
 func explainElsewhere(err error) error {
 	text := err.Error()
 	var verification *tls.CertificateVerificationError
@@ -159,7 +158,7 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// sshAdvice returns what to do about what ssh or the far shell said.
+// sshAdvice returns a remedy for the message of ssh or the remote shell.
 func sshAdvice(said string) string {
 	switch {
 	case strings.Contains(said, "Permission denied (") || strings.Contains(said, "Too many authentication failures"):

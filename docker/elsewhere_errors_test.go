@@ -15,8 +15,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestElsewhereErrors tells that what keeps an engine elsewhere from being asked is said
-// within ten seconds, with what to do.
+// TestElsewhereErrors checks that an engine elsewhere that cannot be reached is reported within ten
+// seconds, with a remedy.
 func TestElsewhereErrors(t *testing.T) {
 	f, err := far()
 	if err != nil {
@@ -26,7 +26,7 @@ func TestElsewhereErrors(t *testing.T) {
 	if err := dockertest.Certify(filepath.Join(other, "certs"), "192.0.2.1"); err != nil {
 		t.Fatal(err)
 	}
-	mixed := t.TempDir() // the engine's CA, and a client's certificate of another one
+	mixed := t.TempDir() // the engine's CA, and a client certificate of another engine
 	for name, from := range map[string]string{"ca.pem": f.Certs, "cert.pem": filepath.Join(other, "certs"), "key.pem": filepath.Join(other, "certs")} {
 		text, err := os.ReadFile(filepath.Join(from, name))
 		if err != nil {

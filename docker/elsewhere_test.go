@@ -20,7 +20,7 @@ import (
 	"github.com/agentform/agentform/session/sessiontest"
 )
 
-// far is an engine elsewhere with the image, started by the first test that wants it.
+// far is an engine elsewhere with the image, started by the first test that uses it.
 var far = sync.OnceValues(func() (*dockertest.Far, error) {
 	name, err := image()
 	if err != nil {
@@ -50,7 +50,7 @@ func newFarBed(t *testing.T, host func(*dockertest.Far) string) *bed {
 	b := newBed(t)
 	b.engine = f.Host()
 	b.config.Host, b.config.CertPath = host(f), f.Certs
-	// As it is installed.
+	// As it is when installed.
 	self, err := os.ReadFile(b.config.Shim[0])
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func recordOf(l session.Launch) session.Record {
 	return session.Record{ID: l.Mark.ID, Address: l.Mark.Address, Spec: l.Spec, Tree: session.WorkspaceState{Path: l.Dir, Branch: "main", Mode: session.Clone}}
 }
 
-// inside reads a file in a container; empty if it is not there.
+// inside returns the content of a file in a container, or "" if it does not exist.
 func (b *bed) inside(p session.Location, path string) string {
 	out, err := dockertest.Docker(nil, "-H", b.engine, "exec", p.Name, "cat", path)
 	if err != nil {

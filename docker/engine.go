@@ -30,7 +30,7 @@ import (
 
 type engine = *client.Client
 
-// explain adds to an error of the engine how to fix it.
+// explain adds a remedy to an error of the engine.
 func explain(err error) error {
 	var dialing *net.OpError
 	var asking *url.Error
@@ -51,8 +51,7 @@ func explain(err error) error {
 	return fmt.Errorf("docker: %w", err)
 }
 
-// inspect returns a container by its id or name. The error is session.ErrGone if there is
-// none.
+// inspect returns a container by its id or name. The error is session.ErrGone if it does not exist.
 func inspect(ctx context.Context, c engine, name string) (container.InspectResponse, error) {
 	if name == "" {
 		return container.InspectResponse{}, session.ErrGone
@@ -103,8 +102,8 @@ func remove(ctx context.Context, c engine, name string) error {
 
 const removeTries = 20
 
-// answerTimeout bounds the wait for the beginning of an answer: an engine that was stopped, or
-// whose disk hangs, accepts connections. To remove a container with much data takes minutes.
+// answerTimeout bounds the wait for the start of an answer: an engine that is suspended, or whose
+// disk hangs, still accepts connections. Removing a container with much data takes minutes.
 const answerTimeout = 5 * time.Minute
 
 // newClient returns a client of an engine, whose requests fail if it does not answer.

@@ -16,7 +16,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// way is a way to the real engine that can be cut.
+// way is a connection to the real engine that can be cut.
 type way struct {
 	path string
 	to   string
@@ -67,7 +67,7 @@ func (w *way) open(t *testing.T) {
 			w.conns = append(w.conns, c, e)
 			w.mu.Unlock()
 			pass := func(to, from net.Conn) {
-				_, _ = io.Copy(to, from) // ends when either is cut
+				_, _ = io.Copy(to, from) // ends when either side is cut
 				to.Close()
 				from.Close()
 			}
@@ -77,7 +77,7 @@ func (w *way) open(t *testing.T) {
 	})
 }
 
-// cut ends the way, and all that goes it.
+// cut closes the way and all its connections.
 func (w *way) cut() {
 	w.mu.Lock()
 	if w.on != nil {
@@ -92,8 +92,8 @@ func (w *way) cut() {
 	w.wg.Wait()
 }
 
-// An engine that goes is an error and no absence; when it is back, all is as it was,
-// by the same runtime.
+// TestEngineGoesAndComesBack checks that an unreachable engine is an error and not an absence, and
+// that the same runtime works once it is back.
 func TestEngineGoesAndComesBack(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -134,7 +134,7 @@ func TestEventsEndWithTheEngine(t *testing.T) {
 	happened, ended := make(chan struct{}, 1000), make(chan error, 1)
 	go func() { ended <- b.runtime.Events(t.Context(), func() { happened <- struct{}{} }) }()
 	p := b.create(t, b.launch(t, "eventful"))
-	wait.For(t, "somebody is told", func() (any, bool) { // who may begin to listen at any time
+	wait.For(t, "somebody is told", func() (any, bool) { // a listener may start at any time
 		select {
 		case <-happened:
 			return nil, true

@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// What happens to a container of the project is reported; an exec in one, and what
-// happens to others, is not.
+// TestEvents checks that changes of the project's containers are reported, but neither an exec in
+// one nor changes of other containers.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	b, other := newBed(t), newBed(t)
@@ -30,7 +30,7 @@ func TestEvents(t *testing.T) {
 		}
 		name := b.called("gone")
 		b.docker(t, "create", "--name", name, "--network", "none", "--label", "agentform.project="+b.config.Lineage, b.image, "true")
-		b.docker(t, "rm", name) // makes one event
+		b.docker(t, "rm", name) // causes one event
 		created++
 		return created, false
 	})
@@ -41,7 +41,7 @@ func TestEvents(t *testing.T) {
 	tells("a pause")
 	b.docker(t, "unpause", p.Name)
 	tells("the end of a pause")
-	for range created { // of the beginning, one less may be told late
+	for range created { // of the first containers, one event may come late
 		b.docker(t, "exec", p.Name, "sh", "-c", ":")
 	}
 	q := other.create(t, other.launch(t, "untold"))

@@ -70,8 +70,7 @@ func (x byExec) Tmux(ctx context.Context, stdin string, args ...string) (shim.Tm
 	return x.exec.run(ctx, x.container, stdin, append([]string{"tmux", "-u"}, args...)...)
 }
 
-// look returns the pane and the row that describes it. ok is false if tmux does not
-// know the pane.
+// look returns the pane and the row that describes it. ok is false if tmux has no such pane.
 func (x byExec) look(ctx context.Context) (p tmuxwire.Pane, row string, ok bool, err error) {
 	t, err := x.Tmux(ctx, "", "display-message", "-p", "-t", x.pane, tmuxwire.PaneFormat)
 	if err != nil || t.Code != 0 {
@@ -114,11 +113,11 @@ func (x byExec) Look(ctx context.Context, runDir, _, _ string, screen bool) (shi
 	return in, nil
 }
 
-// stillThere prints /proc/PID/stat if the kernel shows all of it: see proc.ParseZombieExit.
+// stillThere prints /proc/PID/stat if the kernel shows all of it; see proc.ParseZombieExit.
 const stillThere = `IFS= read -r stat <"/proc/$1/stat" && IFS= read -r io <"/proc/$1/io" && printf '%s' "$stat"`
 
-// zombieExit returns the exit of a pane's process that tmux has not reaped, which 3.3a
-// may not do for long; nil if it is unknown.
+// zombieExit returns the exit of a pane's process that tmux has not reaped, which can take long
+// with 3.3a; nil if it is unknown.
 func (x byExec) zombieExit(ctx context.Context, pid int, at time.Time) *rundir.Exit {
 	t, err := x.exec.run(ctx, x.container, "", "sh", "-c", stillThere, "sh", strconv.Itoa(pid))
 	if err != nil {
@@ -139,9 +138,9 @@ func exitOfPane(p tmuxwire.Pane) *rundir.Exit {
 	return &rundir.Exit{Cause: rundir.CauseSelf, Code: code, Signal: signal, At: p.ActiveAt.UTC()}
 }
 
-// ending ends the processes of a terminal session with a signal, and after the grace in
-// seconds with KILL. It looks twice before it reports that none are left: a process may
-// start another and end meanwhile.
+// ending ends the processes of a terminal session with a signal and, after the grace in seconds,
+// with KILL. It looks twice before it reports that none is left: a process may start another and
+// exit in between.
 const ending = `
 left() {
 	for d in /proc/[0-9]*; do

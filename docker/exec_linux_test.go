@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/internal/test/wait"
 )
 
-// What is asked in a container's shell, in this machine's.
+// TestStillThere runs the script for a container's shell in this machine's shell.
 func TestStillThere(t *testing.T) {
 	ask := func(pid int, as *syscall.Credential) (string, error) {
 		c := exec.Command("sh", "-c", stillThere, "sh", strconv.Itoa(pid))
@@ -45,10 +45,10 @@ func TestStillThere(t *testing.T) {
 	}
 }
 
-// All of a terminal is ended: what ignores the signal, and what starts its successor
-// and leaves.
+// TestEnding checks that all processes of a terminal are ended, also those that ignore the signal
+// or start a successor and exit.
 func TestEnding(t *testing.T) {
-	for name, script := range map[string]string{ // each says when it has begun
+	for name, script := range map[string]string{ // each shows that it has started
 		"heeds":   "echo; sleep 1000",
 		"ignores": "trap '' TERM; echo; while :; do sleep 0.05; done",
 		"flees":   `hop() { sh -c 'sleep 0.01'; hop & }; hop; echo; sleep 0.2`,

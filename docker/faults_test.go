@@ -21,7 +21,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// dies waits until the session's agent is seen dead.
+// dies waits until the session's agent is observed dead.
 func (b *bed) dies(t *testing.T, p session.Location) (l session.Live) {
 	t.Helper()
 	wait.For(t, "the agent is dead", func() (any, bool) {
@@ -31,7 +31,7 @@ func (b *bed) dies(t *testing.T, p session.Location) (l session.Live) {
 	return l
 }
 
-// restarts starts a new run, which has to take what is sent, in the same container.
+// restarts starts a new run, which must accept input, in the same container.
 func (b *bed) restarts(t *testing.T, p session.Location) {
 	t.Helper()
 	again, err := b.runtime.Restart(t.Context(), p, b.launch(t, p.Name))
@@ -45,8 +45,8 @@ func (b *bed) restarts(t *testing.T, p session.Location) {
 	b.hears(t, p, "hello")
 }
 
-// Whatever ends in a container that runs is a stale session, and starts again in the
-// same container.
+// TestStale checks that whatever ends in a running container leaves a stale session, which is
+// restarted in the same container.
 func TestStale(t *testing.T) {
 	for what, end := range map[string]string{
 		"the shim is killed": "kill -9 $(ps -o ppid= -p %d)",
@@ -69,7 +69,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// A container that does not run is distinguished from a stale session, with the reason, and
+// TestContainerEnds checks that a stopped container differs from a stale session, has a reason, and
 // is started again.
 func TestContainerEnds(t *testing.T) {
 	for how, c := range map[string]struct {
@@ -96,8 +96,8 @@ func TestContainerEnds(t *testing.T) {
 	}
 }
 
-// A container that was never started has nothing to lose: another takes its place,
-// since an engine that was killed in between may never start it.
+// TestNeverStarted checks that a container that was never started is replaced, since an engine that
+// was killed meanwhile may never start it.
 func TestNeverStarted(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -120,7 +120,7 @@ func TestNeverStarted(t *testing.T) {
 	}
 }
 
-// An agent that takes all memory is killed before what keeps it.
+// TestOutOfMemory checks that an agent that uses up the memory is killed before its init.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -139,7 +139,7 @@ func TestOutOfMemory(t *testing.T) {
 	b.restarts(t, p)
 }
 
-// Another project's container of ours is not touched, whatever is asked.
+// TestAnotherProject checks that no operation changes another project's container.
 func TestAnotherProject(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -168,7 +168,7 @@ func TestAnotherProject(t *testing.T) {
 	}
 }
 
-// What cannot be started leaves nothing behind.
+// TestFailedCreate checks that a failed start leaves nothing behind.
 func TestFailedCreate(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -197,7 +197,7 @@ func TestFailedCreate(t *testing.T) {
 	}
 }
 
-// An apply that is interrupted in the middle of a start leaves no container behind.
+// TestInterruptedCreate checks that an apply interrupted during a start leaves no container behind.
 func TestInterruptedCreate(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -206,7 +206,7 @@ func TestInterruptedCreate(t *testing.T) {
 		l := b.launch(t, fmt.Sprintf("cut-%d", after.Milliseconds()))
 		p, err := b.runtime.Create(ctx, l)
 		cancel()
-		if err == nil { // it was quicker
+		if err == nil { // it finished first
 			if err := b.runtime.Remove(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
@@ -222,12 +222,12 @@ func TestInterruptedCreate(t *testing.T) {
 	}
 }
 
-// The first process of a container is as hostile as what runs in it: the look ends,
-// says that it does not know, and the other containers are seen.
+// TestHostileSocket checks that a hostile init, which any process in a container can replace,
+// cannot block the look: its session is unknown, and the other containers are observed.
 func TestHostileSocket(t *testing.T) {
 	flood := []byte(strings.Repeat("x", 1<<16))
 	for what, answer := range map[string]func(net.Conn){
-		"silent": func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, // until the other side gives up
+		"silent": func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, // until the client gives up
 		"flooding": func(c net.Conn) {
 			for _, err := c.Write(flood); err == nil; _, err = c.Write(flood) {
 			}
@@ -287,7 +287,7 @@ func (b *bed) initSocket(t *testing.T, p session.Location) string {
 	return ""
 }
 
-// What an agent puts in the place of its run's directory leads nowhere.
+// TestHostileFolder checks that a link in place of a run's directory leads nowhere.
 func TestHostileFolder(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -311,7 +311,7 @@ func TestHostileFolder(t *testing.T) {
 	}
 }
 
-// An engine that does not answer is reported with what to do, and is no absence.
+// TestNoEngine checks that an unreachable engine is reported with a remedy, and is not an absence.
 func TestNoEngine(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

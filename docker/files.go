@@ -27,11 +27,11 @@ type files struct{ dataDir, socketDir string }
 // run returns a run's directory, or the link to it.
 func (f files) run(id string) string { return layout.Data{Dir: f.dataDir}.Run(id) }
 
-// containers returns the directory with one directory a session.
+// containers returns the directory with one directory for each session.
 func (f files) containers() string { return layout.Data{Dir: f.dataDir}.Containers() }
 
-// adoptions returns the directory with links from the ids of adopted containers to those
-// of their sessions.
+// adoptions returns the directory with links from adopted containers' ids to their sessions'
+// directories.
 func (f files) adoptions() string { return filepath.Join(f.dataDir, "adopted") }
 
 func (f files) adopted(container string) (id string, ok bool) {
@@ -39,7 +39,7 @@ func (f files) adopted(container string) (id string, ok bool) {
 	return id, err == nil && filepath.IsLocal(id)
 }
 
-// sessionIn returns the id of the session that was started in a container, or nothing.
+// sessionIn returns the id of the session that was started in a container, or "".
 func (f files) sessionIn(container string) string {
 	all, _ := os.ReadDir(f.containers())
 	for _, e := range all {
@@ -72,18 +72,18 @@ func (f dirs) init() initClient {
 	return initClient{Init: shim.Init{Dir: f.sockets, Dial: f.dial}, dirs: f}
 }
 
-// initClient asks the init of a container.
+// initClient is a client of a container's init.
 type initClient struct {
 	shim.Init
 	dirs dirs
-	// workspace is that of an init elsewhere whose checkout Look adds to live; nil: none is added.
+	// workspace is that of an init elsewhere; Look adds its checkout to live. nil: none.
 	workspace string
 	live      *session.Live
 }
 
-// Look asks how a run stands. Of one elsewhere the files of the run are copied to this
-// machine. The agent's session files are, if this machine does not see them and the screen is
-// asked for, or the agent has exited.
+// Look returns the status of a run. For an init elsewhere it copies the run's files to this
+// machine. It copies the agent's session files if they are not on this machine and the screen is
+// requested, or if the agent has exited.
 func (k initClient) Look(ctx context.Context, runDir, target, format string, screen bool) (in shim.ContainerRun, err error) {
 	q := shim.InitRequest{RunDir: runDir, Target: target, Format: format, Screen: screen, Files: k.Dial != nil, Workspace: k.workspace, Copy: screen}
 	inspect := func() (shim.InitReply, error) {
@@ -126,8 +126,8 @@ func take(of git.Owner, path string) error {
 	return of.Take(path)
 }
 
-// moveIn moves a run's directory to where the container sees it and leaves a link. From
-// then on nothing outside writes to it.
+// moveIn moves a run's directory to where the container sees it and leaves a link. From then on
+// only the container writes to it.
 func (f dirs) moveIn(l session.Launch, of git.Owner) error {
 	to := filepath.Join(f.runs, l.Mark.Run)
 	if f.dial == nil {
@@ -141,7 +141,7 @@ func (f dirs) moveIn(l session.Launch, of git.Owner) error {
 	return os.Symlink(to, l.RunDir)
 }
 
-// remove moves the directories of the session's runs back to where others are, once the
+// remove moves the directories of the session's runs back to those of other runs, once the
 // container is gone, and removes the rest.
 func (f dirs) remove() error {
 	runs, err := os.ReadDir(f.runs)
@@ -163,20 +163,20 @@ func (f dirs) remove() error {
 	return errors.Join(os.RemoveAll(f.sockets), os.RemoveAll(f.own))
 }
 
-// record is what is known of a container, in a file that the container does not see:
-// labels cannot be changed.
+// record describes a container in a file that the container does not see, since labels cannot be
+// changed.
 type record struct {
 	Mark      session.Mark  `json:"mark"` // of the last run
 	Container string        `json:"container,omitempty"`
 	Spec      *session.Spec `json:"spec,omitempty"`    // as launched
 	Paused    string        `json:"paused,omitempty"`  // the mode
-	Pane      string        `json:"pane,omitempty"`    // of an adopted session: tmux's id
-	Program   string        `json:"program,omitempty"` // the shim's, which the container has mounted
+	Pane      string        `json:"pane,omitempty"`    // tmux's id of an adopted session's pane
+	Program   string        `json:"program,omitempty"` // the shim's, as mounted in the container
 	Runs      string        `json:"runs,omitempty"`    // in the container, if the project was moved since; see Moved
 	// Of a container on an engine elsewhere:
 	Elsewhere bool   `json:"elsewhere,omitempty"`
 	Dir       string `json:"dir,omitempty"`  // the workspace
-	Gone      bool   `json:"gone,omitempty"` // the engine has it no more, so that no process of it lives
+	Gone      bool   `json:"gone,omitempty"` // the engine no longer has it, so none of its processes runs
 }
 
 func (f dirs) save(k record) error {
@@ -206,8 +206,8 @@ func (f dirs) runInside(run string) string {
 	return f.run(run)
 }
 
-// facts returns what a run's directory says. Nothing is read through a link: the
-// container can write there.
+// facts returns the facts in a run's directory. It follows no link, since the container can write
+// there.
 func (f dirs) facts(run string) rundir.Facts {
 	dir := filepath.Join(f.runs, run)
 	if info, err := os.Lstat(dir); !proc.ValidRun(run) || err != nil || !info.IsDir() {
@@ -217,8 +217,8 @@ func (f dirs) facts(run string) rundir.Facts {
 	return facts
 }
 
-// AskShim calls do with a connection to the shim of a run. Anything in the container may
-// listen on the socket, so it is asked for its run first.
+// AskShim calls do with a connection to the shim of a run. Anything in the container may listen on
+// the socket, so AskShim checks the run first.
 func (f dirs) AskShim(ctx context.Context, run string, do func(*shim.Client, context.Context) error) error {
 	c, err := f.dialShim(ctx)
 	if err != nil {
@@ -246,8 +246,8 @@ func (f dirs) dialShim(ctx context.Context) (*shim.Client, error) {
 	return shim.NewClient(conn), nil
 }
 
-// Facts returns what the directory of a run in a container says, and whether the run's
-// shim answers, so that its agent is alive. ok is false for other runs.
+// Facts returns the facts in the directory of a run in a container, and whether the run's shim
+// answers, which means that its agent is alive. ok is false for other runs.
 func Facts(dataDir, socketDir, run string) (facts rundir.Facts, alive, ok bool) {
 	f := files{dataDir: dataDir, socketDir: socketDir}
 	to, err := os.Readlink(f.run(run))
@@ -269,8 +269,8 @@ func Facts(dataDir, socketDir, run string) (facts rundir.Facts, alive, ok bool) 
 	return facts, alive, true
 }
 
-// Programs returns the shim's programs that containers of a data directory have mounted:
-// a container cannot start again without its program.
+// Programs returns the shim's programs that containers of a data directory have mounted. A
+// container cannot be started again without its program.
 func Programs(dataDir string) ([]string, error) {
 	f := files{dataDir: dataDir}
 	all, err := os.ReadDir(f.containers())
@@ -286,7 +286,7 @@ func Programs(dataDir string) ([]string, error) {
 		switch {
 		case err != nil:
 			return nil, fmt.Errorf("read what container %s has mounted: %w", e.Name(), err)
-		case k.Pane != "": // adopted: nothing of agentform is mounted
+		case k.Pane != "": // adopted: it has no mounts of agentform
 		case k.Elsewhere: // it has a copy
 		case k.Program == "":
 			return nil, fmt.Errorf("what container %s has mounted is not recorded", e.Name())
@@ -297,9 +297,9 @@ func Programs(dataDir string) ([]string, error) {
 	return mounted, nil
 }
 
-// Moved makes the containers of a data directory reachable after the directory was
-// moved. A container keeps its mounts at the old paths: they are recorded, and the links
-// to its runs are changed to the new place.
+// Moved makes the containers of a data directory reachable after a move of the directory. A
+// container keeps its mounts at the old paths: Moved records them, and changes the links to its
+// runs.
 func Moved(dataDir string) error {
 	f := files{dataDir: dataDir}
 	links, err := os.ReadDir(f.run(""))
@@ -332,15 +332,15 @@ func Moved(dataDir string) error {
 	return nil
 }
 
-// noteGone records which containers of an engine elsewhere do not exist any more.
+// noteGone records which containers of an engine elsewhere no longer exist.
 func (f files) noteGone(exists map[string]bool) {
-	all, _ := os.ReadDir(f.containers()) // without it nothing is known of any
+	all, _ := os.ReadDir(f.containers()) // if it cannot be read, no container is known
 	for _, e := range all {
 		of := f.session(e.Name())
 		k, err := of.load()
 		if err == nil && k.Elsewhere && !k.Gone && !exists[k.Container] {
 			k.Gone = true
-			_ = of.save(k) // else the next observation does it
+			_ = of.save(k) // otherwise the next observation does it
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The programs that containers have mounted are distinguished from what is kept of them, and not
-// at all where something is not on record.
+// TestPrograms checks that the mounted programs are listed, and that an incomplete record is an
+// error.
 func TestPrograms(t *testing.T) {
 	dir := t.TempDir()
 	if found, err := Programs(dir); err != nil || found != nil {

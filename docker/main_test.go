@@ -27,10 +27,10 @@ import (
 	"github.com/agentform/agentform/session/sessiontest"
 )
 
-// image is built once, by the first test that wants it.
+// image is built once, by the first test that uses it.
 var image = sync.OnceValues(func() (string, error) { return dockertest.Build(dockertest.Programs()...) })
 
-// The test binary is also the shim, and so a container's first process.
+// TestMain runs the test binary also as the shim, and so as a container's first process.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "shim" {
 		os.Exit(program.Main(os.Args[2:]))
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "agentform-shim" { // a copy for an engine elsewhere
 		os.Exit(program.Main(os.Args[1:]))
 	}
-	// Most of the time is the engine's.
+	// The tests mostly wait for the engine.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -65,8 +65,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// agent is a program that does one thing a line: it leaves, prints, or only
-// remembers. Its variables tell it where.
+// agent is a program that exits, prints, or only records, for each line. Its variables name the
+// files.
 const agent = `
 stty -echo
 env -0 >"$STATE/environ"
@@ -82,8 +82,8 @@ done
 
 const lineage = "5e1f-lineage"
 
-// bed is a runtime in directories of its own, and what tests know of it. The engine is
-// everybody's, so the names of its containers begin with a word of its own.
+// bed is a runtime in its own directories, with the facts that tests need. All tests share the
+// engine, so the names of a bed's containers have its prefix.
 type bed struct {
 	config  docker.Config
 	runtime *docker.Runtime
@@ -91,18 +91,18 @@ type bed struct {
 	word    string
 	image   string
 	engine  string // for the docker command; empty: this machine's
-	// with changes what is asked for.
+	// with changes the requested settings.
 	with func(*session.DockerConfig)
 }
 
-// newBed removes every container that is left when the test ends.
+// newBed returns a bed. When the test ends, it removes all remaining containers.
 func newBed(t *testing.T) *bed {
 	t.Helper()
 	made, err := image()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A test's own directory has too long a name for a socket.
+	// The path of the test's own directory is too long for a socket.
 	root, err := os.MkdirTemp("", "af")
 	if err != nil {
 		t.Fatal(err)
@@ -156,10 +156,10 @@ func newRun() string {
 	return hex.EncodeToString(b)
 }
 
-// called is a name on this bed: asked again, it is the same.
+// called returns a name with the bed's prefix.
 func (b *bed) called(name string) string { return b.word + strings.TrimPrefix(name, b.word) }
 
-// launch is a run of the agent above, in a directory with an odd name.
+// launch returns a run of the agent above, in a directory with an odd name.
 func (b *bed) launch(t *testing.T, name string) session.Launch {
 	t.Helper()
 	run, name := newRun(), b.called(name)
@@ -187,7 +187,7 @@ func (b *bed) launch(t *testing.T, name string) session.Launch {
 	return l
 }
 
-// see is the session as observed.
+// see returns the session as observed.
 func (b *bed) see(t *testing.T, p session.Location) (session.Live, bool) {
 	t.Helper()
 	lives, err := b.runtime.Observe(t.Context(), false)
@@ -210,7 +210,7 @@ func (b *bed) create(t *testing.T, l session.Launch) session.Location {
 	return p
 }
 
-// state is a file that the agent in the place wrote.
+// state returns a file that the agent in the place wrote.
 func (b *bed) state(t *testing.T, p session.Location, name string) string {
 	t.Helper()
 	l, ok := b.see(t, p)
@@ -247,14 +247,14 @@ func (b *bed) send(t *testing.T, p session.Location, text string) {
 	}
 }
 
-// kill ends the agent by its number in the container.
+// kill ends the agent by its pid in the container.
 func (b *bed) kill(t *testing.T, p session.Location) {
 	t.Helper()
 	l, _ := b.see(t, p)
 	b.docker(t, "exec", p.Name, "sh", "-c", fmt.Sprintf("kill -9 %d", l.Agent.PID))
 }
 
-// own shows of everybody's containers those of one bed.
+// own shows only the containers of one bed.
 type own struct {
 	session.Runtime
 	word string

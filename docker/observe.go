@@ -24,20 +24,19 @@ import (
 )
 
 const (
-	// parallelLooks is how many containers are asked at once.
+	// parallelLooks is how many containers are inspected at once.
 	parallelLooks = 32
-	// young is how long after its creation a container may have no run: another agentform
-	// may be starting it.
+	// young is how long after its creation a container may have no run, since another agentform may
+	// be starting it.
 	young = 10 * time.Second
-	// exitDelay bounds the wait for a shim whose agent has ended to write the exit.
+	// exitDelay bounds the wait for a shim to record the exit of its agent.
 	exitDelay = time.Second
 )
 
-// Observe lists all containers of the engine in one call, since a foreign container can
-// have a name that is wanted, and asks the init of each managed container that runs one
-// question. A managed container that does not run is inspected. A runtime that can start
-// sessions also removes unused containers of commands, such as those of an agentform that was
-// killed or lost the engine.
+// Observe lists all containers of the engine in one call, since a foreign container can have a
+// requested name. It sends one request to the init of each running managed container, and inspects
+// the others. A runtime that can start sessions also removes unused containers of commands, such as
+// those of an agentform that was killed or lost the engine.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	c, all, err := r.list(ctx)
 	if err != nil {
@@ -101,8 +100,8 @@ func (r *far) list(ctx context.Context) (c engine, all []container.Summary, err 
 	return nil, nil, fmt.Errorf("list containers: %w", explain(err))
 }
 
-// listed returns what the list of containers says of one. adopted is the session that
-// the container was adopted as, or empty.
+// listed returns a container as described by the list. adopted is the session that the container
+// was adopted as, or empty.
 func listed(x container.Summary, c Config, adopted string) session.Live {
 	mark := session.Mark{Project: x.Labels[labelProject], Address: session.Address(x.Labels[labelAddress]), ID: x.Labels[labelID],
 		Run: x.Labels[labelRun], Hash: x.Labels[labelHash]}
@@ -133,7 +132,7 @@ func onVolume(x container.Summary) bool {
 	})
 }
 
-// observation is what one call of Observe needs for each container.
+// observation has what one call of Observe needs for each container.
 type observation struct {
 	engine  engine
 	runtime *Runtime
@@ -167,7 +166,7 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 	if l.Frozen {
 		o.recheck(ctx, l)
 	}
-	if !l.PlaceUp || l.Frozen { // nobody can be asked
+	if !l.PlaceUp || l.Frozen { // its init cannot answer
 		o.fromDisk(ctx, l, f)
 		return
 	}
@@ -192,20 +191,19 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 	}
 }
 
-// recheck corrects what the list says of a container that has ended. The engine reports
-// the end while it still lists the container as running; an inspection waits for it.
+// recheck corrects the listed state of a container that has ended. The engine reports the end while
+// it still lists the container as running; an inspection waits for it.
 func (o *observation) recheck(ctx context.Context, l *session.Live) {
 	if i, err := inspect(ctx, o.engine, l.Location.Container); err == nil && !i.State.Running {
 		l.PlaceUp, l.Frozen = false, false
 	}
 }
 
-// fromDisk adds what a run's directory says of a container that is paused or does not
-// run.
+// fromDisk adds the facts in a run's directory for a container that is paused or not running.
 func (o *observation) fromDisk(ctx context.Context, l *session.Live, at dirs) {
 	if at.dial != nil && proc.ValidRun(l.Mark.Run) {
 		if files, err := copyFiles(ctx, o.engine, l.Location.Container, at.runInside(l.Mark.Run)); err == nil {
-			_ = contained.Keep(at.runs, l.Mark.Run, files) // else the copy is what is known
+			_ = contained.Keep(at.runs, l.Mark.Run, files) // otherwise only the copy is known
 		}
 	}
 	f := at.facts(l.Mark.Run)
@@ -224,8 +222,7 @@ func (o *observation) fromDisk(ctx context.Context, l *session.Live, at dirs) {
 		return
 	}
 	l.UnknownReason = stopReason(i.State)
-	// A clean exit means that the work is done and is never run again, so the engine has to
-	// agree.
+	// A clean exit means that the work is done and never repeated, so the engine must confirm it.
 	if l.Exit != nil && l.Exit.Code == 0 && l.Exit.Signal == "" && i.State.OOMKilled {
 		l.Exit.Code, l.Exit.Detail = 1, "the exit file says 0, and the container ran out of memory"
 	}

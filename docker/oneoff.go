@@ -21,9 +21,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Check returns, before anything is made, why a session with the command line argv could
-// not be started. Whether an image has the programs that the session needs is tried in a
-// container, once for each image and command.
+// Check returns why a session with the command line argv could not be started, before anything is
+// created. It runs a container to check that an image has the required programs, once for each
+// image and command.
 func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) error {
 	d := s.Runtime.Docker
 	if d == nil {
@@ -32,7 +32,7 @@ func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) erro
 	var errs []error
 	for _, m := range d.Mounts {
 		if r.config.elsewhere() {
-			break // they are paths of the engine's machine, which tells
+			break // these are paths on the engine's machine, which reports errors
 		}
 		if _, err := os.Stat(m.Source); err != nil {
 			errs = append(errs, fmt.Errorf("mount %s: %w", m.Target, err))
@@ -81,7 +81,7 @@ func inspectImage(ctx context.Context, c engine, name string) (image.InspectResp
 // images remembers which images have which commands.
 type images struct {
 	mu    sync.Mutex
-	tried map[string]error // by what was tried
+	tried map[string]error // by image and command
 }
 
 func (m *images) check(ctx context.Context, c engine, in *commands, s session.Spec, argv []string) error {
@@ -112,8 +112,7 @@ func (m *images) check(ctx context.Context, c engine, in *commands, s session.Sp
 	return m.find(ctx, c, in, s, i.ID, needs)
 }
 
-// find returns an error if commands are not in an image, with the PATH that the agent
-// will have.
+// find returns an error if an image lacks commands, searched with the agent's PATH.
 func (m *images) find(ctx context.Context, c engine, in *commands, s session.Spec, id string, commands []string) error {
 	var env []string
 	for _, layer := range []map[string]string{s.Runtime.Docker.Env, s.Agent.Env, s.Env} {
@@ -134,7 +133,7 @@ func (m *images) find(ctx context.Context, c engine, in *commands, s session.Spe
 		return ctx.Err()
 	case err != nil && strings.Contains(err.Error(), `"sh"`):
 		err = fmt.Errorf("docker: image %s has no shell", s.Runtime.Docker.Image)
-	case err != nil: // not the image's fault, so it is tried again
+	case err != nil: // not because of the image, so the next call tries again
 		return fmt.Errorf("docker: try image %s: %w", s.Runtime.Docker.Image, err)
 	case strings.TrimSpace(out) != "":
 		err = fmt.Errorf("docker: image %s has no %s: a session needs it there", s.Runtime.Docker.Image, strings.Join(strings.Fields(out), " and no "))
@@ -143,8 +142,8 @@ func (m *images) find(ctx context.Context, c engine, in *commands, s session.Spe
 	return err
 }
 
-// Run runs a command as the session's agent would be run, in a container of its own that
-// is removed before Run returns. It returns the end of the command's output.
+// Run runs a command like the session's agent, in its own container, which is removed before Run
+// returns. It returns the end of the command's output.
 func (r *Runtime) Run(ctx context.Context, s session.Spec, dir string, argv, env []string) (string, error) {
 	if r.config.elsewhere() {
 		argv = contained.InDir(dir, argv...)
@@ -156,7 +155,7 @@ func (r *Runtime) Run(ctx context.Context, s session.Spec, dir string, argv, env
 	return r.commands.run(ctx, c, s, dir, homed(argv), env)
 }
 
-// run runs a command. Without a dir nothing is mounted but what the manifest mounts.
+// run runs a command. Without a dir only the manifest's mounts are mounted.
 func (m *commands) run(ctx context.Context, c engine, s session.Spec, dir string, argv, env []string) (output string, err error) {
 	user, err := git.OwnerOf(s.Runtime.Docker)
 	if err != nil {
@@ -179,7 +178,7 @@ func (m *commands) run(ctx context.Context, c engine, s session.Spec, dir string
 		defer stop()
 		ended, failed := c.ContainerWait(waiting, id, container.WaitConditionNextExit)
 		if err = c.ContainerStart(ctx, id, container.StartOptions{}); err == nil {
-			_, _ = stdcopy.StdCopy(&out, &out, a.Reader) // the output until an error counts
+			_, _ = stdcopy.StdCopy(&out, &out, a.Reader) // any output before an error is used
 		} else {
 			stop()
 		}

@@ -21,7 +21,7 @@ import (
 
 var _ session.Container = (*docker.Runtime)(nil)
 
-// nothingLeft is that no container of a single command is left.
+// nothingLeft checks that no container of a one-off command is left.
 func (b *bed) nothingLeft(t *testing.T) {
 	t.Helper()
 	if left := b.docker(t, "ps", "-aq", "--filter", "label=agentform.project="+b.config.Lineage); left != "" {
@@ -81,8 +81,8 @@ func TestRun(t *testing.T) {
 	b.nothingLeft(t)
 }
 
-// Unused containers of commands are removed by a runtime that can start sessions, and no
-// others.
+// TestAbandonedCommands checks that a runtime that can start sessions removes unused containers of
+// commands, and no others.
 func TestAbandonedCommands(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -94,7 +94,7 @@ func TestAbandonedCommands(t *testing.T) {
 		t.Fatal("this process is not found")
 	}
 	alive := fmt.Sprintf(`{"pid":%d,"start":%d}`, self.PID, self.Start)
-	dead := fmt.Sprintf(`{"pid":%d,"start":%d}`, self.PID, self.Start+1) // its number was given again
+	dead := fmt.Sprintf(`{"pid":%d,"start":%d}`, self.PID, self.Start+1) // its pid was reused
 	const gone, stays, named = "gone", "stays", "stays, and is named"
 	for name, c := range map[string]struct{ maker, project, want string }{
 		"dead":               {`{"host":"here","machine":"1","boot_id":"boot","process":` + dead + `}`, b.config.Lineage, gone},
@@ -142,7 +142,8 @@ func TestAbandonedCommands(t *testing.T) {
 	}
 }
 
-// What a process could not remove itself, since the engine was gone, it removes later.
+// TestCommandWithoutAnEngine checks that a container that could not be removed, as the engine was
+// gone, is removed later.
 func TestCommandWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

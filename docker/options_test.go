@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/internal/tmuxwire"
 )
 
-// The tmux server in a container has the options that the runtimes share.
+// TestOptions checks that the tmux server in a container has the options that the runtimes share.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -28,8 +28,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// What somebody pauses with the docker command is seen, and undone by whatever has to
-// go on.
+// TestPausedBySomebody checks that a pause with the docker command is observed, and undone by every
+// operation that needs the container.
 func TestPausedBySomebody(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -58,8 +58,8 @@ func TestPausedBySomebody(t *testing.T) {
 	}
 }
 
-// After docker restart the container runs and the session is gone; started again
-// where nobody knows the secrets any more, it has those of before.
+// TestRestartedBySomebody checks that after docker restart the session is gone, and that a restart
+// without access to the secrets reuses the earlier ones.
 func TestRestartedBySomebody(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -85,8 +85,8 @@ func TestRestartedBySomebody(t *testing.T) {
 	b.restarts(t, p)
 }
 
-// A later agentform, whose shim's program is another one, starts a session again in a
-// container that an earlier one made.
+// TestUpgrade checks that a later agentform, with another shim program, restarts a session in an
+// existing container.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -104,7 +104,7 @@ func TestUpgrade(t *testing.T) {
 	b.restarts(t, p)
 }
 
-// What the supervisor asks of a session beside the agent.
+// TestBeside checks the hub's requests about a session next to the agent.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -147,8 +147,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// A container that puts a link to another's socket in the place of its own does not
-// have the other asked in its stead.
+// TestLinkedSocket checks that a link from a container's socket to another's does not redirect
+// requests.
 func TestLinkedSocket(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -186,8 +186,8 @@ func TestLinkedSocket(t *testing.T) {
 	}
 }
 
-// TestSuspended shows that an agent whose process a signal stopped is suspended until it
-// is resumed, and that a paused one is not.
+// TestSuspended checks that an agent stopped by a signal is suspended until it is resumed, and that
+// a paused one is not.
 func TestSuspended(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -196,7 +196,7 @@ func TestSuspended(t *testing.T) {
 	b.listening(t, p)
 	live, _ := b.see(t, p)
 	b.docker(t, "exec", p.Name, "sh", "-c", fmt.Sprintf("kill -STOP %d", live.Agent.PID))
-	// A process stops when it is scheduled next.
+	// A process stops only when it is next scheduled.
 	wait.For(t, "it is stopped", func() (any, bool) { live, _ = b.see(t, p); return live, live.Frozen })
 	if !live.Suspended || live.InputOff || live.Liveness != session.Alive {
 		t.Errorf("stopped: %+v", live)
@@ -215,8 +215,8 @@ func TestSuspended(t *testing.T) {
 	}
 }
 
-// The engine reports the end of a container while it still lists it as running, or as
-// paused: it is seen to have ended all the same.
+// TestEndedAndStillListed checks that a container that has ended counts as ended while the engine
+// still lists it as running or paused.
 func TestEndedAndStillListed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -235,8 +235,8 @@ func TestEndedAndStillListed(t *testing.T) {
 	}
 }
 
-// lateList serves the engine at a socket. Its list has all containers in the state that
-// is stored.
+// lateList serves the engine at a socket, with a list of containers that always have the stored
+// state.
 func lateList(t *testing.T, host string) *atomic.Pointer[string] {
 	t.Helper()
 	at, err := dockertest.Docker(nil, "context", "inspect", "-f", "{{.Endpoints.docker.Host}}")

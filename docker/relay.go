@@ -21,8 +21,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// dial connects to a socket in a container of an engine on another machine, through a relay
-// that the engine executes there.
+// dial connects to a socket in a container on another machine, through a relay that the engine
+// executes there.
 func (r *far) dial(id, program string) func(ctx context.Context, socket string) (shim.Conn, error) {
 	return func(ctx context.Context, socket string) (shim.Conn, error) {
 		c, err := r.engine()
@@ -42,7 +42,7 @@ func (r *far) dial(id, program string) func(ctx context.Context, socket string) 
 			free()
 			return nil, err
 		}
-		near, far := net.Pipe() // it has deadlines, which a connection by ssh has not
+		near, far := net.Pipe() // has deadlines, which an ssh connection lacks
 		conn := &relayed{Conn: near, stream: stream, done: make(chan struct{})}
 		go func() {
 			defer close(conn.done)
@@ -70,13 +70,13 @@ type relayed struct {
 	err    error         // of the relay, once done is closed
 }
 
-// Read returns the error of the relay if that has ended.
+// Read reads from the relay. If the relay has ended, it returns the relay's error.
 func (c *relayed) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	return n, c.why(err)
 }
 
-// Write returns the error of the relay if that has ended.
+// Write writes to the relay. If the relay has ended, it returns the relay's error.
 func (c *relayed) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	return n, c.why(err)
@@ -98,7 +98,7 @@ func (c *relayed) Close() error {
 	return err
 }
 
-// execStream has the engine execute a command in a container, and returns its id and its streams.
+// execStream executes a command in a container, and returns its id and its streams.
 func execStream(ctx context.Context, c engine, id string, stdin bool, argv []string) (string, types.HijackedResponse, error) {
 	made, err := c.ContainerExecCreate(ctx, id, container.ExecOptions{AttachStdin: stdin, AttachStdout: true, AttachStderr: true, Cmd: argv})
 	if err != nil {
@@ -108,8 +108,8 @@ func execStream(ctx context.Context, c engine, id string, stdin bool, argv []str
 	return made.ID, a, explain(err)
 }
 
-// execute has the engine execute a command in a container, and returns how it ended and the end of
-// what it printed on standard error.
+// execute executes a command in a container, and returns how it ended and the end of its standard
+// error.
 func execute(ctx context.Context, c engine, id string, stdin io.Reader, stdout io.Writer, argv []string) (done container.ExecInspect, said string, err error) {
 	command, a, err := execStream(ctx, c, id, stdin != nil, argv)
 	if err != nil {
@@ -122,10 +122,10 @@ func execute(ctx context.Context, c engine, id string, stdin io.Reader, stdout i
 	return done, said, explain(err)
 }
 
-// relayTimeout bounds how long a command may take that copies a workspace.
+// relayTimeout bounds a command that copies a workspace.
 const relayTimeout = 30 * time.Minute
 
-// execIn executes a command in a container that runs, with standard input and output.
+// execIn executes a command in a running container, with standard input and output.
 func (r *far) execIn(ctx context.Context, id string, stdin io.Reader, stdout io.Writer, argv []string) error {
 	ctx, cancel := context.WithTimeout(ctx, relayTimeout)
 	defer cancel()
@@ -150,15 +150,15 @@ func exitError(code int64, said string) error {
 	return fmt.Errorf("exit status %d: %s", code, said)
 }
 
-// copyStreams copies the streams of a command until it closes its output, and returns the
-// end of what it printed on standard error.
+// copyStreams copies the streams of a command until it closes its output, and returns the end of
+// its standard error.
 func copyStreams(ctx context.Context, a types.HijackedResponse, stdin io.Reader, stdout io.Writer) (string, error) {
 	defer a.Close()
 	defer context.AfterFunc(ctx, a.Close)()
 	sent := make(chan struct{})
 	go func() { // the command may print before it reads
 		defer close(sent)
-		if stdin != nil { // what the command does not read does not matter: its exit status counts
+		if stdin != nil { // unread input does not matter: the exit status does
 			_, _ = io.Copy(a.Conn, stdin)
 			_ = a.CloseWrite()
 		}

@@ -19,24 +19,24 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// rounds is a proxy of an engine elsewhere that counts round trips. It holds answers back
-// until every request has an answer and the program waits for nothing else, and passes them on
-// all at once. A later request begins another round.
+// rounds is a proxy of an engine elsewhere that counts round trips. It holds answers back until
+// every request has one and the program waits for nothing else, then forwards them all. A later
+// request starts another round.
 type rounds struct {
 	listener net.Listener
 	mu       sync.Mutex
-	quiet    int               // ticks since anything was said
-	asked    map[net.Conn]bool // connections on which the engine owes an answer
+	quiet    int               // ticks without traffic
+	asked    map[net.Conn]bool // connections with a request that the engine has not answered
 	held     []func()
 	count    int
 	done     chan struct{}
 }
 
-// ticks is for how many ticks nothing is said and nothing runs before a round ends.
+// ticks is how many ticks without traffic or running code end a round.
 const ticks = 25
 
-// newRounds returns a proxy. With a delay it counts nothing, and holds everything back for
-// that time, on each way.
+// newRounds returns a proxy. With a delay it counts nothing, and delays all traffic in both
+// directions.
 func newRounds(t *testing.T, f *dockertest.Far, delay time.Duration) *rounds {
 	t.Helper()
 	file := func(name string) string { return filepath.Join(f.Certs, name) }
@@ -86,8 +86,7 @@ func newRounds(t *testing.T, f *dockertest.Far, delay time.Duration) *rounds {
 	return p
 }
 
-// copy copies what the engine is asked, or what it answers, until an end is closed, and
-// passes each part on by way of when.
+// copy forwards requests or answers until an end is closed; when decides the time of each part.
 func (p *rounds) copy(to, from net.Conn, asks bool, when func(func())) {
 	engine := from
 	if asks {
@@ -152,16 +151,16 @@ func (p *rounds) passOn() {
 	p.held = nil
 }
 
-// idle reports whether no goroutine but the caller has anything to do. A client that is slow,
-// since the machine is busy, is not idle.
+// idle reports whether every goroutine but the caller waits. A client that is slow on a busy
+// machine is not idle.
 func idle() bool {
 	s := []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}, {Name: "/sched/goroutines/running:goroutines"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64() == 0 && s[1].Value.Uint64() <= 1
 }
 
-// TestRoundTrips tells that a plan of twenty sessions takes at most five round trips, however
-// far the engine is.
+// TestRoundTrips checks that a plan of twenty sessions takes at most five round trips, however far
+// away the engine is.
 func TestRoundTrips(t *testing.T) {
 	const sessions, most = 20, 5
 	b := newFarBed(t, byTLS)

@@ -21,7 +21,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Config says whose containers a Runtime manages and where their directories are.
+// Config selects the containers that a Runtime manages, and has their directories.
 type Config struct {
 	SocketDir string        // of socketdir.Create; each container has a directory below it
 	DataDir   string        // runs/RUN and containers/ID
@@ -30,11 +30,11 @@ type Config struct {
 	Attach    []string      // the shim's program, for the method Attach; empty: Shim
 	Host      string        // a docker context, or a URL as in DOCKER_HOST; empty: the environment's
 	CertPath  string        // a directory as in DOCKER_CERT_PATH, for tcp://; empty: the environment's
-	Owner     session.Owner // who makes containers for commands; zero: none is found again
+	Owner     session.Owner // creator of containers for commands; zero: they are not found again
 }
 
-// Runtime is a session.Runtime that keeps sessions in containers. It connects to the
-// engine when it is first used.
+// Runtime is a session.Runtime that keeps sessions in containers. It connects to the engine on
+// first use.
 type Runtime struct {
 	config Config
 	files  files
@@ -45,10 +45,10 @@ type Runtime struct {
 	*sessions
 }
 
-// sessions acts on sessions. Under this name it is embedded without a field for others.
+// sessions acts on sessions. With this name, the embedded field is not exported.
 type sessions = contained.Sessions
 
-// far is what an engine needs in addition whose containers do not see this machine's files.
+// far has what an engine needs in addition if its containers do not see this machine's files.
 type far struct {
 	config   Config
 	files    files
@@ -87,13 +87,13 @@ func (r *Runtime) Close() {
 	}
 }
 
-// Traits returns those of containers.
+// Traits returns the traits of containers.
 func (r *Runtime) Traits() session.Traits {
 	return session.RuntimeSpec{Kind: "docker", Docker: &session.DockerConfig{Host: r.config.Host}}.Traits()
 }
 
-// session returns the directories of a session that is in a container. program is the
-// shim's in there, of its label.
+// session returns the directories of a session in a container. program is the path of the shim's
+// program there, from its label.
 func (r *far) session(id, container, program string) dirs {
 	d := r.files.session(id)
 	if r.config.elsewhere() {
@@ -111,16 +111,16 @@ const (
 	labelHash    = "agentform.hash"
 	labelOneOff  = "agentform.once"  // a command, not a session
 	labelMaker   = "agentform.maker" // the process that runs the command
-	// labelProgram is the shim's program, of a container elsewhere.
+	// labelProgram is the shim's program in a container elsewhere.
 	labelProgram = "agentform.program"
 )
 
-// Attach returns the command that attaches a terminal to the session. The terminal is
-// detached however the command ends.
+// Attach returns the command that attaches a terminal to the session. The terminal is detached
+// however the command ends.
 func (r *Runtime) Attach(p session.Location) []string {
 	argv := r.config.client()
-	// The engine would set xterm, which has eight colors. Every image with tmux has the
-	// terminfo of this one.
+	// The engine's default is xterm, with eight colors. Every image with tmux has the terminfo of
+	// this one.
 	argv = append(argv, "exec", "-it", "-e", "TERM=xterm-256color")
 	if p.Pane != "" { // adopted, on a tmux server of its own
 		return slices.Concat(argv, []string{p.Container}, tmuxwire.Attach("tmux", "", p.Pane))
@@ -153,7 +153,7 @@ func (c Config) client() []string {
 	return []string{"docker"}
 }
 
-// Exec returns the command that runs another one in the session's container.
+// Exec returns the command that runs another command in the session's container.
 func (r *Runtime) Exec(p session.Location, c session.Command) []string {
 	argv := append(r.config.client(), "exec", "-i", "-w", c.Dir)
 	if c.Terminal {
@@ -165,9 +165,9 @@ func (r *Runtime) Exec(p session.Location, c session.Command) []string {
 	return slices.Concat(argv, []string{cmp.Or(p.Container, p.Name)}, c.Argv)
 }
 
-// Events calls happened whenever a container of the project starts, ends, is paused or
-// resumed, runs out of memory or is removed, until ctx ends. It does not report what
-// happens inside a container, nor to adopted containers, which have no labels.
+// Events calls happened when a container of the project starts, ends, is paused or resumed, runs
+// out of memory or is removed, until ctx ends. It reports neither changes inside a container nor
+// adopted containers, which have no labels.
 func (r *Runtime) Events(ctx context.Context, happened func()) error {
 	c, err := r.engine()
 	if err != nil {

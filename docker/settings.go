@@ -47,7 +47,7 @@ func (c Config) settings(s session.Spec, dir string, of git.Owner) (*container.C
 	config := &container.Config{
 		Image: d.Image, User: of.String(), WorkingDir: dir,
 		Labels: map[string]string{labelProject: c.Lineage},
-		// An image's own check is for its own program, and each check is an exec.
+		// An image's own check is for its program, and each check costs an exec.
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
 	}
 	host := &container.HostConfig{
@@ -55,8 +55,8 @@ func (c Config) settings(s session.Spec, dir string, of git.Owner) (*container.C
 		ReadonlyRootfs: d.ReadOnly,
 		SecurityOpt:    []string{"no-new-privileges"},
 		CapDrop:        []string{"ALL"},
-		// Root in a container gives files away, reads them, becomes another user, as package
-		// managers do, and opens low ports. Other users have no capabilities.
+		// Root in a container changes owners and reads files of others, becomes another user, as
+		// package managers do, and opens low ports. Other users have no capabilities.
 		CapAdd: []string{"CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "NET_BIND_SERVICE"},
 		Tmpfs:  map[string]string{},
 		// The init prints errors only.
@@ -67,7 +67,7 @@ func (c Config) settings(s session.Spec, dir string, of git.Owner) (*container.C
 	}
 	switch {
 	case c.elsewhere() && dir != "":
-		config.WorkingDir = "" // the engine would make it, as root
+		config.WorkingDir = "" // the engine would create it, as root
 		host.Mounts = append(host.Mounts, c.volumeMount(dir))
 	case c.elsewhere():
 	case dir != "":
@@ -92,7 +92,7 @@ func (c Config) settings(s session.Spec, dir string, of git.Owner) (*container.C
 	return config, host
 }
 
-// share lets the container's user run the shim's program.
+// share makes the shim's program executable for the container's user.
 func (c Config) share(of git.Owner) error {
 	if of.UID == os.Geteuid() {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// asks is what a command says whose output goes to a file in the run's directory.
+// asks returns the output of a command, through a file in the run's directory.
 func (b *bed) asks(t *testing.T, p session.Location, script string) string {
 	t.Helper()
 	return b.docker(t, "exec", p.Name, "sh", "-c", script)
@@ -66,8 +66,8 @@ func TestLimits(t *testing.T) {
 	b.send(t, p, "hello")
 }
 
-// The agent is the user that was asked for, who can write where it works, and whom
-// the shim's program serves whatever its mode here.
+// TestUser checks that the agent runs as the requested user, which can write to the workspace and
+// run the shim's program whatever its mode on this machine.
 func TestUser(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -78,7 +78,7 @@ func TestUser(t *testing.T) {
 	b.config.Shim[0] = filepath.Join(b.config.DataDir, "shim")
 	executable.Write(t, b.config.Shim[0], self, 0o700)
 	uid, gid := os.Getuid(), os.Getgid()
-	if uid == 0 { // only root can be somebody else
+	if uid == 0 { // only root can run as another user
 		uid, gid = 1234, 2345
 	}
 	user := strconv.Itoa(uid) + ":" + strconv.Itoa(gid)
@@ -108,7 +108,7 @@ func TestUser(t *testing.T) {
 	b.restarts(t, p)
 }
 
-// A secret is in no file once the agent has it.
+// TestSecretsInNoFile checks that no file has a secret once the agent has it.
 func TestSecretsInNoFile(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -135,7 +135,7 @@ func TestSecretsInNoFile(t *testing.T) {
 	}
 }
 
-// Attach gives a terminal, and a pause takes it away.
+// TestAttach checks that Attach gives a terminal, and that a pause detaches it.
 func TestAttach(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -171,7 +171,7 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// A worktree that is trusted has its repository.
+// TestTrustedWorktree checks that a trusted worktree includes its repository.
 func TestTrustedWorktree(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

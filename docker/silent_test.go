@@ -17,8 +17,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestSilentInit shows that a start goes on if the container's init answers no look for
-// longer than a look may take, as on a machine that starts many containers at once.
+// TestSilentInit checks that a start continues while the container's init answers no look in time,
+// as on a machine that starts many containers.
 func TestSilentInit(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -11,9 +11,8 @@ import (
 	"github.com/agentform/agentform/internal/test/wait"
 )
 
-// TestTerminalLeaves shows that a session in a container is read at its own size again
-// after a small terminal has left it, and that no client stays in the container, also
-// when the docker command was killed.
+// TestTerminalLeaves checks that a session gets its own size back after a small terminal has left,
+// and that no client stays in the container, even if the docker command was killed.
 func TestTerminalLeaves(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -53,7 +52,7 @@ func TestTerminalLeaves(t *testing.T) {
 		leave(pid)
 		sized(how+": the window has its own size again", 0, 200, 50)
 		wait.For(t, how+": no client stays", func() (any, bool) { left := clients(); return left, strings.TrimSpace(left) == "" })
-		// A server that is about to exit turns the next terminal away.
+		// A server that is about to exit refuses the next terminal.
 		wait.For(t, how+": the outer server leaves", func() (any, bool) {
 			left, err := exec.Command("pgrep", "-f", outer).Output()
 			return string(left), err != nil

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// startTimeout bounds the start of a container's init and of the shim in it, which takes
-	// a quarter of a second, or much longer if a small machine starts many.
+	// startTimeout bounds the start of a container's init and shim, which takes a quarter of a
+	// second, or much longer if a small machine starts many.
 	startTimeout = time.Minute
 	// checkInterval is how often a wait checks whether it can still succeed.
 	checkInterval = 200 * time.Millisecond
 )
 
-// start is the start of one run in a container that runs.
+// start is the start of one run in a running container.
 type start struct {
 	engine  engine
 	dirs    dirs
 	launch  session.Launch
-	program []string // the shim's, as the container has it
+	program []string // the shim's, as mounted in the container
 	config  Config
 }
 
@@ -92,14 +92,14 @@ func (s start) awaitAgent(ctx context.Context, init initClient) error {
 	err := await(ctx, func() (bool, error) {
 		if init.Dial != nil { // it copies the files
 			if _, err := init.Look(ctx, s.launch.RunDir, "", "", false); err != nil {
-				return false, nil // until the start has taken too long
+				return false, nil // until startTimeout
 			}
 		}
 		f := s.dirs.facts(s.launch.Mark.Run)
 		if f.Exit != nil && f.Exit.Cause == rundir.CauseFailedStart {
 			return false, errors.New(reported.ClaimedExit(f.Exit).String())
 		}
-		return f.Agent.PID != 0 || f.Exit != nil, nil // an exit is reported by the next Observe
+		return f.Agent.PID != 0 || f.Exit != nil, nil // the next Observe reports an exit
 	}, func() error {
 		in, err := init.Look(ctx, s.launch.RunDir, contained.Pane, tmuxwire.PaneFormat, true)
 		if errors.Is(err, context.DeadlineExceeded) { // the machine may be busy: startTimeout is the limit
@@ -108,7 +108,7 @@ func (s start) awaitAgent(ctx context.Context, init initClient) error {
 		if err != nil {
 			return err
 		}
-		// A shim that could not be started has not written anything.
+		// A shim that failed to start has written nothing.
 		shown, err := tmuxwire.ParsePane(in.Row)
 		if in.Claimed || err != nil || !shown.Dead {
 			return nil
@@ -121,7 +121,7 @@ func (s start) awaitAgent(ctx context.Context, init initClient) error {
 	return err
 }
 
-// await calls done until it reports true or fails, and check now and then in between.
+// await calls done until it returns true or an error, and calls check from time to time.
 func await(ctx context.Context, done func() (bool, error), check func() error) error {
 	checked := time.Now()
 	for wait := time.Millisecond; ; wait = min(2*wait, 20*time.Millisecond) {

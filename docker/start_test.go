@@ -17,9 +17,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestAwaitAgent checks where a start reads that the agent runs. If the container is on
-// this machine, that is the run's directory, even if the init does not answer. Elsewhere it
-// is the files that the init sends on the first request.
+// TestAwaitAgent checks where a start reads that the agent runs: for a container on this machine in
+// the run's directory, even if the init does not answer; elsewhere in the files that the init sends
+// on the first request.
 func TestAwaitAgent(t *testing.T) {
 	const run = "0123456789abcdef0123456789abcdef"
 	for name, elsewhere := range map[string]bool{"here": false, "elsewhere": true} {
@@ -62,8 +62,8 @@ func TestAwaitAgent(t *testing.T) {
 	}
 }
 
-// TestAwait checks that a wait asks continuously whether it is done, but only every 200 ms
-// whether it can still succeed. It keeps asking after a check that takes longer than that.
+// TestAwait checks that a wait calls done continuously, but check only every 200 ms, and that it
+// continues after a check that takes longer than that.
 func TestAwait(t *testing.T) {
 	for took, want := range map[time.Duration]int{0: 4, 300 * time.Millisecond: 3} {
 		synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Stop ends a run. A container whose init does not do that is killed.
+// Stop ends a run. If the container's init fails to, Stop kills the container.
 func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s session.Stop) (err error) {
 	defer contained.Annotate(&err, "stop", p.Name)
 	if !proc.ValidRun(run) {
@@ -33,7 +33,7 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 	}
 	err = t.End(ctx, run, t.runInside(run), s.Signal, s.Grace.D())
 	if err == nil && t.dial != nil {
-		_, _ = t.inside.Look(ctx, t.runInside(run), "", "", false) // it copies the exit; the next Observe does, too
+		_, _ = t.inside.Look(ctx, t.runInside(run), "", "", false) // copies the exit, which the next Observe does, too
 	}
 	if err == nil || ctx.Err() != nil {
 		return err
@@ -78,7 +78,7 @@ func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 		return err
 	}
 	if t.adopted {
-		_ = os.Remove(filepath.Join(t.adoptions(), t.container.ID)) // without a container it has no effect
+		_ = os.Remove(filepath.Join(t.adoptions(), t.container.ID)) // has no effect without a container
 	}
 	return t.dirs.remove()
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// inside inspects and acts in a container: its init does, or, in an adopted container,
-// commands that the engine executes there.
+// inside inspects and acts in a container through its init or, in an adopted container, through
+// commands that the engine executes.
 type inside interface {
 	Look(ctx context.Context, runDir, target, format string, screen bool) (shim.ContainerRun, error)
 	Tmux(ctx context.Context, stdin string, args ...string) (shim.TmuxReply, error)
@@ -37,8 +37,7 @@ type target struct {
 	adopted   bool
 }
 
-// target returns the container of a place. The error is session.ErrGone if there is
-// none.
+// target returns the container of a place. The error is session.ErrGone if it does not exist.
 func (r *Runtime) target(ctx context.Context, p session.Location) (target, error) {
 	c, err := r.engine()
 	if err != nil {
@@ -53,7 +52,7 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 	switch {
 	case adopted:
 		t.adopted, t.dirs = true, r.files.session(id)
-		k, _ := t.load() // without it the pane is unknown
+		k, _ := t.load() // the pane is unknown without it
 		t.pane, t.inside = k.Pane, byExec{r.exec, t.container.ID, k.Pane}
 	case labels[labelID] == "":
 		return t, fmt.Errorf("container %s is not managed by agentform", p.Name)
@@ -66,7 +65,7 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 	return t, nil
 }
 
-// running returns the place of a session, whose container runs.
+// running returns the place of a session whose container is running.
 func (r *Runtime) running(ctx context.Context, p session.Location) (contained.Place, error) {
 	t, err := r.target(ctx, p)
 	if err == nil && !t.container.State.Running {
@@ -101,7 +100,7 @@ func (t target) SetPaused(_ context.Context, mode string) error {
 	return t.save(k)
 }
 
-// Look returns how the container's last run stands.
+// Look returns the status of the container's last run.
 func (t target) Look(ctx context.Context) (shim.ContainerRun, error) {
 	k, err := t.load()
 	if err != nil {

@@ -27,15 +27,15 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// A session on an engine elsewhere has a volume, which its containers see as the data
-// directory: the shim's program in bin, its runs in runs, its workspace in workspaces. The
-// paths are those of this machine.
+// A session on an engine elsewhere has a volume, which its containers mount as the data directory:
+// with the shim's program in bin, its runs in runs, its workspace in workspaces. The paths are
+// those of this machine.
 const (
 	labelPath   = "agentform.path"   // of the workspace
-	labelBranch = "agentform.branch" // that the workspace was made for
+	labelBranch = "agentform.branch" // the branch that the workspace was created for
 )
 
-// volumeOf returns the name of the volume with a workspace.
+// volumeOf returns the name of a workspace's volume.
 func (c Config) volumeOf(dir string) string { return contained.Volume(c.DataDir, c.Lineage, dir) }
 
 func (c Config) volumeMount(dir string) mount.Mount {
@@ -58,7 +58,7 @@ func (c Config) checkShim() error {
 	return nil
 }
 
-// ensureVolume makes the volume of a session, if it does not exist.
+// ensureVolume creates the volume of a session if it does not exist.
 func (c Config) ensureVolume(ctx context.Context, e engine, r session.Record) error {
 	dir := r.Tree.Path
 	_, err := e.VolumeCreate(ctx, volume.CreateOptions{Name: c.volumeOf(dir), Labels: map[string]string{
@@ -67,8 +67,8 @@ func (c Config) ensureVolume(ctx context.Context, e engine, r session.Record) er
 	return explain(err)
 }
 
-// equip copies to the volume what a container needs: directories of its user, the shim's
-// program unless it is there, and the directory of a run unless run is empty.
+// equip copies to the volume what a container needs: its user's directories, the shim's program if
+// missing, and the directory of a run unless run is empty.
 func (c Config) equip(ctx context.Context, e engine, id string, of git.Owner, runDir, run string) error {
 	upload := false
 	if c.checkShim() == nil {
@@ -134,7 +134,7 @@ func (w packer) file(from, name string, mode int64) error {
 	return err
 }
 
-// tree writes a directory and the regular files below it.
+// tree writes a directory with its regular files.
 func (w packer) tree(from, name string) error {
 	return filepath.WalkDir(from, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -155,7 +155,7 @@ func (w packer) tree(from, name string) error {
 	})
 }
 
-// copyFiles reads the files of a run from a container that need not run.
+// copyFiles reads the files of a run from a container, running or not.
 func copyFiles(ctx context.Context, e engine, id, dir string) (f rundir.Files, err error) {
 	body, _, err := e.CopyFromContainer(ctx, id, dir)
 	if err != nil {
@@ -180,7 +180,7 @@ func copyFiles(ctx context.Context, e engine, id, dir string) (f rundir.Files, e
 			into = &f.Exit
 		}
 		if h.Typeflag == tar.TypeLink && into == &f.Run {
-			f.Run = f.Claim // the run has the claim under a second name
+			f.Run = f.Claim // the run file is a link to the claim
 			continue
 		}
 		if into == nil || h.Typeflag != tar.TypeReg || strings.Count(path.Clean(h.Name), "/") != 1 {
@@ -194,8 +194,8 @@ func copyFiles(ctx context.Context, e engine, id, dir string) (f rundir.Files, e
 	}
 }
 
-// Workspaces returns the workspaces that volumes of the project hold, as far as the engine
-// knows without a container: the branch is the one that each was made for.
+// Workspaces returns the workspaces on volumes of the project, as described by the engine without a
+// container: each with the branch it was created for.
 func (r *far) Workspaces(ctx context.Context) ([]session.Checkout, error) {
 	c, err := r.engine()
 	if err != nil {
@@ -218,8 +218,8 @@ func (r *far) Workspaces(ctx context.Context) ([]session.Checkout, error) {
 	return found, nil
 }
 
-// RunIn runs a command where a session's workspace is: in its container, or, if that does
-// not run, in one that is removed.
+// RunIn runs a command at a session's workspace: in its container or, if that is not running, in a
+// temporary one.
 func (r *far) RunIn(ctx context.Context, rec session.Record, stdin io.Reader, stdout io.Writer, argv ...string) error {
 	c, err := r.engine()
 	if err != nil {
@@ -244,14 +244,14 @@ func (r *far) RunIn(ctx context.Context, rec session.Record, stdin io.Reader, st
 	return r.commands.runOnVolume(ctx, c, rec, stdin, stdout, argv)
 }
 
-// runOnVolume runs a command that sees the session's volume.
+// runOnVolume runs a command with access to the session's volume.
 func (m *commands) runOnVolume(ctx context.Context, c engine, rec session.Record, stdin io.Reader, stdout io.Writer, argv []string) error {
 	user, err := git.OwnerOf(rec.Spec.Runtime.Docker)
 	if err != nil {
 		return err
 	}
 	config, host := m.config.settings(rec.Spec, rec.Tree.Path, user)
-	if !session.Remote(rec.Tree.Repo) { // else git asks the server
+	if !session.Remote(rec.Tree.Repo) { // otherwise git contacts the server
 		host.NetworkMode = "none"
 	}
 	config.Entrypoint, config.Env = homed(argv), nil
@@ -285,7 +285,7 @@ func (m *commands) runOnVolume(ctx context.Context, c engine, rec session.Record
 	})
 }
 
-// homed returns a command with a home: that of a user whom the image does not know is /.
+// homed returns a command with a home, since a user whom the image does not have has / as its home.
 func homed(argv []string) []string {
 	return append([]string{"sh", "-c", `[ "$HOME" != / ] || export HOME=/tmp; exec "$@"`, "sh"}, argv...)
 }
@@ -295,8 +295,8 @@ func (r *far) WorkspaceName(dir string) string {
 	return "volume " + r.config.volumeOf(dir) + " of " + r.config.Host
 }
 
-// RemoveWorkspace removes the volume of a session, with all that it holds. A volume that is
-// gone is not an error.
+// RemoveWorkspace removes the volume of a session and its content. It is not an error if the volume
+// does not exist.
 func (r *far) RemoveWorkspace(ctx context.Context, dir string) error {
 	c, err := r.engine()
 	if err != nil {
