@@ -9,10 +9,10 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// IDForm is the form of ids for Find.
+// IDForm is the format of ids for Find.
 const IDForm = "kubernetes:[NAMESPACE/]NAME (of a StatefulSet or its pod)"
 
-// Find looks up the session of the StatefulSet that an id names, or the pod of one.
+// Find looks up the session of the StatefulSet that an id names, or of the pod.
 func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	fail := func(format string, args ...any) session.Found {
 		return session.Found{Err: fmt.Errorf(format, args...)}

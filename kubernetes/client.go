@@ -27,7 +27,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// The resources that sessions are made of.
+// The resources of sessions.
 var (
 	statefulSets    = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "statefulsets"}
 	pods            = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
@@ -36,8 +36,8 @@ var (
 	networkPolicies = schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}
 )
 
-// requestTimeout bounds one request, so that a server that does not answer is reported within
-// 10 seconds. A list of 1000 pods takes less than one.
+// requestTimeout bounds one request, so that an unresponsive server is reported within 10 seconds.
+// A list of 1000 pods takes less than one.
 const requestTimeout = 8 * time.Second
 
 // cluster is a connection to a namespace of a cluster.
@@ -57,7 +57,7 @@ func connect(c Config) (*cluster, error) {
 		return nil, fmt.Errorf("kubernetes: %w (kubectl config get-contexts lists the contexts)", err)
 	}
 	namespace = cmp.Or(c.Namespace, namespace)
-	config.QPS = -1 // the server has its own limits, and says when to come back
+	config.QPS = -1 // the server limits requests itself, with Retry-After
 	config.WarningHandler = rest.NoWarnings{}
 	config.Wrap(noVainWait)
 	client, err := rest.HTTPClientFor(config)
@@ -76,8 +76,8 @@ func connect(c Config) (*cluster, error) {
 	return &cluster{config: config, http: client, dynamic: all, raw: raw, namespace: namespace}, nil
 }
 
-// noVainWait removes Retry-After from answers where a request ends before that: its error is
-// then what the server said, and not that time ran out.
+// noVainWait removes Retry-After from answers if the request's deadline is earlier. The error is
+// then the server's and not a timeout.
 func noVainWait(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(q *http.Request) (*http.Response, error) {
 		a, err := next.RoundTrip(q)
@@ -100,8 +100,7 @@ func (c *cluster) of(r schema.GroupVersionResource) dynamic.ResourceInterface {
 	return c.dynamic.Resource(r).Namespace(c.namespace)
 }
 
-// get decodes an object. The error is one for which apierrors.IsNotFound holds if there is
-// none.
+// get decodes an object. If it does not exist, apierrors.IsNotFound holds for the error.
 func (c *cluster) get(ctx context.Context, r schema.GroupVersionResource, name string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -112,15 +111,15 @@ func (c *cluster) get(ctx context.Context, r schema.GroupVersionResource, name s
 	return decode(found.Object, into)
 }
 
-// codecs decodes what the API server says of an error.
+// codecs decodes the API server's errors.
 func codecs() runtime.NegotiatedSerializer {
 	scheme := runtime.NewScheme()
 	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
 	return serializer.NewCodecFactory(scheme).WithoutConversion()
 }
 
-// list returns the objects of a resource. They are decoded once, from what the API server
-// sent: through generic objects, a thousand pods take three times as long.
+// list returns the objects of a resource. It decodes them once, from the server's reply: through
+// generic objects, a thousand pods take three times as long.
 func list[T any](ctx context.Context, c *cluster, r schema.GroupVersionResource, o metav1.ListOptions) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -135,7 +134,7 @@ func list[T any](ctx context.Context, c *cluster, r schema.GroupVersionResource,
 		}
 	}
 	a := q.Do(ctx)
-	if err := a.Error(); err != nil { // with the server's words, which Raw's does not have
+	if err := a.Error(); err != nil { // has the server's message, which Raw's error lacks
 		return nil, c.explain(err)
 	}
 	text, err := a.Raw()
@@ -161,7 +160,7 @@ func decode(object map[string]any, into any) error {
 	return nil
 }
 
-// log returns the last lines that the container of a pod printed.
+// log returns the last lines of a pod's log.
 func (c *cluster) log(ctx context.Context, pod string, previous bool) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -199,7 +198,7 @@ type UnreachableError struct {
 	Err    error
 }
 
-// Error returns what did not answer, and what to check.
+// Error returns what does not answer, and what to check.
 func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("kubernetes: the API server %s does not answer: %v (check with: kubectl get --raw /readyz)", e.Server, e.Err)
 }
@@ -210,7 +209,7 @@ func (e *UnreachableError) Unwrap() error { return e.Err }
 // Is reports whether the target is session.ErrUnreachable.
 func (e *UnreachableError) Is(target error) bool { return target == session.ErrUnreachable }
 
-// explain adds to an error of the API server how to fix it.
+// explain adds a remedy to an error of the API server.
 func (c *cluster) explain(err error) error {
 	var asking *url.Error
 	var dialing net.Error
@@ -232,7 +231,7 @@ func (c *cluster) explain(err error) error {
 	return fmt.Errorf("kubernetes: %w", err)
 }
 
-// lazily connects when the cluster is first needed.
+// lazily returns a function that connects to the cluster on first use.
 func lazily(c Config) func() (*cluster, error) {
 	return sync.OnceValues(func() (*cluster, error) { return connect(c) })
 }

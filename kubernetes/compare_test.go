@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// asMade returns a StatefulSet as the cluster has it after agentform made it.
+// asMade returns a StatefulSet as the cluster stores it after agentform created it.
 func asMade(t *testing.T, change func(*record, object)) made {
 	t.Helper()
 	c := Config{DataDir: "/data", Lineage: "lineage"}
@@ -37,7 +37,7 @@ func asMade(t *testing.T, change func(*record, object)) made {
 	return x
 }
 
-// TestEditsFound shows what counts as edited.
+// TestEditsFound checks which changes count as edits.
 func TestEditsFound(t *testing.T) {
 	metadata := func(o object) object { return o["metadata"].(object) }
 	labels := func(o object) object { return metadata(o)["labels"].(object) }

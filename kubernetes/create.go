@@ -29,20 +29,19 @@ import (
 )
 
 const (
-	// podTimeout bounds the start of a pod on a node that was found for it. Pulling a large
-	// image takes minutes.
+	// podTimeout bounds the start of a scheduled pod. Pulling a large image takes minutes.
 	podTimeout = 10 * time.Minute
-	// controllerDelay is how long the controller may take to create a pod before its events
-	// are read.
+	// controllerDelay is how long the controller may take to create a pod before its events are
+	// read.
 	controllerDelay = 2 * time.Second
-	// launchTimeout bounds the start of the agent in a pod that runs.
+	// launchTimeout bounds the start of the agent in a running pod.
 	launchTimeout = 90 * time.Second
-	// DefaultScheduleTimeout is how long the cluster may look for a node and a volume.
+	// DefaultScheduleTimeout is how long the cluster may take to find a node and a volume.
 	DefaultScheduleTimeout = 10 * time.Second
 )
 
-// create makes an object. The caller's context does not end the request: its answer has to
-// be awaited. An object whose answer was lost is looked up.
+// create creates an object. The caller's context does not end the request, since its reply must be
+// awaited. If the reply is lost, create looks the object up.
 func (c *cluster) create(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, into any) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -61,8 +60,8 @@ func (c *cluster) create(ctx context.Context, r schema.GroupVersionResource, o *
 	return decode(made.Object, into)
 }
 
-// lookUp returns the object that a request made whose answer was lost, nil if it made none.
-// An API server that was killed is back within seconds.
+// lookUp returns the object of a creation whose reply was lost, or nil if it does not exist. An API
+// server that was killed is back within seconds.
 func (c *cluster) lookUp(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured) *unstructured.Unstructured {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -103,8 +102,8 @@ func (c *cluster) patch(ctx context.Context, r schema.GroupVersionResource, name
 	return decode(changed.Object, into)
 }
 
-// Create makes the StatefulSet of a session, unless MakePlace did, and starts the run in its
-// pod. A claim that is left of an earlier place of the session is used again.
+// Create creates the StatefulSet of a session, unless MakePlace did, and starts the run in its pod.
+// It reuses the claim of an earlier place of the session.
 func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Location, err error) {
 	defer contained.Annotate(&err, "start", l.Name)
 	return r.place(ctx, l, func(t target, n newPlace) error {
@@ -114,7 +113,7 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Loca
 			if !errors.Is(err, errNoProgram) && !errors.Is(err, session.ErrGone) {
 				return err
 			}
-			// The StatefulSet is of a request of this call that was sent twice.
+			// This call created the StatefulSet with a request that was sent twice.
 		case n.empty:
 			if err := t.awaitPod(ctx, settings(l.Spec).ScheduleTimeout.D()); err != nil {
 				return err
@@ -128,22 +127,22 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Loca
 	})
 }
 
-// MakePlace makes the StatefulSet of a session and returns when its pod runs. Commands at the
-// workspace run there until Create starts the agent.
+// MakePlace creates the StatefulSet of a session and returns when its pod is running. Commands at
+// the workspace run there until Create starts the agent.
 func (r *Runtime) MakePlace(ctx context.Context, l session.Launch) (at session.Location, err error) {
 	defer contained.Annotate(&err, "prepare", l.Name)
 	return r.place(ctx, l, func(t target, n newPlace) error { return t.awaitReady(ctx, l.Spec, n.program, n.empty) })
 }
 
-// newPlace is what is known of a StatefulSet that was just made.
+// newPlace describes a StatefulSet that was just created.
 type newPlace struct {
 	program  program
 	empty    bool // its volume is new
-	prepared bool // it was there: MakePlace made it, and its init answers
+	prepared bool // MakePlace created it, and its init answers
 }
 
-// place makes the StatefulSet of a session and calls then with it. What it has made it
-// removes if that fails.
+// place creates the StatefulSet of a session and calls then with it. If then fails, place removes
+// what it created.
 func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target, newPlace) error) (at session.Location, err error) {
 	if !proc.ValidRun(l.Mark.Run) {
 		return at, fmt.Errorf("invalid run id %.80q", l.Mark.Run)
@@ -173,7 +172,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	undoClaim := func(err error) error {
 		undo, cancel := contained.Detached(ctx)
 		defer cancel()
-		if made { // by this call, and nothing has used it
+		if made { // by this call, and unused
 			err = errors.Join(err, c.remove(undo, claims, claim, foreground))
 		}
 		return err
@@ -192,7 +191,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 		if has, unreadable := other.record(); there == nil && unreadable == nil && has.Mark == l.Mark && other.Metadata.Deleted == nil {
 			t.set, t.record, n.prepared, err = other, has, true, nil
 		} else if there != nil || other.Metadata.Labels[labelVolume] == labelValue(claim) {
-			return at, err // the claim may serve the other one
+			return at, err // the other session may use the claim
 		}
 	}
 	if err != nil {
@@ -207,8 +206,8 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	return at, nil
 }
 
-// ensureClaim makes a claim, unless it exists, and reports whether it did, and to which
-// network the agents that worked there were limited.
+// ensureClaim creates a claim unless it exists. It reports whether it did, and to which network
+// earlier agents on the claim were limited.
 func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured) (made bool, network string, err error) {
 	var there struct {
 		Metadata metadata
@@ -222,7 +221,7 @@ func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured)
 		if made = err == nil; made {
 			return true, "", nil
 		}
-		if apierrors.IsAlreadyExists(err) { // by another agentform, just now
+		if apierrors.IsAlreadyExists(err) { // by another agentform, meanwhile
 			return false, "", nil
 		}
 	}
@@ -235,8 +234,7 @@ func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured)
 	return false, there.Metadata.Annotations[annotationNetwork], c.grow(ctx, o, there.Spec.Resources.Requests["storage"])
 }
 
-// grow makes a claim as large as it is declared. Whether its class allows that is the
-// cluster's to say.
+// grow enlarges a claim to its declared size. The cluster decides whether its class allows that.
 func (c *cluster) grow(ctx context.Context, o *unstructured.Unstructured, has string) error {
 	wanted, _, err := unstructured.NestedString(o.Object, "spec", "resources", "requests", "storage")
 	if err != nil {
@@ -246,7 +244,7 @@ func (c *cluster) grow(ctx context.Context, o *unstructured.Unstructured, has st
 	if err != nil {
 		return fmt.Errorf("kubernetes: the size of the claim %s: %w", o.GetName(), err)
 	}
-	if size := resource.MustParse(wanted); size.Cmp(is) <= 0 { // it was made from a number
+	if size := resource.MustParse(wanted); size.Cmp(is) <= 0 { // it was created from a number
 		return nil
 	}
 	var grown struct{}
@@ -261,8 +259,7 @@ func (t target) location() session.Location {
 	return session.Location{Runtime: "kubernetes", Socket: shim.TmuxSocket, Name: t.set.Metadata.Name, Container: t.cluster.namespace + "/" + t.pod}
 }
 
-// Restart starts a new run in the session's pod, which the StatefulSet makes again if it is
-// gone.
+// Restart starts a new run in the session's pod, which the StatefulSet recreates if it is gone.
 func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Launch) (at session.Location, err error) {
 	defer contained.Annotate(&err, "restart", l.Name)
 	if !proc.ValidRun(l.Mark.Run) {
@@ -318,15 +315,15 @@ func (t target) vacant(ctx context.Context) error {
 	in, err := t.look(ctx, false)
 	switch {
 	case errors.Is(err, errNoProgram), errors.Is(err, session.ErrGone):
-		return nil // no init was ever started in it
+		return nil // no init was ever started
 	case err != nil:
 		return fmt.Errorf("cannot find out whether an agent runs in it, on node %s: %w", p.Spec.Node, err)
 	}
 	return contained.Vacant(in)
 }
 
-// limitNetwork makes the network policy of a session, if it is to have one, and notes on its
-// claim that what works there later, on what the agent has left, may not have more.
+// limitNetwork creates the network policy of a session, if it declares one, and records it on the
+// session's claim: later commands on the agent's files must not have more.
 func limitNetwork(ctx context.Context, t target, l session.Launch) error {
 	set, network := t.set.Metadata, settings(l.Spec).Network
 	owner := object{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": set.Name, "uid": set.UID}
@@ -347,8 +344,8 @@ func limitNetwork(ctx context.Context, t target, l session.Launch) error {
 	return err
 }
 
-// awaitReady returns when the pod runs and its init answers. The init's program is copied to
-// a volume that has none, such as an empty one.
+// awaitReady waits until the pod is running and its init answers. It copies the init's program to a
+// volume without one, such as an empty volume.
 func (t target) awaitReady(ctx context.Context, s session.Spec, p program, empty bool) error {
 	if err := t.awaitPod(ctx, settings(s).ScheduleTimeout.D()); err != nil {
 		return err
@@ -358,9 +355,9 @@ func (t target) awaitReady(ctx context.Context, s session.Spec, p program, empty
 	return t.awaitInit(ctx, p, empty)
 }
 
-// launch starts a run in the pod. What is done before an agent, such as the clone of a
-// server's repository, is not subject to the network policy. The command that asks the init
-// copies its program first, unless that is nil: each command costs the node a process.
+// launch starts a run in the pod. The network policy does not apply to the steps before an agent,
+// such as cloning a server's repository. The command that contacts the init first copies the
+// program p unless p is nil: each command costs the node a process.
 func (t target) launch(ctx context.Context, l session.Launch, p *program) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, launchTimeout, fmt.Errorf("kubernetes: the agent did not start in pod %s within %s", t.pod, launchTimeout))
 	defer cancel()
@@ -387,14 +384,14 @@ func (t target) launch(ctx context.Context, l session.Launch, p *program) error 
 	} else {
 		r, err = t.upload(ctx, *p, q)
 	}
-	if err != nil || r.Files == nil { // none were asked for
+	if err != nil || r.Files == nil { // none were requested
 		return err
 	}
 	return rundir.WriteFiles(l.RunDir, *r.Files)
 }
 
-// filesOf returns the regular files below the directory of a run, by their paths in it; none
-// if the run has no directory.
+// filesOf returns the regular files below the directory of a run by relative path; none if the run
+// has no directory.
 func filesOf(dir string) (map[string]string, error) {
 	if dir == "" {
 		return nil, nil
@@ -415,8 +412,8 @@ func filesOf(dir string) (map[string]string, error) {
 	return all, err
 }
 
-// awaitInit returns when the init of a pod answers, which it does as soon as its program is
-// on the volume.
+// awaitInit waits until the init of a pod answers, which it does as soon as its program is on the
+// volume.
 func (t target) awaitInit(ctx context.Context, p program, empty bool) error {
 	var uploaded error
 	tried := false
@@ -448,7 +445,7 @@ func (t target) awaitInit(ctx context.Context, p program, empty bool) error {
 	}
 }
 
-// awaitPod returns when the pod runs, or why it will not.
+// awaitPod waits until the pod is running, or returns why it will not be.
 func (t target) awaitPod(ctx context.Context, schedule time.Duration) error {
 	if schedule <= 0 {
 		schedule = DefaultScheduleTimeout
@@ -501,7 +498,7 @@ func (t target) refused(ctx context.Context) string {
 	return t.event(ctx, t.set.Metadata.Name, "FailedCreate")
 }
 
-// claimReason returns what the cluster says of a claim that has no volume.
+// claimReason returns the cluster's reason why a claim has no volume.
 func (t target) claimReason(ctx context.Context) string {
 	claim := t.set.Metadata.Labels[labelVolume]
 	if why := t.event(ctx, claim, "ProvisioningFailed", "FailedBinding", "VolumeMismatch"); why != "" {

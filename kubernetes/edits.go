@@ -14,13 +14,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// editPrefix begins the names of fields in session.Edit.
+// editPrefix is the prefix of fields in session.Edit.
 const editPrefix = "statefulset."
 
-// templatePrefix begins the names of fields whose change makes the cluster replace the pod.
+// templatePrefix is the prefix of fields whose change makes the cluster replace the pod.
 const templatePrefix = editPrefix + "spec.template."
 
-// made is a session's StatefulSet, to compare with what agentform made.
+// made is a session's StatefulSet, for comparison with the one that agentform created.
 type made struct {
 	config Config
 	set    statefulSet
@@ -29,9 +29,8 @@ type made struct {
 
 func madeOf(t target) made { return made{t.runtime.config, t.set, t.record} }
 
-// declared returns the StatefulSet as agentform makes it for a spec, with nil for what it
-// leaves out and the API server does not fill in. What only a start sets, as the address, is
-// not in it.
+// declared returns the StatefulSet that agentform creates for a spec, with nil for what it omits
+// and the API server does not default. It lacks what only a start sets, such as the address.
 func (t made) declared(m session.Mark, spec session.Spec) (object, error) {
 	set, err := setOf(session.Launch{Mark: m, Name: t.set.Metadata.Name, Spec: spec, Stop: spec.Stop}, t.record, t.claim(spec))
 	if err != nil {
@@ -53,8 +52,8 @@ func (t made) declared(m session.Mark, spec session.Spec) (object, error) {
 	return all, nil
 }
 
-// claim returns the name of the claim with the workspace of a spec. A data directory at another
-// path than the one that made the set gives no name.
+// claim returns the name of the claim with the workspace of a spec, or "" if the data directory was
+// moved since the set was created.
 func (t made) claim(spec session.Spec) string {
 	if spec.Workspace.Path == "" || t.record.Root != t.config.DataDir {
 		return t.set.Metadata.Labels[labelVolume]
@@ -70,9 +69,9 @@ func leaveOut(of object, names ...string) {
 	}
 }
 
-// edits returns what someone changed of the StatefulSet since agentform made it from the spec
-// of its record. The spec is compared only if the cluster counts other changes of it than
-// agentform's: so a set that another version made is not taken for edited.
+// edits returns the changes of the StatefulSet since agentform created it from the spec in its
+// record. It compares the spec only if the cluster counts more changes than agentform's, so that a
+// set of another version does not count as edited.
 func (t made) edits() ([]session.Edit, error) {
 	k, m := t.record, t.set.Metadata
 	if k.Spec == nil {
@@ -80,7 +79,7 @@ func (t made) edits() ([]session.Edit, error) {
 	}
 	unchanged := k.Generation == m.Generation
 	if unchanged && contains(m.Labels, labelsOf(k.Mark, settings(*k.Spec), t.claim(*k.Spec))) && contains(m.Annotations, settings(*k.Spec).Annotations) {
-		return nil, nil // as almost always
+		return nil, nil // the usual case
 	}
 	declared, err := t.declared(k.Mark, *k.Spec)
 	if err != nil {
@@ -108,8 +107,8 @@ func (t made) edits() ([]session.Edit, error) {
 	return found, nil
 }
 
-// editsOrWhy is edits of a set whose record was lost, if there is an error of it. A set that
-// cannot be compared counts as edited.
+// editsOrWhy returns the edits of a set. A lost record, and a set that cannot be compared, is an
+// edit with the error.
 func (t made) editsOrWhy(lost error) []session.Edit {
 	if lost != nil {
 		return []session.Edit{{Field: recordField, Declared: "(the session's run)", Actual: "(" + lost.Error() + ")"}}
@@ -121,8 +120,8 @@ func (t made) editsOrWhy(lost error) []session.Edit {
 	return edited
 }
 
-// compare reports where an object differs from what is declared. What the declaration does
-// not have may be anything, except an element of a list.
+// compare reports where an object differs from its declaration. What the declaration omits may have
+// any value, except an element of a list.
 func compare(at string, declared, actual any, report func(field string, declared, actual any)) {
 	switch d := declared.(type) {
 	case object:
@@ -143,7 +142,7 @@ func compare(at string, declared, actual any, report func(field string, declared
 	}
 }
 
-// compareLists compares lists of objects that have names by these, and others as a whole.
+// compareLists compares lists of named objects by element, and others as a whole.
 func compareLists(at string, declared []any, actual any, report func(field string, declared, actual any)) {
 	a, _ := actual.([]any)
 	byName, named := names(declared)
@@ -173,7 +172,7 @@ func compareLists(at string, declared []any, actual any, report func(field strin
 	}
 }
 
-// names returns the elements of a list by what names each of them, and whether all have that.
+// names returns the elements of a list by name, and whether all have one.
 func names(list []any) (all map[string]any, ok bool) {
 	all = make(map[string]any, len(list))
 	for _, e := range list {
@@ -190,8 +189,8 @@ func names(list []any) (all map[string]any, ok bool) {
 	return all, true
 }
 
-// same reports whether two values are the same to the API server, which drops what is empty
-// and writes quantities in its own way.
+// same reports whether two values are the same to the API server, which drops empty values and
+// normalizes quantities.
 func same(at string, a, b any) bool {
 	if empty(a) && empty(b) || reflect.DeepEqual(a, b) {
 		return true
@@ -216,8 +215,8 @@ func empty(v any) bool {
 	return v == nil || reflect.ValueOf(v).IsZero()
 }
 
-// Revert puts back what was edited of a session's StatefulSet outside of the template of its
-// pod. A record that was lost is written again, with that spec.
+// Revert reverts the edits of a session's StatefulSet outside the template of its pod. It rewrites
+// a lost record with that spec.
 func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.Spec) (err error) {
 	defer contained.Annotate(&err, "put back what was edited of", p.Name)
 	t, err := r.target(ctx, p)
@@ -251,17 +250,17 @@ func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.S
 	})
 }
 
-// restarts reports whether an edit cannot be put back while the agent runs.
+// restarts reports whether reverting an edit restarts the agent.
 func restarts(e session.Edit) bool { return e.Restarts }
 
-// put changes a StatefulSet to what is declared.
+// put updates a StatefulSet to its declaration.
 func (t *target) put(ctx context.Context, declared object) error {
 	return t.cluster.patch(ctx, statefulSets, t.set.Metadata.Name, object{"metadata": declared["metadata"], "spec": declared["spec"]}, &t.set)
 }
 
-// renew makes the StatefulSet of a session without an agent as it is declared, with a new pod
-// if its template was edited or is another now, and with a pod if someone scaled the set to
-// none. The pod of the earlier template is gone when it returns.
+// renew updates the StatefulSet of a session without an agent to its declaration. It replaces the
+// pod if the template was edited or now differs, and creates one if someone scaled the set to zero.
+// When it returns, the pod of the earlier template is gone.
 func (t *target) renew(ctx context.Context, l session.Launch) error {
 	edited, err := madeOf(*t).edits()
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// patch changes the StatefulSet of a place as a person does.
+// patch changes the StatefulSet of a place as a user does.
 func (b *bed) patch(t *testing.T, p session.Location, kind, change string) {
 	t.Helper()
 	b.cluster.Kubectl(t, "patch", "statefulset", p.Name, "-n", b.namespace, "--type="+kind, "--patch="+change)
 }
 
-// edited returns the names of the fields that are edited.
+// edited returns the names of the edited fields.
 func (b *bed) edited(t *testing.T, p session.Location) (fields []string) {
 	t.Helper()
 	live, _ := b.see(t, p)
@@ -36,7 +36,7 @@ func (b *bed) edited(t *testing.T, p session.Location) (fields []string) {
 	return fields
 }
 
-// full sets all that a manifest can say of a pod.
+// full sets every attribute of a pod that a manifest can have.
 func full(k *session.KubernetesConfig) {
 	k.CPUs, k.Memory = 0.5, 64<<20
 	k.Resources.Requests = map[string]string{"cpu": "0.05", "memory": "32768Ki"}
@@ -48,8 +48,8 @@ func full(k *session.KubernetesConfig) {
 	k.Env = map[string]string{"LEVEL": "debug"}
 }
 
-// declared returns a launch as apply makes it: with a directory for the run, and all that is
-// declared in the spec.
+// declared returns a launch as apply creates it: with a directory for the run, and the whole
+// declaration in the spec.
 func (b *bed) declared(t *testing.T, name string) session.Launch {
 	t.Helper()
 	l := b.launch(name)
@@ -61,8 +61,8 @@ func (b *bed) declared(t *testing.T, name string) session.Launch {
 	return l
 }
 
-// TestEdits edits the StatefulSet of a session and sees which fields that were. What can be is
-// put back while the agent runs, the rest with the next start.
+// TestEdits edits the StatefulSet of a session and checks which fields are reported. Some are
+// reverted while the agent runs, the rest with the next start.
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -91,7 +91,7 @@ func TestEdits(t *testing.T) {
 		t.Errorf("after a revert: %s, run %s, want %s", live.Liveness, live.Mark.Run, l.Mark.Run)
 	}
 
-	// In it, while an agent runs: the cluster replaces the pod.
+	// In the template, while an agent runs: the cluster replaces the pod.
 	b.patch(t, p, "strategic", `{"spec": {"template": {"metadata": {"labels": {"team": "blue"}}, "spec": {
 		"nodeSelector": {"kubernetes.io/os": "linux"}, "tolerations": [{"key": "tpu", "operator": "Exists"}], "terminationGracePeriodSeconds": 99,
 		"containers": [{"name": "session", "image": "localhost/none:1", "env": [{"name": "HOME", "value": "/tmp"}, {"name": "TOKEN", "value": "hunter2"}],
@@ -149,8 +149,8 @@ func TestEdits(t *testing.T) {
 	b.send(t, p, "say here")
 }
 
-// TestRecordLost removes and breaks the annotation with a session's record. The session reads
-// as what it is, works, and gets its record back without a second agent.
+// TestRecordLost removes and corrupts the annotation with a session's record. The session is still
+// recognized and works, and its record is restored without a second agent.
 func TestRecordLost(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -201,7 +201,7 @@ func TestRecordLost(t *testing.T) {
 		t.Errorf("restarted: %s, %+v", live.Liveness, live)
 	}
 
-	// Without a pod nothing says which run there was. Whatever is lost, it can be removed.
+	// Without a pod the run is unknown. The session can still be removed.
 	b.cluster.Kubectl(t, "annotate", "statefulset", p.Name, "-n", b.namespace, "agentform.record-")
 	b.patch(t, p, "merge", `{"spec": {"replicas": 0}}`)
 	wait.For(t, "the pod is gone", func() (any, bool) {

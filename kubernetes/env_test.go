@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestEnvOfACommand passes variables on by a file, which is gone when the command runs.
+// TestEnvOfACommand checks that variables are passed in a file, which is gone when the command
+// runs.
 func TestEnvOfACommand(t *testing.T) {
 	values := map[string]string{
 		"PLAIN": "yes", "EMPTY": "", "QUOTED": `it's "$HOME" \n`, "LINES": "a\nb", "text": "kept", "BASH_FUNC_x%%": "() { :; }",

@@ -11,7 +11,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// occurrence is what is read of an event of the cluster.
+// occurrence has the used fields of an event of the cluster.
 type occurrence struct {
 	Reason  string    `json:"reason"`
 	Message string    `json:"message"`
@@ -21,9 +21,8 @@ type occurrence struct {
 	} `json:"involvedObject"`
 }
 
-// addEvictions adds to the sessions that lost their pod since their run began why a kubelet
-// evicted it. The controller replaces an evicted pod within moments, so that only the event
-// tells it.
+// addEvictions adds the reason of an eviction to the sessions that lost their pod since their run
+// began. The controller replaces an evicted pod within moments, so only the event shows it.
 func (c *cluster) addEvictions(ctx context.Context, lives []session.Live) {
 	lost := map[string]*session.Live{}
 	for i := range lives {

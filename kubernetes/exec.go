@@ -25,15 +25,15 @@ import (
 const (
 	// parallelExecs is how many commands are executed at once.
 	parallelExecs = 16
-	// parallelReads is how many pods are read at once.
+	// parallelReads is how many logs are read at once.
 	parallelReads = 32
-	// execTimeout bounds a command that has no time of its own.
+	// execTimeout bounds a command without a timeout of its own.
 	execTimeout = 30 * time.Second
-	// outputLimit bounds what a command may print.
+	// outputLimit bounds the output of a command.
 	outputLimit = 9 << 20
 )
 
-// streams are what a command is executed with.
+// streams are the standard streams of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -41,9 +41,8 @@ type streams struct {
 	sizes    remotecommand.TerminalSizeQueue
 }
 
-// exec executes a command in the container of a pod. The error is a *exitError if the
-// command has another exit status than 0, and session.ErrGone if there is no such pod or
-// its container does not run.
+// exec executes a command in the container of a pod. The error is an *exitError if the exit status
+// is not 0, and session.ErrGone if the pod does not exist or its container is not running.
 func (c *cluster) exec(ctx context.Context, pod string, argv []string, s streams) error {
 	base, _, err := rest.DefaultServerUrlFor(c.config)
 	if err != nil {
@@ -87,7 +86,7 @@ func (c *cluster) exec(ctx context.Context, pod string, argv []string, s streams
 			return fmt.Errorf("kubernetes: pod %s: %s: it %w", pod, text, session.ErrGone)
 		}
 	}
-	return session.Unreachable(c.explain(err)) // it is not known what became of the command
+	return session.Unreachable(c.explain(err)) // the outcome of the command is unknown
 }
 
 // An exitError is the exit status of a command in a pod.
@@ -95,8 +94,7 @@ type exitError struct{ code int }
 
 func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// run executes a command and returns what it printed, with what it printed to standard
-// error in its error.
+// run executes a command and returns its output; the error contains its standard error.
 func (r *Runtime) run(ctx context.Context, c *cluster, pod string, in io.Reader, argv ...string) (string, error) {
 	select {
 	case r.slots <- struct{}{}:
@@ -118,8 +116,7 @@ func (r *Runtime) run(ctx context.Context, c *cluster, pod string, in io.Reader,
 // errNoProgram means that the program of the init is not on the volume.
 var errNoProgram = errors.New("the volume has no program of agentform")
 
-// ask sends one request to the init of a pod. What it answers was written in the pod: a
-// claim.
+// ask sends one request to the init of a pod. The answer comes from inside the pod: it is a claim.
 func (t target) ask(ctx context.Context, q shim.InitRequest, limit time.Duration) (shim.InitReply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("kubernetes: pod %s did not answer %q within %s", t.pod, q.Op, limit))
 	defer cancel()
@@ -138,7 +135,7 @@ func (t target) ask(ctx context.Context, q shim.InitRequest, limit time.Duration
 	return shim.ReadInitReply(q.Op, []byte(text))
 }
 
-// requestLine returns a request as an init reads it.
+// requestLine encodes a request to an init.
 func requestLine(q shim.InitRequest) ([]byte, error) {
 	line, err := json.Marshal(q)
 	if err == nil && len(line) >= shim.InitLineLimit {

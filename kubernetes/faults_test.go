@@ -20,8 +20,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// refused creates a session that the cluster refuses, and checks the error and that nothing
-// is left. It logs how long that took.
+// refused creates a session that the cluster refuses, checks the error and that nothing is left,
+// and logs the time.
 func refused(t *testing.T, b *bed, says ...string) {
 	t.Helper()
 	began := time.Now()
@@ -84,7 +84,7 @@ func TestNamespaceMissing(t *testing.T) {
 	}
 }
 
-// A pod that is deleted is made again, without its agent, and over the same volume.
+// A deleted pod is recreated, without its agent, and with the same volume.
 func TestPodDeleted(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -110,7 +110,7 @@ func TestPodDeleted(t *testing.T) {
 	}
 }
 
-// How a run ended is known although its pod, with its log, was made again since.
+// The exit of a run is known even if its pod, and with it the log, was recreated.
 func TestFinishedBeforePodDeleted(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -124,7 +124,7 @@ func TestFinishedBeforePodDeleted(t *testing.T) {
 	wait.For(t, "it has ended", ended)
 	before := b.uid(p)
 	b.cluster.Kubectl(t, "delete", "pod", p.Name+"-0", "-n", b.namespace, "--grace-period=1")
-	b.runtime = b.open() // which has not seen it
+	b.runtime = b.open() // has not observed it
 	wait.For(t, "a new pod runs", func() (any, bool) {
 		live, _ := b.see(t, p)
 		return live, b.uid(p) != before && live.PlaceUp
@@ -132,13 +132,13 @@ func TestFinishedBeforePodDeleted(t *testing.T) {
 	wait.For(t, "it still has ended", ended)
 }
 
-// uid returns the identity of a pod, empty if there is none.
+// uid returns the identity of a pod, or "" without one.
 func (b *bed) uid(p session.Location) string {
 	out, _ := b.cluster.TryKubectl("", "get", "pod", p.Name+"-0", "-n", b.namespace, "-o", "jsonpath={.metadata.uid}") // fails if there is none
 	return out
 }
 
-// A pod that is evicted is made again, and keeps its volume and not its agent.
+// An evicted pod is recreated, and keeps its volume but not its agent.
 func TestPodEvicted(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -156,7 +156,7 @@ func TestPodEvicted(t *testing.T) {
 	b.revive(t, p)
 }
 
-// An agent that needs more memory than its pod has is killed; the session says so.
+// An agent that exceeds its pod's memory is killed, and the session reports that.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -175,7 +175,7 @@ func TestOutOfMemory(t *testing.T) {
 	b.revive(t, p)
 }
 
-// revive starts the agent of a session again, and checks that it is the only one.
+// revive restarts the agent of a session, and checks that it is the only one.
 func (b *bed) revive(t *testing.T, p session.Location) {
 	t.Helper()
 	next := b.launch(p.Name)
@@ -188,7 +188,7 @@ func (b *bed) revive(t *testing.T, p session.Location) {
 	b.listening(t, p)
 }
 
-// A set that is scaled to nothing by hand is dead, and a restart scales it again.
+// A set that was scaled to zero manually is dead, and a restart scales it up.
 func TestScaledByHand(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -206,12 +206,12 @@ func TestScaledByHand(t *testing.T) {
 	}
 }
 
-// The agent of a node that is cut off is unknown and not dead: nothing is started beside it,
-// and it is there when the node is back.
+// The agent on a disconnected node is unknown and not dead. No second one is started, and the agent
+// is there when the node is back.
 func TestNodeCutOff(t *testing.T) {
 	b := newBed(t)
 	b.with = func(c *session.KubernetesConfig) {
-		// else the cluster marks the pod for removal, which is another test
+		// otherwise the cluster marks the pod for removal, which is another test
 		c.Tolerations = []session.Toleration{{Key: "node.kubernetes.io/unreachable", Operator: "Exists"}, {Key: "node.kubernetes.io/not-ready", Operator: "Exists"}}
 	}
 	l := b.launch("app-web-a1b2c3")
@@ -238,8 +238,8 @@ func TestNodeCutOff(t *testing.T) {
 	})
 }
 
-// An error reports a cluster that does not answer, in 10 seconds on an idle machine, and a session
-// survives it.
+// An unresponsive cluster is an error, within 10 seconds on an idle machine, and a session survives
+// it.
 func TestServerKilled(t *testing.T) {
 	b := newBed(t)
 	l := b.launch("app-web-a1b2c3")
@@ -260,7 +260,7 @@ func TestServerKilled(t *testing.T) {
 	b.send(t, p, "say here")
 }
 
-// Nothing that the cluster stores has a secret of a session.
+// The cluster stores no secret of a session.
 func TestSecretsAreNotStored(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -290,7 +290,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 	}
 }
 
-// A secret of the cluster reaches the agent by reference alone; without it the error is the
+// A secret of the cluster reaches the agent only by reference. If it is missing, the error is the
 // cluster's.
 func TestSecretOfTheCluster(t *testing.T) {
 	t.Parallel()
@@ -315,8 +315,7 @@ func TestSecretOfTheCluster(t *testing.T) {
 	}
 }
 
-// A session that is recreated on its volume makes it as large as it is declared, where the
-// class lets volumes grow.
+// A recreated session enlarges its volume to the declared size if the class allows that.
 func TestVolumeGrows(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -339,7 +338,7 @@ func TestVolumeGrows(t *testing.T) {
 	}
 }
 
-// repository makes a repository of one commit.
+// repository creates a repository with one commit.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -351,8 +350,8 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// A workspace is cloned to the volume before the session has a pod, serves its session, and
-// is reported, fetched and removed with and without one.
+// A workspace is cloned to the volume before the session has a pod, and is reported, fetched and
+// removed with and without one.
 func TestWorkspace(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

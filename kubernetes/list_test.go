@@ -15,8 +15,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestListFails shows that the server's reason is in the error of a list, with what to do or
-// who said it.
+// TestListFails checks that the error of a list has the server's reason, and a remedy or the
+// server's address.
 func TestListFails(t *testing.T) {
 	forbidden := `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"pods is forbidden: User \"u\" cannot list resource \"pods\"","reason":"Forbidden","details":{"kind":"pods"},"code":403}`
 	err := listFails(t, http.StatusForbidden, forbidden)

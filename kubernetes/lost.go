@@ -15,8 +15,7 @@ import (
 // recordField is the name of the record in session.Edit.
 const recordField = editPrefix + "metadata.annotations." + annotationRecord
 
-// lostRecord returns what a StatefulSet without a record tells of its session: all but the
-// spec and the run.
+// lostRecord returns the record of a StatefulSet without one, except for the spec and the run.
 func (c Config) lostRecord(s statefulSet) (record, error) {
 	labels, annotations := s.identity(), s.Metadata.Annotations
 	k := record{Generation: generationLost, Mark: session.Mark{Project: labels[labelProject], ID: labels[labelID],
@@ -55,15 +54,15 @@ func (c Config) lostRecord(s statefulSet) (record, error) {
 	return k, nil
 }
 
-// findRun completes a record that was lost: it asks the pod for its last run. What the pod
-// answers is a claim, so that no spec is taken from there.
+// findRun completes a lost record with the last run, which the pod reports. The report is a claim,
+// so the spec is not taken from it.
 func (t *target) findRun(ctx context.Context) error {
 	const lastClaimed = `cd "$1" && ls -t */claim 2>/dev/null; echo .`
 	text, err := t.runtime.run(ctx, t.cluster, t.pod, nil, "sh", "-c", lastClaimed, "sh", t.runDir(""))
 	if err != nil {
 		return fmt.Errorf("find out which run its pod has: %w", err)
 	}
-	if !strings.HasSuffix(text, ".\n") { // the end of an output may be lost without an error
+	if !strings.HasSuffix(text, ".\n") { // the end of an output can be lost without an error
 		return errors.New("find out which run its pod has: the answer is incomplete")
 	}
 	first, _, _ := strings.Cut(text, "\n")

@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// imported gives the image to the nodes, once.
+// imported copies the image to the nodes, once.
 var imported = sync.OnceValue(func() error {
 	layer, err := dockertest.Layer(dockertest.Programs()...)
 	if err != nil {
@@ -69,7 +69,7 @@ var imported = sync.OnceValue(func() error {
 	return nil
 })
 
-// agent is a program that does one thing a line: it leaves, prints, or only remembers.
+// agent is a program that exits, prints, or only records, for each line.
 const agent = `
 stty -echo
 env -0 >"$STATE/environ"
@@ -167,7 +167,7 @@ func (b *bed) create(t *testing.T, l session.Launch) session.Location {
 	return p
 }
 
-// state is a file that the agent in the place wrote; empty if it is not there.
+// state returns a file that the agent in the place wrote, or "" if it does not exist.
 func (b *bed) state(t *testing.T, p session.Location, name string) string {
 	t.Helper()
 	l, ok := b.see(t, p)
@@ -221,7 +221,7 @@ func (b *bed) kill(t *testing.T, p session.Location) {
 	}
 }
 
-// visible returns all that the cluster and the processes show of a place.
+// visible returns everything that the cluster and the processes show of a place.
 func (b *bed) visible(t *testing.T, p session.Location) string {
 	t.Helper()
 	processes, err := b.exec(p, "sh", "-c", "cat /proc/1/environ /proc/*/cmdline")
@@ -237,7 +237,7 @@ func (b *bed) visible(t *testing.T, p session.Location) string {
 }
 
 func TestConformance(t *testing.T) {
-	places := make(chan struct{}, 3) // namespaces at once: a node has two cores in all
+	places := make(chan struct{}, 3) // concurrent namespaces: a node has two cores in all
 	sessiontest.Suite(t, func(t *testing.T) sessiontest.Harness {
 		t.Parallel()
 		places <- struct{}{}

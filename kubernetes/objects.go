@@ -33,8 +33,8 @@ const (
 	DefaultUser = "1000:1000"
 	// DefaultStorage is the size of a volume, in bytes.
 	DefaultStorage = 10 << 30
-	// nameLimit is the longest name of a StatefulSet: a pod's label has it with a dash and
-	// a hash of 10 characters in 63.
+	// nameLimit is the longest name of a StatefulSet: a pod's label has it with a dash and a hash
+	// of 10 characters, in 63.
 	nameLimit = 52
 )
 
@@ -97,7 +97,7 @@ func (c Config) claim(m session.Mark, s session.Spec, dir, branch string) *unstr
 
 type object = map[string]any
 
-// texts returns texts as an object.
+// texts converts texts to an object.
 func texts(of map[string]string) object {
 	all := make(object, len(of))
 	for k, v := range of {
@@ -114,7 +114,7 @@ func settings(s session.Spec) session.KubernetesConfig {
 	return *s.Runtime.Kubernetes
 }
 
-// identity returns the labels by which a session's objects are found.
+// identity returns the labels that select a session's objects.
 func identity(m session.Mark) map[string]string {
 	return map[string]string{
 		labelProject: labelValue(m.Project), labelID: labelValue(m.ID), "app.kubernetes.io/managed-by": "agentform",
@@ -147,7 +147,7 @@ func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured
 	main["command"] = []any{"sh", "-c", waitForProgram, "sh", k.Program, shim.PodMode, shim.InitFolder, strconv.Itoa(statusPort)}
 	main["env"] = append(main["env"].([]any), secretRefs(l.Spec)...)
 	main["ports"] = []any{object{"name": "status", "containerPort": int64(statusPort)}}
-	main["startupProbe"] = probe("/started", 1<<20) // the program may come late over a slow line
+	main["startupProbe"] = probe("/started", 1<<20) // the program may arrive late over a slow connection
 	main["readinessProbe"] = probe("/alive", 1)
 	labels := labelsOf(l.Mark, c, claim)
 	annotations := map[string]string{}
@@ -178,10 +178,10 @@ func secretRefs(s session.Spec) (env []any) {
 	return env
 }
 
-// programAt is where the command of a session's container has the path of the program.
+// programAt is the index of the program's path in the command of a session's container.
 const programAt = 4
 
-// waitForProgram becomes the program that is its first argument as soon as that is there.
+// waitForProgram waits until the program named by its first argument exists, then executes it.
 const waitForProgram = `trap 'exit 0' TERM INT; until [ -x "$1" ]; do sleep 0.1 || sleep 1; done; exec "$@"`
 
 func probe(path string, failures int64) object {
@@ -191,7 +191,8 @@ func probe(path string, failures int64) object {
 	}
 }
 
-// podSpec returns the pod of a session with its volume at root, which fits Kubernetes' restricted Pod Security Standard.
+// podSpec returns the pod of a session with its volume at root. It meets Kubernetes' restricted Pod
+// Security Standard.
 func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
 	user, group, ok := strings.Cut(cmp.Or(c.User, DefaultUser), ":")
 	if !ok {
@@ -245,7 +246,7 @@ func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
 			"runAsNonRoot": true, "runAsUser": uid, "runAsGroup": gid, "fsGroup": gid,
 			"fsGroupChangePolicy": "OnRootMismatch", "seccompProfile": object{"type": "RuntimeDefault"},
 		},
-		// The shim is a program for this machine's kind of processor.
+		// The shim is built for this machine's architecture.
 		"nodeSelector": nodeSelector(c),
 		"containers":   []any{main}, "volumes": volumes,
 	}
@@ -284,15 +285,15 @@ func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
 	return spec, nil
 }
 
-// nodeSelector adds to the manifest's that a node has to run the programs of this machine.
+// nodeSelector adds to the manifest's selector that a node can run the programs of this machine.
 func nodeSelector(c session.KubernetesConfig) object {
 	all := map[string]string{"kubernetes.io/os": "linux", "kubernetes.io/arch": arch}
 	maps.Copy(all, c.NodeSelector)
 	return texts(all)
 }
 
-// mountRepoSecret gives the container of a pod the secret of the workspace's repository, if the
-// cluster has it.
+// mountRepoSecret mounts the secret of the workspace's repository in the container of a pod, if the
+// secret is in the cluster.
 func mountRepoSecret(spec object, s session.Spec) {
 	ref, ok := s.SecretRefs[s.Workspace.RepoSecret]
 	if !ok {
@@ -327,8 +328,8 @@ func resources(c session.KubernetesConfig) object {
 	return all
 }
 
-// policyOf returns the network policy of pods with these labels, which is removed with its
-// owner; nil: the network is not limited.
+// policyOf returns the network policy of pods with these labels, which is removed with its owner;
+// nil: no limit.
 func policyOf(name string, selected map[string]string, owner object, network string) *unstructured.Unstructured {
 	if network != session.NetworkNone && network != session.NetworkRestricted {
 		return nil

@@ -22,12 +22,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Observe lists the StatefulSets and pods of the namespace, two requests at the same time.
-// A foreign StatefulSet can have a name that is wanted. A pod that is ready needs no more: its
-// agent lives, and its workspace is on its branch. Of the others the end of the log tells how
-// the run ended or on which branch the workspace is. Commands are executed for screens, in
-// pods whose log and conditions differ, and once in one whose agent has ended. Events are
-// listed if a session lost its pod.
+// Observe lists the StatefulSets and pods of the namespace, in two concurrent requests. A foreign
+// StatefulSet can have a requested name. The agent of a ready pod is alive and its workspace is on
+// its branch. For other pods, the end of the log has the exit of the run or the branch of the
+// workspace. Commands are executed for screens, in pods whose log and conditions differ, and once
+// in a pod whose agent has ended. Events are listed if a session lost its pod.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	c, err := r.cluster()
 	if err != nil {
@@ -72,7 +71,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 			wg.Go(func() {
 				patience := requestTimeout
 				if lost != nil {
-					patience *= 2 // its pod is asked for its run first
+					patience *= 2 // its pod is first queried for the run
 				}
 				ctx, cancel := context.WithTimeout(ctx, patience)
 				defer cancel()
@@ -105,14 +104,14 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	return lives, nil
 }
 
-// judge fills in what the record and the pod's conditions say of a session, and reports
-// whether that is not enough, so that the log has to be read.
+// judge sets what the record and the pod's conditions show of a session, and reports whether the
+// log is needed as well.
 func judge(l *session.Live, t target, p *pod) (ask bool) {
 	k := t.record
 	l.Started = k.Begun
-	l.Size = [2]int{200, 50} // until a client attaches; a screen tells it
+	l.Size = [2]int{200, 50} // until a client attaches; reading a screen returns it
 	l.Exit = k.Exit
-	l.PlaceUp = true // also where nothing is known of it
+	l.PlaceUp = true // also if nothing is known about the pod
 	dead := func(up bool, reason string) {
 		l.PlaceUp, l.Liveness, l.UnknownReason = up, session.Dead, reason
 	}
@@ -146,7 +145,7 @@ func judge(l *session.Live, t target, p *pod) (ask bool) {
 		dead(true, "")
 	case c.Ready:
 		k.alive(l)
-		if ws := k.workspace(); ws.Path != "" { // it is on its branch: the init of a pod that is ready looks
+		if ws := k.workspace(); ws.Path != "" { // on its branch, as the init of a ready pod has checked
 			l.Checkout = &ws
 		}
 		return false
@@ -157,12 +156,12 @@ func judge(l *session.Live, t target, p *pod) (ask bool) {
 	return false
 }
 
-// settling is how long a run that another machine began may leave no trace in its pod:
-// whoever begins it waits for the pod and copies the program first.
+// settling is how long a run that another machine began may leave no trace in its pod: that machine
+// first waits for the pod and copies the program.
 const settling = 2 * time.Minute
 
-// isBegun reports whether someone is starting the target's run now. A run with a directory
-// here was begun on this machine. The clock of another machine may differ from this one's.
+// isBegun reports whether the target's run is being started. A run with a directory here was begun
+// on this machine. Another machine's clock may differ.
 func (t target) isBegun() bool {
 	age := time.Since(t.record.Begun)
 	if age >= settling || age <= -settling {
@@ -172,13 +171,13 @@ func (t target) isBegun() bool {
 	return begun || !known
 }
 
-// alive fills in that the agent of a session lives.
+// alive marks the agent of a session as alive.
 func (k record) alive(l *session.Live) {
 	l.Liveness, l.UnknownReason = session.Alive, ""
 	l.InputOff, l.Frozen = k.Paused != "", k.Paused == session.Freeze
 }
 
-// workspace returns the workspace of a session whose pod is ready: it is as declared.
+// workspace returns the declared workspace, which the workspace of a ready pod matches.
 func (k record) workspace() session.Checkout {
 	if k.Spec == nil || k.Spec.Workspace.Path == "" {
 		return session.Checkout{}
@@ -197,7 +196,7 @@ func ended(c container) string {
 	return ""
 }
 
-// unreachable returns why nothing is known of a pod.
+// unreachable returns why the state of a pod is unknown.
 func unreachable(p pod) string {
 	if p.Metadata.Deleted != nil {
 		return fmt.Sprintf("its pod is being removed, and node %s has not confirmed it", cmp.Or(p.Spec.Node, "?"))
@@ -205,7 +204,7 @@ func unreachable(p pod) string {
 	return fmt.Sprintf("its node %s does not report: the agent may run there", cmp.Or(p.Spec.Node, "?"))
 }
 
-// inspect asks the init of a pod.
+// inspect requests the status from the init of a pod.
 func (t target) inspect(ctx context.Context, l *session.Live, p *pod, screens bool) {
 	in, err := t.look(ctx, screens)
 	if errors.Is(err, errNoProgram) && !t.isBegun() {
@@ -234,9 +233,9 @@ func (t target) inspect(ctx context.Context, l *session.Live, p *pod, screens bo
 	contained.Show(l, in, t.record.Paused, screens)
 }
 
-// readLog fills in what the init of a pod printed: the workspace's branch, and, unless the
-// session is known to be alive, whether its agent is and how it ended. It reports whether
-// that is still to be asked.
+// readLog sets what the init of a pod printed: the workspace's branch and, unless the session is
+// known to be alive, the liveness and exit of the agent. It reports whether the init must still be
+// queried.
 func (t target) readLog(ctx context.Context, l *session.Live, p *pod) (ask bool) {
 	run := t.record.Mark.Run
 	dir, branch := "", ""
@@ -271,29 +270,29 @@ func (t target) readLog(ctx context.Context, l *session.Live, p *pod) (ask bool)
 	case now.exit != nil:
 		l.Liveness, l.Exit = session.Dead, now.exit
 		t.runtime.exits.Store(run, now.exit) // it does not change
-		return true                          // what the agent wrote last is copied
+		return true                          // the agent's last output is copied
 	case !now.started && !t.isBegun():
 		l.Liveness = session.Dead
 		l.UnknownReason = cmp.Or(l.UnknownReason, "its pod was made again, and no agent was started in it")
-		return true // the volume tells how it ended before
+		return true // the volume has the earlier exit
 	case l.Checkout != nil && (!l.Checkout.Exists || l.Checkout.Branch != branch):
-		t.record.alive(l) // that its workspace is not as declared is why the pod is not ready
+		t.record.alive(l) // the pod is not ready because its workspace is not as declared
 		return false
 	}
 	return true
 }
 
-// printed is what an init printed of a run.
+// printed is an init's output about a run.
 type printed struct {
 	started bool
 	exit    *session.Exit
-	looked  bool   // at the workspace
-	head    string // empty: it is no checkout
+	looked  bool   // the workspace
+	head    string // empty: it is not a checkout
 	gone    bool   // the workspace does not exist
 }
 
-// told returns what an init printed of a run. Whoever runs in the container can print there,
-// too: it is a claim.
+// told returns an init's output about a run. Any process in the container can print there: it is a
+// claim.
 func told(log, run string) (p printed) {
 	lines := bufio.NewScanner(strings.NewReader(log))
 	lines.Buffer(nil, logLimit)

@@ -15,7 +15,7 @@ func recordOf(l session.Launch) session.Record {
 	return session.Record{ID: l.Mark.ID, Address: l.Mark.Address, Spec: l.Spec, Tree: session.WorkspaceState{Path: l.Dir}}
 }
 
-// inWorkspace runs a script where the workspace of a session is.
+// inWorkspace runs a script at the workspace of a session.
 func (b *bed) inWorkspace(t *testing.T, l session.Launch, script string) string {
 	t.Helper()
 	var out strings.Builder
@@ -25,7 +25,7 @@ func (b *bed) inWorkspace(t *testing.T, l session.Launch, script string) string 
 	return out.String()
 }
 
-// makePlace makes a place without an agent, of the launch that it returns.
+// makePlace creates a place without an agent, for the launch that it returns.
 func (b *bed) makePlace(t *testing.T) (session.Launch, session.Location) {
 	t.Helper()
 	l := b.launch("app-web-a1b2c3")
@@ -42,7 +42,7 @@ func (b *bed) uids(t *testing.T) string {
 	return b.cluster.Kubectl(t, "get", "pods", "-n", b.namespace, "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}\n{end}")
 }
 
-// A session has one pod, in which its workspace is prepared before its agent starts there.
+// A session has one pod, where its workspace is prepared before its agent starts.
 func TestOnePod(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -58,7 +58,7 @@ func TestOnePod(t *testing.T) {
 		t.Errorf("prepared in %q, want the pod of %s", made, at.Name)
 	}
 	out, err := "", error(nil)
-	for range 3 { // now and then the cluster loses what a command prints
+	for range 3 { // sometimes the cluster loses the output of a command
 		if out, err = b.runtime.Run(t.Context(), l.Spec, l.Dir, []string{"sh", "-c", `echo "$PWD ${TOKEN-none} $OWN"`}, []string{"OWN=x y"}); err != nil || out != "" {
 			break
 		}
@@ -101,7 +101,7 @@ func TestScreenWithoutProgram(t *testing.T) {
 	}
 }
 
-// What a killed apply leaves of a session whose workspace it was preparing, another one starts.
+// Another apply completes a session whose apply was killed while preparing the workspace.
 func TestPlaceLeft(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -127,7 +127,7 @@ func TestPlaceLeft(t *testing.T) {
 	}
 }
 
-// A place in which a workspace could not be prepared is removed without what is in the workspace.
+// A place whose workspace could not be prepared is removed, with the content of the workspace kept.
 func TestPlaceRemoved(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -148,7 +148,7 @@ func TestPlaceRemoved(t *testing.T) {
 	b.create(t, l)
 }
 
-// A pod for commands at what an agent has left has no more network than the agent had.
+// A pod for commands on an agent's files has no more network than the agent had.
 func TestCommandsHaveTheNetworkOfTheAgent(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -167,8 +167,8 @@ func TestCommandsHaveTheNetworkOfTheAgent(t *testing.T) {
 	}
 }
 
-// The pod for commands that a killed agentform left keeps its volume from no session, and goes
-// with the volume.
+// The pod for commands of a killed agentform does not keep a session from its volume, and is
+// removed with the volume.
 func TestOneOffLeft(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

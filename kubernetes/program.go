@@ -20,8 +20,8 @@ type program struct {
 	path    string // here and in pods
 }
 
-// readProgram reads the shim's program, which has to run on Linux whatever its image has:
-// statically linked.
+// readProgram reads the shim's program, which must be statically linked to run on Linux with any
+// image.
 func readProgram(c Config) (program, error) {
 	file := c.Shim
 	if file == "" || !strings.HasPrefix(file, c.DataDir+"/") {
@@ -51,16 +51,15 @@ func checkProgram(b []byte) error {
 	return nil
 }
 
-// uploading reads a request and the program from standard input. It makes the directories that
-// follow the program, and writes the program so that others see all of it or nothing. Then it
-// sends the request to the init that becomes of it.
+// uploading reads a request and the program from standard input. It creates the directories named
+// after the program, writes the program so that others see it complete or not at all, and sends the
+// request to the init that executes it.
 const uploading = `umask 077; program=$1 socket=$2; shift 2; IFS= read -r request || exit 1
 mkdir -p "$HOME" "$@" && cat >"$program.$$" && chmod 0755 "$program.$$" && mv "$program.$$" "$program" || exit 1
 n=0; until [ -S "$socket" ] || [ "$n" = 100 ]; do n=$((n+1)); sleep 0.1 || sleep 1; done
 printf '%s\n' "$request" | "$program" ` + shim.RelayMode + ` "$socket"`
 
-// upload copies the program to the volume of a pod, and returns what its init answers to a
-// request.
+// upload copies the program to the volume of a pod, and returns the init's answer to a request.
 func (t target) upload(ctx context.Context, p program, q shim.InitRequest) (shim.InitReply, error) {
 	line, err := requestLine(q)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 type Rule struct {
 	Group, Resource string
 	Verbs           []string
-	For             string // what needs it
+	For             string // its purpose
 }
 
-// Rules returns all that the runtime asks of a cluster.
+// Rules returns all rights that the runtime needs in a cluster.
 func Rules() []Rule {
 	return []Rule{
 		{"apps", "statefulsets", []string{"create", "delete", "get", "list", "patch"}, "sessions"},

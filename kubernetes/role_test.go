@@ -19,7 +19,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// allowed is a service account that may do what a Role says.
+// allowed is a service account with the rights of a Role.
 type allowed struct {
 	bed     *bed
 	account string
@@ -27,7 +27,7 @@ type allowed struct {
 	lacks   [2]string // the verb and the resource that it lacks
 }
 
-// newAllowed returns an account that may do nothing yet.
+// newAllowed returns an account without rights.
 func newAllowed(t *testing.T) *allowed {
 	t.Helper()
 	b := newBed(t)
@@ -49,7 +49,7 @@ func newAllowed(t *testing.T) *allowed {
 	return a
 }
 
-// without gives the account the Role without one verb; "": all of it.
+// without gives the account the Role without one verb; "": the whole Role.
 func (a *allowed) without(t *testing.T, resource, verb string) {
 	t.Helper()
 	var rules []any
@@ -65,7 +65,7 @@ func (a *allowed) without(t *testing.T, resource, verb string) {
 		t.Fatal(err)
 	}
 	a.bed.cluster.Apply(t, string(role))
-	// The API server learns the verbs of a Role at once.
+	// The API server applies the verbs of a Role at once.
 	want, lacked := "no", a.lacks
 	a.lacks = [2]string{verb, resource}
 	if resource == "" {
@@ -77,7 +77,7 @@ func (a *allowed) without(t *testing.T, resource, verb string) {
 	})
 }
 
-// may returns yes or no.
+// may returns whether the account has a right: yes or no.
 func (a *allowed) may(verb, resource string) string {
 	name, sub, _ := strings.Cut(resource, "/")
 	for _, r := range kubernetes.Rules() {
@@ -94,8 +94,8 @@ func (a *allowed) may(verb, resource string) string {
 	return strings.TrimSpace(answer)
 }
 
-// With the Role that is printed all works. Without one of its verbs, what needs it fails with
-// an error that names the verb and the resource.
+// With the printed Role, everything works. Without one of its verbs, the error names the verb and
+// the resource.
 func TestRole(t *testing.T) {
 	t.Parallel()
 	a := newAllowed(t)

@@ -21,19 +21,19 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Config says whose sessions a Runtime manages and in which cluster.
+// Config selects the cluster and the sessions that a Runtime manages.
 type Config struct {
 	Kubeconfig string   // a file; empty: kubectl's rules
 	Context    string   // of the kubeconfig; empty: its current one
 	Namespace  string   // empty: the context's
 	DataDir    string   // of the project: pods see their volume there
 	Lineage    string   // Mark.Project of managed sessions; empty: every session with a mark
-	Shim       string   // the shim's program, of install.Install, below DataDir; empty: nothing can be started
+	Shim       string   // the shim's program, of install.Install, below DataDir; empty: no session can be started
 	Exec       []string // the command that has ExecMain, for the methods Attach and Exec
 }
 
-// Runtime is a session.Runtime that keeps sessions in pods. It connects to the cluster when
-// it is first used.
+// Runtime is a session.Runtime that keeps sessions in pods. It connects to the cluster on first
+// use.
 type Runtime struct {
 	*volumes
 	*sessions
@@ -43,7 +43,7 @@ type Runtime struct {
 	reads chan struct{} // of logs
 }
 
-// sessions acts on sessions. Under this name it is embedded without a field for others.
+// sessions acts on sessions. With this name, the embedded field is not exported.
 type sessions = contained.Sessions
 
 var (
@@ -69,14 +69,13 @@ func New(c Config) *Runtime {
 	return r
 }
 
-// arch is the kind of processor that the shim's program is for.
+// arch is the processor architecture of the shim's program.
 const arch = runtime.GOARCH
 
-// Traits returns those of pods.
+// Traits returns the traits of pods.
 func (r *Runtime) Traits() session.Traits { return session.TraitsOf("kubernetes") }
 
-// Close removes the pods that only commands were run in, and closes the connections to the
-// cluster.
+// Close removes the pods for commands, and closes the connections to the cluster.
 func (r *Runtime) Close() {
 	if c, err := r.cluster(); err == nil {
 		r.helpers.close(c)
@@ -93,8 +92,8 @@ type target struct {
 	pod     string
 }
 
-// target returns the session of a place with its record. The error is session.ErrGone if
-// there is none.
+// target returns the session of a place with its record. The error is session.ErrGone if it does
+// not exist.
 func (r *Runtime) target(ctx context.Context, p session.Location) (target, error) {
 	t, err := find(ctx, r, p)
 	if err != nil {
@@ -109,8 +108,8 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 	return t, nil
 }
 
-// find returns the session of a place, without its record. The error is session.ErrGone if
-// there is none.
+// find returns the session of a place, without its record. The error is session.ErrGone if it does
+// not exist.
 func find(ctx context.Context, r *Runtime, p session.Location) (target, error) {
 	c, err := r.cluster()
 	if err != nil {
@@ -134,7 +133,7 @@ func find(ctx context.Context, r *Runtime, p session.Location) (target, error) {
 	return t, nil
 }
 
-// podRuns returns the target's pod, and whether commands can be executed in it. The error says why
+// podRuns returns the target's pod, and whether commands can be executed in it. The error is why
 // that is not known.
 func (t target) podRuns(ctx context.Context) (p pod, runs bool, err error) {
 	err = t.cluster.get(ctx, pods, t.pod, &p)
@@ -156,7 +155,7 @@ func (r *Runtime) running(ctx context.Context, p session.Location) (contained.Pl
 	return contained.Place{Inside: &inside{t}, Kind: "pod", Pane: contained.Pane}, err
 }
 
-// inside reaches what is in a pod.
+// inside gives access to the inside of a pod.
 type inside struct{ target }
 
 // Recorded returns the session's last run, and the mode in which it is paused.
@@ -172,10 +171,10 @@ func (t *inside) SetPaused(ctx context.Context, mode string) error {
 	})
 }
 
-// Look returns how the session's last run stands.
+// Look returns the status of the session's last run.
 func (t *inside) Look(ctx context.Context) (shim.ContainerRun, error) { return t.look(ctx, false) }
 
-// save records what a session is, if nobody else did since the target was read.
+// save writes the record, unless it has changed since the target was read.
 func (t *target) save(ctx context.Context, k record) error {
 	text, err := k.text()
 	if err != nil {
@@ -189,8 +188,8 @@ func (t *target) save(ctx context.Context, k record) error {
 	return err
 }
 
-// update changes the record of a session, again and again if others change the set at the
-// same time, such as the controller its status.
+// update changes the record of a session. It retries when the set changes at the same time, as when
+// the controller sets its status.
 func (t *target) update(ctx context.Context, change func(*record) error) error {
 	for {
 		k := t.record
@@ -210,8 +209,8 @@ func (t *target) update(ctx context.Context, change func(*record) error) error {
 	}
 }
 
-// look asks the init how the recorded run stands. It copies the agent's session files to this
-// machine and, if the run has a directory here, what its shim and hooks wrote.
+// look requests the status of the recorded run from the init. It copies the agent's session files
+// to this machine and, if the run has a directory here, the files of its shim and hooks.
 func (t target) look(ctx context.Context, screen bool) (in shim.ContainerRun, err error) {
 	run, data := t.record.Mark.Run, layout.Data{Dir: t.runtime.config.DataDir}
 	_, missing := os.Lstat(data.Run(run))
@@ -223,8 +222,7 @@ func (t target) look(ctx context.Context, screen bool) (in shim.ContainerRun, er
 	return *r.Seen, nil
 }
 
-// Tmux runs a tmux command in the pod. The error is session.ErrGone if its init was never
-// started.
+// Tmux runs a tmux command in the pod. The error is session.ErrGone if no init was started there.
 func (t *inside) Tmux(ctx context.Context, stdin string, args ...string) (shim.TmuxReply, error) {
 	r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpTmux, Args: args, Stdin: stdin}, execTimeout)
 	if errors.Is(err, errNoProgram) {
@@ -236,7 +234,7 @@ func (t *inside) Tmux(ctx context.Context, stdin string, args ...string) (shim.T
 	return *r.Tmux, nil
 }
 
-// AskShim calls do with a client of the shim of a run, to which the init passes requests on.
+// AskShim calls do with a client of the shim of a run, through the init.
 func (t *inside) AskShim(ctx context.Context, run string, do func(*shim.Client, context.Context) error) error {
 	return do(shim.PassedClient(func(ctx context.Context, q shim.Request, limit time.Duration) (shim.Reply, error) {
 		r, err := t.ask(ctx, shim.InitRequest{Op: shim.OpShim, Run: run, RunDir: t.runDir(run), Request: &q}, limit+execTimeout)
@@ -250,21 +248,21 @@ func (t *inside) AskShim(ctx context.Context, run string, do func(*shim.Client, 
 // runDir returns the directory of a run, as the pod sees it.
 func (t target) runDir(run string) string { return layout.Data{Dir: t.record.Root}.Run(run) }
 
-// Attach returns the command that attaches a terminal to the session. Every image with tmux
-// has the terminfo of its TERM.
+// Attach returns the command that attaches a terminal to the session. Every image with tmux has the
+// terminfo of its TERM.
 func (r *Runtime) Attach(p session.Location) []string {
 	return slices.Concat(r.config.execCommand(p.Name, true), []string{"env", "TERM=xterm-256color"}, tmuxwire.Attach("tmux", shim.TmuxSocket, tmuxwire.Session(p.Name)))
 }
 
-// Exec returns the command that runs another one in the session's pod.
+// Exec returns the command that runs another command in the session's pod.
 func (r *Runtime) Exec(p session.Location, c session.Command) []string {
 	argv := r.config.execCommand(p.Name, c.Terminal, c.Env...)
 	return append(argv, contained.InDir(cmp.Or(c.Dir, "/"), c.Argv...)...)
 }
 
-// execCommand returns the command line that executes what follows it in a session's pod. env
-// are names of variables: their values would be in the lists of processes, and in the request,
-// which API servers log.
+// execCommand returns the command line that executes the appended command in a session's pod. env
+// are names of variables: values would appear in lists of processes, and in the request, which API
+// servers log.
 func (c Config) execCommand(name string, terminal bool, env ...string) []string {
 	argv := slices.Clone(c.Exec)
 	for _, flag := range [][2]string{{"--kubeconfig", c.Kubeconfig}, {"--context", c.Context}, {"--namespace", c.Namespace}} {
@@ -281,15 +279,14 @@ func (c Config) execCommand(name string, terminal bool, env ...string) []string 
 	return append(argv, podName(name), "--")
 }
 
-// Events calls happened whenever a pod of the project changes, until ctx ends or an error
-// ends the reports.
+// Events calls happened whenever a pod of the project changes, until ctx ends or an error occurs.
 func (r *Runtime) Events(ctx context.Context, happened func()) error {
 	c, err := r.cluster()
 	if err != nil {
 		return err
 	}
-	// Version 0 starts with what the API server has in its cache. The newest version, which is
-	// the default, may not come there for long: the cache of pods follows the changes of pods.
+	// Version 0 starts with the API server's cache. The default, the newest version, may be missing
+	// from it for long: the cache of pods follows only changes of pods.
 	w, err := c.of(pods).Watch(ctx, metav1.ListOptions{LabelSelector: r.config.selector(), ResourceVersion: "0"})
 	if err != nil {
 		return c.explain(err)

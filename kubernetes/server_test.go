@@ -15,7 +15,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// through returns the runtime of a bed behind a proxy.
+// through returns the runtime of a bed that connects by a proxy.
 func (b *bed) through(t *testing.T) (*kubernetes.Runtime, *kubetest.Proxy) {
 	t.Helper()
 	p := b.cluster.Proxy(t)
@@ -24,7 +24,7 @@ func (b *bed) through(t *testing.T) (*kubernetes.Runtime, *kubetest.Proxy) {
 	return r, p
 }
 
-// A server that has too much to do is asked again when it says, and for at most 10 seconds.
+// The client retries a busy server when that asks for it, and for at most 10 seconds.
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -46,7 +46,7 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// A watch that is dropped is an error, and the next one tells what happens.
+// A dropped watch is an error, and the next one reports changes.
 func TestWatchDropped(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -75,8 +75,8 @@ func TestWatchDropped(t *testing.T) {
 	}
 }
 
-// The clock of whoever started a session decides nothing: whether an agent lives is the
-// pod's to say, and a second one is not started beside it.
+// The clock of the machine that started a session has no effect: the pod shows whether an agent is
+// alive, and no second one is started.
 func TestClockSkew(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -100,8 +100,8 @@ func TestClockSkew(t *testing.T) {
 	b.send(t, p, "say here")
 }
 
-// A watch starts where nothing else in the cluster happens to pods: the API server need not
-// have seen the newest version of everything in its cache of pods.
+// A watch starts while nothing else happens to pods: the API server's cache of pods may lack the
+// newest version.
 func TestWatchStarts(t *testing.T) {
 	cluster := kubetest.Open(t)
 	namespace := cluster.Namespace(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// The resources that tell what sessions may find in a cluster.
+// The resources that limit sessions in a cluster.
 var (
 	namespaces     = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	quotas         = schema.GroupVersionResource{Version: "v1", Resource: "resourcequotas"}
@@ -27,7 +27,7 @@ var (
 	accessReviews  = schema.GroupVersionResource{Group: "authorization.k8s.io", Version: "v1", Resource: "selfsubjectaccessreviews"}
 )
 
-// A Shortage is something that sessions need of a cluster and will not find.
+// A Shortage is something that sessions need and a cluster lacks.
 type Shortage struct {
 	Summary, Detail string
 	Final           bool // the sessions cannot start before it is fixed
@@ -35,9 +35,9 @@ type Shortage struct {
 }
 
 // Shortages returns what a cluster lacks for sessions that are to start in it: the namespace,
-// rights, storage classes, and what quotas leave. created says which of the sessions do not
-// exist yet. Everything is asked at the same time. What the account may not ask, and a cluster
-// that does not answer, is no shortage.
+// rights, storage classes, and what quotas leave. created reports whether a session exists. All
+// requests are concurrent. What the account may not read, and a cluster that does not answer, is
+// not a shortage.
 func Shortages(ctx context.Context, r *Runtime, specs []session.Spec, created func(session.Address) bool) []Shortage {
 	c, err := r.cluster()
 	if err != nil || len(specs) == 0 {
@@ -58,7 +58,7 @@ func Shortages(ctx context.Context, r *Runtime, specs []session.Spec, created fu
 	wg.Go(func() { found[2] = c.missingClasses(ctx, fresh) })
 	wg.Go(func() { found[3] = exceededQuotas(ctx, r, c, fresh) })
 	wg.Wait()
-	if len(found[0]) > 0 { // nothing else is known of it then
+	if len(found[0]) > 0 { // then nothing else is known
 		return found[0]
 	}
 	return slices.Concat(found[:]...)
@@ -84,7 +84,7 @@ func (c *cluster) missingNamespace(ctx context.Context, specs []session.Spec) []
 	}}
 }
 
-// missingRights asks for each verb of the Role.
+// missingRights checks each verb of the Role.
 func (c *cluster) missingRights(ctx context.Context, specs []session.Spec) []Shortage {
 	policies := slices.ContainsFunc(specs, func(s session.Spec) bool {
 		n := settings(s).Network
@@ -127,7 +127,7 @@ func (c *cluster) missingRights(ctx context.Context, specs []session.Spec) []Sho
 	}}
 }
 
-// mayNot reports whether the cluster says that the account may not do something.
+// mayNot reports whether the cluster denies the account a right.
 func (c *cluster) mayNot(ctx context.Context, r Rule, verb string) bool {
 	name, sub, _ := strings.Cut(r.Resource, "/")
 	answer, err := c.dynamic.Resource(accessReviews).Create(ctx, &unstructured.Unstructured{Object: object{
@@ -141,8 +141,8 @@ func (c *cluster) mayNot(ctx context.Context, r Rule, verb string) bool {
 	return known && !allowed
 }
 
-// missingClasses looks for the storage classes of new volumes. A cluster without a default
-// class can still have volumes for claims without one.
+// missingClasses checks the storage classes of new volumes. A cluster without a default class can
+// still have volumes for claims without one.
 func (c *cluster) missingClasses(ctx context.Context, specs []session.Spec) (found []Shortage) {
 	needed := map[string][]session.Address{}
 	for _, s := range specs {
@@ -160,7 +160,7 @@ func (c *cluster) missingClasses(ctx context.Context, specs []session.Spec) (fou
 	return found
 }
 
-// exceededQuotas compares what quotas leave with what new sessions need.
+// exceededQuotas compares the unused quotas with the needs of new sessions.
 func exceededQuotas(ctx context.Context, r *Runtime, c *cluster, specs []session.Spec) (found []Shortage) {
 	if len(specs) == 0 {
 		return nil
@@ -187,9 +187,9 @@ func exceededQuotas(ctx context.Context, r *Runtime, c *cluster, specs []session
 			Hard, Used map[string]resource.Quantity
 		} `json:"status"`
 	}
-	limits, _ := list[quota](ctx, c, quotas, metav1.ListOptions{}) // without the right to list them nothing is known
+	limits, _ := list[quota](ctx, c, quotas, metav1.ListOptions{}) // without the right to list them, they are unknown
 	for _, q := range limits {
-		if q.Spec.Scopes != nil || q.Spec.Selector != nil { // it may be for other pods
+		if q.Spec.Scopes != nil || q.Spec.Selector != nil { // may apply to other pods
 			continue
 		}
 		var lines []string
@@ -208,7 +208,7 @@ func exceededQuotas(ctx context.Context, r *Runtime, c *cluster, specs []session
 	return found
 }
 
-// need adds what a new session takes of quotas, by the quotas' names for it.
+// need adds the needs of a new session, by the quotas' names for them.
 func need(all map[string]*resource.Quantity, s session.Spec, hasVolume bool) {
 	add := func(q resource.Quantity, names ...string) {
 		for _, name := range names {
@@ -237,7 +237,7 @@ func need(all map[string]*resource.Quantity, s session.Spec, hasVolume bool) {
 			text, _ := value.(string)
 			q, err := resource.ParseQuantity(text)
 			if err != nil {
-				continue // the cluster says what is wrong with it
+				continue // the cluster reports what is wrong
 			}
 			if name == "memory" {
 				q.Format = resource.BinarySI

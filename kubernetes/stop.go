@@ -58,14 +58,13 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 	})
 }
 
-// How objects are removed: what belongs to an object goes first, and what has nothing to finish
-// goes soon.
+// How objects are removed: dependents first, and soon if there is nothing to finish.
 var (
 	foreground = metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)}
 	soon       = metav1.DeleteOptions{GracePeriodSeconds: new(int64(1))}
 )
 
-// remove removes an object and returns when it is gone. It asks again if the answer was lost.
+// remove removes an object and waits until it is gone. It retries if the reply was lost.
 func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, name string, how metav1.DeleteOptions) error {
 	err := c.of(r).Delete(ctx, name, how)
 	if kubeclient.Unanswered(err) && contained.Sleep(ctx, 200*time.Millisecond) == nil {
@@ -80,7 +79,7 @@ func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, nam
 	return c.awaitGone(ctx, r, name)
 }
 
-// awaitGone returns when there is no object of that name.
+// awaitGone waits until no object of that name exists.
 func (c *cluster) awaitGone(ctx context.Context, r schema.GroupVersionResource, name string) error {
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		if ended := contained.Sleep(ctx, wait); ended != nil {
@@ -95,8 +94,8 @@ func (c *cluster) awaitGone(ctx context.Context, r schema.GroupVersionResource, 
 	}
 }
 
-// Remove removes the StatefulSet and its pod, and returns when the cluster has none. The
-// claim stays: what is on the volume may be all there is of the session's work.
+// Remove removes the StatefulSet and its pod, and waits until both are gone. The claim stays: the
+// volume may have the only copy of the session's work.
 func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	defer contained.Annotate(&err, "remove", p.Name)
 	t, err := find(ctx, r, p)

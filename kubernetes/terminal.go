@@ -21,10 +21,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// ExecMain executes a command in a session's pod, with the standard input and output of
-// this process, and returns its exit status. args are --kubeconfig, --context, --namespace,
-// --tty, --env for each name of a variable of this process's environment to pass on, the pod's
-// name, two dashes and the command.
+// ExecMain executes a command in a session's pod, with this process's standard input and output,
+// and returns the exit status. args are --kubeconfig, --context, --namespace, --tty, --env for each
+// variable of this process to pass on, the pod's name, two dashes and the command.
 func ExecMain(ctx context.Context, args []string, in, out, said *os.File) int {
 	var c Config
 	var terminal bool
@@ -88,8 +87,8 @@ func execHere(ctx context.Context, c Config, pod string, argv, env []string, ter
 // variable is the name of a variable that a shell can export.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// exports returns the text with which a shell sets variables. It leaves out those that are not
-// set, and names that a shell does not know, as of bash's functions.
+// exports returns a shell script that sets variables. It omits unset variables, and names that are
+// not valid in a shell, such as those of bash's functions.
 func exports(names []string, lookup func(string) (string, bool)) string {
 	var text strings.Builder
 	for _, name := range names {
@@ -100,7 +99,7 @@ func exports(names []string, lookup func(string) (string, bool)) string {
 	return text.String()
 }
 
-// giveEnv writes the text of exports to a file in the pod's memory, and returns withEnv of it.
+// giveEnv writes the output of exports to a file in the pod's memory, and returns withEnv for it.
 func (c *cluster) giveEnv(ctx context.Context, pod, text string, argv []string) ([]string, error) {
 	if text == "" {
 		return argv, nil
@@ -114,7 +113,8 @@ func (c *cluster) giveEnv(ctx context.Context, pod, text string, argv []string) 
 	return withEnv(file, argv), nil
 }
 
-// withEnv returns the command line that takes what exports wrote to a file, and becomes argv.
+// withEnv returns the command line that reads the output of exports from a file, then executes
+// argv.
 func withEnv(file string, argv []string) []string {
 	return append([]string{"sh", "-c", `set -- "$(cat "$1")" "$@" && rm -f "$2" && eval "$1" && shift 2 && exec "$@"`, "sh", file}, argv...)
 }
@@ -137,7 +137,7 @@ func (s *sizes) stop() {
 	close(s.changes)
 }
 
-// Next waits for the next size; nil: there is none.
+// Next waits for the next size, or returns nil at the end.
 func (s *sizes) Next() *remotecommand.TerminalSize {
 	if !s.first {
 		if _, ok := <-s.changes; !ok {

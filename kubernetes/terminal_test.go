@@ -19,13 +19,13 @@ func TestTerminalIsRelayed(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", program, "github.com/agentform/agentform/cmd/agentform").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if err := os.Setenv("PATH", filepath.Dir(program)+":"+os.Getenv("PATH")); err != nil { // the runtimes of all tests call it by its name
+	if err := os.Setenv("PATH", filepath.Dir(program)+":"+os.Getenv("PATH")); err != nil { // all tests' runtimes call it by its name
 		t.Fatal(err)
 	}
 	p := b.create(t, b.launch("relayed"))
 	b.listening(t, p)
 	relaytest.Test(t, b.runtime.Attach(p), func() session.Live {
-		lives, err := b.runtime.Observe(t.Context(), true) // without screens no pod is asked for its window
+		lives, err := b.runtime.Observe(t.Context(), true) // without screens the size of a pod's window is not read
 		if err != nil || len(lives) != 1 {
 			t.Fatalf("observe: %v, %v", lives, err)
 		}

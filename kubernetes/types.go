@@ -11,36 +11,36 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// The labels of a session's objects. The address is an annotation: labels have no room for
-// it.
+// The labels of a session's objects. The address is an annotation, as it can be too long for a
+// label.
 const (
 	labelProject      = "agentform.project"
 	labelID           = "agentform.id"
 	labelOneOff       = "agentform.once"    // a command, not a session
 	labelVolume       = "agentform.volume"  // of pods: their claim
 	annotationPath    = "agentform.path"    // of a claim: the workspace
-	annotationBranch  = "agentform.branch"  // that the workspace was made for
-	annotationNetwork = "agentform.network" // that an agent had which worked there; none: it was not limited
+	annotationBranch  = "agentform.branch"  // the branch that the workspace was created for
+	annotationNetwork = "agentform.network" // the limit of an agent that worked there; none: no limit
 	annotationAddress = "agentform.address"
 	annotationHash    = "agentform.hash"   // the first run's
 	annotationRecord  = "agentform.record" // of the StatefulSet: a record
 )
 
-// record is what is known of a session, in an annotation of its StatefulSet.
+// record describes a session, in an annotation of its StatefulSet.
 type record struct {
 	Mark    session.Mark  `json:"mark"` // of the last run
 	Spec    *session.Spec `json:"spec,omitempty"`
-	Root    string        `json:"root"`    // where the pod has the volume: the data directory of whoever made it
+	Root    string        `json:"root"`    // the volume's path in the pod: the data directory of its creator
 	Program string        `json:"program"` // the init's, on the volume
-	Begun   time.Time     `json:"begun"`   // when the run was about to be started
-	// Generation is that of the StatefulSet as agentform made it, which grows with each
-	// change of its spec.
+	Begun   time.Time     `json:"begun"`   // shortly before the run was started
+	// Generation is the StatefulSet's after agentform's last change. It grows with each change of
+	// the spec.
 	Generation int64         `json:"generation,omitempty"`
 	Exit       *session.Exit `json:"exit,omitempty"`  // of a run that was stopped
 	Paused     string        `json:"pause,omitempty"` // the mode
 }
 
-// generationLost is the Generation of a record that was lost: that of no StatefulSet.
+// generationLost is the Generation of a lost record: no StatefulSet has it.
 const generationLost = -1
 
 func (k record) text() (string, error) {
@@ -48,7 +48,7 @@ func (k record) text() (string, error) {
 	return string(b), err
 }
 
-// metadata is what is read of an object's metadata.
+// metadata has the used fields of an object's metadata.
 type metadata struct {
 	Name            string            `json:"name"`
 	UID             string            `json:"uid"`
@@ -59,14 +59,14 @@ type metadata struct {
 	Deleted         *time.Time        `json:"deletionTimestamp"`
 }
 
-// statefulSet is what is read of a StatefulSet.
+// statefulSet has the used fields of a StatefulSet.
 type statefulSet struct {
 	Metadata metadata `json:"metadata"`
 	Spec     setSpec  `json:"spec"`
 }
 
-// setSpec is what is read of the spec of a StatefulSet: what can change of it, and the labels by
-// which it finds its pods, which cannot. The template is decoded only where that is needed.
+// setSpec has the used fields of a StatefulSet's spec: those that can change, and the labels that
+// select its pods, which cannot. The template is decoded only where it is used.
 type setSpec struct {
 	Replicas *int                                    `json:"replicas"`
 	History  *int                                    `json:"revisionHistoryLimit"`
@@ -74,12 +74,11 @@ type setSpec struct {
 	Template json.RawMessage                         `json:"template"`
 }
 
-// identity returns the labels that say whose a set is: whoever edits the set can remove its
-// own labels.
+// identity returns the labels that identify a set's owner. The set's own labels can be removed by
+// an edit.
 func (s *statefulSet) identity() map[string]string { return s.Spec.Selector.MatchLabels }
 
-// record returns what is known of the set's session. The error says what is wrong with the
-// annotation.
+// record returns the record of the set's session. The error is what is wrong with the annotation.
 func (s *statefulSet) record() (k record, err error) {
 	text, is := s.Metadata.Annotations[annotationRecord]
 	if !is {
@@ -99,7 +98,7 @@ func (s *statefulSet) record() (k record, err error) {
 // stopped reports whether someone scaled the set to no replica.
 func (s *statefulSet) stopped() bool { return s.Spec.Replicas != nil && *s.Spec.Replicas == 0 }
 
-// pod is what is read of a pod.
+// pod has the used fields of a pod.
 type pod struct {
 	Metadata metadata `json:"metadata"`
 	Spec     struct {
@@ -143,8 +142,7 @@ type containerState struct {
 	} `json:"terminated"`
 }
 
-// container returns the status of the session's container; the zero value before there is
-// one.
+// container returns the status of the session's container, or zero if it does not exist yet.
 func (p *pod) container() container {
 	for _, c := range p.Status.Containers {
 		if c.Name == containerName {
@@ -154,7 +152,7 @@ func (p *pod) container() container {
 	return container{}
 }
 
-// condition returns a condition; the zero value before there is one.
+// condition returns a condition, or zero if it does not exist yet.
 func (p *pod) condition(kind string) condition {
 	for _, c := range p.Status.Conditions {
 		if c.Type == kind {
@@ -167,25 +165,24 @@ func (p *pod) condition(kind string) condition {
 // running reports whether commands can be executed in the session's container.
 func (p *pod) running() bool { return p.container().State.Running != nil && p.Metadata.Deleted == nil }
 
-// isolated reports whether the node of a pod has not reported for so long that the cluster
-// takes it for lost: it then sets the condition Ready and leaves that of the containers.
+// isolated reports whether the node of a pod has been silent for so long that the cluster considers
+// it lost: the cluster then sets the condition Ready and leaves that of the containers.
 func (p *pod) isolated() bool {
 	return p.condition("Ready").Status != "True" && p.condition("ContainersReady").Status == "True" || p.Status.Reason == "NodeLost"
 }
 
-// hopeless are the reasons of a waiting container that do not end by themselves, or not
-// soon.
+// hopeless are the reasons of a waiting container that do not resolve by themselves, or not soon.
 var hopeless = map[string]bool{
 	"ErrImageNeverPull": true, "InvalidImageName": true, "ImageInspectError": true, "ErrImagePull": true, "ImagePullBackOff": true,
 	"CreateContainerConfigError": true, "CreateContainerError": true, "RunContainerError": true, "CrashLoopBackOff": true,
 }
 
-// waits returns why a pod does not run, as the cluster says it, and whether waiting is of
-// no use. The reason is empty if the cluster has none.
+// waits returns the cluster's reason why a pod is not running, if it has one, and whether waiting
+// is futile.
 func (p *pod) waits() (reason string, futile bool) {
 	c := p.container()
 	switch scheduled := p.condition("PodScheduled"); {
-	case p.Status.Reason != "": // the kubelet ended it, and so its container
+	case p.Status.Reason != "": // the kubelet ended it, with its container
 		return strings.TrimSuffix(p.Status.Reason+": "+p.Status.Message, ": "), false
 	case c.State.Waiting != nil && c.State.Waiting.Reason != "ContainerCreating" && c.State.Waiting.Reason != "PodInitializing":
 		text := c.State.Waiting.Reason

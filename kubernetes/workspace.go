@@ -18,15 +18,15 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// volumes are the claims of the project's workspaces, and the commands that are run at them.
+// volumes are the claims of the project's workspaces, with the commands that run at them.
 type volumes struct {
 	config  Config
 	cluster func() (*cluster, error)
 	helpers helpers
 }
 
-// Workspaces returns the workspaces that the claims of the project hold, as far as the
-// cluster knows without a command: the branch is the one that each was made for.
+// Workspaces returns the workspaces on the project's claims, as known without running a command:
+// each with the branch it was created for.
 func (v *volumes) Workspaces(ctx context.Context) ([]session.Checkout, error) {
 	c, err := v.cluster()
 	if err != nil {
@@ -48,7 +48,7 @@ func (v *volumes) Workspaces(ctx context.Context) ([]session.Checkout, error) {
 	return found, nil
 }
 
-// WorkspaceName names the claim with the workspace at that path.
+// WorkspaceName returns a name for the claim with the workspace at that path.
 func (v *volumes) WorkspaceName(dir string) string {
 	name := "claim " + v.config.claimOf(dir)
 	if v.config.Namespace != "" {
@@ -57,8 +57,8 @@ func (v *volumes) WorkspaceName(dir string) string {
 	return name
 }
 
-// RemoveWorkspace removes the claim with a workspace, and with it the volume as its class
-// says. One that is gone is not an error.
+// RemoveWorkspace removes the claim of a workspace, and with it the volume if its class says so. It
+// is not an error if the claim does not exist.
 func (v *volumes) RemoveWorkspace(ctx context.Context, dir string) error {
 	c, err := v.cluster()
 	if err != nil {
@@ -71,8 +71,8 @@ func (v *volumes) RemoveWorkspace(ctx context.Context, dir string) error {
 	return c.remove(ctx, claims, claim, foreground)
 }
 
-// RunIn runs a command where a session's workspace is: in its pod, or, if that does not
-// run, in one that sees the same volume.
+// RunIn runs a command at a session's workspace: in its pod or, if that is not running, in another
+// pod with the same volume.
 func (v *volumes) RunIn(ctx context.Context, rec session.Record, stdin io.Reader, stdout io.Writer, argv ...string) error {
 	c, err := v.cluster()
 	if err != nil {
@@ -94,8 +94,8 @@ func (v *volumes) RunIn(ctx context.Context, rec session.Record, stdin io.Reader
 	return err
 }
 
-// Check returns why a session could not be started, as far as the cluster can tell without
-// making anything: the request to make its StatefulSet is tried out.
+// Check returns why the cluster would refuse a session. It creates nothing: the request for its
+// StatefulSet is a dry run.
 func (v *volumes) Check(ctx context.Context, s session.Spec, argv []string) error {
 	c, err := v.cluster()
 	if err != nil {
@@ -115,8 +115,7 @@ func (v *volumes) Check(ctx context.Context, s session.Spec, argv []string) erro
 	return c.explain(err)
 }
 
-// Run runs a command as the session's agent would be run, and returns the end of its
-// output.
+// Run runs a command like the session's agent, and returns the end of its output.
 func (v *volumes) Run(ctx context.Context, s session.Spec, dir string, argv, env []string) (string, error) {
 	c, err := v.cluster()
 	if err != nil {
@@ -136,8 +135,8 @@ func (v *volumes) Run(ctx context.Context, s session.Spec, dir string, argv, env
 	return out.String(), err
 }
 
-// podWith returns the name of a pod that has the volume of a workspace: the session's, or
-// one of its own.
+// podWith returns the name of a pod with the volume of a workspace: the session's, or one for
+// commands.
 func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s session.Spec, dir string) (string, error) {
 	if err := v.config.checkPath(dir); err != nil {
 		return "", err
@@ -163,7 +162,7 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 		return running, nil
 	case blocked != "":
 		return "", fmt.Errorf("kubernetes: the volume of the workspace cannot be read: %s", blocked)
-	case waiting != "": // no other pod can have the volume
+	case waiting != "": // no other pod can mount the volume
 		return waiting, waitingFor(c, waiting, claim).awaitPod(ctx, settings(s).ScheduleTimeout.D())
 	}
 	_, network, err := c.ensureClaim(ctx, v.config.claim(m, s, dir, s.Branch))
@@ -173,27 +172,27 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 	return v.helpers.begin(ctx, v.config, c, m, s, claim, network)
 }
 
-// helperTime bounds the life of a pod for commands, in seconds: the cluster ends one whose
-// agentform was killed.
+// helperTime bounds the life of a pod for commands, in seconds: the cluster ends the pod of a
+// killed agentform.
 const helperTime = 900
 
-// helpers are pods for commands at volumes that no session's pod has now. One serves
-// several commands.
+// helpers are pods for commands at volumes that no session's pod uses. Each serves several
+// commands.
 type helpers struct {
 	mu   sync.Mutex
 	pods map[string]*helper // by claim
 }
 
 type helper struct {
-	ready chan struct{} // closed when it runs or has failed
+	ready chan struct{} // closed when the pod is running or has failed
 	err   error
 }
 
 // oneOff returns the name of the pod for commands at a claim.
 func oneOff(claim string) string { return claim + "-once" }
 
-// begin returns the pod for commands at a claim, whose network is limited as that of the
-// agents there: git runs programs that a checkout names.
+// begin returns the pod for commands at a claim. Its network is limited like the agents' there,
+// since git runs programs that a checkout names.
 func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim, network string) (string, error) {
 	h.mu.Lock()
 	if h.pods == nil {
@@ -238,7 +237,7 @@ func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mar
 	labels := object{labelOneOff: "1", labelVolume: labelValue(claim), labelProject: labelValue(m.Project)}
 	o := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": oneOff(claim), "labels": labels}, "spec": spec}}
 	var made pod
-	for { // that of an agentform that was killed is in the way
+	for { // the pod of a killed agentform may be in the way
 		err := c.create(ctx, pods, o, &made)
 		if err == nil {
 			break
@@ -251,7 +250,7 @@ func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mar
 		}
 	}
 	owner := object{"apiVersion": "v1", "kind": "Pod", "name": made.Metadata.Name, "uid": made.Metadata.UID}
-	// That of an earlier pod with the name goes with it, at any time.
+	// The policy of an earlier pod with this name is removed with that pod, at any time.
 	if policy := policyOf(made.Metadata.Name+"-"+made.Metadata.UID, selected, owner, network); policy != nil {
 		var limited struct{}
 		if err := c.create(ctx, networkPolicies, policy, &limited); err != nil {
@@ -261,15 +260,15 @@ func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mar
 	return waitingFor(c, oneOff(claim), claim).awaitPod(ctx, k.ScheduleTimeout.D())
 }
 
-// waitingFor returns a target for awaitPod alone.
+// waitingFor returns a target that only awaitPod can use.
 func waitingFor(c *cluster, pod, claim string) target {
 	t := target{cluster: c, pod: pod}
 	t.set.Metadata.Name, t.set.Metadata.Labels = strings.TrimSuffix(pod, podName("")), map[string]string{labelVolume: claim}
 	return t
 }
 
-// end removes the pod for commands at a claim, also one that a killed agentform left: only one
-// pod at a time has the volume.
+// end removes the pod for commands at a claim, even one of a killed agentform: only one pod at a
+// time can mount the volume.
 func (h *helpers) end(ctx context.Context, c *cluster, claim string) error {
 	h.mu.Lock()
 	x := h.pods[claim]
@@ -288,7 +287,7 @@ func (h *helpers) close(c *cluster) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for claim := range h.pods {
-		_ = c.of(pods).Delete(ctx, oneOff(claim), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}) // else its deadline ends it
+		_ = c.of(pods).Delete(ctx, oneOff(claim), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}) // if this fails, its deadline ends it
 	}
 	h.pods = nil
 }
