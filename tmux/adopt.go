@@ -15,7 +15,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// IDForm is how the id of a session that can be adopted is written.
+// IDForm is the format of ids for Find and Adopt.
 const IDForm = "tmux:SOCKET/SESSION (SOCKET: a name as of tmux -L, or an absolute path)"
 
 // Find looks up a session by its id (see IDForm), on any server of this user, and changes
@@ -119,12 +119,12 @@ func (s *server) otherNames(ctx context.Context) string {
 	return "; sessions: " + strings.Join(all, ", ")
 }
 
-// Adopt adopts the session with an id of Find as it runs. It sets the project's mark and
-// keeps the pane after its process has exited; nothing else on the server is changed. The
-// error is session.ErrExists if the session is the project's already.
+// Adopt adopts the session with an id of Find while it runs. It sets the project's mark and keeps
+// the pane after its process has exited; nothing else on the server is changed. The error is
+// session.ErrExists if the session already belongs to the project.
 //
-// The session has no shim until Restart: the pane and its process show whether it is
-// alive, Stop ends that process and all below it, and the session cannot be frozen.
+// The session has no shim until Restart: the pane and its process show whether it is alive, Stop
+// ends that process and its descendants, and the session cannot be frozen.
 func (r *Runtime) Adopt(ctx context.Context, id string, m session.Mark) (p session.Location, err error) {
 	defer func() {
 		if err != nil {

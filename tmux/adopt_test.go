@@ -38,7 +38,7 @@ func newOther(t *testing.T, name string, argv ...string) *other {
 	}
 	o.add(t, name, argv...)
 	t.Cleanup(func() {
-		// It may have left with its last session.
+		// The server may have exited with its last session.
 		_ = exec.Command("tmux", "-S", o.socket, "kill-server").Run()
 	})
 	return o
@@ -73,7 +73,7 @@ const listener = `trap 'echo bye; exit 7' TERM; while IFS= read -r line; do case
 func TestFind(t *testing.T) {
 	o := newOther(t, "work", "sh", "-c", listener)
 	var l session.Live
-	// tmux tells of a pane before its process has become the command.
+	// tmux lists a pane before its process has executed the command.
 	wait.For(t, "the pane has its command", func() (any, bool) {
 		found := o.runtime.Find(t.Context(), o.id("work"))
 		if found.Err != nil {
@@ -189,7 +189,7 @@ func TestAdopt(t *testing.T) {
 	if lives, err := next.Observe(t.Context(), false); err != nil || len(lives) != 1 || lives[0].Liveness != session.Alive {
 		t.Errorf("the next one sees %+v, %v", lives, err)
 	}
-	// A name on the external server is free on the project's.
+	// A name on the external server is available on the project's.
 	created := o.create(t, o.launch(t, "private"))
 	if err := o.runtime.Remove(t.Context(), created); err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestAdoptedIsKilled(t *testing.T) {
 func TestStopAndRestartAdopted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		script string // $0 is where pids go
+		script string // $0 is the directory for pids
 		signal string // that ends it
 	}{
 		"polite":               {`echo $$ >"$0"; sleep 1000 & echo $! >>"$0"; wait`, "SIGTERM"},
@@ -315,8 +315,8 @@ func TestStopAndRestartAdopted(t *testing.T) {
 	}
 }
 
-// TestStopAdoptedLeavesSharedDaemon checks that stop does not end what agents of other
-// terminals use too, though this one has started it.
+// TestStopAdoptedLeavesSharedDaemon checks that stop does not end a daemon that agents in other
+// terminals share, even if this agent started it.
 func TestStopAdoptedLeavesSharedDaemon(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -350,7 +350,7 @@ func TestPanes(t *testing.T) {
 	o.adopt(t, "a|b")
 	server := tmux.Server{Socket: o.socket}
 	var panes []tmux.PaneInfo
-	// tmux tells of a pane before its process has changed to its directory.
+	// tmux lists a pane before its process has changed to its directory.
 	wait.For(t, "the panes are in their directory", func() (any, bool) {
 		var err error
 		if panes, err = server.Panes(t.Context()); err != nil || len(panes) != 3 {

@@ -21,7 +21,7 @@ type request struct {
 	cmds  []tmuxwire.Command
 	start bool // the server is started if there is none
 
-	text string // what the commands printed, without the last line's end
+	text string // the output of the commands, without the last line's end
 	err  error
 	done chan struct{}
 }
@@ -70,7 +70,7 @@ func (s *server) run(batch []*request) {
 		}
 		if q.start && !start {
 			start = true
-			// Each time, so that it does not matter who started the server.
+			// Set them each time, so that it does not matter who started the server.
 			for _, c := range append(tmuxwire.Options(0), tmuxwire.Terminal()) {
 				lines.WriteString(tmuxwire.Line(c) + "\n")
 			}
@@ -90,7 +90,7 @@ func (s *server) run(batch []*request) {
 	stdin, err := script(lines.String())
 	if err == nil {
 		defer stdin.Close()
-		// Without a caller's context: the commands of others are in it as well.
+		// Use no caller's context: the batch has commands of several.
 		out, err = program.run(context.Background(), s.socket, stdin, args...)
 	}
 	answer(batch, nonce, out, err)
@@ -98,9 +98,8 @@ func (s *server) run(batch []*request) {
 
 func mark(nonce string, i int, what string) string { return fmt.Sprintf("%s %d %s", nonce, i, what) }
 
-// answer gives each request of a batch what it printed, between its marks, or its error.
-// A request without the second mark has failed. tmux prints one error for each failed
-// line, in their order.
+// answer sets the output of each request of a batch, between its marks, or its error. A request
+// without the second mark has failed. tmux prints one error for each failed line, in order.
 func answer(batch []*request, nonce, out string, err error) {
 	var failed []*request
 	out = "\n" + out
@@ -134,7 +133,7 @@ func answer(batch []*request, nonce, out string, err error) {
 			q.err = &Error{Command: name, Output: whole.Output, Err: whole.Err}
 		case len(messages) == len(failed):
 			q.err = failure(name, messages[i], nil)
-		default: // nobody knows which message belongs to which request
+		default: // the messages cannot be assigned to requests
 			q.err = &Error{Command: name, Output: whole.Output}
 		}
 	}
@@ -143,9 +142,9 @@ func answer(batch []*request, nonce, out string, err error) {
 // pipeCapacity is how much a pipe takes before it is read, on macOS.
 const pipeCapacity = 16 << 10
 
-// script returns a file from which tmux reads text. All of it is there before tmux starts:
-// an agentform that is killed while it writes must not leave half a line, such as a new
-// session without its mark. A long text needs a temporary file, which has no name any more.
+// script returns a file from which tmux reads text. The text is complete before tmux starts, since
+// an agentform killed while writing must not leave half a line, such as a new session without its
+// mark. A long text needs a temporary file, which is already unlinked.
 func script(text string) (*os.File, error) {
 	if len(text) <= pipeCapacity {
 		r, w, err := os.Pipe()
@@ -171,7 +170,7 @@ func script(text string) (*os.File, error) {
 	return f, err
 }
 
-// newNonce returns a word that nothing tmux prints can contain.
+// newNonce returns a word that no output of tmux can contain.
 func newNonce() string {
 	b := make([]byte, 8)
 	rand.Read(b) // never fails
@@ -201,7 +200,7 @@ func poll(ctx context.Context, most time.Duration, f func() (done bool, err erro
 	}
 }
 
-// batcher runs requests in batches: those that are added while a batch runs are in the next.
+// batcher runs requests in batches. Requests that arrive during a batch are in the next one.
 type batcher struct {
 	most int // requests in a batch; 0: no limit
 

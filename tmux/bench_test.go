@@ -15,13 +15,13 @@ import (
 const everything = "#{session_name}|#{pane_id}|#{pane_pid}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{pane_input_off}|#{pane_in_mode}|" +
 	"#{session_attached}|#{pane_width}|#{pane_height}|#{window_activity}|#{@agentform_pane}|#{@agentform_pause}|#{@agentform}|#{pane_start_path}|#{pane_title}"
 
-// unlimited is a benchmark: go test does not limit its time.
+// unlimited is a benchmark, for which go test has no time limit.
 type unlimited struct{ *testing.B }
 
 func (unlimited) Deadline() (at time.Time, ok bool) { return }
 
-// BenchmarkObserve observes 100 sessions. The floors are one list-panes by a client that is
-// connected already, and one by a new process.
+// BenchmarkObserve observes 100 sessions. The baselines are one list-panes by a connected client,
+// and one by a new process.
 func BenchmarkObserve(b *testing.B) {
 	const n = 100
 	bed := newBed(unlimited{b})

@@ -51,8 +51,8 @@ func hold(sockets, data string) int {
 	return 0
 }
 
-// TestKilledAtWork checks that an agentform that is killed at any moment harms no session
-// and leaves only sessions with a mark.
+// TestKilledAtWork checks that killing agentform at any moment harms no session and leaves only
+// sessions with a mark.
 func TestKilledAtWork(t *testing.T) {
 	b := newBed(t)
 	app := b.create(t, b.launch(t, "app"))
@@ -83,7 +83,7 @@ func TestKilledAtWork(t *testing.T) {
 		}
 	}
 	wait.For(t, "its tmux processes are gone", func() (any, bool) {
-		// The server keeps the command line of the client that started it.
+		// The server's command line is that of the client that started it.
 		asking := slices.DeleteFunc(b.processes(t), func(p string) bool { return !strings.Contains(p, "source-file") })
 		return asking, len(asking) <= 1
 	})

@@ -18,15 +18,15 @@ import (
 const (
 	// startTimeout bounds the start of an agent by its shim, which takes milliseconds.
 	startTimeout = 30 * time.Second
-	// cleanupTimeout bounds what is undone after a failure.
+	// cleanupTimeout bounds the cleanup after a failure.
 	cleanupTimeout = 15 * time.Second
 )
 
-// nameForm matches the names that tmux does not change and finds exactly.
+// nameForm matches the names that tmux neither changes nor matches loosely.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
-// Create creates the session, its mark and its shim in one command, so that a session of
-// the project is never seen without its mark. It returns when the agent has started.
+// Create creates the session, its mark and its shim in one command, so that a session of the
+// project always has its mark. It returns when the agent has started.
 func (r *Runtime) Create(ctx context.Context, l session.Launch) (p session.Location, err error) {
 	defer annotate(&err, "start", l.Name)
 	if !nameForm.MatchString(l.Name) {
@@ -60,8 +60,8 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (p session.Locat
 	return p, nil
 }
 
-// create creates the session on a server with room and returns its pane. If it returns no
-// server, nothing was created; with a server and an error nobody knows.
+// create creates the session on a server with room and returns its pane. Without a server, nothing
+// was created; with a server and an error, the outcome is unknown.
 func (r *Runtime) create(ctx context.Context, l session.Launch) (on *server, pane string, err error) {
 	mark, err := setMark(l.Mark, l.Name)
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (on *server, pan
 			{"set-option", "-F", "-t", tmuxwire.Session(l.Name), tmuxwire.PaneOption, "#{pane_id}"},
 			mark,
 		}
-		if on.external { // it runs, with the user's options
+		if on.external { // it is running, with the user's options
 			begin, cmds = on.ask, append(cmds, keepPane(l.Name))
 		}
 		pane, err = begin(ctx, cmds...)
@@ -90,7 +90,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (on *server, pan
 			return err
 		}
 		if f, _ := rundir.ReadLiveness(l.RunDir); f.Claimed {
-			// The server exited after the run had started, which cannot start again.
+			// The server exited after the run had started, and a run starts only once.
 			return &Error{Command: "new-session", Output: err.Error(), Err: session.ErrGone}
 		}
 		return err
@@ -98,9 +98,8 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (on *server, pan
 	return on, pane, err
 }
 
-// Restart starts a shim in the session's pane and clears what the last run has shown, its
-// title too. If the pane was closed while another one of the session exists, the session
-// gets a new window.
+// Restart starts a shim in the session's pane and clears the output of the last run and its title.
+// If the pane was closed while the session has another one, the session gets a new window.
 func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Launch) (in session.Location, err error) {
 	defer annotate(&err, "restart", p.Name)
 	s := r.servers.at(p.Socket)
@@ -129,8 +128,8 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 		cmds = append(cmds, keepPane(p.Name))
 	}
 	if !now.closed {
-		// The title goes first: the new agent may set its own at once. That of an agent that
-		// was killed at work would still say that it works.
+		// Clear the title first, since the new agent may set its own at once. The title of an agent
+		// killed during work would still show work.
 		cmds = append([]tmuxwire.Command{{"select-pane", "-t", pane, "-T", ""}}, cmds...)
 		cmds = append(cmds, tmuxwire.Command{"clear-history", "-t", pane}, tmuxwire.EnableInput(pane))
 	}
@@ -181,7 +180,7 @@ func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Location,
 			return false, err
 		}
 		if f, _ := rundir.ReadLiveness(l.RunDir); f.Agent.PID != 0 || f.Exit != nil {
-			return false, nil // it has written that meanwhile
+			return false, nil // written meanwhile
 		}
 		screen, err := r.Capture(ctx, p, 20)
 		if err == nil {
@@ -199,8 +198,8 @@ func (r *Runtime) awaitAgent(ctx context.Context, s *server, p session.Location,
 // removed.
 const removeGrace = 2 * time.Second
 
-// Remove ends what is left of the run, kills the session, and checks that it is gone. It
-// touches only sessions of the project.
+// Remove ends the remains of the run, kills the session, and checks that it is gone. It affects
+// only sessions of the project.
 func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	defer annotate(&err, "remove", p.Name)
 	s := r.servers.at(p.Socket)
@@ -219,7 +218,7 @@ func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 			return err
 		}
 	}
-	// The second command has to fail.
+	// The second command must fail.
 	_, err = s.ask(ctx, tmuxwire.Command{"kill-session", "-t", tmuxwire.Session(p.Name)}, tmuxwire.Command{"has-session", "-t", tmuxwire.Session(p.Name)})
 	if err == nil {
 		err = errors.New("it still exists")

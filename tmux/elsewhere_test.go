@@ -11,8 +11,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestNameOnAnotherServer checks that a name has to be free on all of the project's
-// servers, also on those that agentform has not started.
+// TestNameOnAnotherServer checks that a name must be available on all of the project's servers,
+// including those that agentform has not started.
 func TestNameOnAnotherServer(t *testing.T) {
 	b := newBed(t)
 	if err := os.MkdirAll(b.config.SocketDir, 0o700); err != nil {

@@ -123,7 +123,7 @@ func TestOtherProtocol(t *testing.T) {
 	}
 }
 
-// A tmux that is killed may have printed only a part: no session counts as gone for that.
+// A killed tmux may have printed only a part: no session counts as gone for that.
 func TestClientThatIsKilled(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -204,7 +204,7 @@ func TestCancelledCreateLeavesNothing(t *testing.T) {
 		l := b.launch(t, "app")
 		p, err := b.runtime.Create(ctx, l)
 		cancel()
-		if err == nil { // it was quicker
+		if err == nil { // it finished first
 			if err := b.runtime.Remove(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// FuzzID checks that a valid id has the absolute path of a socket and a name that tmux
-// reads as nothing else.
+// FuzzID checks that a valid id has the absolute path of a socket and a name that tmux does not
+// read as anything else.
 func FuzzID(f *testing.F) {
 	for _, s := range []string{"tmux:default/api", "tmux:/tmp/x/../y/api", "tmux:../x/api", "tmux:default/$1", "tmux:a/b/c", "tmux:/", "tmux:default/=x"} {
 		f.Add(s)

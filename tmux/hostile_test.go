@@ -86,7 +86,7 @@ func TestLookRightAfterAKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		agent := proc.Process{PID: l.Agent.PID, Start: l.Agent.Start}
-		for agent.Alive() { // without a pause, to look right after
+		for agent.Alive() { // no pause: look right after the end
 		}
 		if l, ok := b.see(t, p); !ok || l.Liveness != session.Dead || l.Exit == nil || l.Exit.Signal != "SIGKILL" {
 			t.Fatalf("look %d: there %v, %s, exit %+v", i, ok, l.Liveness, l.Exit)
@@ -253,7 +253,7 @@ func TestOddTextArrives(t *testing.T) {
 	}
 }
 
-// The title of an agent that was killed does not show for the next.
+// The title of a killed agent is not shown for the next one.
 func TestRestartTakesTheTitleOff(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

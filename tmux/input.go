@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Pause detaches the clients and disables input; with session.Freeze it also suspends the
-// agent and everything below it.
+// Pause detaches the clients and disables input. With session.Freeze it also suspends the agent and
+// its descendants.
 func (r *Runtime) Pause(ctx context.Context, p session.Location, run, mode string) (err error) {
 	defer annotate(&err, "pause", p.Name)
 	if mode != session.Detach && mode != session.Freeze {
@@ -56,8 +56,8 @@ func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (e
 		return err
 	}
 	if live.Liveness != session.Dead {
-		// Whatever the option says: to resume what is not suspended is not an error. A session
-		// that was only detached needs no shim.
+		// Whatever the option says: resuming what is not suspended is not an error. A session that
+		// was only detached needs no shim.
 		err := r.runs.ask(ctx, run, (*shim.Client).Resume)
 		if err != nil && live.Suspended { // adopted, or without its socket
 			err = syscall.Kill(live.Agent.PID, syscall.SIGCONT)
@@ -72,8 +72,8 @@ func (r *Runtime) Resume(ctx context.Context, p session.Location, run string) (e
 	return err
 }
 
-// Send pastes the text as a terminal does, in one piece and bracketed if the agent asked
-// for that, then presses Enter. Texts for one session are typed one after the other.
+// Send pastes the text as a terminal does, in one piece and bracketed if the agent requested that,
+// then presses Enter. Texts for one session are typed one after the other.
 func (r *Runtime) Send(ctx context.Context, p session.Location, in session.Input) (err error) {
 	defer annotate(&err, "send to", p.Name)
 	release, err := r.typing.Acquire(ctx, p.Socket+" "+p.Name)
@@ -96,21 +96,21 @@ func (r *Runtime) Send(ctx context.Context, p session.Location, in session.Input
 		_, err := s.ask(ctx, cmds...)
 		return err
 	}
-	if now.InMode { // keys would scroll
+	if now.InMode { // otherwise keys would scroll
 		if err := ask(tmuxwire.CancelMode(pane)); err != nil {
 			return err
 		}
 	}
 	press := func(key string) error { return ask(tmuxwire.Key(pane, key)) }
 	return input.Type(ctx, in, press, func(text string) error {
-		// The text is in the client's input and in no argument of a process.
+		// Pass the text in the client's input: arguments of processes are public.
 		buffer := "agentform-" + newNonce()
 		return ask(tmuxwire.Command{"set-buffer", "-b", buffer, "--", text}, tmuxwire.Paste(pane, buffer))
 	})
 }
 
-// Capture returns the last lines of the screen and its history, with wrapped lines joined,
-// so that the width of the pane does not show.
+// Capture returns the last lines of the screen and its history, with wrapped lines joined so that
+// they do not depend on the pane's width.
 func (r *Runtime) Capture(ctx context.Context, p session.Location, lines int) (text string, err error) {
 	defer annotate(&err, "capture", p.Name)
 	target := p.Pane

@@ -45,8 +45,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestPaneOfAnEndedProcess checks that a pane is dead as soon as its process has ended, although tmux
-// shows it alive and the directory of the run is not there.
+// TestPaneOfAnEndedProcess checks that a pane is dead as soon as its process has ended, even if
+// tmux shows it alive and the run's directory does not exist.
 func TestPaneOfAnEndedProcess(t *testing.T) {
 	c := exec.Command("sh", "-c", "read line")
 	in, err := c.StdinPipe()
@@ -63,7 +63,7 @@ func TestPaneOfAnEndedProcess(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // the end of its input is a failure
+	_ = c.Wait() // it fails when its input ends
 	if got, _ := judge(gather(p, rundir.Facts{})); got != session.Dead {
 		t.Errorf("its process has ended: %s", got)
 	}

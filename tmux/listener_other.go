@@ -4,6 +4,6 @@ package tmux
 
 import "net"
 
-// listener returns 0: it is unknown here, so that the user has to end a server that does
-// not exit.
+// listener returns 0: the process is unknown here, so the user must end a server that does not
+// exit.
 func listener(net.Conn) int { return 0 }

@@ -15,15 +15,15 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Available returns an error if there is no tmux program on PATH. The error wraps
-// ErrNotAvailable and says how to get one.
+// Available returns an error that wraps ErrNotAvailable, with a remedy, if there is no tmux program
+// on PATH.
 func Available() error {
 	_, err := program{}.path()
 	return err
 }
 
-// Server is one tmux server with the plain operations of tmux, for programs that need panes
-// and not agents. Its methods may be called from many goroutines, and each runs one tmux.
+// Server is one tmux server with the plain operations of tmux, for programs that need panes without
+// agents. Its methods may be called concurrently, and each runs one tmux.
 type Server struct {
 	Socket string // absolute; tmux -S
 	Bin    string // tmux program; empty: tmux on PATH
@@ -34,7 +34,7 @@ type Info struct {
 	Name string
 	Pane string // of its first pane, %42
 	PID  int    // of the process in that pane
-	Dead bool   // that process has ended, and the pane was kept
+	Dead bool   // that process has ended, but the pane was kept
 }
 
 // PaneInfo is one pane of a server, of all sessions and windows.
@@ -43,12 +43,11 @@ type PaneInfo struct {
 	Window   int       // its index in the session
 	Dir      string    // of the process in the pane's foreground
 	ActiveAt time.Time // the last output in its window
-	// Mark is agentform's, of the session; the zero value: agentform does not manage it.
+	// Mark is the session's mark of agentform; zero: agentform does not manage the session.
 	Mark session.Mark
 }
 
-// SocketDir returns the directory of the sockets that tmux has for this user: those of
-// plain tmux and of tmux -L.
+// SocketDir returns tmux's directory of sockets for this user, used by plain tmux and tmux -L.
 func SocketDir() string { return filepath.Dir(resolveSocket("default")) }
 
 func (s Server) run(ctx context.Context, args ...string) (string, error) {
@@ -62,8 +61,7 @@ func (s Server) run(ctx context.Context, args ...string) (string, error) {
 	return text, err
 }
 
-// Has reports whether there is a session of exactly that name. Without a server there is
-// none.
+// Has reports whether a session has exactly that name. Without a server it returns false.
 func (s Server) Has(ctx context.Context, name string) (bool, error) {
 	_, err := s.run(ctx, "has-session", "-t", tmuxwire.Session(name))
 	if errors.Is(err, session.ErrGone) {
@@ -72,7 +70,7 @@ func (s Server) Has(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// List returns the sessions of the server, ordered by name. Without a server there is none.
+// List returns the sessions of the server, ordered by name. Without a server it returns none.
 func (s Server) List(ctx context.Context) ([]Info, error) {
 	nonce := newNonce()
 	text, err := s.run(ctx, "list-panes", "-a", "-F", nonce+"|"+tmuxwire.ProcessFormat)
@@ -118,18 +116,18 @@ func (s Server) Panes(ctx context.Context) ([]PaneInfo, error) {
 	return all, nil
 }
 
-// New creates a session with one pane, 200 columns by 50 rows, and returns the pane's id.
-// tmux runs a single word by a shell and several as they are; without a command the pane
-// runs a shell. New starts the server if necessary, without a configuration file and with
-// little of this program's environment. The error is session.ErrExists if the name is
-// taken. tmux changes . and : in a name to _.
+// New creates a session with one pane, 200 columns by 50 rows, and returns the pane's id. tmux runs
+// a single word by a shell and several words directly; without a command the pane runs a shell. New
+// starts the server if necessary, without a configuration file and with little of this program's
+// environment. The error is session.ErrExists if the name is in use. tmux replaces . and : in a
+// name by _.
 func (s Server) New(ctx context.Context, name, dir string, argv ...string) (pane string, err error) {
 	text, err := s.run(ctx, tmuxwire.NewSession(name, "", dir, argv...)...)
 	return strings.TrimSpace(text), err
 }
 
-// SendKeys types into a pane, like tmux's send-keys: a key by its name (Enter, Escape, C-c,
-// Up), other text letter by letter. target is a pane's id or a session's name.
+// SendKeys types into a pane, like tmux's send-keys: a key by its name (Enter, Escape, C-c, Up),
+// other text by letter. target is a pane's id or a session's name.
 func (s Server) SendKeys(ctx context.Context, target string, keys ...string) error {
 	_, err := s.run(ctx, append([]string{"send-keys", "-t", targetOf(target), "--"}, keys...)...)
 	return err
@@ -145,7 +143,8 @@ func (s Server) Capture(ctx context.Context, target string, lines int) (string, 
 	return tmuxwire.LastLines(text, lines), nil
 }
 
-// Kill ends a session; its processes get a hangup. That there is none is not an error.
+// Kill ends a session; its processes get a hangup. It is not an error if the session does not
+// exist.
 func (s Server) Kill(ctx context.Context, name string) error {
 	_, err := s.run(ctx, "kill-session", "-t", tmuxwire.Session(name))
 	if errors.Is(err, session.ErrGone) {

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// agent is a program that for each line exits, prints, or only records it, in $STATE.
+// agent is a program that exits, prints, or only records in $STATE, for each line.
 const agent = `
 stty -echo
 env -0 >"$STATE/environ"
@@ -53,7 +53,7 @@ done
 
 const lineage = "5e1f-lineage"
 
-// bed is a runtime in directories of its own.
+// bed is a runtime in its own directories.
 type bed struct {
 	config  tmux.Config
 	runtime *tmux.Runtime
@@ -66,7 +66,7 @@ type tester interface {
 	wait.T
 }
 
-// newBed returns a bed. When the test ends, it ends every server and shim that is left.
+// newBed returns a bed. When the test ends, it ends all remaining servers and shims.
 func newBed(t tester) *bed {
 	t.Helper()
 	// The path of the test's own directory is too long for a socket.
@@ -114,7 +114,7 @@ func (b *bed) clean(t tester) {
 	}
 	wg.Wait()
 	b.runtime.Close()
-	// Servers whose sessions were killed by the test exit by themselves.
+	// Servers whose sessions the test has killed exit by themselves.
 	wait.For(t, "no process is left", func() (any, bool) { left := b.processes(t); return left, len(left) == 0 })
 	if err := os.RemoveAll(b.root); err != nil {
 		t.Error(err)
@@ -250,7 +250,7 @@ func (b *bed) hears(t *testing.T, p session.Location, text string) {
 	})
 }
 
-// dies waits until the session's agent is seen dead.
+// dies waits until the session's agent is observed dead.
 func (b *bed) dies(t *testing.T, p session.Location) (l session.Live) {
 	t.Helper()
 	wait.For(t, "the agent of "+p.Name+" is dead", func() (any, bool) {

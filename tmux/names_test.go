@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Sessions that are created and removed after the names were read are known.
+// Sessions that are created and removed after a reading of the names are known.
 func TestServerNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &servers{dir: t.TempDir(), known: map[string]*server{}, namesAt: time.Now().Add(time.Hour)}

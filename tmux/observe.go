@@ -47,11 +47,11 @@ func parsePanes(text, nonce string) ([]pane, error) {
 	return out, nil
 }
 
-// observer reads sessions: what tmux reports of them and the facts of their runs.
+// observer reads sessions: tmux's reports about them and the facts of their runs.
 type observer struct {
 	runs    *runs
 	lineage string
-	asked   sync.Map // adopted runs for which tmux was asked again how they ended
+	asked   sync.Map // adopted runs whose exit was requested from tmux again
 }
 
 // observe lists the sessions of a server; of an external one only the project's.
@@ -59,7 +59,7 @@ func (o *observer) observe(ctx context.Context, s *server, screens bool) ([]sess
 	var panes []pane
 	err := s.retry(ctx, func() error {
 		if up, err := s.running(ctx); err == nil && !up {
-			return nil // takes 20 µs instead of a process
+			return nil // 20 µs instead of a process
 		}
 		nonce := newNonce()
 		text, err := s.program.run(ctx, s.socket, nil, "list-panes", "-a", "-F", nonce+"|"+tmuxwire.PaneFormat)
@@ -96,7 +96,7 @@ func (o *observer) observe(ctx context.Context, s *server, screens bool) ([]sess
 	lives := make([]session.Live, len(panes))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(panes)) { // reading the runs' directories is most of the work
+	for range min(runtime.GOMAXPROCS(0), len(panes)) { // most of the work is reading the runs' directories
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(panes); i = int(next.Add(1)) - 1 {
 				l := o.live(s, panes[i])
@@ -117,8 +117,8 @@ func (o *observer) observe(ctx context.Context, s *server, screens bool) ([]sess
 // milliseconds, unless the machine is busy.
 const settleTimeout = 3 * time.Second
 
-// settle assesses runs that have just ended once more, so that whoever kills an agent
-// sees it dead and not a contradiction.
+// settle assesses runs that have just ended once more, so that a caller that kills an agent sees it
+// dead and not contradictory.
 func (o *observer) settle(ctx context.Context, s *server, lives []session.Live, panes []pane) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -129,7 +129,7 @@ func (o *observer) settle(ctx context.Context, s *server, lives []session.Live, 
 			if l.Liveness != session.Unknown || l.Foreign {
 				continue
 			}
-			f, _ := o.runs.facts(l.Mark.Run) // read first: the exit may be written in between
+			f, _ := o.runs.facts(l.Mark.Run) // read first: the exit may be written meanwhile
 			ending := f.Agent.PID != 0 && !f.Agent.Alive() && f.Shim.Alive()
 			o.assess(ctx, s, l, panes[i])
 			settled = settled && !(ending && l.Liveness == session.Unknown)
@@ -138,7 +138,7 @@ func (o *observer) settle(ctx context.Context, s *server, lives []session.Live, 
 	})
 }
 
-// live returns a session without what only the facts of its run say.
+// live returns a session without the facts of its run.
 func (o *observer) live(s *server, p pane) session.Live {
 	l := session.Live{
 		Location: session.Location{Runtime: "tmux", Socket: s.socket, Name: p.Session, Pane: p.ID},
@@ -167,8 +167,8 @@ func (o *observer) markOf(p pane) (m session.Mark, foreign bool) {
 	return m, o.lineage != "" && m.Project != o.lineage
 }
 
-// marked returns the mark of the session of a place. The error is session.ErrGone if there
-// is none.
+// marked returns the mark of the session of a place. The error is session.ErrGone if the session
+// does not exist.
 func (o *observer) marked(ctx context.Context, s *server, p session.Location) (pane, session.Mark, error) {
 	now, err := s.look(ctx, p.Name)
 	if err != nil {
@@ -192,7 +192,7 @@ func (o *observer) owned(ctx context.Context, s *server, p session.Location) (pa
 	return now, l, nil
 }
 
-// holding is owned for a session that has to have that run.
+// holding is owned for a session that must have that run.
 func (o *observer) holding(ctx context.Context, s *server, p session.Location, run string) (session.Live, error) {
 	_, l, err := o.owned(ctx, s, p)
 	if err == nil && l.Mark.Run != run {
@@ -201,7 +201,7 @@ func (o *observer) holding(ctx context.Context, s *server, p session.Location, r
 	return l, err
 }
 
-// assess adds what the facts of a session's run say.
+// assess adds the facts of a session's run.
 func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pane) {
 	if l.Foreign {
 		l.Liveness = session.Unknown
@@ -220,8 +220,8 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 		liveness, exit = judge(seen)
 	}
 	if exit == nil && liveness == session.Dead && f.Adopted() && !p.closed {
-		// Without a shim nobody writes the exit, and the pane's process is the agent. If it
-		// stays unknown, it is asked for only once.
+		// Without a shim nothing records the exit, and the pane's process is the agent. If the exit
+		// stays unknown, it is requested only once.
 		if exit = exitOfPane(p.Pane, f); exit == nil {
 			if _, asked := o.asked.LoadOrStore(l.Mark.Run, true); !asked {
 				if now, err := s.look(ctx, l.Location.Name); err == nil && now.ID == p.ID && now.Dead {
@@ -244,10 +244,10 @@ func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pan
 	}
 }
 
-// exitOfPane returns how the process of an adopted pane ended: as tmux reports it or,
-// where tmux has not reaped it (3.3a may take long), as the kernel does; nil if unknown.
+// exitOfPane returns how the process of an adopted pane ended: from tmux or, where tmux has not
+// reaped it (3.3a may take long), from the kernel; nil if unknown.
 func exitOfPane(p tmuxwire.Pane, f rundir.Facts) *rundir.Exit {
-	// tmux writes the last output itself when the process has ended.
+	// tmux itself writes the last output when the process has ended.
 	e := rundir.Exit{Cause: rundir.CauseSelf, At: p.ActiveAt.UTC(), Ran: p.ActiveAt.Sub(f.StartedAt)}
 	var known bool
 	if e.Code, e.Signal, known = p.Exit(); !known {
@@ -259,15 +259,15 @@ func exitOfPane(p tmuxwire.Pane, f rundir.Facts) *rundir.Exit {
 	return &e
 }
 
-// evidence is what tmux reports of a run's pane, what the run's directory says, and whether
-// the processes named there are alive.
+// evidence is tmux's report on a run's pane, the content of the run's directory, and whether the
+// processes named there are alive.
 type evidence struct {
 	paneUp bool // a process runs in the agent's pane
 	gone   bool // the process of a dead pane, the shim, has exited
 	reaped bool // tmux has its exit status
 	clean  bool // that status is 0
 
-	claimed bool // a shim has taken the run
+	claimed bool // a shim has claimed the run
 	shim    bool // it is alive
 	started bool // the agent was started
 	agent   bool // it is alive
@@ -275,22 +275,20 @@ type evidence struct {
 	exit    *rundir.Exit
 }
 
-// judge returns whether a run's agent is alive and how it ended. It takes two signals for
-// dead:
+// judge returns whether a run's agent is alive and how it ended. A death needs two signals:
 //
 //   - An exit file and an agent that is gone: dead, even if the shim is still in the pane.
-//   - A dead pane and an agent that is gone: dead, without an exit if the shim was killed
-//     too. While the shim is alive, it is about to write the exit: unknown.
-//   - A dead pane and no word of an agent: dead once the shim has exited. tmux has reported
-//     dead panes seconds before the process had exited, and 3.3a reaps some only with the
-//     next.
+//   - A dead pane and an agent that is gone: dead, without an exit if the shim was killed too.
+//     While the shim is alive, it is about to write the exit: unknown.
+//   - A dead pane and no record of an agent: dead once the shim has exited. tmux has reported dead
+//     panes seconds before the process had exited, and 3.3a reaps some only with the next.
 //   - An agent that is alive although the pane is dead or an exit is written: unknown.
-//   - A live pane, no agent and no exit file: unknown. The shim is about to write the exit,
-//     or the pane has another process.
-//   - Everything else: alive, also before the shim has started the agent.
+//   - A live pane, no agent and no exit file: unknown. The shim is about to write the exit, or the
+//     pane has another process.
+//   - Everything else: alive, even before the shim has started the agent.
 //
-// A session with a clean exit is finished and never run again, so if tmux reports another
-// status for the shim, the exit is not 0.
+// A session with a clean exit is finished and never run again. So if tmux reports another status
+// for the shim, the exit is not 0.
 func judge(e evidence) (session.Liveness, *rundir.Exit) {
 	switch {
 	case e.agent:
@@ -343,9 +341,9 @@ func gather(p pane, f rundir.Facts) evidence {
 		e.shim = f.Shim.Alive()
 	}
 	if !e.paneUp || !e.claimed {
-		stat, ok := proc.ReadStat(p.PID) // what tmux has not reaped keeps its number
+		stat, ok := proc.ReadStat(p.PID) // a process that tmux has not reaped keeps its pid
 		ended := p.PID != 0 && !(ok && stat.Alive())
-		e.paneUp = e.paneUp && !ended // without the directory of the run nothing else says so before tmux does
+		e.paneUp = e.paneUp && !ended // without the run's directory, this is the first sign of its end
 		e.gone = !e.paneUp && (e.reaped || ended)
 	}
 	return e

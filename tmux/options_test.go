@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/internal/tmuxwire"
 )
 
-// A server has the options that the runtimes share, also one that somebody else started.
+// A server has the options that the runtimes share, even one that agentform did not start.
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -42,7 +42,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestProbes checks that a probe runs beside the agent, and that Unread counts what the
+// TestProbes checks that a probe runs next to the agent, and that Unread counts the input that the
 // agent has not read.
 func TestProbes(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ var ErrNotAvailable = errors.New("tmux is not installed")
 type Error struct {
 	Command string // its name
 	Output  string // what tmux printed, at most session.TailLimit bytes
-	Err     error  // the reason, if known: session.ErrGone, session.ErrExists
+	Err     error  // the cause, if known: session.ErrGone, session.ErrExists
 }
 
 func (e *Error) Error() string {
@@ -45,7 +45,7 @@ func (e *Error) Error() string {
 // Short returns Error.
 func (e *Error) Short() string { return e.Error() }
 
-// Unwrap returns the reason.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 func failure(command, output string, err error) *Error {
@@ -68,7 +68,7 @@ func failure(command, output string, err error) *Error {
 type program struct {
 	bin   string   // empty: tmux on PATH
 	scope []string // of a command that may start a server; see Config.Scope
-	// silence belongs to the server for which it runs; nil: to several.
+	// silence belongs to the program's server; nil: the program serves several.
 	silence *silence
 }
 
@@ -104,8 +104,8 @@ func (p program) path() (string, error) {
 	return path, nil
 }
 
-// command returns a tmux command, without a configuration file of the user's. It has a
-// session of its own, so that Ctrl-C in the terminal reaches only agentform.
+// command returns a tmux command, without the user's configuration file. It starts in its own
+// session, so that Ctrl-C in the terminal reaches only agentform.
 func (p program) command(ctx context.Context, socket string, args ...string) (*exec.Cmd, error) {
 	path, err := p.path()
 	if err != nil {
@@ -143,7 +143,7 @@ func (p program) run(ctx context.Context, socket string, stdin io.Reader, args .
 		}
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && !exit.Exited() {
-			// A part of what it printed may be missing.
+			// A part of its output may be missing.
 			return out.String(), &Error{Command: args[0], Err: err}
 		}
 		return out.String(), failure(args[0], errs.String(), err)
@@ -152,8 +152,8 @@ func (p program) run(ctx context.Context, socket string, stdin io.Reader, args .
 	return out.String(), nil
 }
 
-// environment returns the environment of the tmux server and its clients. The server
-// passes it on to every session, so that it has nothing of the user's shell.
+// environment returns the environment of the tmux server and its clients. The server passes it to
+// every session, so it has nothing of the user's shell.
 func environment(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
 		name, _, _ := strings.Cut(e, "=")
@@ -165,8 +165,8 @@ func environment(environ []string) []string {
 const (
 	// answerTimeout keeps a suspended server from blocking the others.
 	answerTimeout = 20 * time.Second
-	// silentTimeout replaces answerTimeout for silenceLasts after a server has not answered,
-	// since a command of agentform asks several times.
+	// silentTimeout replaces answerTimeout for silenceLasts after a server has not answered, since
+	// a command of agentform sends several requests.
 	silentTimeout = 2 * time.Second
 	silenceLasts  = time.Minute
 )

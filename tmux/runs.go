@@ -37,8 +37,7 @@ type runs struct {
 func (r *runs) dir(run string) string    { return layout.Data{Dir: r.dataDir}.Run(run) }
 func (r *runs) socket(run string) string { return filepath.Join(r.socketDir, "g-"+run) }
 
-// facts returns what a run's directory says, without its launch; nothing for an invalid
-// id.
+// facts returns the facts in a run's directory, without its launch; nothing for an invalid id.
 func (r *runs) facts(run string) (rundir.Facts, error) {
 	if checkRun(run) != nil {
 		return rundir.Facts{}, nil
@@ -46,7 +45,7 @@ func (r *runs) facts(run string) (rundir.Facts, error) {
 	return r.glances.Glance(r.dir(run))
 }
 
-// spec returns the spec of a run's launch; nil if its directory no longer has it.
+// spec returns the spec of a run's launch, or nil if its directory no longer has it.
 func (r *runs) spec(run string) (*session.Spec, error) {
 	if err := checkRun(run); err != nil {
 		return nil, fmt.Errorf("read run: %w", err)
@@ -96,8 +95,8 @@ func (r *runs) ask(ctx context.Context, run string, f func(*shim.Client, context
 	return f(c, ctx)
 }
 
-// stop ends what is left of a run. f is what its directory said just now: what cannot be
-// read is missing, and the sweep does not need it.
+// stop ends the remains of a run. f are its directory's latest facts: what cannot be read is
+// missing, and the sweep does not need it.
 func (r *runs) stop(ctx context.Context, run string, f rundir.Facts, how session.Stop) error {
 	if err := checkRun(run); err != nil {
 		return err
@@ -108,9 +107,9 @@ func (r *runs) stop(ctx context.Context, run string, f rundir.Facts, how session
 			return err
 		}
 	}
-	// A shim that owns its tree writes the exit after it has seen that nothing is left.
+	// A shim that owns its tree writes the exit after it has reaped the whole tree.
 	seen := proc.OwnsTree && f.Exit != nil && !f.Adopted()
-	again := !seen // what is done below is written there
+	again := !seen // read the facts again afterwards
 	if f.Shim.Alive() {
 		again = true
 		err := r.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
@@ -138,8 +137,8 @@ func (r *runs) stop(ctx context.Context, run string, f rundir.Facts, how session
 	return r.awaitShim(ctx, run, false)
 }
 
-// stopAdopted ends the processes of a run without a shim and writes its exit. A process
-// of an earlier boot does not belong to the run, nor does one that other agents use too.
+// stopAdopted ends the processes of a run without a shim and writes its exit. Processes of an
+// earlier boot, and those that other agents share, do not belong to the run.
 func (r *runs) stopAdopted(ctx context.Context, run string, f rundir.Facts, how session.Stop) error {
 	if f.BootID != proc.BootID() || f.Exit != nil {
 		return nil
@@ -159,18 +158,18 @@ func (r *runs) stopAdopted(ctx context.Context, run string, f rundir.Facts, how 
 	return rundir.EndAdopted(r.dir(run), e)
 }
 
-// exitTimeout bounds the time from an agent's end until its shim has written the exit
-// and exited.
+// exitTimeout bounds the time from an agent's end until its shim has written the exit and has
+// itself exited.
 const exitTimeout = 2 * time.Second
 
-// awaitShim waits until a run's shim has written the exit or, if it has to be gone, until
-// it has exited. A shim that takes too long is killed, which leaves its socket behind.
+// awaitShim waits until a run's shim has written the exit or, with gone, has exited. A shim that
+// takes too long is killed, which leaves its socket behind.
 func (r *runs) awaitShim(ctx context.Context, run string, gone bool) error {
 	deadline := time.Now().Add(exitTimeout)
 	return poll(ctx, 100*time.Millisecond, func() (bool, error) {
 		f, _ := r.facts(run)
 		if gone && f.Agent.Alive() {
-			// The shim started it after it was asked to stop, and was only hung up on.
+			// The shim started the agent after the stop request, and only got a hangup.
 			if err := r.stop(ctx, run, f, session.Stop{Signal: "SIGKILL"}); err != nil {
 				return false, err
 			}
@@ -194,8 +193,8 @@ func (r *runs) removeSocket(run string) error {
 	return nil
 }
 
-// discard ends a run that failed to start. Its directory goes last: the shim is reached
-// by the socket that it names.
+// discard ends a run that failed to start. It removes the directory last, since that names the
+// shim's socket.
 func (r *runs) discard(ctx context.Context, l session.Launch) error {
 	f, _ := r.facts(l.Mark.Run)
 	err := r.stop(ctx, l.Mark.Run, f, session.Stop{Signal: "SIGKILL"})

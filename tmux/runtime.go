@@ -17,26 +17,25 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Config says where a project's sessions live.
+// Config describes where a project's sessions are.
 type Config struct {
 	SocketDir string   // of socketdir.Create: tmux-0, tmux-1, … and the shims' sockets
-	DataDir   string   // its runs/RUN has what became of each run
+	DataDir   string   // its runs/RUN has the record of each run
 	Lineage   string   // Mark.Project of the project's sessions; empty: all with a mark
 	Shim      []string // the command to put before a run's directory, of install.Install
 	Bin       string   // tmux program; empty: tmux on PATH
-	// Scope is the command to put before tmux when that starts a server, which then is
-	// not in the caller's control group: systemd-run --user --scope --. It gets the
-	// variables that lead to systemd; tmux does not. Empty: none.
+	// Scope is the command to put before tmux when that starts a server, which then runs outside
+	// the caller's control group: systemd-run --user --scope --. It gets the variables that lead to
+	// systemd; tmux does not. Empty: none.
 	Scope []string
-	// Server is a tmux server of the user's own, by its name (as for tmux -L) or the
-	// absolute path of its socket: sessions live only on it, beside the user's. It has to
-	// run: agentform neither starts nor ends it, and sets options only for sessions of
-	// its own. Empty: servers of the project's own.
+	// Server is a tmux server of the user's own, by its name (as for tmux -L) or the absolute path
+	// of its socket: sessions run only there, next to the user's. The server must be running:
+	// agentform neither starts nor ends it, and sets options only for its own sessions. Empty:
+	// servers of the project's own.
 	Server string
 }
 
-// Runtime runs sessions in tmux. It is a session.Runtime; its methods may be called from
-// many goroutines.
+// Runtime runs sessions in tmux. It is a session.Runtime; its methods may be called concurrently.
 type Runtime struct {
 	config   Config
 	servers  *servers
@@ -47,7 +46,7 @@ type Runtime struct {
 
 var _ session.Runtime = (*Runtime)(nil)
 
-// New returns a runtime. It touches nothing before it is used.
+// New returns a runtime. It has no effect before its first use.
 func New(c Config) *Runtime {
 	r := &runs{dataDir: c.DataDir, socketDir: c.SocketDir}
 	return &Runtime{
@@ -58,15 +57,15 @@ func New(c Config) *Runtime {
 	}
 }
 
-// Traits returns those of tmux sessions.
+// Traits returns the traits of tmux sessions.
 func (r *Runtime) Traits() session.Traits { return session.TraitsOf("tmux") }
 
 // Close waits until servers without sessions have exited. Other sessions stay, and the
 // Runtime can be used again.
 func (r *Runtime) Close() { r.servers.close() }
 
-// LaunchSpec returns the spec with which a run was launched; nil if the run's directory
-// no longer has it.
+// LaunchSpec returns the spec with which a run was launched, or nil if the run's directory no
+// longer has it.
 func (r *Runtime) LaunchSpec(run string) (*session.Spec, error) { return r.runs.spec(run) }
 
 // annotate adds to an error what was attempted on which session.
@@ -90,9 +89,9 @@ func Inside(environ []string) bool {
 	})
 }
 
-// Observe lists the sessions of all the project's servers, ordered by socket and name. Of
-// the servers of adopted sessions it lists only the project's. Where there is no socket,
-// tmux need not be installed.
+// Observe lists the sessions of all the project's servers, ordered by socket and name. On the
+// servers of adopted sessions it lists only the project's. Without a socket, tmux need not be
+// installed.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	sockets, err := r.servers.sockets()
 	if err != nil {
@@ -114,8 +113,8 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	return slices.Concat(found...), nil
 }
 
-// Screens returns what the sessions in some places show now, with one call a server.
-// Places that are gone are left out.
+// Screens returns the current screens of the sessions in some places, with one call for each
+// server. It omits places that are gone.
 func (r *Runtime) Screens(ctx context.Context, places []session.Location) (map[session.Location]string, error) {
 	panes := map[string][]string{} // by socket
 	for _, p := range places {
@@ -140,9 +139,9 @@ func (r *Runtime) Screens(ctx context.Context, places []session.Location) (map[s
 	return found, failed
 }
 
-// Stop asks the run's shim to end the agent and everything below it, which on Linux it
-// sees to the end. If no shim answers, or it cannot know, every process with the run's
-// mark is ended. The recorded agent must be gone afterwards.
+// Stop makes the run's shim end the agent and its descendants, which on Linux the shim reaps
+// completely. If no shim answers, or it cannot reap them all, Stop ends every process with the
+// run's mark. The recorded agent must be gone afterwards.
 func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, how session.Stop) (err error) {
 	defer annotate(&err, "stop", p.Name)
 	f, _ := r.runs.facts(run)
@@ -150,8 +149,8 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, how 
 	return r.runs.stop(ctx, run, f, how)
 }
 
-// SetTimeout changes how long a live run may take, counted from its start; 0: without
-// limit. A run that has taken longer is ended at once.
+// SetTimeout changes the timeout of a run, counted from its start; 0: no limit. A run that has
+// already taken longer is ended at once.
 func (r *Runtime) SetTimeout(ctx context.Context, p session.Location, run string, timeout time.Duration) (err error) {
 	defer annotate(&err, "change the timeout of", p.Name)
 	if _, err := r.observer.holding(ctx, r.servers.at(p.Socket), p, run); err != nil {
@@ -162,8 +161,8 @@ func (r *Runtime) SetTimeout(ctx context.Context, p session.Location, run string
 	})
 }
 
-// Probe lets the run's shim run a command beside the agent. Failed is why it failed;
-// empty: it exited with 0. The error is session.ErrUnprobeable if no shim answers.
+// Probe makes the run's shim run a command next to the agent. Failed is why it failed; empty: it
+// exited with 0. The error is session.ErrUnprobeable if no shim answers.
 func (r *Runtime) Probe(ctx context.Context, _ session.Location, run string, argv []string, timeout time.Duration) (failed string, err error) {
 	err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
 		p, err := c.Probe(ctx, shim.Probe{Argv: argv, Timeout: timeout})
@@ -173,8 +172,8 @@ func (r *Runtime) Probe(ctx context.Context, _ session.Location, run string, arg
 	return failed, unprobeable(err)
 }
 
-// Verify lets the run's shim run a command next to the agent, for as long as it takes. The
-// error is session.ErrUnprobeable if no shim answers, or one refuses.
+// Verify makes the run's shim run a command next to the agent, for as long as it takes. The error
+// is session.ErrUnprobeable if no shim answers, or one refuses.
 func (r *Runtime) Verify(ctx context.Context, _ session.Location, run string, argv []string, timeout time.Duration) (v session.Verification, err error) {
 	err = r.runs.ask(ctx, run, func(c *shim.Client, ctx context.Context) error {
 		p, err := c.Verify(ctx, shim.Probe{Argv: argv, Timeout: timeout})
@@ -194,7 +193,7 @@ func (r *Runtime) Unread(ctx context.Context, _ session.Location, run string) (n
 	return n, unprobeable(err)
 }
 
-// unprobeable marks an error that means that no shim can be asked.
+// unprobeable marks an error that means that no shim answers.
 func unprobeable(err error) error {
 	var refusal *shim.Error
 	if errors.As(err, &refusal) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {

@@ -30,8 +30,8 @@ func TestBlankScreen(t *testing.T) {
 	}
 }
 
-// TestScreenOfADeadPane checks that what an agent printed before it exited is seen, also if it
-// was a line.
+// TestScreenOfADeadPane checks that an agent's output before its exit is returned, even a single
+// line.
 func TestScreenOfADeadPane(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -69,8 +69,8 @@ func TestEveryScreenIsSeen(t *testing.T) {
 	})
 }
 
-// TestServerThatLeavesBeforeItsScreens checks a server that exits after its sessions were
-// listed and before their screens are captured: nothing is there, and nothing has failed.
+// TestServerThatLeavesBeforeItsScreens checks a server that exits between listing its sessions and
+// capturing their screens: there are no sessions and no error.
 func TestServerThatLeavesBeforeItsScreens(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -20,16 +20,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// server is one tmux server: a socket, and the requests that wait for it.
+// server is one tmux server: a socket, and its pending requests.
 type server struct {
 	program  program
 	scope    []string // see Config.Scope
 	socket   string
-	external bool // not of the project: only sessions with its mark count
+	external bool // not the project's: only sessions with its mark count
 
 	requests batcher
 	captures batcher
-	reduced  atomic.Bool // a session was removed, so that it may be about to exit
+	reduced  atomic.Bool // a session was removed, so the server may be about to exit
 }
 
 func (s *server) running(ctx context.Context) (bool, error) {
@@ -39,7 +39,7 @@ func (s *server) running(ctx context.Context) (bool, error) {
 		return true, conn.Close()
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return false, nil
-	case errors.Is(err, syscall.EAGAIN): // too many wait to connect
+	case errors.Is(err, syscall.EAGAIN): // too many clients are waiting
 		return true, nil
 	}
 	return false, fmt.Errorf("connect to tmux server: %w", err)
@@ -63,7 +63,7 @@ func (s *server) awaitExit() {
 	}
 }
 
-// look lists the session of that name. The error is session.ErrGone if there is none.
+// look returns the session of that name. The error is session.ErrGone if it does not exist.
 func (s *server) look(ctx context.Context, name string) (pane, error) {
 	nonce := newNonce()
 	text, err := s.ask(ctx, tmuxwire.Command{"list-panes", "-s", "-t", tmuxwire.Session(name), "-F", nonce + "|" + tmuxwire.PaneFormat})
@@ -80,8 +80,8 @@ func (s *server) look(ctx context.Context, name string) (pane, error) {
 	return found[0], nil
 }
 
-// capture prints the last lines of a pane; 0 prints all. What an agent has written may be
-// many megabytes, so captures run apart from other requests and few at a time.
+// capture returns the last lines of a pane; 0 returns all. An agent's output may have many
+// megabytes, so captures run apart from other requests and few at a time.
 func (s *server) capture(ctx context.Context, target string, lines int) (string, error) {
 	text, err := s.submit(&s.captures, &request{ctx: ctx, cmds: []tmuxwire.Command{tmuxwire.Capture(target, lines)}})
 	if errors.Is(err, tmuxwire.ErrNoServer) {
@@ -96,16 +96,15 @@ func (s *server) capture(ctx context.Context, target string, lines int) (string,
 // capturesAtOnce is how many histories, of up to ten megabytes, one process prints.
 const capturesAtOnce = 16
 
-// screens returns what panes show, by their ids, in one call. Each screen is in front of
-// a line with a nonce, which is not in any argument of a process, so that no screen can
-// pretend to be another pane's. Panes that are gone are left out. The error is
-// session.ErrGone if no server runs.
+// screens returns the screens of panes by their ids, in one call. Each screen is followed by a line
+// with a nonce that is in no argument of a process, so that no screen can imitate another pane's.
+// It omits panes that are gone. The error is session.ErrGone if no server runs.
 func (s *server) screens(ctx context.Context, panes []string) (map[string]string, error) {
 	nonce := newNonce()
 	var script strings.Builder
 	for _, id := range panes {
-		// One line a pane, so that a failure ends only its own. tmux writes the id, since
-		// display-message takes %3 for a format of the time.
+		// Use a line for each pane, so that a failure affects only its own. The id is written by
+		// tmux, since display-message would take %3 for a format of the time.
 		script.WriteString(tmuxwire.Line(tmuxwire.Screen(id), tmuxwire.Command{"display-message", "-p", "-t", id, nonce + "#{pane_id}"}) + "\n")
 	}
 	var text string
@@ -130,15 +129,15 @@ func (s *server) screens(ctx context.Context, panes []string) (map[string]string
 }
 
 const (
-	// exitLimit bounds the wait for a killed server to exit. More than 3 s have been seen
-	// on a busy machine.
+	// exitLimit bounds the wait for a killed server to exit. Busy machines have taken more than 3
+	// s.
 	exitLimit = 10 * time.Second
 	// terminateAfter is the time that a server has to exit before it is terminated.
 	terminateAfter = 3 * time.Second
 )
 
-// retry calls f until it fails for another reason than that a server is about to exit, or
-// for too long. on returns that server; nil: none.
+// retry calls f until it succeeds or fails for another reason than a server's exit, or its time is
+// over. on returns that server; nil: none.
 func retry(ctx context.Context, on func() *server, f func() error) error {
 	began, terminated := time.Now(), false
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
@@ -157,8 +156,8 @@ func retry(ctx context.Context, on func() *server, f func() error) error {
 	}
 }
 
-// retry is the function retry on s. The error is session.ErrGone if no server runs, or if
-// it exits meanwhile: its sessions exit with it.
+// retry is the function retry on s. The error is session.ErrGone if no server runs, or if it exits
+// meanwhile, and its sessions with it.
 func (s *server) retry(ctx context.Context, f func() error) error {
 	return retry(ctx, func() *server { return s }, func() error {
 		err := f()
@@ -172,20 +171,20 @@ func (s *server) retry(ctx context.Context, f func() error) error {
 	})
 }
 
-// terminateStuck terminates a server that was killed and cannot exit. tmux (3.3a,
-// server_loop in server.c) waits until it has no session. One that was created by a client
-// that had connected before the kill stays, and the server closes all new connections, so
-// that its sessions could never be seen or ended. On a signal it ends them and exits.
+// terminateStuck terminates a server that was killed and cannot exit. tmux (3.3a, server_loop in
+// server.c) waits until it has no session. If a client that connected before the kill then creates
+// one, the session stays while the server closes all new connections, so that its sessions could
+// never be seen or ended. On a signal it ends them and exits.
 //
-// Only such a server closes a connection on which nothing was sent. External servers are
-// left alone.
+// Only such a server closes a connection on which nothing was sent. terminateStuck does not affect
+// external servers.
 func (s *server) terminateStuck() {
 	if s.external {
 		return
 	}
 	conn, err := net.DialTimeout("unix", s.socket, answerTimeout)
 	if err != nil {
-		return // it has exited, or is too busy to be about to exit
+		return // it has exited, or is too busy to be exiting
 	}
 	defer conn.Close()
 	if conn.SetReadDeadline(time.Now().Add(time.Second)) != nil {
@@ -201,9 +200,9 @@ func (s *server) terminateStuck() {
 
 const socketTimeout = 2 * time.Second
 
-// restoreSocket makes a run's server create its socket again if a clean-up job has removed
-// it. The server is recognized as the parent of the run's shim with the socket in its
-// command line. A failure does not keep the run from being stopped.
+// restoreSocket makes a run's server recreate its socket if a clean-up job has removed it. The
+// server is the parent of the run's shim with the socket in its command line. A failure does not
+// prevent the run's stop.
 func (s *server) restoreSocket(ctx context.Context, f rundir.Facts) {
 	if s.external {
 		return

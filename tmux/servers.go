@@ -29,8 +29,8 @@ type servers struct {
 	mu    sync.Mutex
 	known map[string]*server // by socket
 
-	creating sync.Map          // names of sessions, with their sockets once they are chosen
-	naming   sync.Mutex        // held while names are read, so that no change is lost
+	creating sync.Map          // names of sessions, with their sockets once chosen
+	naming   sync.Mutex        // held while names are read, to lose no change
 	names    map[string]string // sockets by the names of sessions, as of namesAt
 	namesAt  time.Time
 }
@@ -93,8 +93,8 @@ func (r *servers) sockets() ([]string, error) {
 
 func (r *servers) socket(n int) string { return filepath.Join(r.dir, "tmux-"+strconv.Itoa(n)) }
 
-// resolveSocket returns the path of a socket that is given as a name, as for tmux -L, or
-// as a path. Links are resolved, so that one server has one path.
+// resolveSocket returns the path of a socket given by name, as for tmux -L, or by path. It resolves
+// links, so that each server has one path.
 func resolveSocket(socket string) string {
 	if !filepath.IsAbs(socket) {
 		dir := os.Getenv("TMUX_TMPDIR")
@@ -109,13 +109,13 @@ func resolveSocket(socket string) string {
 	return filepath.Clean(socket)
 }
 
-// sessionsPerServer bounds what a server does for each client (0.75 ms at 100 sessions,
-// 18 ms at 1000), and what a server that crashes takes with it.
+// sessionsPerServer bounds a server's work for each client (0.75 ms at 100 sessions, 18 ms at
+// 1000), and how many sessions a crash ends.
 const sessionsPerServer = 128
 
-// namesAge bounds the age of the names that are read from servers: a process for each name
-// and server would be too many. Only one apply at a time creates sessions, and it waits for
-// the operations of a killed one.
+// namesAge bounds the age of the names read from servers: a process for each name and server would
+// be too many. Only one apply at a time creates sessions, and it waits for the operations of a
+// killed one.
 const namesAge = time.Second
 
 // readNames reads the names of all sessions. The caller holds naming.
@@ -137,7 +137,7 @@ func (r *servers) readNames(ctx context.Context) error {
 	})
 	for _, socket := range sockets {
 		if up, err := r.at(socket).running(ctx); err == nil && !up {
-			continue // takes 20 µs instead of a process
+			continue // 20 µs instead of a process
 		}
 		text, err := r.at(socket).ask(ctx, tmuxwire.Command{"list-sessions", "-F", "#{session_name}"})
 		if err != nil && !errors.Is(err, session.ErrGone) {
@@ -151,9 +151,8 @@ func (r *servers) readNames(ctx context.Context) error {
 	return nil
 }
 
-// reserve returns a server with room for a session, and counts the session. The server
-// may have to be started. The name must be free on all others; the server itself
-// refuses a name that it has.
+// reserve returns a server with room for a session, and counts the session. The server may not be
+// running yet. The name must be free on all other servers; the server itself refuses a name in use.
 func (r *servers) reserve(ctx context.Context, name string) (*server, error) {
 	if r.personal != "" {
 		return r.runningPersonal(ctx)
@@ -187,7 +186,7 @@ func (r *servers) removed(s *server, name string) {
 	delete(r.names, name)
 }
 
-// runningPersonal returns the user's own server, which has to run.
+// runningPersonal returns the user's own server, which must be running.
 func (r *servers) runningPersonal(ctx context.Context) (*server, error) {
 	s := r.at(resolveSocket(r.personal))
 	up, err := s.running(ctx)
@@ -224,8 +223,8 @@ func (r *servers) link(s *server) error {
 	return err
 }
 
-// unlink removes the link to an external server that has no more sessions of the project.
-// A link too many is harmless, so errors are ignored.
+// unlink removes the link to an external server that has no more sessions of the project. It
+// ignores errors, since an extra link is harmless.
 func (r *servers) unlink(ctx context.Context, o *observer, s *server) {
 	if !s.external {
 		return

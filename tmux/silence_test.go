@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSilence checks that a server that did not answer has less time, for a minute or until
-// it answers.
+// TestSilence checks that a server that did not answer gets a shorter timeout, for a minute or
+// until it answers.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s silence

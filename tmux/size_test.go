@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// asks is an agent with a question of seven lines, of which the terminal shows what fits.
+// asks is an agent with a question of seven lines, drawn as far as the terminal has room.
 const asks = `draw() {
 	set -- $(stty size)
 	printf '\033[2J\033[H'
@@ -66,7 +66,7 @@ func TestSmallTerminalLeaves(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", outer, "kill-server").Run() })
-	// A server that is about to exit turns the next terminal away.
+	// A server that is about to exit refuses the next terminal.
 	leaves := func() {
 		t.Helper()
 		wait.For(t, "the outer server leaves", func() (any, bool) {

@@ -16,9 +16,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestServerThatCannotLeave checks that a server that cannot exit after kill-server is
-// terminated, and that the session is created on the next one. A server that was killed
-// while sessions were created can have one that came too late.
+// TestServerThatCannotLeave checks that a server that cannot exit after kill-server is terminated,
+// and that the session is created on the next one. A server that was killed while sessions were
+// created can have one that came too late.
 func TestServerThatCannotLeave(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -68,7 +68,7 @@ func (b *bed) stuck(t *testing.T) proc.Process {
 	socket := b.socket(0)
 	for range 100 {
 		if exec.Command("tmux", "-S", socket, "-f", "/dev/null", "new-session", "-d", "-s", "first", "sleep", "1000").Run() != nil {
-			time.Sleep(50 * time.Millisecond) // the last one is leaving
+			time.Sleep(50 * time.Millisecond) // the last one is exiting
 			continue
 		}
 		pid := b.server(t, socket)

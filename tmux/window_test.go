@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestWindowBearsTheAddress checks that the status line shows the session's address, and
-// that tmux finds no format in it.
+// TestWindowBearsTheAddress checks that the status line shows the session's address, and that tmux
+// does not interpret formats in it.
 func TestWindowBearsTheAddress(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -28,8 +28,8 @@ func TestWindowBearsTheAddress(t *testing.T) {
 	}
 }
 
-// TestRestartShowsTheNewRunAlone checks that nothing of the old runs is left, on the screen
-// or in its history.
+// TestRestartShowsTheNewRunAlone checks that the screen and its history contain nothing of the old
+// runs.
 func TestRestartShowsTheNewRunAlone(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
