@@ -13,9 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// A person who runs /clear is in another conversation. Codex has the rollouts of both open,
-// and those of its sub-agents: the one that was written to last counts that has a
-// conversation of its own.
+// A user who runs /clear is in another conversation. Codex has the rollouts of both open, and those
+// of its sub-agents: the last written one with its own conversation counts.
 func TestAnotherConversationInTheSameProcess(t *testing.T) {
 	home := t.TempDir()
 	day := filepath.Join(home, ".codex", "sessions", "2026", "11", "24")
@@ -46,7 +45,7 @@ func TestAnotherConversationInTheSameProcess(t *testing.T) {
 	of := session.Lookup{Dir: "/work/api", Home: home, Conversation: "one", StartedAt: noon, Process: session.Process{PID: os.Getpid(), Start: start}}
 	reads := func(want string) {
 		t.Helper()
-		for _, of.Conversation = range []string{"one", ""} { // it was resumed, or begun
+		for _, of.Conversation = range []string{"one", ""} { // resumed, or new
 			n, err := r.Read(agent.For(agent.Builtins()[agent.Codex]), "run"+of.Conversation, of)
 			if err != nil || n == nil || n.Conversation != want {
 				t.Errorf("it reads %+v, %v, want %q", n, err, want)
@@ -59,12 +58,12 @@ func TestAnotherConversationInTheSameProcess(t *testing.T) {
 	reads("one")
 	write("two", "user", noon.Add(2*time.Minute))
 	reads("two")
-	write("one", "user", noon.Add(3*time.Minute)) // the person goes back to it
+	write("one", "user", noon.Add(3*time.Minute)) // the user returns to it
 	reads("one")
 }
 
-// Copilot CLI has no session file open, but a lock beside it. The file of a conversation
-// comes with its first prompt.
+// Copilot CLI has no session file open, but a lock next to it. The file of a conversation is
+// created with its first prompt.
 func TestAnotherConversationByItsLock(t *testing.T) {
 	home := t.TempDir()
 	start, ok := proc.StartTime(os.Getpid())

@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/internal/sessionfile"
 )
 
-// Claude Code 2.1 can write the prompt behind the answer to it.
+// Claude Code 2.1 can write the prompt after its answer.
 func TestEntriesAreOldestFirst(t *testing.T) {
 	var got []string
 	for _, e := range sessionfile.Entries(agent.For(agent.Builtins()["claude"]), [][]byte{

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzLines: a file that is read as it grows tells the same lines as one that is
-// read once it is whole, and no line holds another.
+// FuzzLines checks that reading a growing file returns the same lines as reading the complete one,
+// and that no line contains another.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("{}\n{\"a\":1}\n"), []byte("{\"b\":2}\n{"))
 	f.Add([]byte("{\"a\":"), []byte("1}\n\n\n \n"))

@@ -9,34 +9,34 @@ import (
 )
 
 const (
-	// whole is the longest file that is read from its beginning, in bytes: a day's work. Of
-	// a longer one the first line and the last tail bytes are.
+	// whole is the longest file that is read completely, in bytes: a day's work. Of a longer file,
+	// the first line and the last tail bytes are read.
 	whole = 4 << 20
 	tail  = 2 << 20
-	// headLimit is the longest first line of such a file that is read.
+	// headLimit bounds the first line of such a file.
 	headLimit = 256 << 10
-	// small files are read again when they change: some are rewritten, not appended to.
+	// small files are read again when they change, since some are rewritten.
 	small = 64 << 10
 )
 
-// cursor is how far a file was read. The zero value is before its beginning.
+// cursor is a position in a file. The zero value is before the first reading.
 type cursor struct {
-	info fs.FileInfo // as of then
-	read int64       // offset behind the last complete line
-	cut  bool        // the middle was left out
+	info fs.FileInfo // at the last reading
+	read int64       // offset after the last complete line
+	cut  bool        // the middle was skipped
 }
 
 func (c *cursor) same(info fs.FileInfo) bool {
 	return c.info != nil && os.SameFile(c.info, info) && c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime())
 }
 
-// grown reports whether what was read before is still there.
+// grown reports whether the part read before still exists.
 func (c *cursor) grown(info fs.FileInfo) bool {
 	return c.info != nil && os.SameFile(c.info, info) && info.Size() >= c.info.Size() && info.Size()-c.read <= tail
 }
 
-// next returns the lines that were added since, or all of a file that was not read before.
-// It begins again with one that is small, was replaced, or has grown by much.
+// next returns the lines added since the last call, or all lines of a new file. It starts over with
+// a file that is small, was replaced, or has grown a lot.
 func (c *cursor) next(f io.ReaderAt, info fs.FileInfo) (lines [][]byte, again bool, err error) {
 	if again = !c.grown(info) || c.info.Size() <= small; again {
 		lines, err = c.begin(f, info)
@@ -70,8 +70,8 @@ func (c *cursor) begin(f io.ReaderAt, info fs.FileInfo) (lines [][]byte, err err
 	return lines, err
 }
 
-// add reads the lines up to an offset, without line ends. An incomplete last line of a small
-// file is read if it is JSON: some files have only one line.
+// add reads the lines up to an offset, without line ends. It reads an incomplete last line of a
+// small file if the line is JSON: some files have only one line.
 func (c *cursor) add(f io.ReaderAt, to int64) (lines [][]byte, err error) {
 	b, err := section(f, c.read, to)
 	if err != nil {

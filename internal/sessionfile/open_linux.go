@@ -14,9 +14,9 @@ const treeLimit = 64
 
 const writable = 0o200
 
-// openFiles returns the paths of the session files, and of the locks beside them, that an
-// agent's process tree has open for writing. Gemini CLI reads those of all conversations
-// when it resumes one. Processes of another user or container show none.
+// openFiles returns the paths of the session files, and of their locks, that an agent's process
+// tree has open for writing. (Gemini CLI opens those of all conversations for reading when it
+// resumes one.) Processes of another user or container show none.
 func openFiles(root session.Process) map[string]bool {
 	if start, lives := proc.StartTime(root.PID); !lives || start != root.Start {
 		return nil

@@ -9,16 +9,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// early is how much earlier than its run a session file may say that it started.
+// early is how much earlier than its run a session file may have started by its own time.
 const early = 2 * time.Second
 
-// lockSuffix ends the name of a file that Copilot CLI has open in the directory of its
-// conversation. Its session file is open only while it is written to.
+// lockSuffix is the suffix of a file that Copilot CLI has open in the directory of its
+// conversation. Its session file is open only during a write.
 const lockSuffix = ".hold"
 
-// current returns the lookup with the conversation that the agent is in, if its open files
-// tell, and those. A person may have begun another one at its terminal: Codex keeps the
-// files of both open, and those of its sub-agents, which have no conversation.
+// current returns the lookup with the agent's current conversation, if its open files show that,
+// and these files. A user may have started another one at the terminal: Codex keeps the files of
+// both open, and those of its sub-agents, which have no conversation.
 func (r *Reader) current(a session.Agent, of session.Lookup) (session.Lookup, map[string]bool) {
 	open := openFiles(of.Process)
 	if len(open) == 0 {
@@ -36,7 +36,7 @@ func (r *Reader) current(a session.Agent, of session.Lookup) (session.Lookup, ma
 			if own := path.Base(p.glob); strings.HasSuffix(name, lockSuffix) && !wild(own) {
 				name = path.Join(path.Dir(name), own)
 			}
-			if matches, _ := path.Match(p.glob, name); !below || !matches { // the pattern has no fault
+			if matches, _ := path.Match(p.glob, name); !below || !matches { // the pattern is valid
 				continue
 			}
 			info, err := p.root.Lstat(filepath.FromSlash(name))
@@ -67,9 +67,8 @@ func (r *Reader) pick(a session.Agent, p *place, of session.Lookup, open map[str
 	return r.begunFirst(a, p, files, of)
 }
 
-// ofConversation returns the newest file of a conversation with a message, else the
-// newest. Gemini CLI 0.61.0 names files by the minute: resuming creates another one
-// without messages.
+// ofConversation returns a conversation's newest file with a message, else the newest. Gemini CLI
+// 0.61.0 names files by the minute: resuming creates another one without messages.
 func (r *Reader) ofConversation(a session.Agent, p *place, files []found, id string) *found {
 	var all []*found
 	for i, f := range files {
@@ -92,8 +91,8 @@ func (r *Reader) ofConversation(a session.Agent, p *place, files []found, id str
 	return all[0]
 }
 
-// begunFirst returns the file that was started first in the run's directory after the
-// run. The time of its last write stands for a start that it does not tell.
+// begunFirst returns the file that was started first in the run's directory after the run. A file
+// without a start time counts from its last write.
 func (r *Reader) begunFirst(a session.Agent, p *place, files []found, of session.Lookup) *found {
 	since := of.StartedAt.Add(-early)
 	var first *found
@@ -119,7 +118,7 @@ func (r *Reader) begunFirst(a session.Agent, p *place, files []found, of session
 
 const headLines = 8
 
-// head returns what the beginning of a file says.
+// head reads the beginning of a file.
 func (r *Reader) head(a session.Agent, p *place, f found) session.Transcript {
 	key := p.path(f)
 	if h, known := r.heads[key]; known && (h.size == f.info.Size() || h.size > small) {
@@ -146,7 +145,7 @@ func (r *Reader) head(a session.Agent, p *place, f found) session.Transcript {
 	return h.transcript
 }
 
-// head is what the beginning of a file said at a size.
+// head is the result of reading the beginning of a file of some size.
 type head struct {
 	size       int64
 	transcript session.Transcript

@@ -18,7 +18,7 @@ import (
 // candidates is how many files are examined: a directory may hold years of sessions.
 const candidates = 64
 
-// place is the directory of a pattern's files, which is never left.
+// place is the directory of a pattern's files. Nothing outside is read.
 type place struct {
 	pattern string
 	err     error // why it could not be opened; fs.ErrNotExist: it does not exist
@@ -74,7 +74,7 @@ func folder(pattern string) string {
 	return dir
 }
 
-// Folders returns the directories below which an agent keeps its session files.
+// Folders returns the directories that contain an agent's session files.
 func Folders(a session.Agent, of session.Lookup) (all []string) {
 	of.Process.PID = 1 // Claude Code has a file for each process
 	for _, pattern := range a.Files(of) {
@@ -95,9 +95,9 @@ type found struct {
 	info fs.FileInfo
 }
 
-// files returns the regular files that match, the newest first.
+// files returns the matching regular files, the newest first.
 func (p *place) files() []found {
-	names, _ := fs.Glob(p.root.FS(), p.glob) // the pattern was made by an agent's adapter: it has no fault
+	names, _ := fs.Glob(p.root.FS(), p.glob) // an adapter's pattern is valid
 	var all []found
 	for _, name := range names {
 		if info, err := p.root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
@@ -112,7 +112,7 @@ func (p *place) files() []found {
 
 func (p *place) path(f found) string { return filepath.Join(p.base, filepath.FromSlash(f.name)) }
 
-// read opens a file for reading. A pipe in its place does not block.
+// read opens a file for reading. A pipe in its place does not block the caller.
 func (p *place) read(f found) (*os.File, fs.FileInfo, error) {
 	file, err := p.root.OpenFile(filepath.FromSlash(f.name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

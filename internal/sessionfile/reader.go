@@ -11,8 +11,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Reader reads session files again when they have changed. It is safe for concurrent use.
-// The zero value is ready.
+// Reader reads session files again when they have changed. It is safe for concurrent use. The zero
+// value is ready to use.
 type Reader struct {
 	mu    sync.Mutex
 	runs  map[string]*run // by run id
@@ -34,8 +34,8 @@ func (r *Reader) Forget(but map[string]bool) {
 	maps.DeleteFunc(r.runs, func(id string, _ *run) bool { return !but[id] })
 }
 
-// Read returns what the agent's session files of a run say; nil: none was found. The
-// error is of files that could not be read; the others are read.
+// Read returns the transcript in a run's session files; nil: none was found. The error names files
+// that could not be read; the others are read.
 func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.Transcript, error) {
 	if len(a.Files(of)) == 0 {
 		return nil, nil
@@ -52,7 +52,7 @@ func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.T
 	of, open := r.current(a, of)
 	now, err := r.update(a, of, open, old)
 	if n := now.transcript; n != nil && of.Conversation != "" && n.Conversation != "" && n.Conversation != of.Conversation {
-		// A person started another conversation at the agent's terminal.
+		// The user started another conversation at the agent's terminal.
 		of.Conversation = n.Conversation
 		now, err = r.update(a, of, open, now)
 	}
@@ -63,7 +63,7 @@ func (r *Reader) Read(a session.Agent, id string, of session.Lookup) (*session.T
 	return new(*now.transcript), err
 }
 
-// update reads what is new in the run's files, one of each pattern.
+// update reads the additions to the run's files, one for each pattern.
 func (r *Reader) update(a session.Agent, of session.Lookup, open map[string]bool, old *run) (*run, error) {
 	now, follows, err := r.follow(a, of, open, old)
 	if !follows {
@@ -72,8 +72,8 @@ func (r *Reader) update(a session.Agent, of session.Lookup, open map[string]bool
 	return now, err
 }
 
-// follow reads what was added to the files of a run. It returns false if they have to be
-// read again from their beginnings: others are its files now, or one was replaced.
+// follow reads the additions to a run's files. follows is false if they must be read again from the
+// beginning, because the run now has other files or one was replaced.
 func (r *Reader) follow(a session.Agent, of session.Lookup, open map[string]bool, old *run) (now *run, follows bool, err error) {
 	now = &run{of: of, open: open, files: map[string]*cursor{}, reader: old.reader, transcript: old.transcript}
 	if now.reader == nil {
@@ -103,7 +103,7 @@ func (r *Reader) follow(a session.Agent, of session.Lookup, open map[string]bool
 	return now, true, err
 }
 
-// add reads what was added to the run's file in a place, if it has one there.
+// add reads the additions to the run's file in a place, if it has one there.
 func (r *Reader) add(a session.Agent, p *place, now, old *run) (path string, added, follows bool, err error) {
 	if p.err != nil {
 		return "", false, true, p.err
@@ -143,7 +143,7 @@ func (r *Reader) add(a session.Agent, p *place, now, old *run) (path string, add
 	return path, true, true, nil
 }
 
-// long reports whether one of the files would take time to be read again.
+// long reports whether reading one of the files again would take long.
 func (r *run) long() bool {
 	for _, c := range r.files {
 		if c.info != nil && c.info.Size() > small {
@@ -153,7 +153,7 @@ func (r *run) long() bool {
 	return false
 }
 
-// told returns what the files say.
+// told returns the transcript in the files.
 func (r *run) told() *session.Transcript {
 	n := r.reader.Transcript()
 	n.Path = r.all[0]
@@ -170,11 +170,11 @@ func (r *run) told() *session.Transcript {
 	return &n
 }
 
-// Place is how far the session files of a run have been reported, by path.
+// Place is the position up to which a run's session files have been reported, by path.
 type Place map[string]cursor
 
-// More returns the lines that were added to the run's session files, and the new place.
-// cut reports that the middle of a long file is missing.
+// More returns the lines added to the run's session files, and the new place. cut reports whether
+// the middle of a long file is missing.
 func (r *Reader) More(a session.Agent, id string, of session.Lookup, told Place) (lines [][]byte, now Place, cut bool, err error) {
 	if _, err = r.Read(a, id, of); err != nil {
 		return nil, told, false, err
@@ -200,7 +200,7 @@ func (r *Reader) More(a session.Agent, id string, of session.Lookup, told Place)
 	return lines, now, cut, err
 }
 
-// more returns the lines of a file that were added, also of a small one.
+// more returns the lines added to a file, small or not.
 func (c *cursor) more(p *place, f found) (lines [][]byte, err error) {
 	content, info, err := p.read(f)
 	if err != nil {
@@ -216,8 +216,8 @@ func (c *cursor) more(p *place, f found) (lines [][]byte, err error) {
 	return lines, err
 }
 
-// Entries returns the entries of lines in the order of time: Claude Code may write an
-// answer before its question. One without a time stays behind its predecessor.
+// Entries returns the entries of lines ordered by time: Claude Code may write an answer before its
+// question. An entry without a time stays after its predecessor.
 func Entries(a session.Agent, lines [][]byte) []session.Entry {
 	type dated struct {
 		session.Entry

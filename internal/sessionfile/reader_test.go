@@ -16,8 +16,8 @@ import (
 
 var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
-// scribe is an agent that keeps its sessions below HOME/.scribe, with a state of
-// now beside each. It counts the lines that are read.
+// scribe is an agent that keeps its sessions below HOME/.scribe, each with a state file. It counts
+// the lines that are read.
 type scribe struct {
 	session.Fileless
 	patterns []string
@@ -39,7 +39,7 @@ func (s *scribe) Files(of session.Lookup) (all []string)         { return s.patt
 
 func (s *scribe) Reader() session.TranscriptReader { return &scribed{of: s} }
 
-// scribed is what a scribe's lines said so far.
+// scribed is the state read from a scribe's lines.
 type scribed struct {
 	of *scribe
 	n  session.Transcript
@@ -64,7 +64,7 @@ func (s *scribed) Add(text []byte) {
 	}
 }
 
-// desk is a home with session files in it.
+// desk is a home with session files.
 type desk struct {
 	t    *testing.T
 	home string
@@ -80,7 +80,7 @@ func newDesk(t *testing.T) *desk {
 		of:     session.Lookup{Dir: "/work/api", Home: home, StartedAt: noon}}
 }
 
-// write writes a session file of lines, last written at a time.
+// write writes a session file with lines, and sets its time.
 func (d *desk) write(name string, at time.Time, lines ...line) string {
 	d.t.Helper()
 	path := filepath.Join(d.home, ".scribe", name)
@@ -171,7 +171,7 @@ func TestWhatIsAddedIsRead(t *testing.T) {
 	if d.read != read {
 		t.Error("what has not changed is read again")
 	}
-	for n := 2; n < 2000; n++ { // past what is read as a whole each time
+	for n := 2; n < 2000; n++ { // longer than what is read as a whole
 		add(t, path, fmt.Sprintf(`{"turn":true,"text":%q}`+"\n", strings.Repeat("x", 100)))
 	}
 	d.looks("mine 1999")
@@ -225,7 +225,7 @@ func TestALongFileIsReadAtItsEnds(t *testing.T) {
 	}
 }
 
-// Of a long file no text is kept.
+// No text of a long file is kept in memory.
 func TestMemoryOfLongFiles(t *testing.T) {
 	d := newDesk(t)
 	path := d.write("a/mine.jsonl", noon, begun("mine", "/work/api", 0))
@@ -244,15 +244,15 @@ func TestMemoryOfLongFiles(t *testing.T) {
 	runtime.KeepAlive(d)
 }
 
-// A state that is written anew each time stands beside the transcript, and a
-// name without a wildcard is the run's own.
+// A rewritten state file belongs to the transcript next to it, and a name without a wildcard is the
+// run's own.
 func TestSeveralFiles(t *testing.T) {
 	d := newDesk(t)
 	state := filepath.Join(d.home, ".scribe", "now", "42.json")
 	d.patterns = append(d.patterns, state)
 	d.of.Conversation = "mine"
 	d.write("a/mine.jsonl", noon, begun("mine", "/work/api", 0), line{Turn: true})
-	d.put(state, `{"status":"working"}`, noon.Add(-time.Hour)) // of another process of that number
+	d.put(state, `{"status":"working"}`, noon.Add(-time.Hour)) // of another process with that pid
 	if n := d.look(); n.Activity != "" || n.Turns != 1 {
 		t.Errorf("a stale state is read: %+v", n)
 	}
@@ -262,7 +262,7 @@ func TestSeveralFiles(t *testing.T) {
 			t.Errorf("%s: %+v", status, n)
 		}
 	}
-	// A long transcript is not read again with it.
+	// A long transcript is not read again because of it.
 	path := filepath.Join(d.home, ".scribe", "a", "mine.jsonl")
 	add(t, path, strings.Repeat(`{"turn":true}`+"\n", 10_000))
 	if n := d.look(); n.Turns != 10_001 {
@@ -273,7 +273,7 @@ func TestSeveralFiles(t *testing.T) {
 	if n := d.look(); n.Activity != session.Working || n.Turns != 10_001 || d.read != read+1 {
 		t.Errorf("%d lines were read again: %s, %d turns", d.read-read, n.Activity, n.Turns)
 	}
-	// Another conversation was begun at its terminal.
+	// Another conversation was started at its terminal.
 	d.write("a/other.jsonl", noon, begun("other", "/work/api", 9), line{Turn: true}, line{Turn: true})
 	d.put(state, `{"id":"other","dir":"/work/api","status":"idle"}`, noon.Add(3*time.Second))
 	d.looks("other 2")
@@ -299,7 +299,7 @@ func TestNothingLeadsOutOfTheHome(t *testing.T) {
 	if n, err := d.Reader.Read(d.scribe, "run", d.of); n != nil || err == nil || !strings.Contains(err.Error(), "outside of the agent's home") {
 		t.Errorf("%+v, %v", n, err)
 	}
-	// Where the agent's environment names the directory, it may lie anywhere.
+	// If the agent's environment names the directory, it may be anywhere.
 	d.patterns = []string{filepath.Join(outside, "*.jsonl")}
 	d.looks("secret 0")
 	if err := os.Symlink(filepath.Join(outside, "mine.jsonl"), filepath.Join(outside, "link.jsonl")); err != nil {
@@ -331,11 +331,11 @@ func TestTheFileThatTheAgentHasOpen(t *testing.T) {
 	}
 	defer f.Close()
 	if runtime.GOOS != "linux" {
-		d.looks("first 0") // there only the conversation's id tells
+		d.looks("first 0") // only the conversation's id identifies it there
 		return
 	}
 	d.looks("second 0")
-	d.of.Process.Start++ // another process of that number
+	d.of.Process.Start++ // another process with that pid
 	d.looks("first 0")
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Gemini makes a second file of a conversation that it resumes in another minute, and
-// goes on in the first. The files are those of 0.61.0.
+// Gemini creates a second file for a conversation that it resumes in another minute, and continues
+// in the first. The files are from 0.61.0.
 func TestAConversationWithASecondFile(t *testing.T) {
 	const id = "f0bbd94a-a170-43f7-a1af-ab4e6ea66c06"
 	home := t.TempDir()
@@ -63,7 +63,7 @@ func TestAConversationWithASecondFile(t *testing.T) {
 	check("the second file is newer", 0)
 	put("first.jsonl", filepath.Base(first), noon.Add(2*time.Minute))
 	check("it goes on in the first", 0)
-	// Of a conversation in which nothing was said, the newest file counts.
+	// Of a conversation without messages, the newest file counts.
 	put("second.jsonl", filepath.Base(first), noon)
 	if n, err := r.Read(a, "run", of); err != nil || n == nil || n.Path != second || n.Begun() {
 		t.Errorf("nothing was said: %+v, %v", n, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Searched is one place where a run's session file was searched for.
+// Searched is one place that was searched for a run's session file.
 type Searched struct {
 	Pattern string
 	Err     error // why the place could not be searched; fs.ErrNotExist: it does not exist
@@ -16,16 +16,16 @@ type Searched struct {
 	Chosen  string // the path of the run's file; empty: none of them is it
 }
 
-// Candidate is a file that matches a pattern, with what its beginning tells.
+// Candidate is a file that matches a pattern, with facts from its beginning.
 type Candidate struct {
 	Path         string
 	Written      time.Time
-	Dir          string // in which the conversation was held; empty: the file does not say
+	Dir          string // of the conversation; empty: not in the file
 	Conversation string
-	StartedAt    time.Time // zero: the file does not say
+	StartedAt    time.Time // zero: not in the file
 }
 
-// Search returns where the session file of a run is searched for, newest files first.
+// Search returns the places searched for the session file of a run, newest files first.
 func Search(a session.Agent, of session.Lookup) []Searched {
 	r := &Reader{}
 	of, open := r.current(a, of)
@@ -84,8 +84,8 @@ func (r *Reader) Present(a session.Agent, of session.Lookup) bool {
 	return false
 }
 
-// Kept reports whether the agent's files still have the conversation with a message.
-// known is false for an agent without files.
+// Kept reports whether the agent's files still have the conversation with a message. known is false
+// for an agent without files.
 func Kept(a session.Agent, of session.Lookup) (kept, known bool) {
 	of.Process = session.Process{}
 	n, err := new(Reader).Read(a, "", of)

@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/agent"
 )
 
-// answered is what each agent writes of one answer of its model: what the tool said that
-// it asked for, and what the answer took.
+// answered are the lines of each agent for one answer of its model, with a tool's output and the
+// usage.
 var answered = map[string]func(n int, said string) string{
 	agent.Claude: func(n int, said string) string {
 		id := fmt.Sprintf("msg_%d", n)
@@ -36,7 +36,7 @@ var answered = map[string]func(n int, said string) string{
 			line("token_usage_record", fmt.Sprintf(`"thread_id":"t","response_id":"resp_%d","usage":%s,"thread_token_usage":%s`, n, counts, counts)) +
 			line("event_msg", `"type":"token_count","info":{"total_token_usage":`+counts+`,"last_token_usage":`+counts+`}`)
 	},
-	agent.Gemini: func(n int, said string) string { // all is in one line, which is written again with the tool's result
+	agent.Gemini: func(n int, said string) string { // all is in one line, which is rewritten with the tool's result
 		line := func(calls string) string {
 			return fmt.Sprintf(`{"id":"m%d","timestamp":"2026-03-14T12:00:01.000Z","type":"gemini","content":"%s","thoughts":[]%s,"tokens":{"input":%d,"output":50,"cached":1,"thoughts":2,"tool":0,"total":61},"model":"gemini-3.8-flash"}`+"\n",
 				n, said[:2000], calls, n)
@@ -46,7 +46,7 @@ var answered = map[string]func(n int, said string) string{
 	},
 }
 
-// transcript writes a transcript of so many MiB as an agent does.
+// transcript writes a transcript of some MiB in the agent's format.
 func transcript(b *testing.B, name, path string, mib int) {
 	b.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -67,7 +67,7 @@ func transcript(b *testing.B, name, path string, mib int) {
 	}
 }
 
-// BenchmarkFirstLook reads a transcript for the first time. A GiB is to take a second.
+// BenchmarkFirstLook reads a transcript for the first time. The target is a second for a GiB.
 func BenchmarkFirstLook(b *testing.B) {
 	for _, name := range []string{agent.Claude, agent.Codex, agent.Gemini} {
 		b.Run(name, func(b *testing.B) {
@@ -93,8 +93,8 @@ func BenchmarkFirstLook(b *testing.B) {
 	}
 }
 
-// processor returns how much of the processor this process has used. On a busy machine it
-// says more than the clock.
+// processor returns the processor time of this process, which on a busy machine is more reliable
+// than the clock.
 func processor(b *testing.B) time.Duration {
 	b.Helper()
 	var u unix.Rusage
@@ -104,8 +104,7 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkNextLook looks at 200 transcripts of which nothing has changed, and at one more
-// answer in each.
+// BenchmarkNextLook reads 200 unchanged transcripts, and one more answer in each.
 func BenchmarkNextLook(b *testing.B) {
 	for _, more := range []bool{false, true} {
 		b.Run(fmt.Sprintf("more=%v", more), func(b *testing.B) {
@@ -143,7 +142,7 @@ func BenchmarkNextLook(b *testing.B) {
 	}
 }
 
-// BenchmarkRecords reads what was recorded of a transcript of 50 MiB.
+// BenchmarkRecords reads the record of a transcript of 50 MiB.
 func BenchmarkRecords(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, "11111111.jsonl")

@@ -14,8 +14,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestRules reads the files that the real agents wrote, rule by rule: they say what the
-// model counted. make captures records them.
+// TestRules checks the usage in the files of the real agents, which have the model's own counts,
+// rule by rule. make captures records them.
 func TestRules(t *testing.T) {
 	rules, err := filepath.Glob("testdata/*/*/counted.json")
 	if err != nil || len(rules) < 10 {

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// The test binary is also a process that records the usage of a transcript, to be killed.
+// TestMain runs the test binary also as a process that records the usage of a transcript, to be
+// killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "update" {
 		if err := New(os.Args[2], dollarEach).Update(claude, Subject{ID: "api", Address: "session.api"}, os.Args[3], "11111111", noon); err != nil {
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// However often those who record are killed, two at a time, each answer counts once.
+// Each answer counts once, however often two concurrent recorders are killed.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	data, path := filepath.Join(dir, "data"), filepath.Join(dir, "11111111.jsonl")
@@ -50,7 +51,7 @@ func TestKilled(t *testing.T) {
 		one, two := start(), start()
 		time.Sleep(time.Duration(r.Int64N(int64(60 * time.Millisecond))))
 		for _, c := range []*exec.Cmd{one, two} {
-			_ = c.Process.Kill() // it may have ended
+			_ = c.Process.Kill() // it may have exited
 			if err := c.Wait(); err != nil {
 				killed++
 			}

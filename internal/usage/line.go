@@ -17,17 +17,17 @@ type Line struct {
 	Session session.Address      `json:"session"`
 	Agent   string               `json:"agent"`
 	Run     string               `json:"run"`
-	File    string               `json:"file"`    // the agent's session file; empty: of work, or of an address
+	File    string               `json:"file"`    // the agent's session file; empty: a line about work or an address
 	FileID  string               `json:"file_id"` // of fileid.Of
-	Read    int64                `json:"read"`    // how many bytes of it were read
+	Read    int64                `json:"read"`    // how many of its bytes were read
 	Context session.UsageContext `json:"context,omitzero"`
-	// From is when the budgets of the session started over; zero: never.
+	// From is the last reset of the session's budgets; zero: never.
 	From    time.Time `json:"from,omitzero"`
 	Answers []Answer  `json:"answers,omitempty"`
 	Worked  []Span    `json:"worked,omitempty"`
 }
 
-// Span is a time in which an agent worked. In a line it is a text: BEGIN END.
+// Span is a period of an agent's work. In a line it is a text: BEGIN END.
 type Span struct{ Begin, End time.Time }
 
 // MarshalText implements encoding.TextMarshaler.
@@ -46,7 +46,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Answer is what one answer of a model took, or more of it. In a line it is a text, which
+// Answer is the usage of one answer of a model, or an addition to it. In a line it is a text, which
 // is read twice as fast as an object:
 //
 //	TIME KEYS PROMPT INPUT CACHE_READ CACHE_WRITE CACHE_WRITE_1H OUTPUT REASONING MODEL
@@ -57,7 +57,7 @@ type Answer struct {
 	Model  string
 	Keys   []uint64 // hashes of the names of the answer
 	Prompt int64    // tokens that the model read for the whole answer; 0: those of Tokens
-	More   bool     // it was counted as an answer before
+	More   bool     // it was already counted as an answer
 	Tokens session.Tokens
 }
 
@@ -123,8 +123,8 @@ func answer(u session.Usage) Answer {
 	return a
 }
 
-// keysOf returns the hashes by which an answer is known again: of its name, and of the
-// part before a slash.
+// keysOf returns the hashes that identify an answer: those of its name, and of the part before a
+// slash.
 func keysOf(name string) []uint64 {
 	if name == "" {
 		return nil
@@ -146,7 +146,7 @@ func parse(text []byte) (l Line, ok bool) {
 	return l, json.Unmarshal(text, &l) == nil && l.Session != ""
 }
 
-// keys is a set of hashes that takes little memory: there may be millions.
+// keys is a compact set of hashes: there may be millions.
 type keys struct {
 	sorted []uint64
 	recent map[uint64]struct{}

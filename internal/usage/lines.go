@@ -9,21 +9,20 @@ import (
 
 const (
 	chunk = 256 << 10 // how much is read at once, in bytes
-	// lineLimit is the longest line that is looked at, in bytes. Agents write what a tool
-	// said as one line.
+	// lineLimit is the longest line that is examined, in bytes. Agents write a tool's output as one
+	// line.
 	lineLimit = 64 << 20
 )
 
 var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, chunk) }}
 
-// lines calls take with each whole line from an offset on, without its end, and the offset
-// behind it. The text is valid until take returns. It returns the offset behind the last
-// line that was taken.
+// lines calls take with each complete line from an offset on, without its end, and the offset after
+// it. The text is valid until take returns. lines returns the offset after the last line taken.
 func lines(f io.ReaderAt, from int64, take func(text []byte, end int64) error) (int64, error) {
 	r := readers.Get().(*bufio.Reader)
 	defer readers.Put(r)
 	r.Reset(io.NewSectionReader(f, from, 1<<62))
-	var long []byte // the beginning of a line that is longer than a chunk
+	var long []byte // the start of a line longer than a chunk
 	tooLong := false
 	at := from
 	for {
@@ -38,7 +37,7 @@ func lines(f io.ReaderAt, from int64, take func(text []byte, end int64) error) (
 			}
 			continue
 		case errors.Is(err, io.EOF):
-			return from, nil // the rest is not whole
+			return from, nil // the rest is incomplete
 		case err != nil:
 			return from, err
 		}

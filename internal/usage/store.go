@@ -33,25 +33,25 @@ type Store struct {
 
 	mu       sync.Mutex
 	sessions map[string]*account // by id
-	roots    map[string]string   // conversations that the files of sub-agents belong to, by path
+	roots    map[string]string   // conversations of sub-agents' files, by path
 	folders  map[string]folder   // by path
 
 	known sync.Map // known by id, as of the last update
 }
 
-// New returns the Store of a data directory. It reads nothing yet.
+// New returns the Store of a data directory. It reads nothing at first.
 func New(dataDir string, price Pricer) *Store {
 	return &Store{dataDir: dataDir, price: price,
 		sessions: map[string]*account{}, roots: map[string]string{}, folders: map[string]folder{}}
 }
 
-// known is what a session used. It is not changed any more.
+// known is a session's usage. It is immutable.
 type known struct {
 	Session
 	total Sum
 }
 
-// account is a session's file, as far as it was read.
+// account is a session's file, as read so far.
 type account struct {
 	sum   Session
 	path  string
@@ -60,12 +60,12 @@ type account struct {
 	keys  keys
 }
 
-// cursor is how far a file of an agent was read.
+// cursor is a position in an agent's file.
 type cursor struct {
 	id      string
 	read    int64
 	context session.UsageContext
-	info    fs.FileInfo // when everything in it was read; nil: not in this process
+	info    fs.FileInfo // when everything in it was read; nil: not by this process
 }
 
 // Subject is a session whose usage is read.
@@ -74,24 +74,24 @@ type Subject struct {
 	Address session.Address
 	Agent   string // its name
 	Run     string
-	// Since is when the session was created or adopted: what its conversation took before
-	// is not its own.
+	// Since is when the session was created or adopted: earlier usage of its conversation does not
+	// belong to it.
 	Since time.Time
-	// From is when its budgets last started over; zero: never.
+	// From is the last reset of its budgets; zero: never.
 	From time.Time
 }
 
-// Of returns the subject of a session on record.
+// Of returns the subject for a recorded session.
 func Of(r session.Record) Subject {
 	return Subject{r.ID, r.Address, r.Spec.Agent.Name, r.Run.ID, r.CreatedAt, r.BudgetsFrom}
 }
 
-// early is how much earlier than its session an answer may be: files have their own clocks.
+// early is how much earlier than its session an answer may be: clocks of files differ.
 const early = 2 * time.Second
 
-// Update records what was added to the session file at path and to those of its
-// sub-agents since the last call. An agent whose files do not say what its models took has
-// no usage. The error says what could not be read or recorded; it will be tried again.
+// Update records the additions to the session file at path and to those of its sub-agents. An agent
+// whose files have no token counts has no usage. The error names what could not be read or
+// recorded, which the next call retries.
 func (s *Store) Update(a session.Agent, of Subject, path, conversation string, now time.Time) error {
 	reader, can := a.(session.UsageReader)
 	if !can || of.ID == "" {
@@ -117,18 +117,18 @@ func (s *Store) Update(a session.Agent, of Subject, path, conversation string, n
 		for _, path := range grown {
 			errs = append(errs, s.follow(reader, x, of, path, f))
 		}
-		if renamed() { // no answer has told it
+		if renamed() { // no answer reports the rename
 			errs = append(errs, s.put(f, x, Line{Session: of.Address, Agent: of.Agent, Run: of.Run}))
 		}
 		return errors.Join(errs...)
 	})
 	if err != nil {
-		delete(s.sessions, of.ID) // what is on disk counts
+		delete(s.sessions, of.ID) // the file is authoritative
 	}
 	return err
 }
 
-// Work records that the agent of a session worked for a time.
+// Work records a period of work of a session's agent.
 func (s *Store) Work(of Subject, w Span) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,17 +141,17 @@ func (s *Store) Work(of Subject, w Span) error {
 		return s.put(f, x, Line{Session: of.Address, Agent: of.Agent, Run: of.Run, From: of.From, Worked: []Span{w}})
 	})
 	if err != nil {
-		delete(s.sessions, of.ID) // what is on disk counts
+		delete(s.sessions, of.ID) // the file is authoritative
 	}
 	return err
 }
 
-// publish makes what a session used known.
+// publish makes a session's usage available to readers.
 func (s *Store) publish(x *account) {
 	s.known.Store(x.sum.ID, known{x.copy(), x.sum.Total()})
 }
 
-// account returns what the session's file says, with what others added to it.
+// account returns the session's account with the additions of other processes.
 func (s *Store) account(id string) (*account, error) {
 	x := s.sessions[id]
 	if x == nil {
@@ -164,7 +164,7 @@ func (s *Store) account(id string) (*account, error) {
 		return x, nil
 	}
 	f, err := layout.OpenRegular(x.path, syscall.O_NOFOLLOW)
-	if errors.Is(err, fs.ErrNotExist) { // somebody has removed it
+	if errors.Is(err, fs.ErrNotExist) { // another process has removed it
 		delete(s.sessions, id)
 		return s.account(id)
 	}
@@ -179,13 +179,13 @@ func (s *Store) account(id string) (*account, error) {
 	return x, nil
 }
 
-// load reads the lines that were added. A line that a kill has torn says nothing.
+// load reads the added lines. A line torn by a kill is ignored.
 func (x *account) load(f *os.File, price Pricer) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == x.read {
 		return err
 	}
-	if info.Size() < x.read { // somebody has cut it
+	if info.Size() < x.read { // another process has truncated it
 		*x = account{path: x.path, files: map[string]*cursor{}, sum: Session{ID: x.sum.ID, Slices: map[Slice]Sum{}}}
 	}
 	read, err := lines(f, x.read, func(text []byte, _ int64) error {
@@ -216,7 +216,7 @@ func (x *account) take(l Line, price Pricer) {
 	c.id, c.read, c.context = l.FileID, l.Read, l.Context
 }
 
-// grown returns the files that may have something new, the session's own first.
+// grown returns the files that may have additions, the session's own first.
 func (s *Store) grown(reader session.UsageReader, x *account, path, conversation string, now time.Time) []string {
 	var all []string
 	add := func(path string) {
@@ -241,18 +241,18 @@ func (s *Store) grown(reader session.UsageReader, x *account, path, conversation
 	return all
 }
 
-// same reports whether the file was read as it is.
+// same reports whether the file is unchanged since it was read.
 func (c *cursor) same(info fs.FileInfo) bool {
 	return c != nil && c.info != nil && os.SameFile(c.info, info) && c.info.Size() == info.Size() && c.info.ModTime().Equal(info.ModTime())
 }
 
-// directory is what was in a directory.
+// directory is the content of a directory.
 type folder struct {
-	at    time.Time // when it was last changed
+	at    time.Time // when it last changed
 	names []string
 }
 
-// glob returns the files that match a pattern. It remembers directories that have not changed.
+// glob returns the files that match a pattern. It caches unchanged directories.
 func (s *Store) glob(pattern string) []string {
 	dir, name := filepath.Split(pattern)
 	dir = filepath.Clean(dir)
@@ -264,7 +264,7 @@ func (s *Store) glob(pattern string) []string {
 		if _, err := os.Lstat(base); err != nil {
 			return nil
 		}
-		all, _ := filepath.Glob(pattern) // the pattern is an adapter's: it has no fault
+		all, _ := filepath.Glob(pattern) // an adapter's pattern is valid
 		return all
 	}
 	info, err := os.Stat(dir)
@@ -292,8 +292,8 @@ func (s *Store) glob(pattern string) []string {
 	return all
 }
 
-// headLimit is the longest first line that says whom a file belongs to: Codex 0.169
-// begins its files with all instructions.
+// headLimit bounds the first line, which names a file's owner: Codex 0.169 starts its files with
+// all instructions.
 const headLimit = 1 << 20
 
 func (s *Store) belongs(reader session.UsageReader, path, conversation string) bool {
@@ -305,7 +305,7 @@ func (s *Store) belongs(reader session.UsageReader, path, conversation string) b
 		}
 		defer f.Close()
 		first, err := bufio.NewReader(io.LimitReader(f, headLimit)).ReadBytes('\n')
-		if err != nil { // it is not whole yet
+		if err != nil { // it is still incomplete
 			return false
 		}
 		root = reader.UsageOwner(first)
@@ -314,8 +314,8 @@ func (s *Store) belongs(reader session.UsageReader, path, conversation string) b
 	return root == "" || root == conversation
 }
 
-// locked calls do while no other process records for the session. The file is open for
-// appending, and read to its end.
+// locked calls do while no other process records for the session. The file is open for appending,
+// and read to its end.
 func (s *Store) locked(x *account, do func(f *os.File) error) (err error) {
 	if err := layout.MakeDataDir(s.dataDir); err != nil {
 		return err
@@ -337,7 +337,7 @@ func (s *Store) locked(x *account, do func(f *os.File) error) (err error) {
 		err = x.load(f, s.price)
 	}
 	if err == nil {
-		err = f.Truncate(x.read) // what a killed process has left of a line
+		err = f.Truncate(x.read) // the part of a line that a killed process has left
 	}
 	if err != nil {
 		return fmt.Errorf("record usage: %w", err)
@@ -345,10 +345,10 @@ func (s *Store) locked(x *account, do func(f *os.File) error) (err error) {
 	return do(f)
 }
 
-// atOnce is how many answers a line has at most.
+// atOnce bounds the answers in a line.
 const atOnce = 1000
 
-// follow records what was added to one file of the agent.
+// follow records the additions to one file of the agent.
 func (s *Store) follow(reader session.UsageReader, x *account, of Subject, path string, to *os.File) error {
 	f, err := layout.OpenRegular(path, syscall.O_NOFOLLOW)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -409,7 +409,7 @@ func (s *Store) follow(reader session.UsageReader, x *account, of Subject, path 
 	return nil
 }
 
-// put appends a line and takes it up.
+// put appends a line and applies it.
 func (s *Store) put(to *os.File, x *account, l Line) error {
 	text, err := json.Marshal(l)
 	if err != nil {
@@ -423,8 +423,8 @@ func (s *Store) put(to *os.File, x *account, l Line) error {
 	return nil
 }
 
-// Look is Update with the session file that was found of a session; nil: none was. What is recorded is
-// known then, whatever was found.
+// Look is Update with the session file that was found for a session; nil: none. In either case the
+// recorded usage is known afterwards.
 func (s *Store) Look(a session.Agent, rec session.Record, n *session.Transcript, now time.Time) (err error) {
 	if n != nil {
 		err = s.Update(a, Of(rec), n.Path, n.Conversation, now)
@@ -436,8 +436,8 @@ func (s *Store) Look(a session.Agent, rec session.Record, n *session.Transcript,
 	return err
 }
 
-// Known returns all that a session used, as of the last update of it by this Store. It
-// does not wait for another update.
+// Known returns the usage of a session as of its last update by this Store. It does not wait for
+// another update.
 func (s *Store) Known(id string) (Sum, bool) {
 	x, is := s.known.Load(id)
 	if !is {
@@ -446,8 +446,8 @@ func (s *Store) Known(id string) (Sum, bool) {
 	return x.(known).total, true
 }
 
-// AllKnown returns what sessions used, by id, as of the last update of each by this Store.
-// It does not wait for another update. Nothing in it may be changed.
+// AllKnown returns the usage of sessions, by id, as of the last update of each by this Store. It
+// does not wait for another update. Callers must not change the map.
 func (s *Store) AllKnown() map[string]Session {
 	all := map[string]Session{}
 	s.known.Range(func(id, x any) bool {
@@ -457,7 +457,7 @@ func (s *Store) AllKnown() map[string]Session {
 	return all
 }
 
-// Get returns what a session used, as far as it is recorded.
+// Get returns the recorded usage of a session.
 func (s *Store) Get(id string) (Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -469,7 +469,7 @@ func (s *Store) Get(id string) (Session, error) {
 	return x.copy(), nil
 }
 
-// All returns what all sessions used, also those that were removed, by id.
+// All returns the usage of all sessions, including removed ones, by id.
 func (s *Store) All() ([]Session, error) {
 	entries, err := os.ReadDir(filepath.Join(s.dataDir, Folder))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -21,7 +21,7 @@ var (
 	gemini = agent.For(agent.Builtins()[agent.Gemini])
 )
 
-// dollarEach prices each token of the model "m" at a dollar.
+// dollarEach is a Pricer for the model "m": a dollar for each token.
 func dollarEach(model string, t session.Tokens, _ int64) (float64, bool) {
 	return float64(t.Total()), model == "m"
 }
@@ -36,7 +36,7 @@ type desk struct {
 }
 
 func newDesk(t *testing.T) *desk {
-	dir := filepath.Join(t.TempDir(), "a [b] *?") // patterns are made of paths
+	dir := filepath.Join(t.TempDir(), "a [b] *?") // patterns contain the path
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +65,7 @@ func (d *desk) add(path, text string) {
 	f.Close()
 }
 
-// used updates the session, and checks how many answers and tokens it has, in this
-// store and in a new one.
+// used updates the session, and checks its answers and tokens in this store and in a new one.
 func (d *desk) used(answers, tokens int64) Sum {
 	d.t.Helper()
 	if err := d.Update(claude, d.of, d.path, "11111111", noon); err != nil {
@@ -98,7 +97,7 @@ func TestWhatIsAddedCounts(t *testing.T) {
 	d.used(1, 15)
 	d.add(d.path, claudeLine("a", "r1", "m", 5))
 	d.used(1, 15)
-	d.add(d.path, strings.TrimSuffix(claudeLine("b", "r2", "unknown", 7), "\n")) // it is still being written
+	d.add(d.path, strings.TrimSuffix(claudeLine("b", "r2", "unknown", 7), "\n")) // incomplete
 	d.used(1, 15)
 	d.add(d.path, "\n")
 	if all := d.used(2, 32); all.Cost != 15 || all.Unpriced != 17 {
@@ -106,7 +105,7 @@ func TestWhatIsAddedCounts(t *testing.T) {
 	}
 }
 
-// A session that was renamed keeps its last address, also when it used nothing since.
+// A renamed session keeps its last address, even without later usage.
 func TestTheLastAddressIsRecorded(t *testing.T) {
 	d := newDesk(t)
 	d.add(d.path, claudeLine("a", "r1", "m", 1))
@@ -124,8 +123,8 @@ func TestTheLastAddressIsRecorded(t *testing.T) {
 	}
 }
 
-// A conversation that is copied into another file counts once, also where lines of an
-// answer differ, and also when the process has been started again in between.
+// A conversation copied into another file counts once, even if lines of an answer differ, or the
+// process was restarted in between.
 func TestACopiedConversationCountsOnce(t *testing.T) {
 	d := newDesk(t)
 	first := claudeLine("a", "r1", "m", 1) + claudeLine("a", "r1", "m", 5) + claudeLine("b", "r2", "m", 5)
@@ -137,7 +136,7 @@ func TestACopiedConversationCountsOnce(t *testing.T) {
 	d.used(3, 45)
 }
 
-// What a fork of another session's conversation has copied is not its own.
+// The part that a fork has copied from another session's conversation is not its own.
 func TestWhatWasBeforeTheSessionIsNotItsOwn(t *testing.T) {
 	d := newDesk(t)
 	d.of.Since = noon.Add(time.Hour)
@@ -152,12 +151,12 @@ func TestSubAgentsCount(t *testing.T) {
 	d.add(d.path, claudeLine("a", "r1", "m", 1))
 	sub := strings.TrimSuffix(d.path, ".jsonl") + "/subagents/agent-1.jsonl"
 	side := func(line string) string { return strings.Replace(line, `"isSidechain":false`, `"isSidechain":true`, 1) }
-	// A side chain that repeats the parent's message under a request of its own.
+	// A side chain repeats the parent's message with its own request.
 	d.add(sub, side(claudeLine("a", "r9", "m", 1))+side(claudeLine("s", "r10", "m", 2)))
 	d.used(2, 23)
 	d.add(sub, side(claudeLine("s2", "r11", "m", 2)))
 	d.used(3, 35)
-	// Some providers name no requests.
+	// Some providers have no names for requests.
 	nameless := strings.Replace(claudeLine("b", "", "m", 1), `"requestId":"",`, "", 1)
 	d.add(d.path, nameless)
 	d.used(4, 46)
@@ -165,7 +164,7 @@ func TestSubAgentsCount(t *testing.T) {
 	d.used(4, 46)
 }
 
-// Whatever is left of the session's file by a kill, all is counted, and once.
+// Whatever a kill leaves of the session's file, everything is counted once.
 func TestATornLine(t *testing.T) {
 	d := newDesk(t)
 	d.add(d.path, claudeLine("a", "r1", "m", 1))
@@ -185,7 +184,7 @@ func TestATornLine(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	d.used(1, 11) // somebody has removed it: it is read again
+	d.used(1, 11) // after its removal the file is read again
 	d.add(file, `{"session":"session.api","fi`)
 	d.add(d.path, claudeLine("b", "r2", "m", 1))
 	d.used(2, 22)
@@ -222,7 +221,7 @@ func TestTwoAtOnce(t *testing.T) {
 	d.used(answers, answers*11)
 }
 
-// The file of a session that was removed stays, and its address is the last one.
+// The file of a removed session stays, with its last address.
 func TestAll(t *testing.T) {
 	d := newDesk(t)
 	d.add(d.path, claudeLine("a", "r1", "m", 1))
@@ -289,10 +288,10 @@ func TestLongLines(t *testing.T) {
 	d.add(d.path, long+claudeLine("b", "r2", "m", 1)+long[:2*chunk])
 	d.used(2, 22)
 	d.add(d.path, long[2*chunk:])
-	d.used(2, 22) // it is the answer a again
+	d.used(2, 22) // the answer a again
 }
 
-// Old rollouts have only totals, and they begin again with a compaction in some.
+// Old rollouts have only totals, which in some restart with a compaction.
 func TestCodexTotals(t *testing.T) {
 	total := func(in, cached, out, last int64) string {
 		return fmt.Sprintf(`{"timestamp":"2026-03-14T12:00:01Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":%d},"last_token_usage":{"input_tokens":%d,"output_tokens":1}}}}`, in, cached, out, last)
@@ -314,7 +313,7 @@ func TestCodexTotals(t *testing.T) {
 	}
 }
 
-// FuzzUsage: whatever stands in a session file, sums stay sums.
+// FuzzUsage checks that sums are correct whatever is in a session file.
 func FuzzUsage(f *testing.F) {
 	f.Add([]byte(claudeLine("a", "r", "m", 1)))
 	f.Add([]byte(`{"type":"gemini","id":"a","tokens":{"input":-1,"output":9e99}}`))

@@ -6,32 +6,32 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Slice is a part of a session's usage: what one model took in one run, in a quarter of an
-// hour. Days begin at a quarter of an hour in every time zone. The time in which the agent
-// worked is in slices without a model.
+// Slice is a part of a session's usage: that of one model in one run in a quarter of an hour. Days
+// start at a quarter of an hour in every time zone. The agent's work time is in slices without a
+// model.
 type Slice struct {
 	Start time.Time // UTC
 	Model string
 	Run   string
 	Agent string
-	// From is when the budgets of the session had last started over; zero: never.
+	// From is the last reset of the session's budgets before the slice; zero: none.
 	From time.Time // UTC
 }
 
 // SliceLength is how long a Slice is.
 const SliceLength = 15 * time.Minute
 
-// Sum is what answers took together.
+// Sum is the usage of several answers.
 type Sum struct {
 	Answers int64
 	Tokens  session.Tokens
-	Cost    float64 // list price of those that have a price, in the currency of the prices
-	// Unpriced is how many of the tokens are of models without a price.
+	Cost    float64 // list price of the tokens that have one, in the currency of the prices
+	// Unpriced is the number of tokens of models without a price.
 	Unpriced int64
-	Worked   time.Duration // as far as it was recorded: only budgets need it
+	Worked   time.Duration // as recorded, which is only done for budgets
 }
 
-// Any reports whether a model took tokens.
+// Any reports whether a model used tokens.
 func (s Sum) Any() bool { return s.Answers > 0 || s.Tokens.Total() > 0 }
 
 // Plus returns the sum of both.
@@ -39,19 +39,18 @@ func (s Sum) Plus(t Sum) Sum {
 	return Sum{s.Answers + t.Answers, s.Tokens.Plus(t.Tokens), s.Cost + t.Cost, s.Unpriced + t.Unpriced, s.Worked + t.Worked}
 }
 
-// Pricer returns the list price of tokens of a model. prompt is how many tokens the model
-// read for the answer, as long prompts may have another price. It returns false if the
-// model has no price.
+// Pricer returns the list price of a model's tokens. prompt is the number of tokens in the answer's
+// prompt, since long prompts may have another price. It returns false if the model has no price.
 type Pricer func(model string, t session.Tokens, prompt int64) (float64, bool)
 
-// Session is what a session used.
+// Session is the usage of a session.
 type Session struct {
 	ID      string
-	Address session.Address // the last that it had
+	Address session.Address // the last one
 	Slices  map[Slice]Sum
 }
 
-// Total returns all that the session used.
+// Total returns the whole usage of the session.
 func (s Session) Total() Sum {
 	var all Sum
 	for _, x := range s.Slices {
@@ -60,13 +59,13 @@ func (s Session) Total() Sum {
 	return all
 }
 
-// Since returns what the session used from a quarter of an hour on, and after its budgets
-// last started over. The zero times, and an empty run, leave nothing out.
+// Since returns the usage of the session from a quarter of an hour on, after the last reset of its
+// budgets. Zero times and an empty run exclude nothing.
 func (s Session) Since(quarter, startedOver time.Time, run string) Sum {
 	return s.since(quarter, startedOver, run, false)
 }
 
-// Within is Since with what the session used before its budgets started over.
+// Within is Since including the usage before the reset of the budgets.
 func (s Session) Within(quarter, startedOver time.Time, run string) Sum {
 	return s.since(quarter, startedOver, run, true)
 }
@@ -88,8 +87,7 @@ func (s Session) since(quarter, startedOver time.Time, run string, before bool) 
 
 func (s *Session) add(l Line, price Pricer) {
 	s.Address = l.Session
-	// What is read after the budgets started over counts, whatever its time: a clock may
-	// have been set back.
+	// Anything read after the reset counts, whatever its time: a clock may have been set back.
 	from := l.From.UTC().Round(0)
 	for _, w := range l.Worked {
 		for at := w.Begin.UTC(); at.Before(w.End); {

@@ -44,7 +44,7 @@ func TestWork(t *testing.T) {
 			{run: "r2", want: time.Second},
 			{over: over, want: 3*time.Minute + time.Second},
 			{over: over, run: "r1", want: 3 * time.Minute},
-			{quarter: noon.Add(time.Hour), over: over, want: time.Second}, // the period began later
+			{quarter: noon.Add(time.Hour), over: over, want: time.Second}, // the period started later
 			{over: over.Add(time.Hour), want: 0},
 		} {
 			if got := x.Since(c.quarter, c.over, c.run).Worked; got != c.want {
