@@ -23,7 +23,7 @@ var noon = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) time.Time { return noon.Add(d) }
 
-// agentOf is an agent of each kind of observability, with a screen that is known.
+// agentOf returns an agent of each kind of observability, with a known screen.
 func agentOf(observable string) session.AgentSpec {
 	s := session.AgentSpec{
 		Name: "x", Command: []string{"x"}, Ready: "^> ?$", Observable: observable,
@@ -35,7 +35,7 @@ func agentOf(observable string) session.AgentSpec {
 
 func kinds() []string { return []string{agent.AtStart, agent.AtFirstPrompt, agent.AfterFirstTurn} }
 
-// record is a session that was started at noon.
+// record returns a session that was started at noon.
 func record(s session.AgentSpec) session.Record {
 	return session.Record{ID: "x-1", Address: "session.x", Spec: session.Spec{Address: "session.x", Agent: s},
 		Run: session.Run{ID: "run1", StartedAt: noon}, Tree: session.WorkspaceState{Path: "/work/x"}}
@@ -69,9 +69,8 @@ func TestUnobserved(t *testing.T) {
 	}
 }
 
-// Whatever an agent of any kind shows before it can be observed, nobody says of
-// it that it is idle, done with a turn, or, while it lives, that it has left
-// because a file is missing.
+// Whatever an agent of any kind shows before it can be observed, it is not reported as idle, as
+// done with a turn or, while it is running, as exited because a file is missing.
 func TestAnUnobservedSessionIsNeitherIdleNorDead(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -107,7 +106,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// An agent is starting until it was seen ready once, and that is reported once.
+// An agent is starting until it was observed ready once, which is reported once.
 func TestStarting(t *testing.T) {
 	folder := t.TempDir()
 	rec := record(agentOf(agent.AtStart))
@@ -152,8 +151,7 @@ func TestStarting(t *testing.T) {
 	}
 }
 
-// TestStartingByTheTitle checks that an agent boots while only its title says that it
-// rests.
+// TestStartingByTheTitle checks that an agent is booting while only its title shows rest.
 func TestStartingByTheTitle(t *testing.T) {
 	rec, l := record(agent.Builtins()["claude"]), live("")
 	l.Title = "✳ Claude Code"
@@ -163,8 +161,8 @@ func TestStartingByTheTitle(t *testing.T) {
 	}
 }
 
-// TestStartingWithAPrompt checks that an agent which shows where a prompt is typed boots until
-// it has taken up that of its command line, if its hooks would say so.
+// TestStartingWithAPrompt checks that an agent that shows its composer is booting until it takes up
+// the prompt of its command line, if its hooks report that.
 func TestStartingWithAPrompt(t *testing.T) {
 	for name, c := range map[string]struct {
 		prompt string
@@ -201,8 +199,7 @@ func TestStartingWithAPrompt(t *testing.T) {
 	}
 }
 
-// An agent that is seen to work and then to rest, twice, has had a turn, also one
-// that keeps no file.
+// An agent observed at work and then at rest, twice, has had a turn, even if it keeps no file.
 func TestAFirstTurnThatIsSeen(t *testing.T) {
 	r := activity.New(t.TempDir(), "/none", agent.For)
 	rec := record(agentOf(agent.AfterFirstTurn))
@@ -235,14 +232,14 @@ func TestHooks(t *testing.T) {
 	if x.Activity != session.Idle || !x.TurnAt.Equal(at(3*time.Second)) || !x.FirstTurnAt.Equal(at(3*time.Second)) || !x.Observable {
 		t.Errorf("its turn has ended: %+v", x)
 	}
-	// A turn that was interrupted ends with no hook, and the file knows.
+	// No hook reports the end of an interrupted turn, but the file does.
 	hear(t, dir, at(5*time.Second), `{"hook_event_name":"UserPromptSubmit"}`)
 	if x = r.Read(rec, live(""), at(1), at(6*time.Second)); !x.TurnAt.IsZero() || !x.FirstTurnAt.Equal(at(3*time.Second)) {
 		t.Errorf("at work again: %+v", x)
 	}
 }
 
-// That an agent rests before it has worked is no turn.
+// Rest before any work is not a turn.
 func TestBootingIsNoTurn(t *testing.T) {
 	dir := t.TempDir()
 	r := activity.New(dir, "/none", agent.For)
@@ -264,7 +261,7 @@ func TestBootingIsNoTurn(t *testing.T) {
 	}
 }
 
-// hear is what a hook of run1 tells.
+// hear writes the report of a hook of run1.
 func hear(t *testing.T, dir string, when time.Time, data string) {
 	t.Helper()
 	folder := filepath.Join(dir, "runs", "run1")
@@ -326,7 +323,7 @@ func TestChanges(t *testing.T) {
 	if urls := activity.Requests(told); !slices.Equal(urls, []string{"https://x/pull/1", "https://x/pull/2"}) {
 		t.Errorf("requests %q", urls)
 	}
-	// A new run begins anew: that it runs is no change.
+	// A new run starts over: that it is running is not a change.
 	rec := record(agentOf(agent.AtStart))
 	rec.Run.ID = "run2"
 	if events := activity.Changes(activity.Seen{Record: rec, Status: session.StatusRunning, At: noon}, told); len(events) != 0 {
@@ -334,8 +331,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// What only a screen shows is reported when it has lasted; what more than a screen
-// says, at once; and with whatever is under way, whoever is at it tells.
+// A status that only a screen shows is reported once it has lasted; with any other signal, or any
+// other change, it is reported at once.
 func TestTell(t *testing.T) {
 	folder := t.TempDir()
 	r := activity.New(t.TempDir(), "/none", agent.For)
@@ -376,8 +373,8 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// A question that follows another one at once, after an answer, is reported too: once, and not
-// when the same one is only worded otherwise.
+// A question that follows another one at once, after an answer, is reported once, and not again
+// when it is only worded differently.
 func TestNextQuestionIsTold(t *testing.T) {
 	rec := record(agentOf(agent.AtStart))
 	asks := func(text string) activity.Seen {
@@ -403,7 +400,7 @@ func TestNextQuestionIsTold(t *testing.T) {
 	}
 }
 
-// That a first turn has ended is known to whoever reads the history.
+// The history has the end of the first turn.
 func TestTheHistoryKnowsOfTheFirstTurn(t *testing.T) {
 	rec := record(agentOf(agent.AfterFirstTurn))
 	past := []history.Event{

@@ -14,7 +14,7 @@ import (
 type Seen struct {
 	Record   session.Record
 	Status   session.Status
-	State    session.State // tells stale sessions from others that exited
+	State    session.State // distinguishes stale sessions from others that exited
 	Look     Look
 	Attached *int   // terminals; nil: unknown
 	Screen   string // for the excerpt
@@ -25,9 +25,9 @@ type Seen struct {
 // steadyTime is how long a screen must show the same status before it is recorded.
 const steadyTime = 200 * time.Millisecond
 
-// Tell adds to the history in the session's directory what is new in an observation, and
-// returns it; another status adds the screen to the transcript there. If past, the
-// history as last read, has everything, nothing is locked.
+// Tell adds the new events of an observation to the history in the session's directory, and returns
+// them. On another status it also adds the screen to the transcript there. If past, the history as
+// last read, already has everything, Tell takes no lock.
 func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Event, error) {
 	if !r.steady(x) {
 		x.Status = ""
@@ -44,18 +44,18 @@ func (r *Reader) Tell(folder string, x Seen, past []history.Event) ([]history.Ev
 	return added, err
 }
 
-// Tellable reports whether changes of a session are recorded: it has a run, and no action
-// is in progress. One that failed after the agent started is over.
+// Tellable reports whether changes of a session are recorded: it has a run, and no action is in
+// progress. An action that failed after the agent started is over.
 func Tellable(rec session.Record) bool {
 	failed := rec.LastError != "" && rec.Intent != session.Queued && !rec.Run.StartedAt.IsZero()
 	return rec.Run.ID != "" && (rec.Intent == session.Settled || failed)
 }
 
-// drawTime is how long the dialog of a question that a hook told may take to be on the
-// screen. Its answers are reported with the question.
+// drawTime is how long a dialog reported by a hook may take to appear on the screen. Its answers
+// are reported with the question.
 const drawTime = time.Second
 
-// steady reports whether a status does not come from the screen alone, or has lasted.
+// steady reports whether a status has a signal other than the screen, or has lasted.
 func (r *Reader) steady(x Seen) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,8 +113,7 @@ func Changes(x Seen, past []history.Event) []history.Event {
 	return all
 }
 
-// changed reports whether another status is recorded here, not by the command that starts
-// or stops.
+// changed reports whether a status is recorded here, and not by the command that starts or stops.
 func changed(now, was session.Status) bool {
 	starts := func(s session.Status) bool { return s == session.StatusBooting || s == session.StatusRunning }
 	return now != session.StatusStopped && now != session.StatusPending && now != was && !(starts(now) && starts(was))
@@ -123,7 +122,7 @@ func changed(now, was session.Status) bool {
 type recorded struct {
 	status                                 session.Status
 	detail                                 string // of the status
-	sent                                   bool   // the session was sent something since
+	sent                                   bool   // something was sent to the session since
 	observable, firstTurn, ready, attached bool
 	requests                               []string // the URLs, of all runs
 }
@@ -155,7 +154,7 @@ func recordedOf(run string, events []history.Event) recorded {
 	return p
 }
 
-// FirstTurnAt returns when the first turn ended by the history, or zero.
+// FirstTurnAt returns the end of the first turn in the history, or zero.
 func FirstTurnAt(rec session.Record, events []history.Event) time.Time {
 	for _, e := range events {
 		if e.Kind == history.FirstTurnDone && e.Run == rec.Run.ID {
@@ -165,7 +164,7 @@ func FirstTurnAt(rec session.Record, events []history.Event) time.Time {
 	return time.Time{}
 }
 
-// Kept reports whether the history has seen the run's session file with a message.
+// Kept reports whether the history has the run's session file with a message.
 func Kept(rec session.Record, events []history.Event) bool {
 	return recordedOf(rec.Run.ID, events).observable
 }
@@ -173,8 +172,8 @@ func Kept(rec session.Record, events []history.Event) bool {
 // Requests returns the URLs of pull requests in the history, oldest first.
 func Requests(events []history.Event) []string { return recordedOf("", events).requests }
 
-// Astray returns the event that a workspace is on another branch than recorded, unless
-// the history has it.
+// Astray returns the event that a workspace is not on its recorded branch, unless the history has
+// it.
 func Astray(rec session.Record, found, detail string, past []history.Event) []history.Event {
 	for _, e := range slices.Backward(past) {
 		if e.Kind == history.BranchMismatch && e.New == found && e.Old == rec.Tree.Branch {
@@ -188,8 +187,8 @@ func Astray(rec session.Record, found, detail string, past []history.Event) []hi
 		Old: rec.Tree.Branch, New: found, Detail: detail}}
 }
 
-// Illness returns the event with which the hub last found a run unhealthy, unless it was
-// withdrawn, and whether a person was told.
+// Illness returns the event with which the hub last found a run unhealthy, unless it was withdrawn,
+// and whether it was escalated.
 func Illness(rec session.Record, past []history.Event) (found *history.Event, escalated bool) {
 	for i := range slices.Backward(past) {
 		switch e := &past[i]; {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// The files of an agent in a container are looked for in the home that it was given,
-// and never in the person's own.
+// The files of an agent in a container are searched for in the agent's home, and never in the
+// user's own.
 func TestHomeOfAContainer(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind, env string
@@ -44,8 +44,8 @@ func TestHomeOfAContainer(t *testing.T) {
 	}
 }
 
-// An agent whose hooks report another conversation than that of the record is in that one:
-// someone began it at its terminal.
+// If an agent's hooks report another conversation than the record, the agent is in that one:
+// someone started it at the terminal.
 func TestConversationByHooks(t *testing.T) {
 	signals := `{"at":"2026-11-25T21:00:00Z","data":{"session_id":"first","hook_event_name":"SessionStart"}}
 {"at":"2026-11-25T21:01:00Z","data":{"session_id":"second","hook_event_name":"SessionStart"}}

@@ -8,15 +8,15 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// messenger is an agent whose session file has each message of the user as it was typed,
-// and whose hooks tell each that begins a turn, and an empty one before the first.
+// messenger is an agent whose session file has each message of the user as typed. Its hooks report
+// each message that begins a turn, and an empty one before the first.
 type messenger interface {
 	session.Agent
 	Message(signal []byte) (text string, told bool)
 }
 
-// messages returns the messages that the agent has taken up, by its session file or else by
-// its hooks, and whether one of them would tell.
+// messages returns the messages that the agent has taken up, from its session file or else its
+// hooks, and whether these report them.
 func messages(a session.Agent, n *session.Transcript, signals []session.Signal) (all []session.Message, known bool) {
 	if _, tells := a.(messenger); tells && n != nil {
 		return n.Messages, true
@@ -24,8 +24,8 @@ func messages(a session.Agent, n *session.Transcript, signals []session.Signal) 
 	return hooked(a, signals)
 }
 
-// hooked returns the messages that began a turn by the agent's hooks, and whether these would
-// tell.
+// hooked returns the messages that began a turn according to the agent's hooks, and whether the
+// hooks report them.
 func hooked(a session.Agent, signals []session.Signal) (all []session.Message, known bool) {
 	m, tells := a.(messenger)
 	if !tells {
@@ -40,8 +40,8 @@ func hooked(a session.Agent, signals []session.Signal) (all []session.Message, k
 	return all, known
 }
 
-// takenAt returns when the agent took up a text that it was sent; zero: it has not, and
-// waiting is how many messages of the same text wait with it.
+// takenAt returns when the agent took up a text; zero: not yet, and waiting is how many messages
+// with the same text are queued.
 func (t typed) takenAt(all []session.Message) (at time.Time, waiting int) {
 	waiting = t.Again + 1
 	for _, m := range all {
@@ -55,7 +55,7 @@ func (t typed) takenAt(all []session.Message) (at time.Time, waiting int) {
 	return time.Time{}, waiting
 }
 
-// answerTo returns what is known of the answer to the last message that a run was sent.
+// answerTo returns the state of the answer to the last message of a run.
 func answerTo(sent typed, taken time.Time, a session.Agent, n *session.Transcript, signals []session.Signal) turn.Answer {
 	if _, known := messages(a, n, signals); !sent.Message || !known {
 		return turn.Unknown
@@ -73,8 +73,8 @@ func answerTo(sent typed, taken time.Time, a session.Agent, n *session.Transcrip
 	return turn.Given
 }
 
-// last returns the last message that a run was sent, its prompt if there was no other, and
-// when the agent took it up; zero: it has not, by the messages that it has taken up.
+// last returns the last message of a run, or its prompt, and when the agent took it up according to
+// the messages that it has taken up; zero: not yet.
 func (s *seen) last(run session.Run, all []session.Message) (sent typed, taken time.Time) {
 	sent = s.message
 	if !sent.Message && !run.DeliveredAt.IsZero() && !run.DeliveredAt.Before(run.StartedAt) {
@@ -92,16 +92,15 @@ func (s *seen) last(run session.Run, all []session.Message) (sent typed, taken t
 	return sent, taken
 }
 
-// unprompted reports whether a run was started with a message that the agent has not taken
-// up, by the messages that it has. Claude Code's file of a conversation that was cleared has
-// none of those before.
+// unprompted reports whether a run was started with a message that is not among those that the
+// agent has taken up. Claude Code's file of a cleared conversation lacks the earlier messages.
 func (s *seen) unprompted(run session.Run, all []session.Message) bool {
 	sent, taken := s.last(run, all)
 	return !s.message.Message && sent.Message && taken.IsZero()
 }
 
-// promptAhead reports whether the agent has yet to take up the prompt that its run was started
-// with, and would say so. It may show before that where one is typed.
+// promptAhead reports whether the agent has yet to take up the prompt of its run, and would report
+// that. It may show its composer before.
 func promptAhead(r *Reader, a session.Agent, rec session.Record, x Look, signals []session.Signal) bool {
 	all, known := messages(a, x.Transcript, signals)
 	if !known || turned(rec, x) || x.Transcript != nil && x.Transcript.PromptAt.After(rec.Run.StartedAt) {
@@ -113,13 +112,12 @@ func promptAhead(r *Reader, a session.Agent, rec session.Record, x Look, signals
 	return r.run(rec.Run.ID).unprompted(rec.Run, slices.Concat(begun, all))
 }
 
-// promptTimeout is how long an agent may take to submit the prompt of its command line, if it
-// tells that. It takes a second, and more than half a minute where a dozen start at once on
-// two cores.
+// promptTimeout is how long an agent that reports it may take to submit the prompt of its command
+// line. It takes a second, and more than half a minute if a dozen agents start at once on two
+// cores.
 const promptTimeout = 2 * time.Minute
 
-// promptBy returns until when an agent should take up the prompt that its run was started
-// with.
+// promptBy returns the time by which an agent should take up the prompt of its run.
 func promptBy(rec session.Record, tells bool) time.Time {
 	limit := rec.Spec.Agent.ReadyTimeout.D()
 	if tells {
@@ -128,7 +126,7 @@ func promptBy(rec session.Record, tells bool) time.Time {
 	return rec.Run.StartedAt.Add(limit)
 }
 
-// lastAnswer returns what is known of the answer to the last message that the run was sent.
+// lastAnswer returns the state of the answer to the last message of the run.
 func (r *Reader) lastAnswer(a session.Agent, rec session.Record, n *session.Transcript, signals []session.Signal) turn.Answer {
 	r.given(rec)
 	all, _ := messages(a, n, signals)
@@ -138,16 +136,16 @@ func (r *Reader) lastAnswer(a session.Agent, rec session.Record, n *session.Tran
 	return answerTo(sent, taken, a, n, signals)
 }
 
-// Sending records a text before it is typed and submitted, so that it is not read from the
-// screen as the outcome and, if it is a message for the model, that a turn which ends before
-// the agent has taken it up is not its answer.
+// Sending records a text before it is typed and submitted. The text is then not read from the
+// screen as the outcome. If it is a message for the model, a turn that ends before the agent has
+// taken it up does not count as its answer.
 func (r *Reader) Sending(rec session.Record, text string, message bool, at time.Time) error {
 	if rec.Run.ID == "" {
 		return nil
 	}
 	r.given(rec)
 	a := r.Agent(rec)
-	n, _ := r.files.Read(a, rec.Run.ID, r.Lookup(rec)) // unread, it says nothing of what waits
+	n, _ := r.files.Read(a, rec.Run.ID, r.Lookup(rec)) // if it cannot be read, no queue is known
 	all, known := messages(a, n, r.signals(rec))
 	t := typed{At: at, Message: message}
 	r.mu.Lock()
@@ -159,8 +157,7 @@ func (r *Reader) Sending(rec session.Record, text string, message bool, at time.
 	return note(r.data.Run(rec.Run.ID), text, t)
 }
 
-// SentAt returns when a text was typed, or was about to be, as the last message that a run was
-// sent; zero: it was not.
+// SentAt returns when a text was recorded as the last message of a run; zero: it was not.
 func SentAt(r *Reader, rec session.Record, text string) time.Time {
 	r.given(rec)
 	r.mu.Lock()
@@ -171,7 +168,7 @@ func SentAt(r *Reader, rec session.Record, text string) time.Time {
 	return time.Time{}
 }
 
-// lastOf returns the last message of what a run was sent; the zero value: there is none.
+// lastOf returns the last message among a run's texts, or zero if there is none.
 func lastOf(all []typed) typed {
 	for _, t := range slices.Backward(all) {
 		if t.Message {

@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestAnswer checks what is known of the answer to the last message that an agent was sent:
-// nothing but a turn that has ended after it has taken that up is one.
+// TestAnswer checks the state of the answer to the last message: only a turn that ended after the
+// agent took the message up is an answer.
 func TestAnswer(t *testing.T) {
 	start := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
@@ -58,7 +58,7 @@ func TestAnswer(t *testing.T) {
 			}
 		}
 		rec := session.Record{Run: session.Run{ID: "run1", StartedAt: start}, Spec: session.Spec{Agent: agent.Builtins()["claude"]}}
-		for range 2 { // what it was seen to have taken up is known then
+		for range 2 { // later looks remember what was taken up
 			if got := r.lastAnswer(r.Agent(rec), rec, c.transcript, c.signals); got != c.want {
 				t.Errorf("%s: %q, want %q", name, got, c.want)
 			}
@@ -66,8 +66,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestAnswerToThePrompt checks that the prompt of a command line is awaited as well, but in
-// the run that it was given to alone.
+// TestAnswerToThePrompt checks that the prompt of a command line is awaited as well, but only in
+// its own run.
 func TestAnswerToThePrompt(t *testing.T) {
 	start := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	answered := &session.Transcript{TurnAt: start.Add(time.Minute), Messages: []session.Message{{At: start.Add(time.Second), Text: "Build it."}}}
@@ -91,8 +91,7 @@ func TestAnswerToThePrompt(t *testing.T) {
 	}
 }
 
-// TestUnprompted checks that a run which was started with a prompt is known not to have taken
-// that up, until it tells it.
+// TestUnprompted checks that a run's prompt counts as not taken up until the agent reports it.
 func TestUnprompted(t *testing.T) {
 	now := time.Now()
 	taken := session.Message{At: now, Text: "Build it."}
@@ -141,7 +140,7 @@ func TestUnprompted(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfOneThatWasKilled checks that a text that was typed last is seen to stand unsent.
+// TestSnapshotOfOneThatWasKilled checks that the last typed text is recognized as unsent.
 func TestSnapshotOfOneThatWasKilled(t *testing.T) {
 	r := New(t.TempDir(), "/none", agent.For)
 	rec := session.Record{Run: session.Run{ID: "run1"}, Spec: session.Spec{Agent: session.AgentSpec{Name: "x", Command: []string{"x"}}}}
@@ -157,7 +156,7 @@ func TestSnapshotOfOneThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestSendingTheSameAgain checks that a message is distinguished from an equal one that still waits.
+// TestSendingTheSameAgain checks that a message is distinguished from an equal queued one.
 func TestSendingTheSameAgain(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	r := New(dir, home, agent.For)

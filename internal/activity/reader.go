@@ -22,8 +22,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Reader detects what agents do. It is safe for concurrent use, and caches what it has
-// read.
+// Reader detects what agents do. It is safe for concurrent use, and caches what it has read.
 type Reader struct {
 	data  layout.Data
 	home  string // of agents with an unknown environment
@@ -45,22 +44,22 @@ type seen struct {
 	env     map[string]string // of the agent; nil: not read yet
 	heard   int64             // size of the signals when they were read
 	signals []session.Signal
-	talk    string           // the conversation that the last of them is from; empty: none tells
+	talk    string           // conversation of the last signal; empty: no signal has one
 	worked  bool             // it was observed working
 	status  session.Status   // of the last look
 	at      time.Time        // of the first look with that status
 	first   time.Time        // when its first turn ended, if observed
 	ready   bool             // it was observed ready for a prompt
 	prompt  string           // digest and text of the prompt in typed
-	typed   []echo.Text      // the texts that it was sent, the prompt first
+	typed   []echo.Text      // the texts sent to it, the prompt first
 	own     int              // how many of them are the prompt
-	sent    int64            // size of the file of the others when it was read
-	sentAt  time.Time        // when it was last sent something
+	sent    int64            // size of the file of the other texts when it was read
+	sentAt  time.Time        // when something was last sent
 	before  session.Activity // of the last look, as detected
 	opening typed            // its prompt, if that is a message
-	message typed            // the last message that it was sent after that, if there is one
-	takenUp time.Time        // when the message was sent that it took up last, if observed
-	taken   time.Time        // when it did
+	message typed            // the last message after the opening, if there is one
+	takenUp time.Time        // when the last message that it took up was sent, if observed
+	taken   time.Time        // when it took that up
 }
 
 // New returns a Reader for a data directory. home is that of agents with an unknown
@@ -70,26 +69,26 @@ func New(dataDir, home string, adapt func(session.AgentSpec) session.Agent) *Rea
 		agents: map[session.Address]program{}, programs: map[string][]program{}, seen: map[string]*seen{}}
 }
 
-// Look is what is known of an agent's activity.
+// Look is the state of an agent's activity.
 type Look struct {
-	// Detection is what the agent's signals say. Activity is what is reported: for an
-	// agent that rests without a session file yet, unobserved.
+	// Detection is the result of the agent's signals. Activity is the reported one: for an agent
+	// that rests without a session file yet, unobserved.
 	Detection  session.Detection
 	Activity   session.Activity
 	Transcript *session.Transcript // nil: no session file, or not yet
-	// Observable: the agent's session file exists, or should.
+	// Observable reports whether the agent's session file exists, or should.
 	Observable  bool
 	FirstTurnAt time.Time   // when its first turn ended; zero: not yet, or unknown
-	TurnAt      time.Time   // when its last turn ended by its hooks or file; zero: unknown
-	Answer      turn.Answer // to the last message that it was sent
-	Overdue     bool        // it was sent something, and is unobserved for longer than unobserved_for
+	TurnAt      time.Time   // when its last turn ended, by hooks or file; zero: unknown
+	Answer      turn.Answer // to the last message
+	Overdue     bool        // something was sent, and it is unobserved for longer than unobserved_for
 	Fault       error       // a session file exists and cannot be read
-	Starting    bool        // it lives, and was not yet ready for a prompt in this run
-	Prompt      bool        // it lives, and its screen is one on which a prompt can be typed
+	Starting    bool        // it is running, and was not ready for a prompt yet in this run
+	Prompt      bool        // it is running, and a prompt can be typed on its screen
 	ready       bool        // it was ready, for an agent that shows it
 }
 
-// Agent returns the adapter of a recorded session's agent. Equal specs share one: its
+// Agent returns the adapter of a recorded session's agent. Equal specs share one, since its
 // patterns take 30 KB.
 func (r *Reader) Agent(rec session.Record) session.Agent {
 	r.mu.Lock()
@@ -115,14 +114,14 @@ func (r *Reader) Forget(but map[string]bool) {
 	r.files.Forget(but)
 }
 
-// Conversation is what an agent's own session file holds.
+// Conversation is the content of an agent's session file.
 type Conversation struct {
 	Path    string // of the file; empty: none yet
 	Entries []session.Entry
 	Cut     bool // the middle of a long file is left out
 }
 
-// Conversation reads a session's own file once, from its beginning.
+// Conversation reads a session's own file once, from the beginning.
 func (r *Reader) Conversation(rec session.Record) (Conversation, error) {
 	var files sessionfile.Reader
 	a, of := r.Agent(rec), r.Lookup(rec)
@@ -134,8 +133,8 @@ func (r *Reader) Conversation(rec session.Record) (Conversation, error) {
 	return Conversation{own.Path, sessionfile.Entries(a, lines), cut}, err
 }
 
-// Read detects what an agent does. live is nil if the runtime shows nothing of the
-// session; given is when it was last sent something, or zero.
+// Read detects what an agent does. live is nil if the runtime has no such session; given is when
+// something was last sent, or zero.
 func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Time) Look {
 	if rec.Unmade() {
 		return Look{Activity: session.NoActivity}
@@ -167,7 +166,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	if shows := rec.Spec.Agent.Base != "" || rec.Spec.Agent.Ready != ""; shows && e.Liveness == session.Alive {
 		x.ready = r.started(a, rec, x, e)
 		x.Starting = !x.ready
-		if x.ready && x.Activity == session.Booting { // an adapter knows of no look before
+		if x.ready && x.Activity == session.Booting { // adapters do not know earlier looks
 			x.Activity, x.Detection.Activity = session.NoActivity, session.NoActivity
 		}
 	}
@@ -185,7 +184,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 	return x
 }
 
-// read detects from the evidence without the texts that were typed.
+// read detects from the evidence, ignoring typed texts.
 func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detection {
 	detection := a.Detect(e)
 	if e.Liveness != session.Alive || detection.Source != agent.FromScreen && detection.PR == "" {
@@ -197,13 +196,13 @@ func read(a session.Agent, texts []echo.Text, e session.Evidence) session.Detect
 	}
 	without := a.Detect(own)
 	if without.Activity == session.Blocked && detection.Activity == session.Blocked {
-		without.Detail, without.Question = detection.Detail, detection.Question // which may quote what was typed
+		without.Detail, without.Question = detection.Detail, detection.Question // these may quote typed text
 	}
 	return without
 }
 
-// asking returns a detection with its question named for the run. The detail of an agent
-// that asks is the question with its answers.
+// asking returns a detection with its question's ID for the run. The detail of an agent that asks
+// is the question with its answers.
 func asking(run string, d session.Detection) session.Detection {
 	if d.Question == nil {
 		return d
@@ -233,8 +232,8 @@ func expects(rec session.Record) string {
 	return "it waits for its first prompt"
 }
 
-// Look is Read with what the history adds: when the session was last sent
-// something, and that its first turn has ended.
+// Look is Read with facts of the history: when something was last sent, and that the first turn has
+// ended.
 func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Event, now time.Time) Look {
 	if at, ready := FirstTurnAt(rec, past), recordedOf(rec.Run.ID, past).ready; ready || !at.IsZero() {
 		r.mu.Lock()
@@ -246,13 +245,13 @@ func (r *Reader) Look(rec session.Record, live *session.Live, past []history.Eve
 	return r.Read(rec, live, given, now)
 }
 
-// Lookup returns what is known of a session's run for finding its files.
+// Lookup returns the facts of a session's run for finding its files.
 func (r *Reader) Lookup(rec session.Record) session.Lookup {
 	of := session.Lookup{
 		Dir: rec.Tree.Path, Home: r.home, Env: r.environ(rec.Run.ID), Process: rec.Run.Agent,
 		Conversation: cmp.Or(r.reported(rec), rec.Run.Conversation), StartedAt: rec.Run.StartedAt,
 	}
-	if of.Env == nil { // only its pod or another machine has what it was started with
+	if of.Env == nil { // only its pod or another machine has its environment
 		of.Env = declared(rec.Spec)
 	}
 	home := of.Env["HOME"]
@@ -276,7 +275,7 @@ func declared(s session.Spec) map[string]string {
 	return env
 }
 
-// run returns what was read of a run. The caller holds the lock.
+// run returns the cached state of a run. The caller holds the lock.
 func (r *Reader) run(id string) *seen {
 	s := r.seen[id]
 	if s == nil {
@@ -286,7 +285,7 @@ func (r *Reader) run(id string) *seen {
 	return s
 }
 
-// environ returns the environment that a run's agent was started with.
+// environ returns the initial environment of a run's agent.
 func (r *Reader) environ(run string) map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -301,7 +300,7 @@ func (r *Reader) environ(run string) map[string]string {
 	return s.env
 }
 
-// reported returns the conversation that the agent's hooks report; empty: they do not.
+// reported returns the conversation that the agent's hooks report, or "".
 func (r *Reader) reported(rec session.Record) string {
 	r.signals(rec)
 	r.mu.Lock()
@@ -335,7 +334,7 @@ func (r *Reader) signals(rec session.Record) []session.Signal {
 	return s.signals
 }
 
-// Heard returns the size of the hook events of runs, in bytes: one stat a run.
+// Heard returns the size of the hook events of runs, in bytes, with one stat for each run.
 func (r *Reader) Heard(runs []string) int64 {
 	var all int64
 	for _, run := range runs {
@@ -344,8 +343,8 @@ func (r *Reader) Heard(runs []string) int64 {
 	return all
 }
 
-// Given returns when a session was last sent its prompt or a text, or zero, and whether
-// its agent was working then.
+// Given returns when a prompt or text was last sent to a session, or zero, and whether the agent
+// was working then.
 func Given(rec session.Record, past []history.Event) (at time.Time, queued bool) {
 	for _, e := range slices.Backward(past) {
 		if e.Kind == history.Sent && e.Time.After(rec.Run.DeliveredAt) {
@@ -355,7 +354,7 @@ func Given(rec session.Record, past []history.Event) (at time.Time, queued bool)
 	return rec.Run.DeliveredAt, false
 }
 
-// Facts returns what the directory of a run says of it.
+// Facts returns the facts in the directory of a run.
 func Facts(dir string) session.RunFacts {
 	f, err := rundir.ReadLiveness(dir)
 	if err != nil && !f.Claimed {
@@ -364,7 +363,7 @@ func Facts(dir string) session.RunFacts {
 	return FactsOf(f, f.Agent.Alive())
 }
 
-// FactsOf returns the facts of a run. alive says whether its agent lives.
+// FactsOf returns the facts of a run. alive is whether its agent is running.
 func FactsOf(f rundir.Facts, alive bool) session.RunFacts {
 	x := session.RunFacts{Claimed: f.Claimed, Alive: alive, BootID: f.BootID, Agent: session.Process{PID: f.Agent.PID, Start: f.Agent.Start}}
 	x.Exit = reported.Exit(f.Exit)

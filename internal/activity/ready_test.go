@@ -14,8 +14,7 @@ func (shy) Start(session.StartInput) session.Start        { return session.Start
 func (shy) Ready(string) bool                             { return false }
 func (shy) Detect(session.Evidence) (r session.Detection) { return r }
 
-// TestSeenReady checks what one look at an agent shows that was given its prompt with
-// its command line.
+// TestSeenReady checks what one look shows of an agent with a prompt on its command line.
 func TestSeenReady(t *testing.T) {
 	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	begun := &session.Transcript{Prompts: 1, At: start.Add(time.Second)}
@@ -44,8 +43,8 @@ func TestSeenReady(t *testing.T) {
 	}
 }
 
-// TestStartedByATurn checks that only a turn of this run shows that its agent has started:
-// the file of a resumed conversation has those of the runs before.
+// TestStartedByATurn checks that only a turn of this run shows that its agent has started: the file
+// of a resumed conversation has earlier turns.
 func TestStartedByATurn(t *testing.T) {
 	start := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	before, since := start.Add(-time.Hour), start.Add(time.Second)

@@ -8,8 +8,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// A file that does not tell whether the last turn has ended is believed only as
-// far as the agent rests.
+// A file without the end of the last turn is used only if the agent rests.
 func TestSettled(t *testing.T) {
 	at := time.Date(2026, 11, 21, 5, 0, 0, 0, time.UTC)
 	first := &session.Transcript{Turns: 1, FirstTurnAt: at, TurnAt: at, Unsettled: true}

@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// That a terminal was attached, and that none is any more, is reported once each.
+// Attaching the first terminal, and detaching the last, is reported once each.
 func TestAttachedIsTold(t *testing.T) {
 	rec := session.Record{Address: "session.api", ID: "api-1", Run: session.Run{ID: "one"}}
 	var past []history.Event
@@ -26,7 +26,7 @@ func TestAttachedIsTold(t *testing.T) {
 	}
 }
 
-// A workspace on another branch is reported once for each branch that is found there.
+// A workspace on another branch is reported once for each such branch.
 func TestAstray(t *testing.T) {
 	rec := session.Record{Address: "session.api", Tree: session.WorkspaceState{Branch: "work"}}
 	past := activity.Astray(rec, "main", "it is on main", nil)
@@ -50,7 +50,7 @@ func TestAstray(t *testing.T) {
 	}
 }
 
-// An illness belongs to the run in which it was found, and ends with that.
+// An illness belongs to the run in which it was found, and ends with that run.
 func TestIllness(t *testing.T) {
 	rec := session.Record{Address: "session.api", Run: session.Run{ID: "one"}}
 	ill := history.Event{Kind: history.Unhealthy, Run: "one", Reason: "hung"}

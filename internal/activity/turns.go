@@ -11,7 +11,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// means returns the activity that a hook event means, or session.NoActivity.
+// means returns the activity of a hook event, or session.NoActivity.
 func means(a session.Agent, s session.Signal) session.Activity {
 	return a.Detect(session.Evidence{Liveness: session.Alive, Signals: []session.Signal{s}}).Activity
 }
@@ -20,7 +20,7 @@ func over(a session.Activity) bool {
 	return a == session.Idle || a == session.Done || a == session.Failed || a == session.BlockedAPI
 }
 
-// settled returns the transcript without a last turn that other signals say goes on.
+// settled returns the transcript without a last turn that other signals show as open.
 func settled(n *session.Transcript, detection session.Detection, started time.Time) *session.Transcript {
 	if n == nil || !n.Unsettled || over(detection.Activity) || n.TurnAt.Before(started) {
 		return n
@@ -33,8 +33,8 @@ func settled(n *session.Transcript, detection session.Detection, started time.Ti
 	return &open
 }
 
-// turnEnd returns when the last turn ended by hooks or session file; zero: unknown, or it
-// goes on, or a message is queued.
+// turnEnd returns when the last turn ended by hooks or session file; zero: unknown, or it is open,
+// or a message is queued.
 func turnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, started time.Time) time.Time {
 	at, begun := hookTurn(a, signals)
 	if n == nil {
@@ -42,8 +42,8 @@ func turnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, s
 	}
 	// The file of a resumed conversation has earlier turns.
 	own := begun.IsZero() && n.Turns > 0 && !n.StartedAt.Before(started.Add(-early))
-	// No hook reports an interruption. Lines after the end of a turn do not end one: Codex
-	// writes its settings before it starts on the next prompt.
+	// No hook reports an interruption. Lines after the end of a turn do not end one: Codex writes
+	// its settings before it works on the next prompt.
 	if over(n.Activity) && (own || n.TurnAt.After(begun) && at.IsZero()) {
 		at = n.TurnAt
 	}
@@ -53,11 +53,11 @@ func turnEnd(a session.Agent, n *session.Transcript, signals []session.Signal, s
 	return at
 }
 
-// early is how much earlier than its run a session file may say that it started.
+// early is how much earlier than its run a session file may have started by its own time.
 const early = 2 * time.Second
 
-// hookTurn returns when the last turn ended that hooks report, and when they last
-// reported work. Idleness before any work is no turn.
+// hookTurn returns when the last turn ended that hooks report, and when they last reported work.
+// Idleness before any work is not a turn.
 func hookTurn(a session.Agent, signals []session.Signal) (ended, worked time.Time) {
 	for _, s := range slices.Backward(signals) {
 		switch m := means(a, s); {
@@ -92,7 +92,7 @@ func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals 
 		}
 	}
 	if x.Transcript != nil {
-		return s.first // the file would say so
+		return s.first // the file would have it
 	}
 	switch does := x.Detection.Activity; {
 	case does == session.Working:
@@ -121,8 +121,8 @@ func observable(rec session.Record, x Look, given time.Time) bool {
 	return true
 }
 
-// Overdue reports whether a session, alive or not, was sent something and has been
-// unobserved for too long. It calls past last, since most have a file.
+// Overdue reports whether something was sent to a session, alive or not, that has been unobserved
+// for too long. It calls past last, since most sessions have a file.
 func (r *Reader) Overdue(rec session.Record, past func() []history.Event, now time.Time) bool {
 	a := r.Agent(rec)
 	if !keeps(rec, a) || r.files.Present(a, r.Lookup(rec)) {
@@ -138,7 +138,7 @@ func keeps(rec session.Record, a session.Agent) bool {
 	return HasFiles(a) || rec.Spec.Agent.Observable == agent.AfterFirstTurn
 }
 
-// HasFiles reports whether an agent keeps files of its sessions.
+// HasFiles reports whether an agent keeps session files.
 func HasFiles(a session.Agent) bool { return len(a.Files(session.Lookup{Home: "/", Dir: "/"})) > 0 }
 
 func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) bool {
@@ -153,11 +153,11 @@ func overdue(rec session.Record, a session.Agent, x Look, given, now time.Time) 
 	return now.Sub(since) > limit
 }
 
-// TurnLook returns what one look shows of an agent's turn. moved is its last output.
+// TurnLook returns the facts of one look about an agent's turn. moved is its last output.
 func TurnLook(rec session.Record, x Look, alive bool, moved time.Time, past []history.Event, now time.Time) turn.Look {
 	does := cmp.Or(x.Activity, x.Detection.Activity)
 	if does == session.Unobserved {
-		does = x.Detection.Activity // its screen says whether it rests
+		does = x.Detection.Activity // its screen shows whether it rests
 	}
 	given, queued := Given(rec, past)
 	return turn.Look{
@@ -167,8 +167,8 @@ func TurnLook(rec session.Record, x Look, alive bool, moved time.Time, past []hi
 	}
 }
 
-// DoingOf returns what an agent does by the looks so far, x being the last, and whether a turn has
-// ended since its prompt, in this run or one whose conversation it resumed.
+// DoingOf returns what an agent does according to all looks, of which x is the last, and whether a
+// turn has ended since its prompt, in this run or one whose conversation it resumed.
 func DoingOf(course *turn.Course, rec session.Record, x Look, past []history.Event) session.Doing {
 	given, _ := Given(rec, past)
 	prompted := rec.Run.DeliveredAt
@@ -180,8 +180,8 @@ func DoingOf(course *turn.Course, rec session.Record, x Look, past []history.Eve
 		Turn:  !x.FirstTurnAt.IsZero() || course.Ended() || slices.ContainsFunc(past, ended)}
 }
 
-// endedAt returns session.Doing.Ended. An agent that resumed a conversation has ended the turn of an
-// earlier run only if it says so itself: the run may have been cut off.
+// endedAt returns session.Doing.Ended. An agent that resumed a conversation has ended the turn of
+// an earlier run only if it reports that itself: the run may have been cut off.
 func endedAt(course *turn.Course, rec session.Record, x Look) time.Time {
 	at := course.EndedAt()
 	if x.Transcript != nil && x.Transcript.Interrupted || at.Before(rec.Run.StartedAt) && !at.Equal(x.TurnAt) {
@@ -202,15 +202,15 @@ func (r *Reader) started(a session.Agent, rec session.Record, x Look, e session.
 	return s.ready
 }
 
-// turned reports whether a turn has ended in this run. The file of a resumed conversation has
-// those of the runs before, too.
+// turned reports whether a turn has ended in this run. The file of a resumed conversation also has
+// earlier turns.
 func turned(rec session.Record, x Look) bool {
 	return x.FirstTurnAt.After(rec.Run.StartedAt) || x.TurnAt.After(rec.Run.StartedAt)
 }
 
-// SeenReady reports whether one look shows that the agent has been ready for a prompt in
-// this run: by its screen, by work, or by hooks or session file after its command line
-// gave it one. A question that only its screen or title shows may be one before it begins.
+// SeenReady reports whether one look shows that the agent has been ready for a prompt in this run:
+// by its screen, by work, or, with a prompt on its command line, by hooks or session file. A
+// question that only its screen or title shows may come before that.
 func SeenReady(a session.Agent, rec session.Record, x Look, screen string) bool {
 	if x.Detection.Activity == session.Working || screen != "" && a.Ready(screen) {
 		return true
@@ -223,7 +223,7 @@ func SeenReady(a session.Agent, rec session.Record, x Look, screen string) bool 
 		if x.Detection.Source == agent.FromTranscript || x.Detection.Source == agent.FromHook {
 			return true
 		}
-		// In a conversation that goes on, the prompts are of the runs before, too.
+		// A resumed conversation also has the prompts of earlier runs.
 		n, resumed := x.Transcript, rec.Run.DeliveredAt.Before(rec.Run.StartedAt)
 		return !resumed && n != nil && n.Begun() && !n.At.Before(rec.Run.StartedAt)
 	}

@@ -26,24 +26,24 @@ import (
 )
 
 const (
-	// typedFile, in a run directory, has a digest of each text that the run was sent, one
-	// a line: a text may be a secret.
+	// typedFile, in a run directory, has a digest of each text sent to the run, one a line: a text
+	// may be a secret.
 	typedFile = "typed.jsonl"
-	// typedTail is how many bytes of its end are read: only the last texts still show.
+	// typedTail is how many bytes of its end are read: only the last texts are still shown.
 	typedTail = 64 << 10
 )
 
 type typed struct {
 	At   time.Time `json:"at"`
 	Text echo.Text `json:"text"`
-	// Message says that it is submitted as a message for the model.
+	// Message marks a text submitted as a message for the model.
 	Message bool `json:"message,omitempty"`
-	// Again is how many messages of the same text the agent had not taken up before it.
+	// Again is how many earlier messages with the same text the agent had not taken up.
 	Again int `json:"again,omitempty"`
 }
 
-// Note records the digest of a text before it is typed, so that it is not read from
-// the screen as the outcome.
+// Note records the digest of a text before it is typed, so that it is not read from the screen as
+// the outcome.
 func (r *Reader) Note(run, text string, at time.Time) error {
 	if run == "" {
 		return nil
@@ -75,8 +75,8 @@ func note(dir, text string, t typed) error {
 	return nil
 }
 
-// given returns the texts that a run was sent, its prompt first, and the time of the
-// last. What cannot be read is left out.
+// given returns the texts sent to a run, its prompt first, and the time of the last. It skips what
+// it cannot read.
 func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 	a := r.Agent(rec)
 	r.mu.Lock()
@@ -84,13 +84,13 @@ func (r *Reader) given(rec session.Record) ([]echo.Text, time.Time) {
 	s := r.run(rec.Run.ID)
 	p := rec.Spec.Prompt
 	if given := rec.Run.PromptSHA; given != "" && given != p.Digest {
-		p = session.Prompt{Digest: given} // the session's has changed since
+		p = session.Prompt{Digest: given} // the session's prompt has changed since
 	}
 	if s.prompt != p.Digest+p.Text {
 		s.prompt, s.typed = p.Digest+p.Text, nil
 		text := p.Text
 		if text == "" && p.Digest != "" {
-			text, _ = state.Blobs{Dir: r.data.Blobs()}.Get(p.Digest) // gone: its echo is read
+			text, _ = state.Blobs{Dir: r.data.Blobs()}.Get(p.Digest) // without the text, its echo is read as output
 		}
 		known := echo.Of(text, rand.Uint64())
 		if len(known.Lines) > 0 {
@@ -119,7 +119,7 @@ func readTyped(path string) []typed {
 		return nil
 	}
 	defer f.Close()
-	from, err := f.Seek(-typedTail, io.SeekEnd) // fails if it is shorter
+	from, err := f.Seek(-typedTail, io.SeekEnd) // fails if the file is shorter
 	b, unread := io.ReadAll(io.LimitReader(f, typedTail))
 	if unread != nil {
 		return nil
@@ -137,8 +137,8 @@ func readTyped(path string) []typed {
 	return all
 }
 
-// Send types into a live session, and verifies a text by what r reads. It returns the
-// event for the history, which is without the text: that may hold anything.
+// Send types into a running session, and verifies a text with r. It returns the event for the
+// history, without the text, which may be a secret.
 func (r *Reader) Send(ctx context.Context, rt session.Runtime, rec session.Record, live session.Live, in session.Input, command bool, log *slog.Logger) (outcome input.Outcome, sent history.Event, err error) {
 	s := r.sender(rt, rec, live)
 	if in.Key != "" || in.NoEnter {
@@ -165,24 +165,24 @@ func (r *Reader) Send(ctx context.Context, rt session.Runtime, rec session.Recor
 	return outcome, sent, err
 }
 
-// What the details of Sent events start with.
+// The prefixes of the details of Sent events.
 const (
 	keyDetail    = "key "
 	answerDetail = "answer "
 )
 
-// Pressed reports whether an event is that a key was sent.
+// Pressed reports whether an event records that a key was sent.
 func Pressed(e history.Event) bool {
 	return e.Kind == history.Sent && strings.HasPrefix(e.Detail, keyDetail)
 }
 
-// Answers reports whether an event is that a question was answered.
+// Answers reports whether an event records that a question was answered.
 func Answers(e history.Event) bool {
 	return e.Kind == history.Sent && strings.HasPrefix(e.Detail, answerDetail)
 }
 
-// Answer answers the question of a live session's agent. It returns the event for the
-// history, which is without a text.
+// Answer answers the question of a running session's agent. It returns the event for the history,
+// without a text.
 func (r *Reader) Answer(ctx context.Context, rt session.Runtime, rec session.Record, live session.Live, reply input.Reply, log *slog.Logger) (input.Answered, history.Event, error) {
 	sent := r.sent(rec, reply.Text, log)
 	done, err := r.sender(rt, rec, live).Answer(ctx, reply)
@@ -190,7 +190,7 @@ func (r *Reader) Answer(ctx context.Context, rt session.Runtime, rec session.Rec
 	return done, sent, err
 }
 
-// sent notes a text before it is typed, and returns the event of that.
+// sent notes a text before it is typed, and returns the event for it.
 func (r *Reader) sent(rec session.Record, text string, log *slog.Logger) history.Event {
 	at := time.Now()
 	if err := r.Note(rec.Run.ID, text, at); err != nil {
@@ -217,7 +217,7 @@ func (r *Reader) sender(rt session.Runtime, rec session.Record, live session.Liv
 	}
 }
 
-// Snapshot returns what a sender needs to know of a session that was read.
+// Snapshot returns the state of a session that a sender needs, from a look.
 func (r *Reader) Snapshot(rec session.Record, l *session.Live, read Look) input.Snapshot {
 	s := input.Snapshot{Screen: l.Screen, Detection: read.Detection, Transcript: read.Transcript, HookEvents: r.Heard([]string{rec.Run.ID})}
 	signals := r.signals(rec)

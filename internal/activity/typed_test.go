@@ -14,8 +14,8 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// What was typed says nothing about what became of it, however a terminal shows it:
-// the prompt, as the record has it or as it is kept, and what was sent.
+// A typed text is no sign of its outcome, however a terminal shows it: the prompt, as recorded or
+// stored, and sent texts.
 func TestTheEchoOfWhatWasTyped(t *testing.T) {
 	const prompt, sent = "Fix the fatal error in main.c, see https://x.org/o/r/pull/7", "write what a user sees who says goodbye"
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func TestTheEchoOfWhatWasTyped(t *testing.T) {
 	}
 }
 
-// What a custom agent printed above the last text that it was sent is of an earlier turn.
+// Output of a custom agent above the last text sent to it belongs to an earlier turn.
 func TestWhatWasSentBeginsATurn(t *testing.T) {
 	dir := t.TempDir()
 	rec := record(session.AgentSpec{Name: "x", Command: []string{"x"}})
@@ -69,10 +69,10 @@ func TestWhatWasSentBeginsATurn(t *testing.T) {
 	const before = "the first thing to do\nrate limit exceeded\n"
 	for screen, want := range map[string]session.Activity{
 		before: session.BlockedAPI,
-		before + "the second thing to do, on\n two rows\n":                          session.BlockedAPI, // nothing became of it yet
+		before + "the second thing to do, on\n two rows\n":                          session.BlockedAPI, // without an outcome yet
 		before + "the second thing to do, on\n two rows\nAll is fine.\n":            session.NoActivity,
 		before + "the second thing to do, on\n two rows\nFatal error: it broke\n":   session.Failed,
-		before + "what of the second thing to do, on two rows?\nAll is not fine.\n": session.BlockedAPI, // its own words
+		before + "what of the second thing to do, on two rows?\nAll is not fine.\n": session.BlockedAPI, // the agent's own words
 	} {
 		if got := look(screen); got != want {
 			t.Errorf("%q: %s, want %s", screen, got, want)
@@ -80,7 +80,7 @@ func TestWhatWasSentBeginsATurn(t *testing.T) {
 	}
 }
 
-// A run that goes on with a conversation, and was given nothing, shows the past.
+// A run that resumes a conversation without a prompt shows the past.
 func TestWhatAResumedRunShows(t *testing.T) {
 	const screen = "› go\n\n■ exceeded retry limit, last status: 429\n\n› Ask Codex to do anything\n\n  gpt-5 default · /work\n"
 	rec := record(agent.Builtins()["codex"])
@@ -106,7 +106,7 @@ func TestWhatAResumedRunShows(t *testing.T) {
 	}
 }
 
-// A reader that looks once tells what a screen has shown for a while.
+// A reader's first look reports what a screen has shown for a while.
 func TestTellAtTheFirstLook(t *testing.T) {
 	rec := record(agentOf(agent.AtStart))
 	for _, c := range []struct {

@@ -16,16 +16,16 @@ type Reply struct {
 	// Text is yes, always or no, a number or label of an option, or a text where the
 	// question takes one.
 	Text string
-	// Question is the ID of the question that is answered. Empty: the one on the screen.
+	// Question is the ID of the question to answer. Empty: the one on the screen.
 	Question string
 }
 
-// Answered is what was answered.
+// Answered is an answer that was given.
 type Answered struct {
 	Question session.Question
-	Option   session.Option    // the zero value: a text was typed
-	Next     *session.Question // what the agent asks now; nil: nothing
-	Exited   bool              // the agent has exited since
+	Option   session.Option    // zero: a text was typed
+	Next     *session.Question // the current question; nil: none
+	Exited   bool              // the agent has since exited
 }
 
 // String returns the answer: the option's name, or text.
@@ -36,14 +36,14 @@ func (a Answered) String() string {
 	return a.Option.Name()
 }
 
-// NoQuestionError means that the agent asks nothing that can be answered.
+// NoQuestionError means that the agent asks no question that can be answered.
 type NoQuestionError struct {
 	Activity session.Activity
-	Detail   string // what it asks, if its answers cannot be read from the screen
+	Detail   string // the question, if its answers cannot be read from the screen
 	Screen   string
 }
 
-// Error returns what the agent does instead.
+// Error returns the agent's activity.
 func (e *NoQuestionError) Error() string {
 	if e.Activity == session.Blocked {
 		return "the agent asks a question whose answers cannot be read from its screen:\n" + e.Detail
@@ -54,14 +54,13 @@ func (e *NoQuestionError) Error() string {
 // Excerpt returns the screen.
 func (e *NoQuestionError) Excerpt() string { return e.Screen }
 
-// OtherQuestionError means that nothing was answered because the agent asks something else
-// than what was to be answered.
+// OtherQuestionError means that nothing was answered because the agent asks another question.
 type OtherQuestionError struct {
-	Now    *session.Question // nil: it asks nothing any more
+	Now    *session.Question // nil: it no longer asks
 	Screen string
 }
 
-// Error returns what the agent asks now.
+// Error returns the current question.
 func (e *OtherQuestionError) Error() string {
 	if e.Now == nil {
 		return "nothing was answered: the question is gone from the screen"
@@ -79,7 +78,7 @@ type UnknownAnswerError struct {
 	Several  []session.Option // the options that the answer could mean
 }
 
-// Error lists the answers that there are.
+// Error lists the possible answers.
 func (e *UnknownAnswerError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q is not an answer to: %s\nAnswers:", e.Answer, e.Question.Text)
@@ -102,11 +101,11 @@ func (e *UnknownAnswerError) Error() string {
 // NotAnsweredError means that keys were pressed and the question is still on the screen.
 type NotAnsweredError struct {
 	Question session.Question
-	Pressed  bool // the answer was given; else only the cursor was moved
+	Pressed  bool // the answer was given; otherwise only the cursor moved
 	Screen   string
 }
 
-// Error returns what was not answered.
+// Error returns the unanswered question.
 func (e *NotAnsweredError) Error() string {
 	what := "the dialog does not react to keys, and nothing was answered"
 	if e.Pressed {
@@ -118,7 +117,7 @@ func (e *NotAnsweredError) Error() string {
 // Excerpt returns the screen.
 func (e *NotAnsweredError) Excerpt() string { return e.Screen }
 
-// choose returns the option that an answer means. False: the answer is a text to type.
+// choose returns the option for an answer. ok is false if the answer is a text to type.
 func choose(q session.Question, answer string) (session.Option, bool, error) {
 	answer = strings.TrimSpace(answer)
 	unknown := &UnknownAnswerError{Answer: answer, Question: q}
@@ -140,8 +139,8 @@ func choose(q session.Question, answer string) (session.Option, bool, error) {
 	return session.Option{}, false, unknown
 }
 
-// reserved reports whether an answer is a word that options have by their meaning, so that
-// it is neither a label nor a text.
+// reserved reports whether an answer is a name that options get by their meaning, and so neither a
+// label nor a text.
 func reserved(answer string) bool {
 	switch strings.ToLower(answer) {
 	case session.Yes, session.Always, session.No:
@@ -151,36 +150,36 @@ func reserved(answer string) bool {
 }
 
 const (
-	// dialogTimeout bounds the wait for a dialog that the agent has announced by a hook. On a
-	// busy machine it takes seconds to draw it.
+	// dialogTimeout bounds the wait for a dialog that a hook has announced. On a busy machine
+	// drawing it takes seconds.
 	dialogTimeout = 10 * time.Second
-	// reactTimeout bounds the wait for the cursor of a dialog to move. A dialog may be shown
-	// a little before it listens, and with a seventh of a processor Gemini CLI 0.61.0 read a
-	// key more than six seconds late.
+	// reactTimeout bounds the wait for the cursor of a dialog to move. A dialog may be shown a
+	// little before it reads keys, and with a seventh of a processor Gemini CLI 0.61.0 read a key
+	// more than six seconds late.
 	reactTimeout = 20 * time.Second
 	// moveTimeout is how long one key may take to move the cursor.
 	moveTimeout = 700 * time.Millisecond
-	// restTime is how long a cursor must not move after a key that was pressed again. A busy
-	// agent reads late keys one after another.
+	// restTime is how long a cursor must not move after a key was pressed again. A busy agent reads
+	// late keys one after another.
 	restTime = time.Second
-	// goneTimeout bounds the wait for an answered dialog to go.
+	// goneTimeout bounds the wait for an answered dialog to close.
 	goneTimeout = 5 * time.Second
-	// redrawTimeout is how long a question may be off the screen while the agent draws that
-	// again. Gemini CLI 0.61.0 does so in parts.
+	// redrawTimeout is how long a question may be off the screen during a redraw. Gemini CLI 0.61.0
+	// redraws in parts.
 	redrawTimeout = 400 * time.Millisecond
 	// absentTimeout is how long a dialog may be off the screen while a text is typed into it.
 	absentTimeout = 3 * time.Second
-	// repeatTimeout is how long the answered question must stay below other words until it is
-	// the next one: Claude Code draws above its trust question before it takes that away.
+	// repeatTimeout is how long the answered question must stay below other words to count as the
+	// next one: Claude Code draws above its trust question before it removes that.
 	repeatTimeout = 3 * time.Second
 	// lookInterval is the time between two looks at a dialog.
 	lookInterval = 40 * time.Millisecond
 )
 
-// Answer answers the question on the screen. It presses no key that chooses before it has
-// seen that question, unchanged, right before, and returns once the question is gone. The
-// error is a *NoQuestionError, *OtherQuestionError or *UnknownAnswerError if nothing was
-// answered, and a *NotAnsweredError if the question is still there.
+// Answer answers the question on the screen. It presses a key that chooses only right after it has
+// seen that question unchanged, and returns once the question is gone. The error is a
+// *NoQuestionError, *OtherQuestionError or *UnknownAnswerError if nothing was answered, and a
+// *NotAnsweredError if the question is still shown.
 func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
 	now, err := s.awaitQuestion(ctx)
 	if err != nil {
@@ -216,9 +215,9 @@ func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
 	if chosen && q.Marked == 0 || !errors.As(err, &stays) {
 		return answered, err
 	}
-	// Keys are read in their order: once the dialog has reacted to another one, Enter was read
-	// and lost. An agent that has exited has read it: Gemini CLI exits after the answer
-	// whether it may trust its directory.
+	// Keys are read in order: once the dialog has reacted to a later key, Enter was read and lost.
+	// An agent that has exited has read it: Gemini CLI exits after the answer about trusting its
+	// directory.
 	var again error
 	if chosen {
 		again = s.choose(ctx, q, option)
@@ -232,8 +231,8 @@ func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
 	return s.awaitGone(ctx, a)
 }
 
-// awaitQuestion returns a snapshot with a question that is drawn in full: two looks in a row
-// show the same.
+// awaitQuestion returns a snapshot with a fully drawn question: two looks in a row show the same
+// one.
 func (s Sender) awaitQuestion(ctx context.Context) (Snapshot, error) {
 	id := ""
 	for began := time.Now(); ; {
@@ -257,8 +256,8 @@ func (s Sender) awaitQuestion(ctx context.Context) (Snapshot, error) {
 	}
 }
 
-// look returns a snapshot that shows the question, or an *OtherQuestionError if it does not
-// for as long as an agent may take to draw its screen again.
+// look returns a snapshot that shows the question, or an *OtherQuestionError if the question does
+// not reappear within redrawTimeout.
 func (s Sender) look(ctx context.Context, q session.Question) (Snapshot, error) {
 	for began := time.Now(); ; {
 		now, err := s.Observe(ctx)
@@ -278,7 +277,7 @@ func (s Sender) look(ctx context.Context, q session.Question) (Snapshot, error) 
 	}
 }
 
-// choose gives an answer that a dialog offers.
+// choose selects an option of a dialog.
 func (s Sender) choose(ctx context.Context, q session.Question, o session.Option) error {
 	switch {
 	case q.Marked > 0:
@@ -289,7 +288,7 @@ func (s Sender) choose(ctx context.Context, q session.Question, o session.Option
 			return s.key(ctx, o.Key)
 		}
 		return s.key(ctx, "Enter")
-	case strings.ToLower(o.Key) != o.Key: // keys that have a name are not shown, and choose at once
+	case strings.ToLower(o.Key) != o.Key: // named keys are not shown, and choose at once
 		_, err := s.look(ctx, q)
 		for key := range strings.FieldsSeq(o.Key) {
 			if err == nil {
@@ -301,14 +300,14 @@ func (s Sender) choose(ctx context.Context, q session.Question, o session.Option
 	return s.typeLine(ctx, q, o.Key)
 }
 
-// mark moves the cursor of a dialog to an option. That it moves shows that the dialog
-// listens: a cursor that is there already is moved away and back. A key that moves nothing
-// was lost or is read later, so from then on the cursor must come to rest after each one,
-// for twice the time that it took to move.
+// mark moves the cursor of a dialog to an option. A movement shows that the dialog reads keys, so a
+// cursor that is already there is moved away and back. A key without effect was lost or is read
+// later. From then on the cursor must come to rest after each key, for twice the time that it took
+// to move.
 func (s Sender) mark(ctx context.Context, q session.Question, number int) error {
 	moved := len(q.Options) == 1
 	var rest time.Duration // zero: each key has moved the cursor at once
-	var unmoved time.Time  // when the first key was pressed that the cursor has not followed
+	var unmoved time.Time  // when the first key without effect was pressed
 	for {
 		now, err := s.look(ctx, q)
 		if err == nil && moved && rest > 0 {
@@ -354,7 +353,7 @@ func (s Sender) mark(ctx context.Context, q session.Question, number int) error 
 	}
 }
 
-// awaitRest waits until the cursor of a dialog has stayed for a time.
+// awaitRest waits until the cursor of a dialog has rested for a time.
 func (s Sender) awaitRest(ctx context.Context, q session.Question, now Snapshot, rest time.Duration) (Snapshot, error) {
 	for since := time.Now(); time.Since(since) < rest; {
 		at := now.Detection.Question.Marked
@@ -376,7 +375,7 @@ func (s Sender) key(ctx context.Context, key string) error {
 	return s.Runtime.Send(ctx, s.Location, session.Input{Key: key})
 }
 
-// typeLine types the key of an option of a dialog without a cursor, and presses Enter if the
+// typeLine types the key of an option in a dialog without a cursor, and presses Enter if the
 // program shows the key and waits.
 func (s Sender) typeLine(ctx context.Context, q session.Question, key string) error {
 	before, err := s.look(ctx, q)
@@ -401,11 +400,11 @@ func (s Sender) typeLine(ctx context.Context, q session.Question, key string) er
 			return s.key(ctx, "Enter")
 		}
 	}
-	return nil // awaitGone tells
+	return nil // awaitGone decides
 }
 
-// typeAnswer types a text as the answer and submits it once the dialog shows it. Gemini CLI
-// 0.61.0 ignores an Enter that it reads together with the text.
+// typeAnswer types a text as the answer and submits it once the dialog shows it. Gemini CLI 0.61.0
+// ignores an Enter that it reads together with the text.
 func (s Sender) typeAnswer(ctx context.Context, q session.Question, o session.Option, text string) error {
 	if o.Number > 0 {
 		if err := s.mark(ctx, q, o.Number); err != nil {
@@ -421,7 +420,7 @@ func (s Sender) typeAnswer(ctx context.Context, q session.Question, o session.Op
 	}
 	parts := append(probesOf(text), ending(text))
 	now, err := s.awaitTyped(ctx, q, func(now Snapshot) bool { return shows(now.Screen, parts) > shows(before.Screen, parts) })
-	// A dialog may hide what is typed.
+	// A dialog may hide the typed text.
 	var hidden *NotAnsweredError
 	if err != nil && (!errors.As(err, &hidden) || now.Screen == before.Screen) {
 		return err
@@ -429,8 +428,8 @@ func (s Sender) typeAnswer(ctx context.Context, q session.Question, o session.Op
 	return s.key(ctx, "Enter")
 }
 
-// submitAgain submits a typed answer whose Enter was lost. Before that it types a mark and
-// removes it, and the dialog must show both.
+// submitAgain submits a typed answer whose Enter was lost. First it types a mark and removes it,
+// and the dialog must show both.
 func (s Sender) submitAgain(ctx context.Context, q session.Question, text string) error {
 	mark := marks[:1]
 	marked := []string{ending(text + mark)}
@@ -443,7 +442,7 @@ func (s Sender) submitAgain(ctx context.Context, q session.Question, text string
 		return err
 	}
 	_, err = s.awaitTyped(ctx, q, there)
-	// Also an agent that shows nothing yet reads this after the mark.
+	// An agent that shows nothing yet reads this after the mark, too.
 	if e := s.key(ctx, "BSpace"); err != nil || e != nil {
 		return errors.Join(err, e)
 	}
@@ -453,8 +452,8 @@ func (s Sender) submitAgain(ctx context.Context, q session.Question, text string
 	return s.key(ctx, "Enter")
 }
 
-// awaitTyped waits until a dialog shows what was typed. The error is a *NotAnsweredError if
-// it does not within readTimeout, and an *OtherQuestionError if the dialog is gone.
+// awaitTyped waits until a dialog shows the typed text. The error is a *NotAnsweredError after
+// readTimeout, and an *OtherQuestionError if the dialog is gone.
 func (s Sender) awaitTyped(ctx context.Context, q session.Question, shown func(Snapshot) bool) (Snapshot, error) {
 	for began, there := time.Now(), time.Now(); ; {
 		if err := pause(ctx, stableFor); err != nil {
@@ -476,7 +475,7 @@ func (s Sender) awaitTyped(ctx context.Context, q session.Question, shown func(S
 	}
 }
 
-// sameDialog reports whether a dialog is that of a question, whatever was typed into it.
+// sameDialog reports whether a dialog is that of a question, ignoring typed text.
 func sameDialog(now *session.Question, q session.Question) bool {
 	switch {
 	case now == nil || len(now.Options) != len(q.Options):
@@ -487,8 +486,8 @@ func sameDialog(now *session.Question, q session.Question) bool {
 	return now.ID == q.ID || q.Free && now.Says == q.Says
 }
 
-// awaitGone waits until the question that was answered is gone. The same words below other
-// words are the next question.
+// awaitGone waits until the answered question is gone. The same words below other words are the
+// next question.
 func (s Sender) awaitGone(ctx context.Context, a Answered) (Answered, error) {
 	gone := time.Time{}
 	for began := time.Now(); ; {

@@ -15,25 +15,25 @@ import (
 
 // asker is an agent with a dialog that has a cursor.
 type asker struct {
-	session.Runtime // of which only Send is used
-	session.Agent   // of which nothing is used
+	session.Runtime // only Send is used
+	session.Agent   // not used
 	keys            []string
 	q               *session.Question // nil: none is shown
 	above           string
 	typed           string
-	deaf            int // so many keys are not heard
-	late            int // so many looks later it reads keys; 0: at once
+	deaf            int // how many keys are lost
+	late            int // after how many looks it reads keys; 0: at once
 	unread          []session.Input
-	glued           bool // it reads all keys at once, and ignores Enter behind a text
-	spins           bool // it draws all the time
+	glued           bool // it reads all keys at once, and ignores Enter after a text
+	spins           bool // it redraws all the time
 	hides           bool // it shows dots for a text
-	// chose does what the agent does when Enter is pressed.
+	// chose is the agent's reaction to Enter.
 	chose func(a *asker)
 	// onLook runs before each observation.
 	onLook func(a *asker)
 	looks  int
 	hidden *session.Question
-	// announced says that a hook tells of a question that is not shown.
+	// announced means that a hook reports a question that is not shown.
 	announced bool
 	gone      bool
 }
@@ -235,8 +235,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestAnswerToOneThatIsSlow checks that the answer is the one that was meant, also if keys
-// were pressed again before the first of them was read.
+// TestAnswerToOneThatIsSlow checks that the intended answer is given, even if keys were pressed
+// again before the first was read.
 func TestAnswerToOneThatIsSlow(t *testing.T) {
 	for want := 1; want <= 6; want++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -254,12 +254,12 @@ func TestAnswerToOneThatIsSlow(t *testing.T) {
 	}
 }
 
-// busy is an asker that reads keys in their order, each a while after the one before. Its cursor
-// goes round.
+// busy is an asker that reads keys in order, each a while after the one before. Its cursor wraps
+// around.
 type busy struct {
 	*asker
 	delay func() time.Duration
-	free  time.Time // when it has read what was pressed so far
+	free  time.Time // when it has read all keys so far
 	due   []time.Time
 }
 
@@ -289,8 +289,7 @@ func (b *busy) observe(ctx context.Context) (Snapshot, error) {
 	return b.asker.observe(ctx)
 }
 
-// TestAnswerToOneThatIsBusy checks that the answer is the one that was meant, whenever the keys
-// are read.
+// TestAnswerToOneThatIsBusy checks that the intended answer is given, whenever the keys are read.
 func TestAnswerToOneThatIsBusy(t *testing.T) {
 	answered := 0
 	for seed := range uint64(1000) {

@@ -9,8 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// delivery is one text that is sent. It compares later snapshots with that before it was
-// typed.
+// delivery is one text to be delivered. It compares later snapshots with the one before typing.
 type delivery struct {
 	before   Snapshot
 	composer Composer // nil: unknown
@@ -18,7 +17,7 @@ type delivery struct {
 	probes   []string // parts of the text, without white space
 	verbatim bool
 	at       time.Time // when it was typed
-	message  bool      // for the model, and no command
+	message  bool      // for the model, not a command
 }
 
 func newDelivery(before Snapshot, agent session.Agent, text string, verbatim bool) delivery {
@@ -31,8 +30,8 @@ func newDelivery(before Snapshot, agent session.Agent, text string, verbatim boo
 	return d
 }
 
-// IsMessage reports whether a text is a message for the model when it is typed into an
-// agent, and no command of the agent's own.
+// IsMessage reports whether a text typed into an agent is a message for the model, and not a
+// command of the agent.
 func IsMessage(agent session.Agent, text string) bool {
 	if c, known := agent.(Composer); known {
 		text = c.Typed(text)
@@ -41,15 +40,15 @@ func IsMessage(agent session.Agent, text string) bool {
 }
 
 const (
-	// probeLength is the length of a probe in characters; a narrow terminal's line has more.
+	// probeLength is the length of a probe in characters, less than a line of a narrow terminal.
 	probeLength = 24
-	// lastProbeLength is the least length in bytes of a text's last line as a probe: every
-	// screen shows a bracket.
+	// lastProbeLength is the minimum length in bytes of a text's last line as a probe: every screen
+	// shows a bracket.
 	lastProbeLength = 8
 )
 
-// probesOf returns what the screen shows of a text: the beginning of its first line and,
-// since the text may be longer than the screen, of its last line.
+// probesOf returns the parts of a text to find on the screen: the start of its first line and,
+// since the text may exceed the screen, of its last line.
 func probesOf(text string) []string {
 	var all []string
 	for line := range strings.Lines(text) {
@@ -63,15 +62,15 @@ func probesOf(text string) []string {
 	return all
 }
 
-// ending returns the end of a text, without white space: a field that is too narrow for the
-// text shows that.
+// ending returns the end of a text, without white space, as shown by a field that is too narrow for
+// the text.
 func ending(text string) string {
 	r := []rune(dense(text))
 	return string(r[max(0, len(r)-probeLength):])
 }
 
-// dense returns a text without white space: agents break lines anywhere. Qwen Code 0.15.10
-// draws its cursor as a blank without a width, and opencode a bar at the left of each row.
+// dense returns a text without white space, since agents break lines anywhere. Qwen Code 0.15.10
+// draws its cursor as a zero-width blank, and opencode a bar at the left of each row.
 func dense(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == '\u200b' || r == '┃' {
@@ -88,8 +87,8 @@ func (d delivery) composed(s Snapshot) (text string, shown bool) {
 	return d.composer.Composer(s.Screen)
 }
 
-// Drafted reports whether the composer on a screen has the beginning of a text that was typed,
-// as a command leaves it that is killed before it has submitted the text.
+// Drafted reports whether the composer has the start of a typed text, as left by a command that was
+// killed before it submitted the text.
 func Drafted(agent session.Agent, screen, text string) bool {
 	c, known := agent.(Composer)
 	if !known || text == "" {
@@ -99,9 +98,9 @@ func Drafted(agent session.Agent, screen, text string) bool {
 	return shown && dense(draft) != "" && strings.HasPrefix(dense(c.Typed(text)), dense(draft))
 }
 
-// Traces returns what a screen shows of a text that was to be typed: shown, if all of it is
-// there, and unsent, if nothing follows it, as a command leaves it that is killed before it has
-// pressed Enter. A text that is too short to be told from other words is not looked for.
+// Traces returns whether a screen shows all of a text (shown), and with nothing after it (unsent),
+// as left by a command that was killed before it pressed Enter. It ignores a text too short to be
+// distinguished from other words.
 func Traces(screen, text string) (shown, unsent bool) {
 	seen, probes := dense(screen), probesOf(text)
 	if len([]rune(dense(text))) < lastProbeLength {
@@ -115,11 +114,11 @@ func Traces(screen, text string) (shown, unsent bool) {
 	return true, strings.HasSuffix(seen, ending(text))
 }
 
-// late reports whether the agent may submit a text, and tell of it, seconds after Enter.
+// late reports whether the agent may submit and report a text seconds after Enter.
 func (d delivery) late() bool { return d.composer != nil && d.composer.Late() }
 
 // patience returns how long the agent has to show a text before Enter is pressed again. A late
-// one submits what its composer has by then, a mark included.
+// agent submits what its composer has by then, including a mark.
 func (d delivery) patience() time.Duration {
 	if d.late() {
 		return readTimeout
@@ -132,9 +131,8 @@ func (d delivery) draft(s Snapshot) bool {
 	return shown && text != ""
 }
 
-// marks returns those of the typed marks that the composer shows, in their order: alone,
-// behind what it showed before, or at the end of the text, which may be rows below the
-// composer's first.
+// marks returns the typed marks that the composer shows, in order: alone, after its earlier text,
+// or at the end of the text, which may be rows below the composer's first.
 func (d delivery) marks(before, now Snapshot, typed string) string {
 	was, _ := d.composed(before)
 	is, shown := d.composed(now)
@@ -150,8 +148,8 @@ func (d delivery) marks(before, now Snapshot, typed string) string {
 	return ""
 }
 
-// containsWhole reports whether a screen shows a text, wherever lines break in it, with no
-// letter and no digit right behind it: the names of models in status bars have dots in them.
+// containsWhole reports whether a screen shows a text, ignoring line breaks, with no letter or
+// digit right after it: names of models in status bars contain dots.
 func containsWhole(screen, text string) bool {
 	all, want := []rune(screen), []rune(text)
 	var seen []rune
@@ -170,7 +168,7 @@ func containsWhole(screen, text string) bool {
 	return false
 }
 
-// runs returns what may be left of a text if some of its characters are lost, longest first.
+// runs returns what may remain of a text if some of its characters are lost, longest first.
 func runs(text string) []string {
 	if text == "" {
 		return nil
@@ -185,8 +183,8 @@ func runs(text string) []string {
 	return all
 }
 
-// around returns a screen above a line of the composer, and from that on. The line ends its
-// row: a status bar below may have a short text, too.
+// around returns the parts of a screen above a line of the composer, and from there on. The line
+// ends its row, since a status bar below may contain a short text, too.
 func around(s Snapshot, line string) (above, below string) {
 	i := max(0, strings.LastIndex(s.Screen, line))
 	rows := strings.SplitAfter(s.Screen, "\n")
@@ -201,18 +199,17 @@ func around(s Snapshot, line string) (above, below string) {
 	return s.Screen[:i], s.Screen[i:]
 }
 
-// verifiable reports whether the agent shows anything that confirms a text. Its session file
-// and its hooks tell of no command.
+// verifiable reports whether the agent shows anything that confirms a text. Its session file and
+// its hooks report no commands.
 func (d delivery) verifiable(s Snapshot) bool {
 	_, shown := d.composed(s)
 	return shown || !d.verbatim && (s.Transcript != nil || s.HookEvents > 0)
 }
 
-// lost reports whether the text left no trace, once the agent has read it: its composer is
-// empty, and the screen has not changed, or the text is neither on the screen nor in the
-// session file, to which the agent writes each prompt. One that looks like a command may
-// have been carried out. An agent that was busy may have the text in a queue that it does not
-// draw yet: Qwen Code 0.15.10 got it twice.
+// lost reports whether the text left no trace once the agent has read it: the composer is empty,
+// and the screen has not changed, or the text is neither on the screen nor in the session file,
+// which has each prompt. A text that looks like a command may have been executed. An agent that was
+// busy may have the text in a queue that it does not draw yet: Qwen Code 0.15.10 got it twice.
 func (d delivery) lost(now Snapshot) bool {
 	if text, shown := d.composed(now); !shown || text != "" || now.asks() || d.before.busy() {
 		return false
@@ -221,16 +218,15 @@ func (d delivery) lost(now Snapshot) bool {
 		d.message && d.before.Transcript != nil && now.Transcript != nil && len(d.probes) > 0 && !d.visible(now)
 }
 
-// traced reports whether the text left a trace, once the agent has read it: it is on the
-// screen, or is a command that changed it. Codex 0.169 clears its screen for /clear.
+// traced reports whether the text left a trace once the agent has read it: it is on the screen, or
+// is a command that changed the screen. Codex 0.169 clears its screen for /clear.
 func (d delivery) traced(now Snapshot) bool {
 	return d.visible(now) || d.verbatim && now.Screen != d.before.Screen
 }
 
-// received reports whether the agent has the text: its hooks or session file tell it, or
-// the composer is empty and it began to work, but not on what it was given before, or the
-// text is on the screen once more. Claude Code 2.1.197 may show a message that it has
-// received in its composer as well.
+// received reports whether the agent has the text: its hooks or session file report it, or the
+// composer is empty and work has begun that is not on earlier input, or the text is on the screen
+// once more. Claude Code 2.1.197 may show a received message in its composer as well.
 func (d delivery) received(now Snapshot) bool {
 	text, shown := d.composed(now)
 	rested := !d.before.busy() && !d.before.asks() && (d.before.PromptBy.IsZero() || !now.Tells || !d.message)
@@ -252,8 +248,8 @@ func (d delivery) received(now Snapshot) bool {
 	return len(d.probes) == 0 || d.shows(now) > d.shows(d.before)
 }
 
-// told reports whether hooks or session file tell that the agent has the text, if only in its
-// queue. Other events may be of what it was sent before.
+// told reports whether hooks or session file report that the agent has the text, if only in its
+// queue. Other events may belong to earlier input.
 func (d delivery) told(now Snapshot) bool {
 	was, is := d.before.Transcript, now.Transcript
 	if !d.message || !now.Tells {
@@ -268,10 +264,10 @@ func (d delivery) told(now Snapshot) bool {
 	})
 }
 
-// shows returns how often the screen shows the text.
+// shows returns how many times the screen shows the text.
 func (d delivery) shows(now Snapshot) int { return shows(now.Screen, d.probes) }
 
-// shows returns how often a screen shows one of the parts of a text.
+// shows returns how many times a screen shows one of the parts of a text.
 func shows(screen string, parts []string) int {
 	screen, n := dense(screen), 0
 	for _, p := range parts {

@@ -2,7 +2,7 @@ package input
 
 import "testing"
 
-// What a killed command has typed is found on the screen of an agent without files.
+// The text typed by a killed command is found on the screen of an agent without files.
 func TestTraces(t *testing.T) {
 	const prompt = "Fix the rounding error in cart.go.\nRun the tests first."
 	for name, c := range map[string]struct {

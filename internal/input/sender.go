@@ -10,31 +10,30 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Snapshot is what is known of a session at one moment.
+// Snapshot is the state of a session at one time.
 type Snapshot struct {
 	Screen     string
 	Detection  session.Detection
 	Transcript *session.Transcript // nil: no session file
 	HookEvents int64               // the number of events from its hooks
-	// Messages are those that the agent has taken up. Tells says that each is among them:
-	// its session file or its hooks tell the text.
+	// Messages are those that the agent has taken up. Tells means that its session file or its
+	// hooks report every message.
 	Messages []session.Message
 	Tells    bool
-	// Awaited says that the answer to the message before has not come: the agent may begin to
-	// work on that one at any time, and keep others in a queue.
+	// Awaited means that the message before has no answer yet: the agent may start to work on it at
+	// any time, and queue others.
 	Awaited bool
-	// Unsent says that the screen ends with the text that was typed last, as a command leaves it
-	// that is killed before it has pressed Enter.
+	// Unsent means that the screen ends with the last typed text, as left by a command that was
+	// killed before it pressed Enter.
 	Unsent bool
-	// PromptBy is when an agent that was started with a prompt should have submitted it;
-	// zero: it has, or nothing reports it. The agent submits the prompt from its composer, in
-	// place of what was typed there.
+	// PromptBy is when an agent should have submitted the prompt of its start; zero: it has, or
+	// nothing reports it. The agent submits the prompt from its composer, in place of typed text.
 	PromptBy time.Time
 }
 
 func (s Snapshot) working() bool { return s.Detection.Activity == session.Working }
 
-// busy reports whether the agent works on something, or is about to.
+// busy reports whether the agent is working, or about to.
 func (s Snapshot) busy() bool { return s.working() || s.Awaited }
 func (s Snapshot) asks() bool { return s.Detection.Activity == session.Blocked }
 
@@ -52,31 +51,30 @@ type Sender struct {
 	Location session.Location
 	Agent    session.Agent
 	Observe  func(context.Context) (Snapshot, error)
-	// Typing is called right before a text is typed and submitted; nil: nobody is asked.
-	// message says that the text is for the model, and no command. If it fails, nothing is
-	// typed.
+	// Typing is called right before a text is typed and submitted, unless it is nil. message means
+	// that the text is for the model, and not a command. If Typing fails, nothing is typed.
 	Typing func(text string, message bool) error
 	// BootTimeout bounds the wait for an agent that is booting.
 	BootTimeout time.Duration
 }
 
-// Composer is implemented by agents whose composer, where text is edited, is known.
+// Composer is implemented by agents with a known composer, the field where text is edited.
 type Composer interface {
-	// Composer returns the beginning of the text in the composer on a screen, and
-	// whether the screen shows a composer.
+	// Composer returns the start of the text in the composer on a screen, and whether the screen
+	// shows a composer.
 	Composer(screen string) (text string, shown bool)
-	// Typed returns what has to be typed so that text is no command of the agent's own.
+	// Typed returns a text as it must be typed so that it is not a command of the agent.
 	Typed(text string) string
 	// Late reports whether the agent may submit a text seconds after Enter, with what was typed
-	// meanwhile, and show it nowhere for seconds more: an empty composer does not mean that it
-	// was lost.
+	// meanwhile, and show it nowhere for seconds more: an empty composer does not mean that the
+	// text was lost.
 	Late() bool
 }
 
-// Outcome is what became of an input.
+// Outcome is the outcome of an input.
 type Outcome string
 
-// The outcomes. Unverified means that nothing is known of the agent's screen.
+// The outcomes. Unverified means that the agent's screen is not known.
 const (
 	Submitted  Outcome = "submitted"
 	Queued     Outcome = "queued" // the agent is working and receives the text later
@@ -92,7 +90,7 @@ func (e *PausedError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the runtime.
 func (e *PausedError) Unwrap() error { return e.Err }
 
-// untyped marks an error of a paused session that nothing was typed into.
+// untyped marks the error of a paused session into which nothing was typed.
 func untyped(err error) error {
 	if errors.Is(err, session.ErrRefused) {
 		return &PausedError{err}
@@ -133,26 +131,26 @@ func (e *NotTakenError) Error() string {
 func (e *NotTakenError) Excerpt() string { return e.Screen }
 
 const (
-	// confirmTimeout is the time that an agent has to show a text before Enter is pressed
-	// again. It takes some tenths of a second, on a busy machine more.
+	// confirmTimeout is how long an agent may take to show a text before Enter is pressed again. It
+	// takes some tenths of a second, longer on a busy machine.
 	confirmTimeout = 1500 * time.Millisecond
-	// retryTimeout bounds the wait for an agent to read again what is in its composer.
+	// retryTimeout bounds the wait for an agent to read its composer again.
 	retryTimeout = 6 * time.Second
-	// retries is how often Enter is pressed again, each time if slowTimeout is not over and
-	// after twice the time of before: on a busy machine Gemini CLI 0.61.0 ignored Enter for
-	// more than eight seconds after it had resumed a conversation.
+	// retries is how often Enter is pressed again: while slowTimeout is not over, and each time
+	// after twice as long. On a busy machine Gemini CLI 0.61.0 ignored Enter for more than eight
+	// seconds after it had resumed a conversation.
 	retries     = 4
 	slowTimeout = time.Minute
-	// readTimeout bounds the wait for an agent to read what was typed. After it the text may
-	// still be read, and is not typed again.
+	// readTimeout bounds the wait for an agent to read typed text. Afterwards the text may still be
+	// read, and is not typed again.
 	readTimeout = 30 * time.Second
 	// markTimeout bounds the wait for a mark, and then for its removal.
 	markTimeout = readTimeout / time.Duration(len(marks))
-	// drawnFor is how long ago an agent must have drawn something to read a mark by itself:
-	// one that reads it together with Enter adds it to the text (Claude Code 2.1.197).
+	// drawnFor is how recently an agent must have drawn to read a mark by itself. An agent that
+	// reads it together with Enter adds it to the text (Claude Code 2.1.197).
 	drawnFor = 2 * time.Second
-	// blindTimeout replaces confirmTimeout if nothing can confirm a text: the screen may
-	// change all the same.
+	// blindTimeout replaces confirmTimeout if nothing can confirm a text, although the screen may
+	// change.
 	blindTimeout = 300 * time.Millisecond
 	// stableFor is how long a screen must not change before text is typed.
 	stableFor = 200 * time.Millisecond
@@ -160,9 +158,9 @@ const (
 	draftLines = 50
 )
 
-// Send types a text and verifies that the agent received it. Verbatim means that a text
-// that looks like a command of the agent's own is one. The error is a *DialogError if
-// nothing was typed, and a *NotTakenError if the agent did not receive the text.
+// Send types a text and verifies that the agent received it. With verbatim, a text that looks like
+// a command of the agent is one. The error is a *DialogError if nothing was typed, and a
+// *NotTakenError if the agent did not receive the text.
 func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, error) {
 	before, err := s.awaitReady(ctx)
 	if err == nil {
@@ -198,18 +196,18 @@ func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, 
 	return "", &NotTakenError{Draft: d.draft(now), Screen: now.Screen}
 }
 
-// retry waits for an agent that reads the text late, and types again what it did not
-// receive: Enter while the text is in the composer, and the text if the agent has read it
-// and it left no trace. Gemini CLI 0.61.0 shows a text while it loads a conversation and
-// ignores Enter until then; on a busy machine any agent reads a text seconds after it was
-// typed, and with it the Enter, as a line break. Enter is not pressed again before the agent
-// has read the last one: Qwen Code 0.15.10 submits a text twice if it reads two at once.
+// retry waits for an agent that reads the text late, and types again what it did not receive: Enter
+// while the text is in the composer, and the text if the agent has read it and it left no trace.
+// Gemini CLI 0.61.0 shows a text while it loads a conversation but ignores Enter until then. On a
+// busy machine any agent may read a text seconds late, along with the Enter, as a line break. retry
+// does not press Enter before the agent has read the last one: Qwen Code 0.15.10 submits a text
+// twice if it reads two at once.
 func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, bool, error) {
-	var drawn time.Time // when the screen was first seen to change
+	var drawn time.Time // when the screen was first observed to change
 	drafted, marked, enters := false, false, 0
 	began := time.Now()
 	again, end := retryTimeout, began.Add(readTimeout)
-	if d.late() { // it had its time to read the text
+	if d.late() { // it has had time to read the text
 		again, end = readTimeout, began
 	}
 	for {
@@ -271,17 +269,17 @@ func (s Sender) retry(ctx context.Context, d delivery, now Snapshot) (Snapshot, 
 	}
 }
 
-// marks are typed, one after the other, to see them in the composer. They are no commands
-// and, outside of modes like vim's, no keys of any agent. Each is pressed as a key: Copilot
-// CLI 1.0.102 submits a pasted one that was removed from its composer.
+// marks are typed one after the other, to be seen in the composer. They are neither commands nor,
+// outside of modes like vim's, keys of any agent. Each is pressed as a key: Copilot CLI 1.0.102
+// submits a pasted one that was removed from its composer.
 const marks = ".,_"
 
-// catchUp waits until the agent has read all that was typed: it types a mark, waits until
-// the composer shows that, and removes it. It reports whether the agent has. Gemini CLI
-// 0.61.0 loses the keys of a moment after it first showed its composer, so that another mark
-// follows one that is not seen, or not gone.
+// catchUp waits until the agent has read all typed text, and reports whether it has. It types a
+// mark, waits until the composer shows that, and removes it. Gemini CLI 0.61.0 loses keys for a
+// moment after it first shows its composer, so catchUp types another mark if one does not appear,
+// or not disappear.
 func (s Sender) catchUp(ctx context.Context, d delivery, before Snapshot) (now Snapshot, read bool, err error) {
-	pending := 0 // marks that were typed, and that no key was pressed to remove
+	pending := 0 // typed marks without a key to remove them
 	for n := range len(marks) {
 		last := marks[n : n+1]
 		if err := s.key(ctx, last); err != nil {
@@ -296,7 +294,7 @@ func (s Sender) catchUp(ctx context.Context, d delivery, before Snapshot) (now S
 		})
 		switch seen := strings.HasSuffix(shown, last); {
 		case errors.Is(err, session.ErrGone) || now.exited():
-			return now, false, nil // what that means is for confirm to say
+			return now, false, nil // confirm decides what that means
 		case err != nil || !seen && over(now):
 			return now, false, errors.Join(err, s.unmark(ctx, pending))
 		case !seen:
@@ -322,8 +320,8 @@ func (s Sender) catchUp(ctx context.Context, d delivery, before Snapshot) (now S
 	return now, false, s.unmark(ctx, pending)
 }
 
-// unmark removes marks at the end of the text in the composer, also if the command is
-// canceled. An agent that shows nothing yet reads this after the marks.
+// unmark removes marks at the end of the text in the composer, even if the command is canceled. An
+// agent that shows nothing yet reads this after the marks.
 func (s Sender) unmark(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retryTimeout)
 	defer cancel()
@@ -347,8 +345,8 @@ func (s Sender) until(ctx context.Context, wanted func(Snapshot) bool) (now Snap
 	}
 }
 
-// Press sends input without verification: a key, a draft or a text. An agent that is
-// working queues what is submitted.
+// Press sends input without verification: a key, a draft or a text. A working agent queues
+// submitted input.
 func (s Sender) Press(ctx context.Context, in session.Input) (Outcome, error) {
 	if in.NoEnter && in.Key == "" && in.Text != "" {
 		return Unverified, s.typeDraft(ctx, in)
@@ -362,8 +360,8 @@ func (s Sender) Press(ctx context.Context, in session.Input) (Outcome, error) {
 	return outcome, s.Runtime.Send(ctx, s.Location, in)
 }
 
-// typeDraft types a text that stays in the composer, and waits until it shows there, at most
-// for retryTimeout: Copilot CLI 1.0.102 reads a key before a paste that came shortly before.
+// typeDraft types a text that stays in the composer, and waits at most retryTimeout until it is
+// shown there: Copilot CLI 1.0.102 reads a key before a paste that came shortly before.
 func (s Sender) typeDraft(ctx context.Context, in session.Input) error {
 	composed := func() (text string, shown bool) {
 		c, known := s.Agent.(Composer)
@@ -389,9 +387,9 @@ func (s Sender) typeDraft(ctx context.Context, in session.Input) error {
 	return nil
 }
 
-// awaitReady waits for an agent that is booting, drawing or about to submit its own prompt,
-// and checks that it does not ask a question. Its prompt may replace what is typed, and
-// Claude Code 2.1.197 may keep a copy of what it has received in the composer.
+// awaitReady waits for an agent that is booting, drawing or about to submit its own prompt, and
+// checks that it asks no question. Its prompt may replace typed text, and Claude Code 2.1.197 may
+// keep a copy of received text in the composer.
 func (s Sender) awaitReady(ctx context.Context) (Snapshot, error) {
 	began, screen := time.Now(), ""
 	for {
@@ -415,7 +413,7 @@ func (s Sender) awaitReady(ctx context.Context) (Snapshot, error) {
 	}
 }
 
-// editable reports whether the screen shows where text is typed, as far as that is known.
+// editable reports whether the screen shows the composer, as far as that is known.
 func (s Sender) editable(now Snapshot) bool {
 	c, known := s.Agent.(Composer)
 	if !known {
@@ -425,9 +423,9 @@ func (s Sender) editable(now Snapshot) bool {
 	return shown || s.Agent.Ready(now.Screen)
 }
 
-// clearDraft removes a draft from the composer, line by line. It clears the first line
-// also if that looks empty: what was just typed may not show yet. What stays is a hint.
-// Where the screen shows none, what was typed last and not submitted is removed.
+// clearDraft removes a draft from the composer, line by line. It clears the first line even if that
+// looks empty, since text just typed may not be shown yet. A text that stays is a hint. Without a
+// known composer, it removes the last text that was typed and not submitted.
 func (s Sender) clearDraft(ctx context.Context, now Snapshot) (Snapshot, error) {
 	c, known := s.Agent.(Composer)
 	shown := false
@@ -450,7 +448,7 @@ func (s Sender) clearDraft(ctx context.Context, now Snapshot) (Snapshot, error) 
 		}
 		keys := []string{"C-u"}
 		if draft != "" {
-			keys = append(keys, "BSpace") // the break before the line
+			keys = append(keys, "BSpace") // the line break before it
 		}
 		for _, key := range keys {
 			if err := s.Runtime.Send(ctx, s.Location, session.Input{Key: key}); err != nil {

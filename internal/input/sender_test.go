@@ -15,23 +15,23 @@ import (
 
 // desk is an agent with a composer.
 type desk struct {
-	session.Runtime // of which only Send is used
-	session.Agent   // of which nothing is used
+	session.Runtime // only Send is used
+	session.Agent   // not used
 	keys            []string
 	composed        string
-	// enter does what the agent does at the n-th Enter, from 1.
+	// enter is the agent's reaction to the n-th Enter, from 1.
 	enter         func(d *desk, n int)
 	now           Snapshot
 	enters, looks int
 	unread        []session.Input
-	runs          time.Time // from when on it reads what was typed
-	loses         string    // what it loses when it is typed next: one of keys
-	footer        string    // what stands below its composer
-	drawn         string    // what its composer showed when it was last observed
+	runs          time.Time // when it starts to read typed text
+	loses         string    // the next key that it loses: one of keys
+	footer        string    // the line below its composer
+	drawn         string    // the content of its composer at the last look
 	late          bool      // what Late returns
 	// onLook runs before each observation.
 	onLook func(d *desk)
-	// pausedAt is the number of the key that a pause refuses, with all after it; 0: none is.
+	// pausedAt is the number of the first key that a pause refuses; 0: none.
 	pausedAt int
 }
 
@@ -74,7 +74,7 @@ func (d *desk) Send(ctx context.Context, _ session.Location, in session.Input) e
 	return nil
 }
 
-// read takes what was typed, unless the agent does not run now.
+// read reads typed text, unless the agent is not running yet.
 func (d *desk) read() {
 	for len(d.unread) > 0 && !time.Now().Before(d.runs) {
 		in := d.unread[0]
@@ -114,7 +114,7 @@ func takes(d *desk, _ int) {
 	d.composed = ""
 }
 
-// takesDrawn submits what the composer last showed, as Qwen Code 0.15.10 does.
+// takesDrawn submits the composer's content at the last look, as Qwen Code 0.15.10 does.
 func takesDrawn(d *desk, _ int) {
 	d.now.Screen += d.drawn + "\n"
 	d.composed = ""
@@ -122,7 +122,7 @@ func takesDrawn(d *desk, _ int) {
 
 func nothing(*desk, int) {}
 
-// idle is the snapshot of an agent at rest.
+// idle returns the snapshot of an agent at rest.
 func idle(screen string) Snapshot {
 	return Snapshot{Screen: screen, Detection: session.Detection{Activity: session.Idle}}
 }
@@ -151,7 +151,7 @@ func TestSend(t *testing.T) {
 		draft    string
 		enter    func(*desk, int)
 		verbatim bool
-		want     string // the outcome or the error, then what was typed
+		want     string // the outcome or the error, then the typed text
 	}{
 		"stands above an empty composer": {"do it", idle("hello\n"), "", takes, false, "submitted: C-u text do it"},
 		"a draft is cleared":             {"do it", idle("hello\n"), "old", takes, false, "submitted: C-u BSpace text do it"},
@@ -227,8 +227,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestSendToOneThatIsSlow checks that a text is typed once, however late an agent reads it,
-// and whatever it makes of an Enter that it reads with a text.
+// TestSendToOneThatIsSlow checks that a text is typed once, however late an agent reads it, and
+// whatever it does with an Enter that it reads with a text.
 func TestSendToOneThatIsSlow(t *testing.T) {
 	transcript := &session.Transcript{Prompts: 1}
 	for name, c := range map[string]struct {
@@ -282,7 +282,7 @@ func TestSendToOneThatIsSlow(t *testing.T) {
 // later returns the time after d.
 func later(d time.Duration) time.Time { return time.Now().Add(d) }
 
-// stops is an agent that reads a text, and only after a time the Enter behind it.
+// stops returns an agent that reads a text, and only later the Enter after it.
 func stops(after time.Duration) func(*desk, int) {
 	return func(d *desk, n int) {
 		if n > 1 {
@@ -294,8 +294,8 @@ func stops(after time.Duration) func(*desk, int) {
 	}
 }
 
-// loads is an agent that loses what is typed while it loads its conversation, of which it
-// shows a line where its composer will be, and takes a text after that.
+// loads returns an agent that loses input while it loads its conversation, with a line in place of
+// its composer, and then accepts a text.
 func loads(after time.Duration) func(*desk, int) {
 	return func(d *desk, n int) {
 		if n > 1 {
@@ -312,8 +312,8 @@ func loads(after time.Duration) func(*desk, int) {
 	}
 }
 
-// loses is an agent that adds to a text that is read with its Enter, and then loses a key
-// once, or what else is typed.
+// loses returns an agent that adds to a text that it reads with the Enter, and then loses a key
+// once, or other input.
 func loses(key, more string) func(*desk, int) {
 	return func(d *desk, n int) {
 		if n > 1 {
@@ -325,8 +325,8 @@ func loses(key, more string) func(*desk, int) {
 	}
 }
 
-// atSecond is an agent that takes a text at the second Enter. Before, it adds to it, or has
-// lost it.
+// atSecond is an agent that accepts a text at the second Enter. Before that, it adds to the text or
+// loses it.
 func atSecond(d *desk, n int, more string) {
 	switch {
 	case n > 1:
@@ -338,7 +338,7 @@ func atSecond(d *desk, n int, more string) {
 	}
 }
 
-// stopsEach is an agent that reads nothing for a while after each Enter, and takes a text at
+// stopsEach returns an agent that reads nothing for a while after each Enter, and accepts a text at
 // the third.
 func stopsEach(d time.Duration) func(*desk, int) {
 	return func(k *desk, n int) {
@@ -348,14 +348,14 @@ func stopsEach(d time.Duration) func(*desk, int) {
 	}
 }
 
-// TestSendToOneThatTellsLate checks that Enter is pressed again for a text that is in the
-// composer, and that one which has left that is not typed again: opencode's server may take it
-// up seconds later.
+// TestSendToOneThatTellsLate checks that Enter is pressed again while a text is in the composer,
+// and that a text that has left it is not typed again: opencode's server may accept it seconds
+// later.
 func TestSendToOneThatTellsLate(t *testing.T) {
 	for name, c := range map[string]struct {
-		ignores int           // how many Enter
-		takes   time.Duration // how long it takes to submit what its composer has
-		after   time.Duration // when its file has it, after that
+		ignores int           // how many Enter it ignores
+		takes   time.Duration // how long it takes to submit its composer's content
+		after   time.Duration // when its file has the text, after that
 		want    string
 	}{
 		"Enter is ignored":               {ignores: 1, want: "submitted: C-u text do it . BSpace Enter"},
@@ -391,11 +391,11 @@ func TestSendToOneThatTellsLate(t *testing.T) {
 	}
 }
 
-// TestCommandToOneThatTellsLate checks that a command of the agent's own has been received when
-// it has left the composer, and that Enter is pressed again until then.
+// TestCommandToOneThatTellsLate checks that a command of the agent counts as received when it has
+// left the composer, and that Enter is pressed again until then.
 func TestCommandToOneThatTellsLate(t *testing.T) {
 	for name, c := range map[string]struct {
-		ignores int    // how many Enter
+		ignores int    // how many Enter it ignores
 		screen  string // after it
 		want    string
 		limit   time.Duration
@@ -426,7 +426,7 @@ func TestCommandToOneThatTellsLate(t *testing.T) {
 }
 
 // TestSendWithAStatusBar checks that a status bar is not taken for marks: a text that is also in
-// the bar arrives as it is, and so does one beside a bar that changes.
+// the bar arrives unchanged, as does one next to a changing bar.
 func TestSendWithAStatusBar(t *testing.T) {
 	for text, footers := range map[string][]string{"2": {"\n  gemini-2.5-pro", "\n  gemini-2.5-pro"}, "do it": {"\n  auto", "\n  gemini-2.5-pro, $0.12"}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -443,7 +443,7 @@ func TestSendWithAStatusBar(t *testing.T) {
 	}
 }
 
-// TestSendThatIsCanceled checks that marks are removed from the text also then.
+// TestSendThatIsCanceled checks that marks are removed from the text on cancellation.
 func TestSendThatIsCanceled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -460,8 +460,8 @@ func TestSendThatIsCanceled(t *testing.T) {
 	})
 }
 
-// TestSendToOneThatIsPaused checks that of a session that is paused while a text is sent it is known
-// whether that was typed.
+// TestSendToOneThatIsPaused checks that it is known whether a text was typed if the session is
+// paused meanwhile.
 func TestSendToOneThatIsPaused(t *testing.T) {
 	for at, untyped := range map[int]bool{1: true, 2: true, 3: false} { // C-u, the text, a mark or Enter
 		synctest.Test(t, func(t *testing.T) {
@@ -474,8 +474,8 @@ func TestSendToOneThatIsPaused(t *testing.T) {
 	}
 }
 
-// TestSendToOneThatLeavesLate checks that a command which ends an agent counts as received also
-// if that is seen while a mark is waited for.
+// TestSendToOneThatLeavesLate checks that a command that ends an agent counts as received even
+// during the wait for a mark.
 func TestSendToOneThatLeavesLate(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -497,8 +497,8 @@ func TestSendToOneThatLeavesLate(t *testing.T) {
 	}
 }
 
-// TestSendToOneThatBoots checks that Send waits for an agent that is booting, up to a limit,
-// and for one that has not taken up its prompt.
+// TestSendToOneThatBoots checks that Send waits for an agent that is booting, up to a limit, and
+// for one that has not taken up its prompt.
 func TestSendToOneThatBoots(t *testing.T) {
 	for name, c := range map[string]struct {
 		does     session.Activity
@@ -533,8 +533,8 @@ func TestSendToOneThatBoots(t *testing.T) {
 	}
 }
 
-// TestSendThatThePromptReplaces checks that work on the prompt of the agent's command line is
-// not taken for the receipt of a text that was typed before it and is lost.
+// TestSendThatThePromptReplaces checks that work on the command line's prompt does not confirm a
+// text that was typed before it and is lost.
 func TestSendThatThePromptReplaces(t *testing.T) {
 	for tells, want := range map[bool]bool{true: false, false: true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -552,8 +552,8 @@ func TestSendThatThePromptReplaces(t *testing.T) {
 	}
 }
 
-// TestSendTwice checks that the work on a message that was sent before is not taken for the
-// receipt of the next, and that one in a queue that is not drawn is not typed again.
+// TestSendTwice checks that work on an earlier message does not confirm the next, and that a text
+// in a hidden queue is not typed again.
 func TestSendTwice(t *testing.T) {
 	awaited := Snapshot{Screen: "hello\n", Detection: session.Detection{Activity: session.Idle}, Tells: true, Awaited: true, Transcript: &session.Transcript{}}
 	begins := func(d *desk) {
@@ -563,7 +563,7 @@ func TestSendTwice(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		enter  func(*desk, int)
-		runs   time.Duration // until it reads what was typed
+		runs   time.Duration // until it reads typed text
 		onLook func(*desk)
 		want   string
 	}{
@@ -598,13 +598,13 @@ func TestSendTwice(t *testing.T) {
 	}
 }
 
-// composeless is an agent whose composer cannot be told from the rest of its screen.
+// composeless is an agent whose composer is not known.
 type composeless struct{ *desk }
 
 func (composeless) Composer(string) (string, bool) { return "", false }
 
-// TestSendToOneThatTellsItsQueue checks that a text is received when the session file has it
-// among the messages that wait.
+// TestSendToOneThatTellsItsQueue checks that a text is received when the session file has it among
+// the queued messages.
 func TestSendToOneThatTellsItsQueue(t *testing.T) {
 	for queued, want := range map[string]Outcome{"do it": Queued, "another": ""} {
 		synctest.Test(t, func(t *testing.T) {
@@ -636,7 +636,7 @@ func TestSendToOneOfWhichNothingIsKnown(t *testing.T) {
 	}
 }
 
-// TestSendAfterOneThatWasKilled checks that a text that stands unsent is removed first.
+// TestSendAfterOneThatWasKilled checks that an unsent text is removed first.
 func TestSendAfterOneThatWasKilled(t *testing.T) {
 	for unsent, want := range map[bool]string{true: "C-u text do it", false: "text do it"} {
 		for name, adapt := range map[string]func(*desk) session.Agent{
@@ -655,7 +655,7 @@ func TestSendAfterOneThatWasKilled(t *testing.T) {
 	}
 }
 
-// TestPress checks that Enter queues something for an agent that is working.
+// TestPress checks that Enter queues something for a working agent.
 func TestPress(t *testing.T) {
 	for name, c := range map[string]struct {
 		does session.Activity
@@ -676,7 +676,7 @@ func TestPress(t *testing.T) {
 	}
 }
 
-// TestPressDraft checks that a draft is waited for until the agent shows it.
+// TestPressDraft checks that Press waits until the agent shows the draft.
 func TestPressDraft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &desk{enter: nothing, now: idle("screen\n"), runs: time.Now().Add(3 * time.Second)}
@@ -686,8 +686,8 @@ func TestPressDraft(t *testing.T) {
 	})
 }
 
-// TestMarks checks that marks are seen where agents draw them: behind the text, behind
-// their cursor, and on a row below a line break, also if the text was not there before.
+// TestMarks checks that marks are found where agents draw them: after the text, after the cursor,
+// and on a row below a line break, even if the text was not there before.
 func TestMarks(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, now string

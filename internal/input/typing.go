@@ -14,11 +14,10 @@ import (
 var keyForm = regexp.MustCompile(`^(?:[CMS]-)*(?:[!-~]|Enter|Escape|Tab|BTab|BSpace|Space|Up|Down|Left|Right|Home|End|` +
 	`PageUp|PageDown|PgUp|PgDn|PPage|NPage|Delete|Insert|DC|IC|F(?:[1-9]|1[0-2]))$`)
 
-// IsKey reports whether tmux knows a key by that name. It would type an unknown name as
-// text.
+// IsKey reports whether tmux has a key of that name. tmux would type an unknown name as text.
 func IsKey(name string) bool { return keyForm.MatchString(name) }
 
-// CheckKey returns an error for a name that is no key's.
+// CheckKey returns an error if name is not the name of a key.
 func CheckKey(name string) error {
 	if IsKey(name) {
 		return nil
@@ -46,7 +45,7 @@ func Printable(text string) string {
 // Turns lets one goroutine at a time type into a session. The zero value is ready to use.
 type Turns struct{ held sync.Map }
 
-// Acquire waits until nobody types into a session and returns what ends the turn.
+// Acquire waits until nobody types into a session and returns a function that ends the turn.
 func (t *Turns) Acquire(ctx context.Context, session string) (release func(), err error) {
 	v, _ := t.held.LoadOrStore(session, make(chan struct{}, 1))
 	held := v.(chan struct{})
@@ -58,8 +57,8 @@ func (t *Turns) Acquire(ctx context.Context, session string) (release func(), er
 	}
 }
 
-// pasteDelay is the time that agents need between a paste and Enter. Gemini CLI takes an
-// Enter after 50 ms as a line break and submits after 200 ms, also with 10 kB of text.
+// pasteDelay is the time that agents need between a paste and Enter. Gemini CLI treats an Enter
+// after 50 ms as a line break and submits after 200 ms, even with 10 kB of text.
 const pasteDelay = 300 * time.Millisecond
 
 // Type presses a key, or pastes a text and presses Enter.
