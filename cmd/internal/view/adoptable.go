@@ -11,8 +11,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Adoptable writes the sessions of the user's tmux servers in which an agent runs, and how
-// to adopt them. addresses are those that they would get, by id.
+// Adoptable writes the sessions with an agent on the user's tmux servers, and how to adopt them.
+// addresses are their future addresses, by id.
 func Adoptable(w io.Writer, s Style, found discover.Found, addresses map[string]session.Address, managed int, now time.Time) error {
 	p := &page{Style: s}
 	var rows [][]cell

@@ -10,18 +10,18 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Answer is what became of an answer to one session's question.
+// Answer is the outcome of an answer to a session's question.
 type Answer struct {
 	Address  session.Address
-	Question *session.Question // nil: there was none
+	Question *session.Question // nil: there was no question
 	Given    string            // the option's name, or with a text
 	Option   *session.Option   // nil: a text was typed, or nothing was answered
-	Next     *session.Question // what the agent asks now
+	Next     *session.Question // the agent's next question
 	Exited   bool
 	Err      error
 }
 
-// Question writes what an agent asks, with an answer a line.
+// Question writes an agent's question, with an answer on each line.
 func Question(w io.Writer, s Style, address session.Address, q session.Question) error {
 	p := &page{Style: s}
 	p.prose(2, p.paint(bold, string(address)), " ", p.paint(yellow, "asks"), ": ", p.paint(noInk, plaintext.OneLine(q.Text)))
@@ -38,7 +38,7 @@ func Question(w io.Writer, s Style, address session.Address, q session.Question)
 	return p.flush(w)
 }
 
-// AnswerLine writes what was answered.
+// AnswerLine writes an answer that was given.
 func AnswerLine(w io.Writer, s Style, x Answer) error {
 	p := &page{Style: s}
 	p.prose(2, p.paint(bold, string(x.Address)+":"), " answered ", p.paint(green, plaintext.OneLine(x.Given)), ": ", p.paint(noInk, plaintext.OneLine(x.Question.Text)))
@@ -51,7 +51,7 @@ func AnswerLine(w io.Writer, s Style, x Answer) error {
 	return p.flush(w)
 }
 
-// AnswersJSON writes what became of answers as one document.
+// AnswersJSON writes the outcomes of answers as one document.
 func AnswersJSON(w io.Writer, all []Answer) error {
 	answers := make([]wire.Object, len(all))
 	for i, x := range all {
@@ -65,8 +65,7 @@ func AnswersJSON(w io.Writer, all []Answer) error {
 	return document(w, "answers", answers)
 }
 
-// howToAnswer returns the command that answers the question of sessions that all ask the
-// same, or "".
+// howToAnswer returns the command that answers sessions with the same question, or "".
 func howToAnswer(sessions ...api.Session) string {
 	x := sessions[0]
 	if x.Question == nil {

@@ -15,7 +15,7 @@ import (
 
 type attribute struct {
 	path, value string
-	alarming    bool // it lets an agent act unasked
+	alarming    bool // it lets an agent act without asking
 }
 
 func writeAttributes(p *page, c plan.Change, full bool) {
@@ -26,7 +26,7 @@ func writeAttributes(p *page, c plan.Change, full bool) {
 	case c.Action == plan.Create:
 		c.Fields = nil // what a new one is stands below, as what it is, and not as changes
 	case c.Action == plan.Hold && (c.Before == nil || c.Before.Unmade()) && !full:
-		if c.Queues() && !c.Queued() { // whoever applies the plan approves that start
+		if c.Queues() && !c.Queued() { // approving the plan approves that start
 			p.aligned("      ", outline(*c.After))
 		}
 		return
@@ -82,8 +82,8 @@ func outline(s session.Spec) []attribute {
 	return append(all, reviewed(s)...)
 }
 
-// reviewedPaths are the attributes of a new session, or the parents of some, that decide what
-// runs, what it can reach and for how long. Every plan shows them, also without --detail full.
+// reviewedPaths are the attributes of a new session, or their parents, that decide what runs, what
+// it can reach and for how long. Every plan shows them, even without --detail full.
 var reviewedPaths = []string{
 	"args", "env", "secrets", "inherit_env", "telemetry", "timeout", "workspace.setup", "workspace.trust_git",
 	"agent.env", "agent.inherit_env",
@@ -92,8 +92,8 @@ var reviewedPaths = []string{
 	"runtime.kubernetes.service_account", "runtime.kubernetes.env", "runtime.kubernetes.network", "runtime.kubernetes.volumes",
 }
 
-// settings returns the attributes of what reviewedPaths may have values of: to flatten all of
-// them takes most of the time of a plan of thousands.
+// settings returns the attributes to search for reviewedPaths. Flattening all attributes would take
+// most of the time of a plan of thousands.
 func settings(s session.Spec) []attribute {
 	some := session.Spec{
 		Args: s.Args, Env: s.Env, Secrets: s.Secrets, InheritEnv: s.InheritEnv, Telemetry: s.Telemetry, Timeout: s.Timeout,
@@ -107,10 +107,10 @@ func settings(s session.Spec) []attribute {
 	return flatten(some)
 }
 
-// reviewed returns the attributes of reviewedPaths that have a value, of variables the names
-// alone, and the command of an agent that is not built in, or whose command was changed.
+// reviewed returns the attributes of reviewedPaths that have a value, of variables only the names,
+// and the command of an agent that is not built in or has another command.
 func reviewed(s session.Spec) (all []attribute) {
-	if base := s.Agent.Base; base == "" || !slices.Equal(s.Agent.Command, []string{base}) { // built-in agents are called by their names
+	if base := s.Agent.Base; base == "" || !slices.Equal(s.Agent.Command, []string{base}) { // built-in agents are shown by name
 		all = append(all, attribute{path: "agent.command", value: shown(plainValue(s.Agent.Command))})
 	}
 	for _, a := range settings(s) {
@@ -159,9 +159,9 @@ func (p *page) aligned(indent string, attributes []attribute) {
 	}
 }
 
-// flatten keeps the order of fields, and leaves out empty ones.
+// flatten keeps the order of fields, and omits empty ones.
 func flatten(v any) []attribute {
-	b, _ := json.Marshal(v) // has no value that JSON cannot have
+	b, _ := json.Marshal(v) // every value can be encoded
 	var all []attribute
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -195,7 +195,7 @@ func flatten(v any) []attribute {
 	return all
 }
 
-// named returns the manifest's name for a path in the state.
+// named returns a state path's name in the manifest.
 func named(path string) string {
 	if strings.HasSuffix(path, "agent.name") || strings.HasSuffix(path, "prompt.sha256") {
 		return path[:strings.LastIndexByte(path, '.')]

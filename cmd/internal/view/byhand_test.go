@@ -102,7 +102,7 @@ func TestByHand(t *testing.T) {
 	})
 }
 
-// What moves says where it was, and an import names what it takes over.
+// A moved session shows its previous place, and an import what it adopts.
 func TestMovedAndImported(t *testing.T) {
 	spec := *wanted(spec("session.new", "agents/new"))
 	p := plan.Plan{Complete: true, At: at, Changes: []plan.Change{

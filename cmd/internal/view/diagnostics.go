@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Diagnostics writes problems in full: in color each in a box, otherwise after a blank line.
+// Diagnostics writes problems in full: in color each in a box, otherwise each after a blank line.
 func Diagnostics(w io.Writer, s Style, ds []session.Diagnostic) error {
 	p := &page{Style: s}
 	for _, d := range ds {
@@ -22,7 +22,7 @@ func Diagnostics(w io.Writer, s Style, ds []session.Diagnostic) error {
 	return p.flush(w)
 }
 
-// Errors writes errors as Diagnostics does, joined ones one by one.
+// Errors writes errors as Diagnostics does, joined ones separately.
 func Errors(w io.Writer, s Style, errs ...error) error {
 	return Diagnostics(w, s, diagnosticsOf(errs))
 }
@@ -42,7 +42,7 @@ func diagnosticsOf(errs []error) []session.Diagnostic {
 
 func flat(errs []error) (all []error) {
 	for _, err := range errs {
-		// A list within another error is written in that error's words.
+		// An outer error has its own text for a list.
 		if e, list := err.(interface{ WrappedErrors() []error }); list {
 			all = append(all, flat(e.WrappedErrors())...)
 		} else if e, list := err.(interface{ Unwrap() []error }); list && err.Error() == errors.Join(e.Unwrap()...).Error() {
@@ -80,7 +80,7 @@ func writeDiagnostic(p *page, d session.Diagnostic) {
 	for _, l := range location(p, d) {
 		say(l)
 	}
-	// Commands stand below the frame, a line each, so that they can be copied.
+	// Commands are below the frame, each on its own line, so that they can be copied.
 	prose, commands := d.Detail, []string(nil)
 	if p.Color {
 		prose, commands = withoutCommands(d.Detail)
@@ -156,7 +156,7 @@ func snippetLines(p *page, s session.Snippet) (lines []string) {
 
 func tabless(s string) string { return strings.ReplaceAll(s, "\t", "  ") }
 
-// wrap keeps indented lines and commands whole.
+// wrap keeps indented lines and commands unbroken.
 func wrap(p *page, painted string, margin int) (lines []string) {
 	narrow := Style{}
 	if p.Width > 0 {
@@ -172,7 +172,7 @@ func wrap(p *page, painted string, margin int) (lines []string) {
 	return lines
 }
 
-// unbrokenCommand makes the command that a painted line is or ends with unbroken.
+// unbrokenCommand marks a painted line's command, which is the line or its end, as unbroken.
 func unbrokenCommand(painted string) string {
 	at := command().FindStringIndex(painted)
 	if at == nil {

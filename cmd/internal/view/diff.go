@@ -10,14 +10,14 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Diff is how the workspace of one session differs from its merge base with its base.
+// Diff is the difference between a session's workspace and its merge base with its base.
 type Diff struct {
 	Address   session.Address `json:"address"`
 	Branch    string          `json:"branch"`
 	Workspace string          `json:"workspace"`
 	Base      string          `json:"base"`       // a branch, tag or commit; empty: HEAD
 	MergeBase string          `json:"merge_base"` // a commit
-	Ahead     int             `json:"ahead"`      // commits that the base lacks
+	Ahead     int             `json:"ahead"`      // commits missing in the base
 	Files     []DiffFile      `json:"files"`
 }
 
@@ -30,7 +30,7 @@ type DiffFile struct {
 	Removed *int   `json:"removed"`
 }
 
-// DiffFiles returns files as documents have them.
+// DiffFiles converts files for documents.
 func DiffFiles(files []git.DiffFile) []DiffFile {
 	all := []DiffFile{}
 	for _, f := range files {

@@ -1,8 +1,7 @@
-// Package view writes what people read: plans, progress, status, problems; and the
-// documents of commands with --json.
+// Package view writes the output for users: plans, progress, status, problems; and the documents of
+// commands with --json.
 //
-// Every function takes plain values and an io.Writer, writes once, and returns the
-// writer's error. A Style formats text for people; docs/json.md describes the documents.
-// What comes from an agent, a file or another program goes through plaintext.Safe
-// before it reaches a terminal.
+// Every function takes plain values and an io.Writer, writes once, and returns the writer's error.
+// A Style formats text; docs/json.md describes the documents. Text from an agent, a file or another
+// program passes through plaintext.Safe before it reaches a terminal.
 package view

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// described is where every JSON document is described.
+// described is the description of the JSON documents.
 const described = "../../../docs/json.md"
 
-// example is a block of the description that shows a golden file.
+// example is a block of the description with a golden file.
 var example = regexp.MustCompile("(?ms)^```(jsonl?) (\\S+)\n(.*?)^```$")
 
-// The examples in the description are the golden files, all of them.
+// The examples in the description are exactly the golden files.
 func TestExamples(t *testing.T) {
 	b, err := os.ReadFile(described)
 	if err != nil {
@@ -51,8 +51,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// Every field that a document has is described. A record's are described with
-// the state file.
+// Every field of a document is described. A record's fields are described with the state file.
 func TestFieldsDescribed(t *testing.T) {
 	b, err := os.ReadFile(described)
 	if err != nil {
@@ -85,8 +84,7 @@ func TestFieldsDescribed(t *testing.T) {
 	}
 }
 
-// keys is every key of the objects in a JSON value. What a user chose the keys
-// of is not looked into.
+// keys returns all keys of the objects in a JSON value, except in maps whose keys a user chooses.
 func keys(v any) (found []string) {
 	switch v := v.(type) {
 	case []any:

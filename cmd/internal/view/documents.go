@@ -14,7 +14,7 @@ func document(w io.Writer, fields ...any) error {
 	return wire.Write(w, append(wire.Object{"format_version", api.FormatVersion}, fields...))
 }
 
-// PlanJSON writes a plan as one document. version is that of agentform.
+// PlanJSON writes a plan as one document. version is agentform's.
 func PlanJSON(w io.Writer, p plan.Plan, version string) error {
 	return wire.Write(w, status.PlanOf(p, version))
 }

@@ -17,21 +17,21 @@ import (
 // NotApplied is drift between the manifest and the state, which drift finds offline.
 const NotApplied plan.DriftKind = "not_applied"
 
-// DriftReport is what drift found.
+// DriftReport is the result of drift.
 type DriftReport struct {
 	Project   string
 	Lineage   string
 	Serial    uint64
 	At        time.Time
 	Agentform string            // version
-	Sessions  []session.Address // what was compared, in the order of addresses
+	Sessions  []session.Address // the compared sessions, ordered by address
 	Offline   bool              // the state was compared with the manifest
-	Ignored   int               // sessions that were left out by name
-	UnderWay  int               // sessions that another command is changing, which were not compared
-	Complete  bool              // everything was inspected; never so offline
-	Items     []DriftItem       // in an order that is the same for the same drift
+	Ignored   int               // sessions left out by name
+	UnderWay  int               // sessions left out because another command is changing them
+	Complete  bool              // everything was inspected; never offline
+	Items     []DriftItem       // in a deterministic order
 	Problems  []session.Diagnostic
-	Manifest  string // where items without a range are; empty: agentform.hcl
+	Manifest  string // the file of items without a range; empty: agentform.hcl
 	Dir       string // paths below it are shown relative to it; empty: none
 }
 
@@ -43,7 +43,8 @@ type DriftItem struct {
 	Range   *session.Range  `json:"range"` // of the session's block; null when the manifest has none
 }
 
-// Drifted reports whether there is any difference. What could not be inspected is none.
+// Drifted reports whether there is any difference. A session that could not be inspected does not
+// count.
 func (r DriftReport) Drifted() bool { return r.count().differ+r.count().orphans > 0 }
 
 type driftCount struct{ differ, orphans, unknown int }
@@ -73,7 +74,7 @@ func (r DriftReport) Live() string {
 	return "looked_at"
 }
 
-// Near returns the report with the paths below its directory relative to it.
+// Near returns the report with relative paths below its directory.
 func (r DriftReport) Near() DriftReport {
 	s := Style{Dir: r.Dir}
 	r.Items, r.Problems = slices.Clone(r.Items), slices.Clone(r.Problems)
@@ -86,13 +87,13 @@ func (r DriftReport) Near() DriftReport {
 	return r
 }
 
-// Words returns the difference in words, which begin with its kind.
+// Words returns the difference in words, starting with its kind.
 func (i DriftItem) Words() string {
 	kind := KindWords(i.Kind) + ": "
 	return kind + strings.TrimPrefix(i.Detail, kind)
 }
 
-// Verdict says that there is no drift only if everything was inspected.
+// Verdict returns the verdict, which is "no drift" only if everything was inspected.
 func (r DriftReport) Verdict() string {
 	const unseen = " Running sessions were not checked (--offline)."
 	c, n := r.count(), len(r.Sessions)
@@ -135,7 +136,7 @@ func (r DriftReport) Verdict() string {
 	return "No drift in " + sessions + "." + ignored
 }
 
-// Drift writes the report for people.
+// Drift writes the report as text.
 func Drift(w io.Writer, s Style, r DriftReport) error {
 	p := page{Style: s}
 	if len(r.Items) > 0 {

@@ -23,7 +23,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// driftFormats is every format by the end of its golden file's name.
+// driftFormats returns every format by the suffix of its golden file.
 func driftFormats() map[string]func(io.Writer, view.DriftReport) error {
 	return map[string]func(io.Writer, view.DriftReport) error{
 		".txt": func(w io.Writer, r view.DriftReport) error { return view.Drift(w, view.Style{}, r) },
@@ -55,7 +55,7 @@ func sampleDrift() view.DriftReport {
 	}
 }
 
-// driftReports is a report of each sort.
+// driftReports returns a report of each kind.
 func driftReports() map[string]view.DriftReport {
 	calm, partial, offline, agreed := sampleDrift(), sampleDrift(), sampleDrift(), sampleDrift()
 	calm.Items = nil
@@ -75,14 +75,14 @@ func TestDrift(t *testing.T) {
 	for name, r := range driftReports() {
 		for suffix, write := range driftFormats() {
 			if name != "drift" && slices.Contains([]string{".json", ".sarif", ".color.txt", ".output.txt"}, suffix) {
-				continue // the others say nothing in another way
+				continue // the others repeat it
 			}
 			view.Golden(t, name+suffix, func(w io.Writer) error { return write(w, r) })
 		}
 	}
 }
 
-// No report says that nothing has drifted unless everything was looked at.
+// No report claims that nothing has drifted unless everything was inspected.
 func TestDriftVerdict(t *testing.T) {
 	unknown := []view.DriftItem{{"session.a", plan.Unreachable, "no answer", nil}}
 	for name, c := range map[string]struct {
@@ -109,8 +109,8 @@ func TestDriftVerdict(t *testing.T) {
 	}
 }
 
-// schemaOfSARIF is the official schema of SARIF 2.1.0 with its errata, as OASIS
-// published it at the address that stands in it.
+// schemaOfSARIF returns the official schema of SARIF 2.1.0 with its errata, as published by OASIS
+// at the address in it.
 func schemaOfSARIF(t testing.TB) *gojsonschema.Schema {
 	t.Helper()
 	text, err := os.ReadFile("testdata/sarif/sarif-schema-2.1.0.json")
@@ -124,8 +124,7 @@ func schemaOfSARIF(t testing.TB) *gojsonschema.Schema {
 	return schema
 }
 
-// holdSARIF holds a document against the schema: it has all that it must, as it
-// must be, and nothing that is unknown.
+// holdSARIF checks that a document conforms to the schema and has no unknown members.
 func holdSARIF(t testing.TB, schema *gojsonschema.Schema, document []byte) {
 	t.Helper()
 	result, err := schema.Validate(gojsonschema.NewBytesLoader(document))
@@ -181,7 +180,7 @@ func TestDriftSARIFIsValid(t *testing.T) {
 	}
 }
 
-// hostileDrift is a report with the text wherever a text can be.
+// hostileDrift returns a report with x in every text.
 func hostileDrift(x string) view.DriftReport {
 	r := sampleDrift()
 	r.Project, r.Agentform, r.Manifest, r.Complete = x, x, x, false
@@ -195,7 +194,7 @@ func hostileDrift(x string) view.DriftReport {
 
 var workflow = regexp.MustCompile(`^::(error|warning|notice) [^:]*::.+$`)
 
-// holdDrift fails if what a text holds breaks out of a format.
+// holdDrift checks that x cannot break out of a format.
 func holdDrift(t *rapid.T, x string) {
 	out := map[string]string{}
 	for suffix, write := range driftFormats() {
@@ -230,8 +229,8 @@ func holdDrift(t *rapid.T, x string) {
 	}
 }
 
-// Only our own comments, and rows of three cells: nothing else of HTML or of a
-// table, and no sign that something refers by.
+// The text contains only agentform's comments, and rows of three cells: no other HTML or tables,
+// and no sign of a reference.
 func markdownHolds(t *rapid.T, text string, items int) {
 	if !regexp.MustCompile("^<!-- agentform:(drift|plan):").MatchString(text) || strings.Count(strings.SplitN(text, "\n", 2)[0], "--") != 2 {
 		t.Fatalf("marker: %q", text)
@@ -270,8 +269,8 @@ func TestHostileDrift(t *testing.T) {
 	})
 }
 
-// A comment takes less than 65 536 characters, however much has drifted; the
-// other formats tell all of it.
+// A comment has less than 65 536 characters, however much has drifted; the other formats are
+// complete.
 func TestDriftMany(t *testing.T) {
 	r := sampleDrift()
 	r.Items, r.Sessions = nil, nil

@@ -16,15 +16,15 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Events writes events, one a line, with the time in the zone of now.
+// Events writes events, one a line, with times in the zone of now.
 func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
 	p := &page{Style: s}
 	writeEvents(p, events, now.Location(), true)
 	return p.flush(w)
 }
 
-// SessionEvents writes events of one session, without its address, and those of today
-// without the date.
+// SessionEvents writes events of one session, without its address, and without the date if they are
+// of today.
 func SessionEvents(w io.Writer, s Style, events []history.Event, now time.Time) error {
 	p := &page{Style: s}
 	for _, e := range events {
@@ -34,9 +34,9 @@ func SessionEvents(w io.Writer, s Style, events []history.Event, now time.Time) 
 	return p.flush(w)
 }
 
-// writeEvents omits addresses where all events are of one session.
+// writeEvents omits addresses if all events are of one session.
 func writeEvents(p *page, events []history.Event, zone *time.Location, addresses bool) {
-	columns := []column{{}, {wide: len("override lifted")}, {}, {}} // so wide that those of a followed history align
+	columns := []column{{}, {wide: len("override lifted")}, {}, {}} // wide enough to align the events of a followed history
 	indent := "  "
 	if addresses {
 		indent = ""
@@ -55,7 +55,7 @@ func writeEvents(p *page, events []history.Event, zone *time.Location, addresses
 	p.table(indent, columns, rows)
 }
 
-// kindTexts are the kinds that people know by other words.
+// kindTexts are the kinds that users know by other words.
 var kindTexts = map[history.Kind]string{
 	history.PromptDelivered: "prompt sent",
 	history.IOAttached:      "attached",
@@ -67,7 +67,7 @@ func kindText(k history.Kind) string {
 	return cmp.Or(kindTexts[k], strings.ReplaceAll(string(k), "_", " "))
 }
 
-// told are the kinds whose detail says what Old and New do.
+// told are the kinds whose detail repeats Old and New.
 var told = []history.Kind{history.Held, history.PromptDelivered, history.Observable,
 	history.BudgetWarned, history.BudgetExceeded, history.BudgetHeld, history.BudgetIgnored}
 
@@ -78,7 +78,7 @@ func eventWords(e history.Event) string {
 			parts = append(parts, text)
 		}
 	}
-	if strings.HasPrefix(string(e.Kind), "apply_") { // the other kinds are steps of it
+	if strings.HasPrefix(string(e.Kind), "apply_") { // the other kinds are its steps
 		add(e.Action)
 	}
 	if (e.Old != "" || e.New != "") && !slices.Contains(told, e.Kind) {
@@ -93,7 +93,7 @@ func eventWords(e history.Event) string {
 	words := strings.Join(parts, " ")
 	reason := strings.ReplaceAll(e.Reason, "_", " ")
 	if e.Reason == string(plan.ReasonNew) {
-		reason = "new" // beside "create", that it is not on record is odd to read
+		reason = "new" // next to "create", "not recorded" would be odd
 	}
 	switch {
 	case e.Detail != "":
@@ -136,7 +136,7 @@ func EventsJSON(w io.Writer, events []history.Event) error {
 	return nil
 }
 
-// Entries writes the entries of an agent's session file, with further lines aligned.
+// Entries writes the entries of an agent's session file, with continuation lines aligned.
 func Entries(w io.Writer, s Style, entries []session.Entry, now time.Time) error {
 	p := &page{Style: s}
 	for _, e := range entries {

@@ -8,18 +8,18 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Fetched is what fetch did for one session.
+// Fetched is the result of fetch for one session.
 type Fetched struct {
 	Address session.Address `json:"address"`
 	Branch  string          `json:"branch"`
-	Ref     string          `json:"ref"`     // where the branch is in the repository
+	Ref     string          `json:"ref"`     // of the branch in the repository
 	Fetched bool            `json:"fetched"` // false: it works in the repository itself
 	Commit  string          `json:"commit"`  // empty: nothing was fetched
-	Moved   bool            `json:"moved"`   // the ref was elsewhere before, or not there
-	Ahead   int             `json:"ahead"`   // commits that no other ref of the repository holds
+	Moved   bool            `json:"moved"`   // the ref was changed or created
+	Ahead   int             `json:"ahead"`   // commits that no other ref of the repository has
 }
 
-// FetchedLines writes what fetch did, one session a line.
+// FetchedLines writes the results of fetch, one session a line.
 func FetchedLines(w io.Writer, s Style, all []Fetched) error {
 	p := &page{Style: s}
 	for _, f := range all {
@@ -42,7 +42,7 @@ func FetchedLines(w io.Writer, s Style, all []Fetched) error {
 
 func abbreviated(commit string) string { return commit[:min(7, len(commit))] }
 
-// FetchedJSON writes what fetch did as one document.
+// FetchedJSON writes the results of fetch as one document.
 func FetchedJSON(w io.Writer, all []Fetched) error {
 	return document(w, "sessions", wire.List(all))
 }

@@ -21,7 +21,7 @@ import (
 
 const nothing = "(none)"
 
-// writeField writes one element a line where one line is too long.
+// writeField writes a field on one line, or if that is too long one element a line.
 func writeField(p *page, indent string, f plan.Field, c plan.Change, full bool) {
 	forces := ""
 	if f.Forces == plan.ForcesRestart || f.Forces == plan.ForcesReplace {
@@ -122,9 +122,9 @@ func writeUnchanged(p *page, indent string, n int) {
 	}
 }
 
-// plainValue makes a plan read the same before and after it was saved.
+// plainValue makes a plan read the same before and after saving.
 func plainValue(v any) any {
-	b, _ := json.Marshal(v) // the fields of a spec have no value that JSON cannot have
+	b, _ := json.Marshal(v) // a spec's fields can always be encoded
 	return decoded(b)
 }
 
@@ -136,7 +136,7 @@ func decoded(b []byte) (v any) {
 	return v
 }
 
-// tidy shortens durations: 15m, not 15m0s. Other fields hold a user's own words.
+// tidy shortens durations: 15m, not 15m0s. Other fields have the user's own words.
 func tidy(path string, v any) any {
 	root, _, _ := strings.Cut(path, ".")
 	if !slices.Contains([]string{"timeout", "restart", "health", "stop"}, root) &&
@@ -156,7 +156,7 @@ func tidy(path string, v any) any {
 	return v
 }
 
-// shownAt does not shorten a path.
+// shownAt shortens a value unless it is a path.
 func shownAt(path string, v any) string {
 	if s, ok := v.(string); ok && s != "" && (path == "workspace.path" || path == "workspace.repo") {
 		return strconv.Quote(s)

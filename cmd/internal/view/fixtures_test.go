@@ -20,7 +20,7 @@ const data = "/home/ada/shop/.agentform"
 
 func ago(d time.Duration) time.Time { return at.Add(-d) }
 
-// spec is a session as a manifest would have it.
+// spec returns a session as a manifest declares it.
 func spec(a session.Address, branch string) session.Spec {
 	return session.Spec{
 		Address: a, Role: "builder", Desired: session.Running,
@@ -36,7 +36,7 @@ func spec(a session.Address, branch string) session.Spec {
 	}
 }
 
-// record is a session as it stands on record after its second start.
+// record returns the record of a session after its second start.
 func record(a session.Address, branch string) *session.Record {
 	s := spec(a, branch)
 	return &session.Record{
@@ -110,7 +110,7 @@ func samplePlan() plan.Plan {
 	}
 }
 
-// smallPlan is one that fits a document: an error, an update, a hold, a restart.
+// smallPlan returns a plan for a document: an error, an update, a hold, a restart.
 func smallPlan() plan.Plan {
 	p := samplePlan()
 	p.Changes = []plan.Change{p.Changes[0], p.Changes[1], p.Changes[7], p.Changes[10]}
@@ -119,7 +119,7 @@ func smallPlan() plan.Plan {
 	return p
 }
 
-// sampleDiagnostics has a problem of each shape.
+// sampleDiagnostics returns a problem of each shape.
 func sampleDiagnostics() []session.Diagnostic {
 	return []session.Diagnostic{
 		{Severity: session.Error, Summary: "Unsupported argument",
@@ -147,7 +147,7 @@ func sampleEvents() []history.Event {
 	}
 }
 
-// sampleSessions has a session in each state that a person meets.
+// sampleSessions returns a session in each common state.
 func sampleSessions() []api.Session {
 	running := func(a session.Address, branch string, act session.Activity) status.Input {
 		r := record(a, branch)

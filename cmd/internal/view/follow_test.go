@@ -19,7 +19,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// sampleSteps are a first look at the sessions and what became of them.
+// sampleSteps returns a first look at the sessions and their later changes.
 func sampleSteps() []Step {
 	first := sampleSessions()
 	then := slices.Clone(first)
@@ -36,7 +36,7 @@ func sampleSteps() []Step {
 func TestSteps(t *testing.T) {
 	styles(t, "steps", false, func(w io.Writer, s Style) error { return StepLines(w, s, sampleSteps(), 21) })
 	same := sampleSessions()
-	for i := range same { // what goes on all the time is no step
+	for i := range same { // a permanent state is not a step
 		same[i].Detail = "esc to interrupt (12s)"
 		same[i].LastEvent = &api.LastEvent{Time: at}
 	}
@@ -107,7 +107,7 @@ func TestFollowDocuments(t *testing.T) {
 	})
 }
 
-// Whatever stands in the values, nothing but our own colours reaches the terminal.
+// Whatever is in the values, only agentform's own colours reach the terminal.
 func TestHostileSteps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := hostile().Draw(t, "text")
@@ -141,7 +141,7 @@ func TestHostileSteps(t *testing.T) {
 	})
 }
 
-// screen is as much of a terminal as a region needs.
+// screen is the part of a terminal that a region needs.
 type screen struct {
 	rows        [][]rune
 	width, tall int
@@ -206,8 +206,8 @@ func (s *screen) String() string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// However often a region is drawn, its last text stands below what was there
-// before it, and nothing else; where not all fits, the last line does.
+// However often a region is drawn, only its last text is below the earlier output; if there is no
+// room for all of it, the last line is.
 func TestRegion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const width, tall = 10, 7
@@ -251,12 +251,12 @@ func TestRegionFits(t *testing.T) {
 	}
 	draw("1\n2\n3\n4\n5\n6\nend\n", "1\n2\n3\n… 3 lines more\nend", 20, 6)
 	draw("1\n2\nend\n", "1\n2\nend", 20, 6)
-	s.width = 5 // the terminal is made narrow: it is cleared, for nobody knows where the old lines are
+	s.width = 5 // a narrowed terminal is cleared, since the places of the old lines are unknown
 	draw("1\n1234567\nend\n", "1\n12345\n67\nend", 5, 6)
 	draw("1\nend\n", "1\nend", 5, 6)
 	before := s.String()
 	s.rows[0] = []rune("x")
-	draw("1\nend\n", "x"+before[1:], 5, 6) // the same again is not drawn
+	draw("1\nend\n", "x"+before[1:], 5, 6) // the same text is not drawn again
 	wide := Style{Color: true}.paint(bold, "12345") + "日本"
 	if got := height(wide, 5); got != 2 {
 		t.Errorf("%q takes %d rows", wide, got)

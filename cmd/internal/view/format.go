@@ -16,7 +16,7 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
-// YAML writes a JSON document as YAML, with its members in their order.
+// YAML writes a JSON document as YAML, in the same order.
 func YAML(w io.Writer, document []byte) error {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
@@ -54,7 +54,7 @@ func yamlNode(d *json.Decoder) (*yaml.Node, error) {
 		if t == '[' {
 			n.Kind = yaml.SequenceNode
 		}
-		for d.More() { // the keys of an object are values, too
+		for d.More() { // the keys of an object are tokens, too
 			inner, err := yamlNode(d)
 			if err != nil {
 				return nil, err
@@ -97,8 +97,8 @@ func ParseTemplate(text string) (*template.Template, error) {
 	}).Parse(text)
 }
 
-// compare orders strings, and numbers as numbers. The functions of text/template refuse to
-// compare an integer with a fraction, but JSON has 2 for a cost of 2.0.
+// compare orders strings, and numbers by value. text/template refuses to compare an integer with a
+// fraction, but in JSON a cost of 2.0 is 2.
 func compare(a, b any) (int, error) {
 	if x, ok := a.(string); ok {
 		if y, ok := b.(string); ok {
@@ -160,7 +160,7 @@ func equal(a, b any, more ...any) (bool, error) {
 	return false, nil
 }
 
-// Template writes a JSON document with a template, and ends the last line.
+// Template writes a JSON document with a template, and terminates the last line.
 func Template(w io.Writer, document []byte, t *template.Template) error {
 	var b strings.Builder
 	if err := t.Execute(&b, templateValue(decoded(document))); err != nil {
@@ -174,8 +174,7 @@ func Template(w io.Writer, document []byte, t *template.Template) error {
 	return err
 }
 
-// templateValue makes numbers that a template can compare, and texts that are safe on a
-// terminal.
+// templateValue converts numbers for comparison, and makes texts safe on a terminal.
 func templateValue(v any) any {
 	switch v := v.(type) {
 	case string:

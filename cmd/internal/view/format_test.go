@@ -16,7 +16,7 @@ import (
 	"github.com/agentform/agentform/internal/status"
 )
 
-// What YAML says is what JSON says, and no control character reaches the terminal.
+// YAML has the same content as JSON, and no control character reaches the terminal.
 func TestYAML(t *testing.T) {
 	golden(t, "status.yaml", func(w io.Writer) error {
 		var document bytes.Buffer
@@ -91,7 +91,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// Whether JSON writes a number with a fraction depends on its value.
+// In JSON a number has a fraction or not depending on its value.
 func TestTemplateCompares(t *testing.T) {
 	const document = `{"name": "api", "n": 3, "cost": 0.5, "whole": 2, "yes": true, "null": null}`
 	for _, holds := range []string{

@@ -8,12 +8,12 @@ import (
 	"github.com/agentform/agentform/internal/status"
 )
 
-// Glance is a session in a list.
+// Glance is a session's entry in a list.
 type Glance struct {
 	Status  string // in words
 	Color   string // of Status, as parameters of SGR
-	Reason  string // why, in one line and without the answers to a question
-	Changes string // of its workspace, with what they conflict, and their pull request; a dash if they are not known
+	Reason  string // one line, without the answers to a question
+	Changes string // of its workspace, with conflicts and pull request; a dash if not known
 }
 
 // GlanceOf returns a session for a list.

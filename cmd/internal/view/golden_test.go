@@ -14,10 +14,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files, and the examples in docs/json.md, anew")
 
-// at is when everything in these tests happens.
+// at is the time of everything in these tests.
 var at = time.Date(2026, 3, 14, 9, 26, 53, 589_000_000, time.UTC)
 
-// golden holds what write writes against testdata/NAME.
+// golden compares the output of write with testdata/NAME.
 func golden(t *testing.T, name string, write func(io.Writer) error) {
 	t.Helper()
 	var b bytes.Buffer
@@ -42,8 +42,8 @@ func golden(t *testing.T, name string, write func(io.Writer) error) {
 	}
 }
 
-// styles holds a text against its golden files: plain as in a pipe, in colour
-// on a terminal of 100 columns, and, if narrow, on one of 60.
+// styles compares a text with its golden files: plain as in a pipe, in colour on a terminal of 100
+// columns, and, with narrow, of 60.
 func styles(t *testing.T, name string, narrow bool, write func(io.Writer, Style) error) {
 	t.Helper()
 	all := map[string]Style{".txt": {}, ".color.txt": {Color: true, Width: 100}}

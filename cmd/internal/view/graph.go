@@ -30,7 +30,7 @@ func edges(specs []session.Spec) []edge {
 }
 
 // GraphDOT writes a graph for Graphviz. An arrow points from a session to its dependency, with a
-// label unless it waits for ready. If there are several roles, each is a cluster.
+// label unless the session waits for ready. With several roles, each is a cluster.
 func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n", dotText(project))
@@ -65,7 +65,7 @@ func GraphDOT(w io.Writer, project string, specs []session.Spec) error {
 	return err
 }
 
-// dotText has a line for each text. It doubles backslashes, which start an escape in a label.
+// dotText joins texts as lines. It doubles backslashes, which start an escape in a label.
 func dotText(lines ...string) string {
 	var kept []string
 	for _, l := range lines {

@@ -29,8 +29,8 @@ func TestGraph(t *testing.T) {
 	golden(t, "graph.json", func(w io.Writer) error { return GraphJSON(w, "shop", sampleGraph()) })
 }
 
-// dotLine is what a line of a graph can be: names and labels are quoted strings
-// in which each quote and backslash is escaped.
+// dotLine matches a valid line of a graph: names and labels are quoted strings with escaped quotes
+// and backslashes.
 var dotLine = func() *regexp.Regexp {
 	quoted := `"(?:[^"\\\n]|\\["\\n])*"`
 	line := `^(?:digraph Q \{|  subgraph Q \{|    label = Q|  (?:  )?Q \[label = Q\]|  Q -> Q|  \}|\}` +

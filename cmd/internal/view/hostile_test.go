@@ -22,7 +22,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// hostile is text with all that a terminal could act on.
+// hostile generates text with everything that a terminal could interpret.
 func hostile() *rapid.Generator[string] {
 	piece := rapid.OneOf(rapid.String(), rapid.StringMatching(`(\x1b[\[\]PX^_(c7]|\x{9b}|\x{9d}|\x07|\x1b\\|[0-9;?]+[a-zA-Z]|\r|\x{202e}){0,4}`),
 		rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 6), func(b []byte) string { return string(b) }))
@@ -44,8 +44,8 @@ func TestSafeAlways(t *testing.T) {
 
 var ours = regexp.MustCompile("\x1b\\[[0-9]+m")
 
-// Whatever stands in the values, nothing but our own colours reaches the
-// terminal, and JSON is plain text and says the same value.
+// Whatever is in the values, only agentform's own colours reach the terminal, and JSON is plain
+// text with the same value.
 func TestHostileValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := hostile().Draw(t, "text")
@@ -108,8 +108,7 @@ func hostilePlan(x string) plan.Plan {
 	return p
 }
 
-// A tail is at most the limit, whole characters, and from the start of a line
-// where there is one.
+// A tail is at most the limit, in whole characters, and starts at a line if possible.
 func TestTail(t *testing.T) {
 	line := strings.Repeat("ä", 50) + "\n"
 	for name, c := range map[string]struct {
@@ -140,7 +139,7 @@ func TestTail(t *testing.T) {
 	})
 }
 
-// broken is a destination that takes nothing, like a full disk.
+// broken is a writer that fails, like a full disk.
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrShortWrite }

@@ -80,7 +80,7 @@ func sampleEntries() []session.Entry {
 	}
 }
 
-// The last entries that fit are written, whole.
+// The last complete entries that fit are written.
 func TestEntriesAreATail(t *testing.T) {
 	var b strings.Builder
 	long := session.Entry{Kind: "result", Text: strings.Repeat("x", 10_000)}
@@ -110,7 +110,7 @@ func sampleState() state.State {
 		Sessions: []session.Record{*record("session.api", "agents/api")}}
 }
 
-// applyLines is an apply as JSON lines, on a clock that goes 50 ms a line.
+// applyLines writes an apply as JSON lines, 50 ms apart.
 func applyLines(w io.Writer) error {
 	now := at.Add(-300 * time.Millisecond)
 	l, err := NewLines(w, "0.1.0", func() time.Time {

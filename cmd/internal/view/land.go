@@ -12,14 +12,14 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// LandStep writes a step that is about to be done.
+// LandStep writes the step that comes next.
 func LandStep(w io.Writer, s Style, a session.Address, step land.Step) error {
 	p := &page{Style: s}
 	p.prose(2, p.paint(bold, string(a)+":"), " ", p.paint(noInk, step.Detail))
 	return p.flush(w)
 }
 
-// LandPlan writes what landing would do.
+// LandPlan writes the steps and results of landing in advance.
 func LandPlan(w io.Writer, s Style, f land.Facts, steps []land.Step) error {
 	p := &page{Style: s}
 	head := p.paint(bold, string(f.Address)+":") + " "
@@ -34,7 +34,7 @@ func LandPlan(w io.Writer, s Style, f land.Facts, steps []land.Step) error {
 	return p.flush(w)
 }
 
-// Landed writes what landing did.
+// Landed writes the result of landing.
 func Landed(w io.Writer, s Style, d land.Landed) error {
 	p := &page{Style: s}
 	head := p.paint(bold, string(d.Address)+":") + " "
@@ -71,13 +71,13 @@ type Cleanup struct {
 	Removed bool   `json:"removed"`        // the session, from the state
 	Tree    bool   `json:"workspace"`      // removed
 	Branch  bool   `json:"branch_deleted"` // of the session
-	Kept    string `json:"kept"`           // what was not removed, and why
-	File    string `json:"declared_in"`    // of the manifest, if it still declares the session
+	Kept    string `json:"kept"`           // what was kept, and why
+	File    string `json:"declared_in"`    // the manifest's file, if it still declares the session
 	Line    int    `json:"declared_line"`
-	Source  string `json:"declaration"` // the block to delete; empty: it has other sessions too, or none
+	Source  string `json:"declaration"` // the block to delete; empty: it has other sessions, too, or none
 }
 
-// Cleaned writes what was removed after landing, and what becomes of its declaration.
+// Cleaned writes what was removed after landing, and what to do about the declaration.
 func Cleaned(w io.Writer, s Style, d land.Landed, c Cleanup) error {
 	p := &page{Style: s}
 	head := p.paint(bold, string(d.Address)+":") + " "
@@ -99,14 +99,13 @@ func Cleaned(w io.Writer, s Style, d land.Landed, c Cleanup) error {
 	return p.flush(w)
 }
 
-// LandJSON writes what landing did, or would do, as one document.
+// LandJSON writes the result of landing, or with dryRun its preview, as one document.
 func LandJSON(w io.Writer, d land.Landed, c Cleanup, dryRun bool) error {
 	d.Steps = wire.List(d.Steps)
 	return document(w, "dry_run", dryRun, "result", d, "cleanup", c)
 }
 
-// Landing writes in which order the work of sessions lands, with the trees that it makes, and what
-// does not land.
+// Landing writes the order in which sessions land, the resulting trees, and what does not land.
 func Landing(w io.Writer, s Style, all []*land.Member) error {
 	p := &page{Style: s}
 	if len(all) == 0 {
@@ -133,7 +132,8 @@ func Landing(w io.Writer, s Style, all []*land.Member) error {
 	return p.flush(w)
 }
 
-// LandingJSON writes what lands, or would, and what became of it as one document.
+// LandingJSON writes the landings of several sessions, or with dryRun their preview, as one
+// document.
 func LandingJSON(w io.Writer, l land.Many, dryRun bool) error {
 	return wire.Write(w, status.LandingOf(l, dryRun))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestLimits checks that status --wide and show have what an agent's account has used of its
-// limits, and that status has no column for them if no agent says it.
+// TestLimits checks that status --wide and show have the used part of an account's limits, and that
+// status has no column for them if no agent reports any.
 func TestLimits(t *testing.T) {
 	r := record("session.api", "agents/api")
 	k := status.Input{At: at, Record: r, Diagnosis: plan.Diagnosis{State: session.StateRunning}, Look: &activity.Look{Transcript: &session.Transcript{

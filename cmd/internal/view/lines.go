@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Lines writes what apply does as lines of JSON. It is safe for concurrent use.
+// Lines writes the progress of apply as lines of JSON. It is safe for concurrent use.
 type Lines struct {
 	mu    sync.Mutex
 	w     io.Writer
@@ -21,13 +21,13 @@ type Lines struct {
 	began time.Time
 }
 
-// NewLines writes the first line, with the version of agentform.
+// NewLines writes the first line, with agentform's version.
 func NewLines(w io.Writer, version string, now func() time.Time) (*Lines, error) {
 	l := &Lines{w: w, now: now, began: now()}
 	return l, l.write("version", l.began, "", "format_version", api.FormatVersion, "agentform_version", version)
 }
 
-// write counts seconds from the command's start.
+// write writes a line, with the seconds since the command's start.
 func (l *Lines) write(kind string, at time.Time, a session.Address, fields ...any) error {
 	return l.writeAfter(at.Sub(l.began), kind, at, a, fields)
 }
@@ -104,7 +104,7 @@ func (l *Lines) Event(e history.Event) {
 	if fields = present(fields, "excerpt", excerpt); truncated {
 		fields = append(fields, "truncated", true)
 	}
-	// A reader that went away does not end what is under way.
+	// The apply continues if its reader is gone.
 	_ = l.writeAfter(e.Elapsed.D(), string(e.Kind), e.Time, e.Address, fields)
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestTimesAreLocal prints details with a time in them for people.
+// TestTimesAreLocal checks the times in displayed details.
 func TestTimesAreLocal(t *testing.T) {
 	at := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
 	detail := "backing off, next try " + at.Format(time.RFC3339) + " (1 of 5)"

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestLocationsInFull: a person needs a path to go there, however long it is.
+// TestLocationsInFull checks that a path to go to is not cut, however long it is.
 func TestLocationsInFull(t *testing.T) {
 	long := "/home/" + strings.Repeat("deep/", 170)
 	if got := shownAt("workspace.path", long); got != `"`+long+`"` {

@@ -13,11 +13,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Many is what became of a command for several sessions.
+// Many is the outcome of a command for several sessions.
 type Many struct {
 	Verb                        string // stopped, sent to
 	Done, All                   int    // sessions
-	Failed, Skipped, Held, Left int    // Left: not begun, because of an interrupt
+	Failed, Skipped, Held, Left int    // Left: not begun, because of an interruption
 	Unchanged                   int
 }
 
@@ -41,8 +41,8 @@ func (m Many) String() string {
 	return text
 }
 
-// Summaries writes errors, and last what became of all sessions. Errors that were reported
-// before take one line.
+// Summaries writes errors, then the outcome of all sessions. Errors that were already reported take
+// one line.
 func Summaries(w io.Writer, s Style, m Many, errs []error) error {
 	p := &page{Style: s}
 	writeReported(p, errs)
@@ -55,7 +55,7 @@ func Summaries(w io.Writer, s Style, m Many, errs []error) error {
 	return p.flush(w)
 }
 
-// writeReported writes errors. Those that were reported before take one line.
+// writeReported writes errors, on one line if they were already reported.
 func writeReported(p *page, errs []error) {
 	for _, err := range flat(errs) {
 		var told interface{ Reported() string }
@@ -73,21 +73,21 @@ func Line(w io.Writer, s Style, a session.Address, text string) error {
 	return p.flush(w)
 }
 
-// Title writes the line above what is printed of one of several sessions.
+// Title writes the line above the output for one of several sessions.
 func Title(w io.Writer, s Style, a session.Address) error {
 	p := &page{Style: s}
 	p.line(p.paint(bold, "==> "+plaintext.OneLine(string(a))+" <=="))
 	return p.flush(w)
 }
 
-// Sent is what became of a text or key for one session.
+// Sent is the outcome of a text or key for one session.
 type Sent struct {
 	Address session.Address
 	Outcome string // sent, queued, failed
 	Err     error
 }
 
-// SentJSON writes what became of a text or key as one document.
+// SentJSON writes the outcomes of a text or key as one document.
 func SentJSON(w io.Writer, all []Sent) error {
 	sent := make([]wire.Object, len(all))
 	for i, x := range all {
@@ -107,7 +107,7 @@ func failure(err error) string {
 type Tail struct {
 	Address   session.Address
 	Text      string          // of a screen or transcript
-	Path      string          // of the agent's session file; empty: Text is what there is
+	Path      string          // of the agent's session file; empty: only Text is set
 	Entries   []session.Entry // of that file
 	Truncated bool
 	Err       error
@@ -137,21 +137,21 @@ func (x Tail) fields() wire.Object {
 	return wire.Object{"address", x.Address, "text", tail, "truncated", truncated}
 }
 
-// maxLine is how much of a line without an end is held back.
+// maxLine bounds the buffer for an incomplete line.
 const maxLine = 64 << 10
 
-// prefixInks tell sessions apart.
+// prefixInks distinguish sessions.
 var prefixInks = []ink{cyan, yellow, green, magenta, blue, "96", "93", "92", "95", "94"}
 
-// Prefixes writes the lines of several sessions to a writer, each behind the name of its
-// session. It is safe for concurrent use.
+// Prefixes writes the lines of several sessions to a writer, each after the session's name. It is
+// safe for concurrent use.
 type Prefixes struct {
 	mu    sync.Mutex
 	w     io.Writer
 	heads []string
 }
 
-// NewPrefixes returns Prefixes of as many sessions as there are names.
+// NewPrefixes returns the Prefixes for sessions with these names.
 func NewPrefixes(w io.Writer, s Style, names []string) *Prefixes {
 	x, g, wide := &Prefixes{w: w}, glyphs(), 0
 	for _, name := range names {
@@ -165,7 +165,7 @@ func NewPrefixes(w io.Writer, s Style, names []string) *Prefixes {
 	return x
 }
 
-// Writer returns what writes the lines of session i. Close writes a last line without an end.
+// Writer returns a writer for the lines of session i. Close writes an incomplete last line.
 func (x *Prefixes) Writer(i int) io.WriteCloser { return &prefixed{all: x, head: x.heads[i]} }
 
 type prefixed struct {

@@ -21,14 +21,14 @@ func Outputs(w io.Writer, s Style, outputs []config.Output) error {
 	for _, o := range outputs {
 		text := p.paint(dim, "(sensitive)")
 		if !o.Sensitive {
-			text = plaintext.Safe(written(decoded(o.Value), "")) // as it is: who set it may want its paths whole
+			text = plaintext.Safe(written(decoded(o.Value), "")) // unchanged, as its paths may be needed whole
 		}
 		p.line(p.paint(bold, o.Name)+" = ", text)
 	}
 	return p.flush(w)
 }
 
-// OutputValue writes one output, even if it is sensitive: a string unquoted, for shells.
+// OutputValue writes one output, even if it is sensitive. A string is unquoted, for shells.
 func OutputValue(w io.Writer, o config.Output) error {
 	v := decoded(o.Value)
 	text, is := v.(string)

@@ -12,11 +12,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Plan writes a plan for people; if full, with unchanged sessions and attributes.
+// Plan writes a plan as text; with full, including unchanged sessions and attributes.
 func Plan(w io.Writer, s Style, pl plan.Plan, full bool) error {
 	p, body := &page{Style: s}, &page{Style: s}
 	inline, boxed := splitProblems(pl.Problems)
-	listed := map[session.Address]bool{} // sessions with a line of their own
+	listed := map[session.Address]bool{} // sessions with their own line
 	for a := range inline {
 		listed[a] = true
 	}
@@ -26,7 +26,7 @@ func Plan(w io.Writer, s Style, pl plan.Plan, full bool) error {
 		writeChange(body, c, pl.At, full, inline[c.Address])
 		delete(inline, c.Address)
 	}
-	for _, d := range pl.Problems { // of sessions that the plan has no change for
+	for _, d := range pl.Problems { // sessions without a change
 		writeErrors(body, inline[d.Address])
 		delete(inline, d.Address)
 	}
@@ -51,7 +51,7 @@ func Plan(w io.Writer, s Style, pl plan.Plan, full bool) error {
 	return p.flush(w)
 }
 
-// splitProblems separates errors that fit into a session's own lines from other problems.
+// splitProblems separates errors that fit into a session's lines from other problems.
 func splitProblems(all []session.Diagnostic) (inline map[session.Address][]session.Diagnostic, boxed []session.Diagnostic) {
 	inline = map[session.Address][]session.Diagnostic{}
 	for _, d := range all {
@@ -90,7 +90,7 @@ func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []sessio
 	writeErrors(p, errs)
 }
 
-// landed reports whether nothing is done with a session because its work was landed.
+// landed reports whether a session has no action because its work was landed.
 func landed(c plan.Change) bool {
 	return c.Action == plan.None && c.Reason == plan.ReasonFinished && c.Before != nil && c.Before.Landed != nil
 }
@@ -120,7 +120,7 @@ func until(c plan.Change, now time.Time) string {
 	if c.Action != plan.Hold || c.Until.IsZero() {
 		return ""
 	}
-	in := since(c.Until, now) // no hub runs that lifts it
+	in := since(c.Until, now) // no hub is running to lift it
 	if c.Until.After(now) {
 		in = "in " + plaintext.Age(c.Until.Sub(now))
 	}
@@ -164,7 +164,7 @@ func because(b *page, reason string) string {
 	return ": " + b.paint(noInk, plaintext.OneLine(reason))
 }
 
-// ActionWords returns what a plan does with a session: created, restarted.
+// ActionWords returns the past participle of a plan's action: created, restarted.
 func ActionWords(c plan.Change) string {
 	return strings.TrimPrefix(strings.TrimPrefix(willBe(c), "will be "), "is ")
 }

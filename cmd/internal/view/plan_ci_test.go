@@ -38,7 +38,7 @@ func TestPlanFormats(t *testing.T) {
 	view.Golden(t, "plan.output.txt", func(w io.Writer) error { return ci.GitHubOutputs(w, r) })
 }
 
-// What a text of a plan holds breaks out of no format.
+// No text in a plan breaks out of a format.
 func TestHostilePlan(t *testing.T) {
 	evil := rapid.SampledFrom([]string{"a|b", "a\n| x |", "```", "\n````\n</details>", "<script>", "--> <img>", "%0A::error::x", "\r\n::set-output name=x::y", "@ada #1", "\x00"})
 	rapid.Check(t, func(t *rapid.T) {

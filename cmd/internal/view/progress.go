@@ -19,7 +19,7 @@ type Progress struct {
 	mu    sync.Mutex
 	w     io.Writer
 	style Style
-	// asked is the word of the command; nil: events have the words of their actions.
+	// asked is the verb of the command; nil: events use the verbs of their actions.
 	asked  *verb
 	single bool
 }
@@ -27,9 +27,9 @@ type Progress struct {
 // NewProgress returns a Progress that writes to w.
 func NewProgress(w io.Writer, s Style) *Progress { return &Progress{w: w, style: s} }
 
-// Asked makes the progress that of a command for sessions that are named: verb, such as
-// start, is the word of the command for every action. Only ends are written, and of a
-// single session no failure, which is the command's error.
+// Asked selects the progress of a command for named sessions, with its verb, such as start, for
+// every action. Only ends are written, and for a single session no failure, since the command's
+// error has it.
 func (p *Progress) Asked(verb string, single bool) {
 	p.asked, p.single = new(verbs(plan.Action(verb))), single
 }
@@ -50,7 +50,7 @@ func (p *Progress) Event(e history.Event) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = b.flush(p.w) // a terminal that went away does not end what is under way
+	_ = b.flush(p.w) // the command continues if the terminal is gone
 }
 
 func writeEvent(p *page, v verb, e history.Event) {

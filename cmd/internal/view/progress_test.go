@@ -15,8 +15,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// gather keeps each write by itself. It is not safe for use by several
-// goroutines: Progress and Lines see to that.
+// gather keeps each write separately. It is not safe for concurrent use; Progress and Lines
+// serialize their writes.
 type gather struct{ writes []string }
 
 func (g *gather) Write(b []byte) (int, error) {
@@ -24,7 +24,7 @@ func (g *gather) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Events of many goroutines come out whole, each in one write.
+// Concurrent events are each written whole, in one write.
 func TestManyAtOnce(t *testing.T) {
 	var text, lines gather
 	progress := NewProgress(&text, Style{})

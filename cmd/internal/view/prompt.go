@@ -20,8 +20,8 @@ const (
 	leftOut   = "…"
 )
 
-// promptWords returns the first line of a prompt and its size, or the digest of one whose
-// text is not known.
+// promptWords returns the first line and the size of a prompt, or the digest if its text is not
+// known.
 func promptWords(p session.Prompt) string {
 	text := strings.TrimSpace(p.Text)
 	switch {
@@ -46,7 +46,7 @@ func promptWords(p session.Prompt) string {
 	return strconv.Quote(string(r)) + size
 }
 
-// writePrompt writes a changed prompt, by lines if that says more than its beginning.
+// writePrompt writes a changed prompt, as a diff if that shows more than its beginning.
 func writePrompt(p *page, indent string, f plan.Field, before, after session.Prompt, forces string, full bool) {
 	b, a := promptWords(before), promptWords(after)
 	if before.Text == "" || after.Text == "" || len([]rune(b))+len([]rune(a)) <= firstLine && !strings.HasSuffix(b, ")") && !strings.HasSuffix(a, ")") {
@@ -72,8 +72,8 @@ func writePrompt(p *page, indent string, f plan.Field, before, after session.Pro
 	}
 }
 
-// diffOf returns the lines that differ after "- " and "+ ", each with a line around them
-// after two spaces, and leftOut where lines are left out.
+// diffOf returns the lines that differ after "- " and "+ ", with one line of context after two
+// spaces, and leftOut for omitted lines.
 func diffOf(before, after string) []string {
 	b, a := strings.Split(strings.TrimRight(before, "\n"), "\n"), strings.Split(strings.TrimRight(after, "\n"), "\n")
 	var lines []string
@@ -82,7 +82,7 @@ func diffOf(before, after string) []string {
 			lines = append(lines, mark+plaintext.OneLine(t))
 		}
 	}
-	ends := 0 // of the lines before that were written
+	ends := 0 // the number of old lines already written
 	for _, group := range difflib.NewMatcher(b, a).GetGroupedOpCodes(1) {
 		if group[0].I1 > ends {
 			lines = append(lines, leftOut)
@@ -103,7 +103,7 @@ func diffOf(before, after string) []string {
 	return lines
 }
 
-// permissionWords say what the values of permissions let an agent do.
+// permissionWords describe the values of permissions.
 var permissionWords = map[string]string{
 	"":      "the agent's own settings decide what it asks",
 	"ask":   "asks before it edits files or runs commands",
@@ -116,7 +116,7 @@ var trustWords = map[bool]string{
 	false: "asks whether to trust a folder that is new to it",
 }
 
-// safetyWords returns what a value of permissions or trust means, or "".
+// safetyWords returns the meaning of a value of permissions or trust, or "".
 func safetyWords(path string, value any) string {
 	switch v := value.(type) {
 	case string:
@@ -131,7 +131,7 @@ func safetyWords(path string, value any) string {
 	return ""
 }
 
-// safety returns the attributes of a built-in agent that say what it does unasked.
+// safety returns the attributes that decide what a built-in agent does without asking.
 func safety(s session.AgentSpec) []attribute {
 	if s.Base == "" {
 		return nil

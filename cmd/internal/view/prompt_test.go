@@ -32,7 +32,7 @@ func TestPromptWords(t *testing.T) {
 	}
 }
 
-// A changed prompt is shown by the lines that differ, and never does anything to a terminal.
+// A changed prompt is shown as a diff, without control characters for the terminal.
 func TestChangedPrompt(t *testing.T) {
 	numbered := func(from, to int, change map[int]string) string {
 		var b strings.Builder
@@ -81,7 +81,7 @@ func added(from, to int) string {
 	return b.String()
 }
 
-// What becomes of sessions that were started, the most urgent first.
+// The outcomes of started sessions, the most urgent first.
 func TestStarted(t *testing.T) {
 	one := func(name string, s session.State, a session.Activity, detail string) api.Session {
 		x := api.Session{Address: session.Single(name), Name: name, State: s, Activity: a, Detail: detail}

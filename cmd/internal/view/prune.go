@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/internal/wire"
 )
 
-// Prune writes what is removed, then what is kept and why.
+// Prune writes what is removed, then what is kept, with reasons.
 func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 	p := &page{Style: s}
 	for _, part := range []struct {
@@ -33,7 +33,7 @@ func Prune(w io.Writer, s Style, all []prune.Leftover) error {
 	return p.flush(w)
 }
 
-// leftovers sums those without a reason of their own by kind.
+// leftovers sums leftovers without their own reason by kind.
 func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	var rows [][]cell
 	counts, bytes := map[prune.Kind]int{}, map[prune.Kind]int64{}
@@ -62,7 +62,7 @@ func leftovers(all []prune.Leftover, action prune.Action) [][]cell {
 	return rows
 }
 
-// PruneJSON writes leftovers as one document. applied says that they were to be removed.
+// PruneJSON writes leftovers as one document. applied reports whether they were to be removed.
 func PruneJSON(w io.Writer, all []prune.Leftover, applied bool) error {
 	return document(w, "applied", applied, "leftovers", wire.List(all))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/internal/wire"
 )
 
-// RefreshedLine writes what became of refreshing one session, or with dryRun what would.
+// RefreshedLine writes the outcome of refreshing one session, with dryRun a preview.
 func RefreshedLine(w io.Writer, s Style, x land.Refreshed, dryRun bool) error {
 	p := &page{Style: s}
 	head := p.paint(bold, string(x.Address)+":") + " "
@@ -37,7 +37,7 @@ func RefreshedLine(w io.Writer, s Style, x land.Refreshed, dryRun bool) error {
 	return p.flush(w)
 }
 
-// RefreshedJSON writes what became of refreshing sessions as one document.
+// RefreshedJSON writes the outcomes of refreshing sessions as one document.
 func RefreshedJSON(w io.Writer, all []land.RefreshResult, dryRun bool) error {
 	return wire.Write(w, status.RefreshesOf(all, dryRun))
 }

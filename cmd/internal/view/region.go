@@ -21,7 +21,7 @@ type Region struct {
 // NewRegion returns a region at the cursor of the terminal w.
 func NewRegion(w io.Writer) *Region { return &Region{w: w} }
 
-// Draw replaces the text. If the new one does not fit, lines before the last are left out.
+// Draw replaces the text. If the new text does not fit, lines before the last are omitted.
 func (r *Region) Draw(text string, width, rows int) error {
 	if text == r.text && width == r.width && rows == r.tall {
 		return nil
@@ -32,7 +32,7 @@ func (r *Region) Draw(text string, width, rows int) error {
 	switch {
 	case r.lines == nil:
 	case width != r.width || rows != r.tall:
-		// Where the terminal has moved the old lines to, nobody can say.
+		// The new place of the old lines is unknown.
 		b.WriteString("\x1b[H\x1b[2J")
 	default:
 		up := 0
@@ -50,7 +50,7 @@ func (r *Region) Draw(text string, width, rows int) error {
 	return err
 }
 
-// fitting leaves a row for the cursor, and out lines before the last.
+// fitting leaves a row for the cursor, and omits lines before the last.
 func fitting(lines []string, width, rows int) []string {
 	total := 0
 	for _, l := range lines {
@@ -60,7 +60,7 @@ func fitting(lines []string, width, rows int) []string {
 		return lines
 	}
 	last := lines[len(lines)-1]
-	room := rows - 2 - height(last, width) // the cursor's row, and what is left out
+	room := rows - 2 - height(last, width) // without the cursor's row and the omission's
 	var shown []string
 	for _, l := range lines[:len(lines)-1] {
 		if room -= height(l, width); room < 0 {

@@ -20,8 +20,8 @@ import (
 // ReportJSON writes a report as one document.
 func ReportJSON(w io.Writer, r api.Report) error { return wire.Write(w, r) }
 
-// Report writes a report for people: a line for each session, and below who is needed. Ages
-// and times are those of now, in its zone.
+// Report writes a report as text: a line for each session, then the sessions that need attention.
+// Ages and times are relative to now, in its zone.
 func Report(w io.Writer, s Style, r api.Report, now time.Time) error {
 	p := &page{Style: s}
 	p.prose(2, p.paint(bold, r.Project), p.paint(noInk, headline(r, now)))
@@ -50,7 +50,7 @@ func Report(w io.Writer, s Style, r api.Report, now time.Time) error {
 	return p.flush(w)
 }
 
-// headline returns what a report is of, after the name of the project.
+// headline returns the title of a report, after the project's name.
 func headline(r api.Report, now time.Time) string {
 	since := r.Since.In(now.Location())
 	form := "Mon 15:04"
@@ -88,7 +88,7 @@ func reportRows(all []api.ReportSession) [][]cell {
 	return rows
 }
 
-// inkOf returns the ink of a status word with what belongs to it.
+// inkOf returns the ink for a status word with its details.
 func inkOf(text string) ink {
 	for _, word := range tallied {
 		if rest, is := strings.CutPrefix(text, word); is && (rest == "" || rest[0] == ' ') {
@@ -98,8 +98,7 @@ func inkOf(text string) ink {
 	return dim
 }
 
-// result returns what became of a session's work, as far as its status does not say it. show
-// makes a text of others safe.
+// result returns the outcome of a session's work, unless its status has it. show sanitizes a text.
 func result(x api.ReportSession, show func(string) string) []string {
 	var parts []string
 	if text := changed(x.Changes); text != "-" && text != "none" {
@@ -128,7 +127,7 @@ func result(x api.ReportSession, show func(string) string) []string {
 	return parts
 }
 
-// requestName returns the short name of a pull request with an address: PR 12.
+// requestName returns the short name of the pull request at an address: PR 12.
 func requestName(url string) string {
 	if n, err := strconv.Atoi(path.Base(url)); err == nil {
 		return "PR " + strconv.Itoa(n)
@@ -140,7 +139,7 @@ func waitAge(t api.ReportWait) string {
 	return plaintext.Age(time.Duration(t.Seconds * float64(time.Second)))
 }
 
-// needy returns a need of a report as those of next.
+// needy converts a need of a report to one of next.
 func needy(n api.ReportNeed) Needy {
 	return Needy{Session: api.Session{Name: n.Name, Detail: n.Detail}, Reason: n.Reason, Since: n.Since}
 }
@@ -160,14 +159,14 @@ func quiet(all []session.Address) string {
 	return plaintext.List(names, "and")
 }
 
-// waitWords are what sessions wait for, after a duration.
+// waitWords name what sessions wait for, after a duration.
 var waitWords = map[string]string{
 	report.ForAnswer: "for an answer", report.ForInput: "for input", report.ForPause: "for the end of a pause", report.ForLimit: "for the end of a limit", report.ForPlace: "for a place",
 	report.ForDependency: "for a dependency", report.ForBudget: "for a budget", report.ForRestart: "for a restart", report.ForSecret: "for a secret",
 }
 
-// ReportMarkdown writes a report as lists, which issues and chats show alike. What agents and
-// prompts say is code in them: it mentions nobody.
+// ReportMarkdown writes a report as lists, which issues and chats render alike. Text of agents and
+// prompts is code in them, so it mentions nobody.
 func ReportMarkdown(w io.Writer, r api.Report, now time.Time) error {
 	_, err := io.WriteString(w, reportLists(r, now, marks{
 		strong: func(text string) string { return "**" + code(text) + "**" },
@@ -177,7 +176,7 @@ func ReportMarkdown(w io.Writer, r api.Report, now time.Time) error {
 	return err
 }
 
-// ReportMessage returns a report as plain lists, at most session.TailLimit bytes.
+// ReportMessage returns a report as plain lists of at most session.TailLimit bytes.
 func ReportMessage(r api.Report, now time.Time) string {
 	text := reportLists(r, now, marks{strong: plaintext.OneLine, name: func(text string) string { return plaintext.OneLine(text) + ":" }, text: plaintext.OneLine})
 	if len(text) > session.TailLimit {
@@ -186,10 +185,10 @@ func ReportMessage(r api.Report, now time.Time) string {
 	return strings.TrimSpace(text)
 }
 
-// marks mark texts of others, and what they are.
+// marks format the parts of a report.
 type marks struct {
 	strong func(string) string
-	name   func(string) string // of a session, before what is said of it
+	name   func(string) string // a session, before its text
 	text   func(string) string
 }
 
@@ -221,7 +220,7 @@ func reportLists(r api.Report, now time.Time, m marks) string {
 	return b.String()
 }
 
-// row returns what a list says of a session after its status.
+// row returns a session's row in a list, after its status.
 func (m marks) row(x api.ReportSession) string {
 	text := ""
 	if x.Asked != "" {
@@ -253,7 +252,7 @@ func (m marks) row(x api.ReportSession) string {
 	return text
 }
 
-// code returns a text as code in Markdown, in which nothing is markup.
+// code returns a text as Markdown code, without markup.
 func code(text string) string {
 	return "`" + strings.ReplaceAll(plaintext.OneLine(text), "`", "'") + "`"
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// sampleReport is a night of ten sessions that did something, and of two that did nothing.
+// sampleReport returns a night of ten sessions with events and two without.
 func sampleReport() api.Report {
 	night := func(name string, word session.Activity, prompt string, events ...history.Event) report.Known {
 		x := api.Session{Address: session.Address("session." + name), Name: name, Agent: "claude", Branch: "agents/" + name,
@@ -93,8 +93,8 @@ func TestReport(t *testing.T) {
 	golden(t, "report.md", func(w io.Writer) error { return ReportMarkdown(w, sampleReport(), at) })
 }
 
-// A report of ten sessions fits on a screen of 80 columns and 24 lines, of which the shell's
-// prompt has one.
+// A report of ten sessions fits on a screen of 80 columns and 24 lines, one of them for the shell's
+// prompt.
 func TestReportFits(t *testing.T) {
 	var b bytes.Buffer
 	if err := Report(&b, Style{Width: 80, Rows: 24}, sampleReport(), at); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestPlanShowsWhatIsReviewed checks that the plan of a new session, also of one whose start is
-// approved and waits, shows what it runs and can reach, without the values of variables.
+// TestPlanShowsWhatIsReviewed checks that the plan of a new session, even with an approved held
+// start, shows what it runs and can reach, without the values of variables.
 func TestPlanShowsWhatIsReviewed(t *testing.T) {
 	api := session.Single("api")
 	after := session.Spec{

@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/plan"
 )
 
-// What an agent shows is shown as it is, its paths too.
+// An agent's screen is shown unchanged, including its paths.
 func TestScreenIsNotRewritten(t *testing.T) {
 	var out strings.Builder
 	x := status.Detail{Session: api.Session{Address: "session.api", Workspace: "/src/shop/w"}, Screen: "reads /src/shop/w/main.go\n"}
@@ -21,8 +21,8 @@ func TestScreenIsNotRewritten(t *testing.T) {
 	}
 }
 
-// Only of what is looked at, and there, a full plan says that it is unchanged;
-// what a new session is stands there once.
+// A full plan marks as unchanged only what is compared, and shows the attributes of a new session
+// once.
 func TestFullPlanSaysOnlyWhatItKnows(t *testing.T) {
 	made := spec("session.new", "agents/new")
 	p := plan.Plan{Complete: true, Changes: []plan.Change{

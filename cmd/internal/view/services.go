@@ -59,7 +59,7 @@ func serviceTitle(p *page, s status.Service) string {
 	return s.Noun() + " " + p.paint(bold, plaintext.OneLine(s.Name)) + more
 }
 
-// places counts the services of each kind, by which they are sorted.
+// places counts the services by kind, in their order.
 func places(all []status.Service) string {
 	var parts []string
 	for len(all) > 0 && all[0].Kind != status.NoPlace {

@@ -79,8 +79,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// A tmux server that died with its sessions is shown, and so are sessions that were
-// stopped before.
+// A tmux server that died with its sessions is shown, as are sessions that were stopped before.
 func TestServicesThatDied(t *testing.T) {
 	no := false
 	died := status.Input{Record: record("session.api", "agents/x"), Diagnosis: plan.Diagnosis{State: session.StateError, Alive: &no, Detail: "tmux session is gone"}}

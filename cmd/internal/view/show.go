@@ -37,7 +37,7 @@ func Show(w io.Writer, s Style, x status.Detail, now time.Time) error {
 		}
 		p.heading(title)
 		for l := range strings.SplitSeq(screen, "\n") {
-			p.line(strings.TrimRight("  "+p.paint(dim, "│")+" "+l, " ")) // as it is: its paths are the agent's own
+			p.line(strings.TrimRight("  "+p.paint(dim, "│")+" "+l, " ")) // unchanged: its paths are the agent's own
 		}
 	}
 	if look := x.Commands(); len(look) > 0 {
@@ -143,7 +143,7 @@ func verification(v api.Verified, now time.Time) string {
 	return word + ", " + v.Commit[:min(7, len(v.Commit))] + " at " + clock(v.At, now) + why
 }
 
-// pullRequest returns the address of a session's pull request, and what is known of it:
+// pullRequest returns the address of a session's pull request, with its state:
 // https://github.com/shop/api/pull/12 (open, checks failed, 2 reviews, sent 1/3).
 func pullRequest(x status.Detail) string {
 	p := x.Pull
@@ -153,7 +153,7 @@ func pullRequest(x status.Detail) string {
 	return p.URL + " (" + requested(p) + ")"
 }
 
-// requested says how a pull request is.
+// requested describes the state of a pull request.
 func requested(p *api.PullRequest) string {
 	words := string(p.State)
 	if p.Checks != "" {
@@ -168,7 +168,7 @@ func requested(p *api.PullRequest) string {
 	return words
 }
 
-// tokensOf returns how many tokens a session used, and which.
+// tokensOf returns the numbers of tokens of a session, by kind.
 func tokensOf(x api.Session) string {
 	u := x.Usage
 	if u == nil {

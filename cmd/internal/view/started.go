@@ -13,19 +13,19 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// startedLines is how many sessions of a kind have a line of their own.
+// startedLines is how many sessions of a kind get their own line.
 const startedLines = 5
 
-// startedKind is what became of some sessions after their start.
+// startedKind is an outcome of started sessions.
 type startedKind struct {
-	verbs   [2]string // of one, of several
+	verbs   [2]string // singular, plural
 	ink     ink
 	is      func(api.Session) bool
-	says    func(api.Session, time.Time) string // besides the name
+	says    func(api.Session, time.Time) string // text after the name
 	command func(api.Session) string
 }
 
-// startedKinds are in the order of need. A session is of the first kind that it is of.
+// startedKinds are in order of urgency. A session belongs to the first one that applies.
 var startedKinds = []startedKind{
 	{[2]string{"waits for you", "wait for you"}, yellow,
 		func(x api.Session) bool { return needs(x) == "blocked" },
@@ -55,7 +55,7 @@ var startedKinds = []startedKind{
 		func(x api.Session) string { return commandFor("attach", x) }},
 }
 
-// trustQuestions are in what the built-in agents ask in a directory that is new to them.
+// trustQuestions are parts of the built-in agents' questions in a new directory.
 var trustQuestions = []string{"one you trust?", "trust this folder?", "trust the folder", "do you trust the files"}
 
 func asksWhat(x api.Session, _ time.Time) string {
@@ -63,13 +63,13 @@ func asksWhat(x api.Session, _ time.Time) string {
 	if slices.ContainsFunc(trustQuestions, func(q string) bool { return strings.Contains(detail, q) }) {
 		return " asks whether to trust the folder"
 	}
-	if x.Question != nil { // cut, its answers could be a yes without its no
+	if x.Question != nil { // cut answers could be a yes without its no
 		return " asks: " + cutLine(x.Question.Text)
 	}
 	return " asks: " + cutLine(x.Detail)
 }
 
-// needs returns why a session needs somebody, or "".
+// needs returns why a session needs attention, or "".
 func needs(x api.Session) string {
 	if x.Needs == nil {
 		return ""
@@ -77,8 +77,8 @@ func needs(x api.Session) string {
 	return x.Needs.Reason
 }
 
-// Started writes what became of sessions that were just started, and the command for each
-// that needs somebody.
+// Started writes the outcomes of newly started sessions, and the command for each that needs
+// attention.
 func Started(w io.Writer, s Style, sessions []api.Session, now time.Time) error {
 	p := &page{Style: s}
 	rest := slices.Clone(sessions)
@@ -107,7 +107,7 @@ func writeStarted(p *page, k startedKind, of []api.Session, now time.Time) {
 	switch head := p.paint(k.ink, startedHead(k, len(of))); {
 	case len(of) == 1:
 		p.prose(2, head, ": ", line(of[0]))
-	case len(of) > 1 && k.says == nil: // nothing to tell of each
+	case len(of) > 1 && k.says == nil: // nothing to add for each
 		var names []string
 		for _, x := range of[:min(len(of), startedLines)] {
 			names = append(names, x.Name)
@@ -146,7 +146,7 @@ func commandFor(verb string, x api.Session) string {
 	return "agentform " + verb + " " + plaintext.ShellWord(x.Name)
 }
 
-// answerWith returns the command for a session that asks something.
+// answerWith returns the command that answers a session's question.
 func answerWith(x api.Session) string {
 	if x.Question != nil && slices.Contains(x.Question.Names(), session.Yes) {
 		return commandFor("answer", x) + " yes"

@@ -15,8 +15,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Status writes a table of sessions in the order of need, details of some, and the totals.
-// wide adds state and activity, and leaves nothing out. Ages are relative to now.
+// Status writes a table of sessions in order of urgency, details of some, and the totals. wide adds
+// state and activity, and omits nothing. Ages are relative to now.
 func Status(w io.Writer, s Style, sessions []api.Session, wide bool, now time.Time) error {
 	p := &page{Style: s}
 	if len(sessions) == 0 {
@@ -90,8 +90,8 @@ func statusColumns(sessions []api.Session, wide bool) []statusColumn {
 	return columns
 }
 
-// limits returns what is used of the limits of a session's account, and when each resets, if
-// now is not zero.
+// limits returns the used part of the limits of a session's account, and when each resets unless
+// now is zero.
 func limits(x api.Session, now time.Time) string {
 	var parts []string
 	for _, l := range x.Limits {
@@ -111,14 +111,13 @@ func branchCell(x api.Session) cell {
 	return cell{text: x.Branch}
 }
 
-// writeNotes writes why sessions are as they are: each reason once, on a terminal on one
-// line.
+// writeNotes writes the reasons for sessions' states: each once, and on a terminal on one line.
 func writeNotes(p *page, sessions []api.Session, now time.Time) {
-	var reasons []string // in the order of need
+	var reasons []string // in order of urgency
 	of := map[string][]api.Session{}
 	for _, x := range sessions {
 		if x.ID == "" && x.State == session.StatePending && !status.WrongBranch(x) {
-			continue // not applied yet: its state says it
+			continue // not applied yet, as its state shows
 		}
 		if why := why(x, now); why != "" {
 			if of[why] == nil {
@@ -150,7 +149,7 @@ func shortNames(sessions []api.Session) (names []string) {
 	return names
 }
 
-// few lists names: first, second and 4 more.
+// few lists names briefly: first, second and 4 more.
 func few(names []string) string {
 	var some []string
 	for i, name := range names {
@@ -163,8 +162,8 @@ func few(names []string) string {
 	return plaintext.List(some, "and")
 }
 
-// note returns why a session is as it is, cut to a line. The answers to a question are
-// left out if they do not all fit: none shows a yes without its no.
+// note returns the reason for a session's state, cut to a line. The answers to a question are
+// omitted if they do not all fit: a yes is never shown without its no.
 func (p *page) note(x api.Session, before, why string) string {
 	short := p.fit(before, why)
 	if p.Width > 0 && short != p.Near(why) {
@@ -180,7 +179,7 @@ func withoutAnswers(x api.Session, why string) string {
 	return strings.Replace(why, plaintext.OneLine(x.Question.String()), plaintext.OneLine(x.Question.Text), 1)
 }
 
-// fit cuts a text so that it fits on a line after before.
+// fit cuts a text to the rest of a line after before.
 func (p *page) fit(before, text string) string {
 	g := glyphs()
 	if p.Width == 0 {
@@ -199,8 +198,8 @@ func number[N int | int64](n *N) string {
 	return fmt.Sprint(*n)
 }
 
-// changed returns how far a workspace is from its base: +120 −8 ?1 ↑2. It is a dash if
-// that is not known.
+// changed returns a workspace's difference from its base: +120 −8 ?1 ↑2. It is a dash if that is
+// not known.
 func changed(c *api.Changes) string {
 	if c == nil {
 		return "-"
@@ -220,8 +219,8 @@ func changed(c *api.Changes) string {
 	return strings.Join(parts, " ")
 }
 
-// lacks returns how many commits of its base a session's work lacks; nil: that is not known, or
-// all of it has landed.
+// lacks returns how many commits of the base are missing in a session's work; nil: not known, or
+// all of the work has landed.
 func lacks(x api.Session) *int {
 	if c := x.Changes; c != nil && (x.Landed == nil || c.Ahead > 0) {
 		return &c.Behind
@@ -229,8 +228,7 @@ func lacks(x api.Session) *int {
 	return nil
 }
 
-// conflictNames names what the work of a session cannot be merged with, and is nil if there is
-// nothing.
+// conflictNames returns the names of what a session's work conflicts with; nil: nothing.
 func conflictNames(conflicts *[]api.Conflict) (names []string) {
 	if conflicts == nil {
 		return nil
@@ -241,8 +239,8 @@ func conflictNames(conflicts *[]api.Conflict) (names []string) {
 	return names
 }
 
-// conflictCell names what the work of a session conflicts with: the first of them, and how many
-// there are besides, or all.
+// conflictCell names what a session's work conflicts with: the first conflict and the number of
+// others, or all.
 func conflictCell(x api.Session, all bool) cell {
 	names := conflictNames(x.Conflicts)
 	switch n := len(names); {
@@ -263,13 +261,13 @@ func age(x api.Session, now time.Time) string {
 	return plaintext.Age(now.Sub(*x.StartedAt))
 }
 
-// why returns why a session is as it is, with local times.
+// why returns the reason for a session's state, with local times.
 func why(x api.Session, now time.Time) string {
 	return status.Why(x, func(text string) string { return LocalTimes(text, now) },
 		func(t time.Time) string { return since(t, now) }, func(t time.Time) string { return clock(t, now) })
 }
 
-// tallied are the words of the totals: what needs a person comes first.
+// tallied are the words of the totals, those that need attention first.
 var tallied = []string{"asks", status.WrongBranchWord, "stuck", "failed", "error", "exited", "timed out", "unhealthy", "red", "limit", "unknown",
 	"working", "idle", "verified", "running", "starting", "queued", "pending", "paused", "stopped", "done"}
 
@@ -292,7 +290,7 @@ func tally(p *page, sessions []api.Session, between string) string {
 	return strings.Join(parts, between)
 }
 
-// Names writes the addresses of sessions in the order of need, one a line.
+// Names writes the addresses of sessions in order of urgency, one a line.
 func Names(w io.Writer, sessions []api.Session) error {
 	sessions = slices.Clone(sessions)
 	status.Sort(sessions)
@@ -310,7 +308,7 @@ func Short(w io.Writer, sessions []api.Session) error {
 	return err
 }
 
-// states puts what needs a person first.
+// states are in order of urgency.
 var states = []session.State{
 	session.StateError, session.StateStale, session.StateUnknown, session.StatePending,
 	session.StateStarting, session.StatePaused, session.StateStopped, session.StateRunning,
@@ -335,7 +333,7 @@ func stateInk(s session.State) ink {
 	return cmp.Or(stateInks[s], dim)
 }
 
-// toneInks are the inks of tones, wordInks those of words that have one of their own.
+// toneInks are the inks of tones, wordInks those of words with their own.
 var (
 	toneInks = map[api.Tone]ink{api.Attention: yellow, api.Broken: red, api.Active: green}
 	wordInks = map[string]ink{"verified": green, "starting": cyan, "paused": blue, "idle": noInk, "done": noInk}

@@ -79,7 +79,7 @@ func paintWord(p *page, x api.Session) string {
 	return p.paint(wordInk(x), status.Word(x))
 }
 
-// wordAndReason does not repeat the word that many details start with.
+// wordAndReason omits a repetition of the word at the start of many details.
 func wordAndReason(p *page, x api.Session, now time.Time) string {
 	word, why := status.Word(x), why(x, now)
 	rest, same := strings.CutPrefix(strings.TrimPrefix(why, "agent "), word)
@@ -92,7 +92,7 @@ func wordAndReason(p *page, x api.Session, now time.Time) string {
 	return paintWord(p, x) + ": " + p.paint(noInk, why)
 }
 
-// Step writes the line of what became of a session.
+// Step writes the line of a session's change.
 func (l *Lines) Step(st Step) error {
 	of := func(x *api.Session) any {
 		if x == nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
-// Style is how text is written. The zero value is plain text of any width.
+// Style formats text. The zero value is plain text of any width.
 type Style struct {
 	Color bool
 	Width int    // columns of the terminal; 0: not a terminal, nothing is cut or wrapped
 	Rows  int    // of the terminal; 0: not a terminal
-	Dir   string // of the reader: paths below it are relative to it; empty: none
+	Dir   string // the base of relative paths; empty: none
 }
 
 // StyleFor returns the style for a writer: color and width only if it is a terminal, and no color
@@ -50,7 +50,7 @@ const (
 	cyan    ink = "36"
 )
 
-// paint makes text safe. Only paint and Region emit escape sequences.
+// paint sanitizes text. Only paint and Region emit escape sequences.
 func (s Style) paint(c ink, text string) string {
 	text = s.Near(plaintext.Safe(text))
 	if !s.Color || c == noInk || text == "" {
@@ -59,7 +59,7 @@ func (s Style) paint(c ink, text string) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-// Near returns a text in which paths below the reader's directory are relative to it.
+// Near returns a text with the paths below the reader's directory made relative.
 func (s Style) Near(text string) string {
 	dir := s.Dir + "/"
 	if s.Dir == "" || s.Dir == "/" || !strings.Contains(text, dir) {
@@ -81,7 +81,7 @@ func (s Style) Near(text string) string {
 	}
 }
 
-// page is written at once, so that pages of several goroutines do not mix.
+// page is output that is written at once, so that concurrent pages do not mix.
 type page struct {
 	Style
 	strings.Builder
@@ -105,13 +105,12 @@ func (p *page) prose(hang int, painted ...string) {
 	}
 }
 
-// unbroken returns a painted text that fold puts on one line, such as a command to copy.
-// A painted text has no NUL of its own.
+// unbroken returns a painted text, such as a command to copy, that fold keeps on one line. Painted
+// texts otherwise contain no NUL.
 func unbroken(painted string) string { return strings.ReplaceAll(painted, " ", "\x00") }
 
-// fold breaks a painted line at spaces, so that each part fits the terminal; later parts
-// leave room for a margin. A word that is wider has a line of its own, unless that gains
-// nothing.
+// fold breaks a painted line at spaces to fit the terminal; later parts leave room for a margin. A
+// wider word gets its own line, unless that gains nothing.
 func (s Style) fold(painted string, margin int) (lines []string) {
 	if s.Width == 0 {
 		return []string{strings.TrimRight(strings.ReplaceAll(painted, "\x00", " "), " ")}
@@ -140,8 +139,7 @@ func (s Style) fold(painted string, margin int) (lines []string) {
 	return lines
 }
 
-// Prose writes a line, wrapped to the terminal. A command at its end, after a colon, stays
-// in one piece.
+// Prose writes a line, wrapped to the terminal. A command at its end, after a colon, is not broken.
 func Prose(w io.Writer, s Style, text string) error {
 	p := &page{Style: s}
 	p.prose(0, unbrokenCommand(p.paint(noInk, text)))

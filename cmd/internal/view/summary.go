@@ -99,7 +99,7 @@ func nothingToDo(p plan.Plan) string {
 	return matches + away + "."
 }
 
-// undeclared says how many sessions are in the state and not in the manifest.
+// undeclared returns how many sessions are in the state and not in the manifest.
 func undeclared(p plan.Plan) string {
 	if p.Options.Destroy || p.Options.RefreshOnly {
 		return ""
@@ -114,7 +114,7 @@ func undeclared(p plan.Plan) string {
 			ended++
 		}
 	}
-	if n == 0 || n == ended { // what a change says needs no count
+	if n == 0 || n == ended { // a change already shows it
 		return ""
 	}
 	are := "are"
@@ -130,14 +130,14 @@ func undeclared(p plan.Plan) string {
 
 // Tally is the outcome of a command that changes sessions.
 type Tally struct {
-	Command               string // the word that the last line begins with: Apply, Destroy, Stop; empty: Apply
+	Command               string // the start of the last line: Apply, Destroy, Stop; empty: Apply
 	Done, Failed, Skipped int    // sessions
-	Held                  int    // whose start was approved and waits
+	Held                  int    // with an approved start that waits
 	Errors                []error
 	Elapsed               time.Duration // of the whole command; only in JSON
 }
 
-// Summary writes errors, then the tally. Errors that were reported before take one line.
+// Summary writes errors, then the tally. Errors that were already reported take one line.
 func Summary(w io.Writer, s Style, t Tally) error {
 	p := &page{Style: s}
 	writeReported(p, t.Errors)

@@ -10,9 +10,9 @@ import (
 
 type column struct {
 	title string
-	wide  int // at least so wide
-	min   int // how far it may be cut; 0: never
-	spare int // left out before the table is too wide, the highest first; 0: never
+	wide  int // minimum width
+	min   int // cut to this width at most; 0: never
+	spare int // order of omission from a table that is too wide, the highest first; 0: never
 	right bool
 }
 
@@ -23,10 +23,10 @@ type cell struct {
 
 const gap = "  " // between columns
 
-// glyphs measures text the same in every locale.
+// glyphs returns the measure of text, the same in every locale.
 func glyphs() *runewidth.Condition { return &runewidth.Condition{StrictEmojiNeutral: true} }
 
-// table cuts columns with a min, the last one first, and then leaves out those with a spare.
+// table cuts columns with a min, the last one first, then omits those with a spare.
 func (p *page) table(indent string, columns []column, rows [][]cell) {
 	g := glyphs()
 	widths, head := make([]int, len(columns)), make([]cell, len(columns))
@@ -61,7 +61,7 @@ func (p *page) fullTable(dir, indent string, columns []column, rows [][]cell) {
 
 func (p *page) row(g *runewidth.Condition, indent string, columns []column, widths []int, r []cell) {
 	p.WriteString(indent)
-	owed := "" // spaces, written only before text: no line ends in them
+	owed := "" // spaces, written only before text, so that no line ends in them
 	for i, c := range r {
 		if widths[i] == 0 {
 			continue

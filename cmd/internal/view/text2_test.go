@@ -48,8 +48,8 @@ func TestDependency(t *testing.T) {
 	}
 }
 
-// No row is wider than the terminal, and all end at one place where the last
-// column is aligned to the right, whatever alphabets stand in them.
+// No row is wider than the terminal, and all rows end at the same column if the last one is aligned
+// to the right, in any alphabet.
 func TestTableFits(t *testing.T) {
 	sessions := sampleSessions()
 	sessions[0].Branch = "機能/日本語のブランチ名はとても長いです"
@@ -74,8 +74,8 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
-// The wrong branch comes before the state of a session that may commit to it, and is
-// counted. JSON keeps the state.
+// A wrong branch is shown before the state of a session that may commit to it, and is counted. JSON
+// keeps the state.
 func TestWrongBranch(t *testing.T) {
 	yes := true
 	of := func(state session.State, co session.Checkout) api.Session {

@@ -36,7 +36,7 @@ func TestPlanContract(t *testing.T) {
 	golden(t, "plan-contract.txt", func(w io.Writer) error { return Plan(w, Style{}, p, false) })
 }
 
-// A saved plan says the same once it is read again.
+// A saved plan is shown the same after reading.
 func TestPlanSaved(t *testing.T) {
 	b, err := plan.Encode(samplePlan())
 	if err != nil {
@@ -100,7 +100,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestFold breaks lines at words. What is unbroken has a line of its own, if it is wider also.
+// TestFold checks that lines break at words, and that unbroken text gets its own line even if it is
+// too wide.
 func TestFold(t *testing.T) {
 	command := "agentform answer first yes"
 	for text, want := range map[string][]string{
@@ -146,7 +147,7 @@ func TestValid(t *testing.T) {
 	})
 }
 
-// applied is the events of an apply in which one thing goes wrong.
+// applied returns the events of an apply with one failure.
 func applied() []history.Event {
 	ms := func(n int) session.Duration { return session.Duration(time.Duration(n) * time.Millisecond) }
 	return []history.Event{
@@ -193,7 +194,7 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// A reason that several sessions have is written once.
+// A reason shared by several sessions is written once.
 func TestSameReason(t *testing.T) {
 	trust := &session.Question{Text: "Trust it?", Options: []session.Option{{Number: 1, Word: session.Yes}, {Number: 2, Word: session.No}}}
 	var sessions []api.Session
@@ -219,7 +220,7 @@ w[6], w[7] and w[8]: agent exited
 	}
 }
 
-// The answers that a line has no room for are named with the command.
+// The answers that do not fit on a line are next to the command.
 func TestAnswersBesideTheCommand(t *testing.T) {
 	q := &session.Question{Text: "run \"go test ./...\" in the whole repository?", Options: []session.Option{{Number: 1, Word: session.Yes}, {Number: 2, Word: session.Always}, {Number: 3, Word: session.No}}}
 	x := api.Session{Address: "session.w", Name: "w", ID: "x", State: session.StateRunning, Activity: session.Blocked, Detail: q.String(), Question: q}

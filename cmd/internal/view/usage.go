@@ -16,7 +16,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Usage writes what sessions used as a table with a total, and what the costs are.
+// Usage writes the usage of sessions as a table with a total, and explains the costs.
 func Usage(w io.Writer, s Style, d api.UsageDocument) error {
 	p := &page{Style: s}
 	if len(d.Rows) == 0 {
@@ -77,7 +77,7 @@ func writeBudgets(p *page, all []api.BudgetUse) {
 			c = red
 		}
 		percent := math.Round(100 * b.Share)
-		if b.Share < 1 { // it is not exceeded
+		if b.Share < 1 { // not exceeded
 			percent = min(percent, 99)
 		}
 		rows = append(rows, []cell{{b.Name, noInk}, {of, noInk}, {fmt.Sprintf("%.0f %%", percent), c}, {text, noInk}})
@@ -93,7 +93,7 @@ func orUnnamed(model string) string {
 	return model
 }
 
-// cost returns a cost for people. A star marks tokens without a price.
+// cost returns a cost as text. A star marks tokens without a price.
 func cost(u *api.Usage) string {
 	switch {
 	case u == nil:
@@ -106,18 +106,18 @@ func cost(u *api.Usage) string {
 	return plaintext.Dollars(*u.Cost)
 }
 
-// UsageJSON writes what sessions used as one document.
+// UsageJSON writes the usage of sessions as one document.
 func UsageJSON(w io.Writer, d api.UsageDocument) error { return wire.Write(w, d) }
 
-// UsageCSV writes what sessions used as CSV, without a total. The cost of tokens without a
-// price is empty.
+// UsageCSV writes the usage of sessions as CSV, without a total. The cost of tokens without a price
+// is empty.
 func UsageCSV(w io.Writer, d api.UsageDocument) error {
 	c := csv.NewWriter(w)
 	_ = c.Write([]string{d.By, "answers", "input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning", "total", "cost_usd", "unpriced"}) // Error tells
 	for _, r := range d.Rows {
 		cells := []string{plaintext.Safe(r.Name)}
 		if strings.HasPrefix(cells[0], "=") || strings.HasPrefix(cells[0], "@") || strings.HasPrefix(cells[0], "+") || strings.HasPrefix(cells[0], "-") {
-			cells[0] = "'" + cells[0] // a spreadsheet takes it for a formula
+			cells[0] = "'" + cells[0] // otherwise a spreadsheet reads a formula
 		}
 		for _, n := range []int64{r.Answers, r.Input, r.CacheRead, r.Tokens.CacheWrite, r.CacheWrite1h, r.Output, r.Reasoning, r.Total} {
 			cells = append(cells, strconv.FormatInt(n, 10))

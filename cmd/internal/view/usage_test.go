@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// sampleUsage is the usage of two sessions and three models, one of them without a price.
+// sampleUsage returns the usage of two sessions and three models, one of them without a price.
 func sampleUsage() api.UsageDocument {
 	at := time.Date(2026, 3, 14, 9, 15, 0, 0, time.UTC)
 	d := status.UsageDocumentOf([]usage.Session{

@@ -10,15 +10,15 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Verification is the outcome of a verification by hand.
+// Verification is the outcome of a manual verification.
 type Verification struct {
 	Address  session.Address
-	Verified *api.Verified // nil: Err says why there is none
-	Output   string        // the end of what the command printed
+	Verified *api.Verified // nil: Err is the reason
+	Output   string        // the end of the command's output
 	Err      error
 }
 
-// Verified writes whether the work of a session is verified, and if not what its command printed.
+// Verified writes whether the work of a session is verified, and if not the command's output.
 func Verified(w io.Writer, s Style, x Verification) error {
 	p := &page{Style: s}
 	v := x.Verified
@@ -37,7 +37,7 @@ func Verified(w io.Writer, s Style, x Verification) error {
 	return p.flush(w)
 }
 
-// VerifiedJSON writes the outcomes of verifications by hand as one document.
+// VerifiedJSON writes the outcomes of manual verifications as one document.
 func VerifiedJSON(w io.Writer, all []Verification) error {
 	list := make([]wire.Object, len(all))
 	for i, x := range all {

@@ -16,11 +16,11 @@ import (
 
 // Waited is the outcome of a wait for one session.
 type Waited struct {
-	api.Session        // without a state: it is not there any more
+	api.Session        // without a state: it no longer exists
 	Outcome     string // reached, over, waiting, as of follow.Verdict
 }
 
-// WaitedLine writes the state of a session that is waited for.
+// WaitedLine writes the state of a session in a wait.
 func WaitedLine(w io.Writer, s Style, x Waited, now time.Time) error {
 	p := &page{Style: s}
 	p.WriteString(p.paint(bold, plaintext.OneLine(string(x.Address))) + ": ")
@@ -32,7 +32,7 @@ func WaitedLine(w io.Writer, s Style, x Waited, now time.Time) error {
 	return p.flush(w)
 }
 
-// WaitedJSON writes how a wait ended as one document.
+// WaitedJSON writes the outcome of a wait as one document.
 func WaitedJSON(w io.Writer, all []Waited, goal string, reached, timedOut bool, took time.Duration) error {
 	sessions := make([]wire.Object, len(all))
 	for i, x := range all {
@@ -50,8 +50,7 @@ type Needy struct {
 	Since    time.Time // as far as known
 }
 
-// NeedLine writes why a session needs attention, and since when, with the command that
-// answers it.
+// NeedLine writes why and since when a session needs attention, with the command that answers it.
 func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 	p := &page{Style: s}
 	reason := needReason(n, now)
@@ -65,8 +64,8 @@ func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 	return p.flush(w)
 }
 
-// NeedRow writes on one line which session needs attention, why, and since when. What does
-// not fit the terminal is cut.
+// NeedRow writes on one line which session needs attention, why, and since when, cut to the
+// terminal.
 func NeedRow(w io.Writer, s Style, n Needy, now time.Time) error {
 	p := &page{Style: s}
 	p.needRow(n, now)

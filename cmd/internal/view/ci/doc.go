@@ -1,3 +1,3 @@
-// Package ci writes what plan and drift found in the formats of CI systems: Markdown and
-// GitHub's workflow commands, and drift also in JUnit XML and SARIF.
+// Package ci writes the results of plan and drift in the formats of CI systems: Markdown and
+// GitHub's workflow commands, and for drift also JUnit XML and SARIF.
 package ci

@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// GitHub writes workflow commands: an annotation for each item, and last the verdict.
+// GitHub writes workflow commands: an annotation for each item, then the verdict.
 func GitHub(w io.Writer, r Report) error {
 	var b strings.Builder
 	for _, i := range r.Items {
@@ -27,7 +27,7 @@ func GitHub(w io.Writer, r Report) error {
 	return err
 }
 
-// place returns the properties that lead to a line; empty: there is none.
+// place returns the properties for a line, or "" without one.
 func place(at *session.Range) string {
 	if at == nil {
 		return ""
@@ -46,7 +46,7 @@ func levelOf(d session.Diagnostic) string {
 	return "error"
 }
 
-// GitHubOutputs writes the outputs of a step, for the file that GITHUB_OUTPUT names.
+// GitHubOutputs writes a step's outputs in the format of GITHUB_OUTPUT.
 func GitHubOutputs(w io.Writer, r Report) error {
 	var b strings.Builder
 	for _, o := range r.Outputs {
@@ -56,7 +56,7 @@ func GitHubOutputs(w io.Writer, r Report) error {
 	return err
 }
 
-// workflowCommand fills empty messages, which GitHub ignores.
+// workflowCommand replaces empty messages, which GitHub ignores.
 func workflowCommand(b *strings.Builder, level, properties, text string) {
 	text = commandData(text)
 	if strings.TrimSpace(text) == "" {

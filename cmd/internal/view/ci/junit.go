@@ -14,7 +14,7 @@ import (
 )
 
 // JUnit writes a test case for each session, which fails if the session has drifted and is in error
-// if it could not be inspected, and one that says whether everything was.
+// if it could not be inspected, and one for whether the inspection was complete.
 func JUnit(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
 	class := "agentform." + plaintext.OneLine(r.Project)
@@ -84,7 +84,7 @@ type junitOutcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// fail adds to a failure that is there already.
+// fail adds an item to the failure, if there is one.
 func (c *junitCase) fail(i view.DriftItem) {
 	if i.Range != nil {
 		c.File = plaintext.OneLine(i.Range.Filename)

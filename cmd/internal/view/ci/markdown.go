@@ -15,8 +15,8 @@ import (
 // markdownLimit is the limit of a comment on GitHub, in characters.
 const markdownLimit = 65536
 
-// Markdown writes a comment for a pull request, or the summary of a step. Its first line is a marker
-// by which the comment can be found and replaced. Rows beyond the limit are counted.
+// Markdown writes a comment for a pull request, or the summary of a step. The first line is a
+// marker for finding and replacing the comment. Rows beyond the limit are only counted.
 func Markdown(w io.Writer, r Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- agentform:%s:%s -->\n### agentform %[1]s: %[3]s\n\n%[4]s\n",
@@ -51,7 +51,7 @@ func Markdown(w io.Writer, r Report) error {
 	return err
 }
 
-// details returns the report for people, folded. Its fence is longer than any in it.
+// details returns the report as folded text. Its fence is longer than any in the text.
 func details(r Report) string {
 	if r.Text == "" || len(r.Items) == 0 {
 		return ""
@@ -65,8 +65,8 @@ func details(r Report) string {
 
 const longestCell = 1000
 
-// markdownText links to nothing and mentions nobody. GitHub looks for @ada and #1 in the rendered
-// text, where escapes do not help: an invisible comment separates the sign from what follows.
+// markdownText escapes links and mentions. GitHub searches the rendered text for @ada and #1, where
+// escapes do not help: an invisible comment separates the sign from the rest.
 func markdownText(s string) string {
 	s = plaintext.OneLine(s)
 	if len(s) > longestCell {
@@ -94,7 +94,7 @@ func markdownText(s string) string {
 	return b.String()
 }
 
-// marker keeps two dashes out of an HTML comment, which they would end.
+// marker removes double dashes, which would end an HTML comment.
 func marker(project string) string {
 	slug := session.Slug(project)
 	if slug == project {

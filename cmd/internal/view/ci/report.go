@@ -9,20 +9,20 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Report is what a command found.
+// Report is the result of a command.
 type Report struct {
-	Command  string // that prints all of it: drift
+	Command  string // prints the complete report: drift
 	Project  string
-	Column   string // the title of what is said of a session
+	Column   string // the title of the sessions' column
 	Items    []Item
 	Problems []session.Diagnostic
 	Verdict  string
-	Unsure   bool        // the verdict is not about everything
+	Unsure   bool        // the verdict is incomplete
 	Outputs  [][2]string // of a step
-	Text     string      // the report for people; empty: the items say all
+	Text     string      // the text report; empty: the items are complete
 }
 
-// Item is what is said of a session.
+// Item is a remark about a session.
 type Item struct {
 	Address      session.Address
 	What, Detail string
@@ -47,8 +47,8 @@ func Drift(r view.DriftReport) Report {
 	return out
 }
 
-// Plan returns the report of a plan for a project in a directory. at returns where the
-// manifest declares a session; nil: nowhere.
+// Plan returns the report of a plan for a project in a directory. at returns a session's place in
+// the manifest; nil: there is none.
 func Plan(p plan.Plan, dir string, at func(session.Address) *session.Range) (Report, error) {
 	style := view.Style{Dir: dir}
 	var text bytes.Buffer

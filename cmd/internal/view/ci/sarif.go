@@ -27,8 +27,9 @@ var driftRules = []struct {
 	{plan.Unreachable, "Session could not be inspected"},
 }
 
-// SARIF writes SARIF 2.1.0. A difference without a line is at the first of the manifest, since GitHub
-// requires one. What could not be inspected makes the run unsuccessful unless that was requested.
+// SARIF writes SARIF 2.1.0. A difference without a line is placed at the manifest's first, since
+// GitHub requires one. A session that could not be inspected makes the run unsuccessful unless that
+// was requested.
 func SARIF(w io.Writer, r view.DriftReport) error {
 	r = r.Near()
 	rules, indexes := []wire.Object{}, map[plan.DriftKind]int{}
