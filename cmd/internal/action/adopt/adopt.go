@@ -45,7 +45,7 @@ func Plan(ctx context.Context, p *project.Project, s state.State, address sessio
 	return reconcile.Only(ctx, p, engine.Request{Wanted: []session.Spec{*spec}, Imports: []plan.Import{{To: address, ID: id}}}, address)
 }
 
-// describe returns what a session of tmux would be as a declared one.
+// describe returns a tmux session as a declared one.
 func describe(ctx context.Context, p *project.Project, address session.Address, id string) (*session.Spec, error) {
 	rt, err := p.Reconciler(project.ToRead).For(session.Spec{Runtime: session.RuntimeSpec{Kind: "tmux"}})
 	if err != nil {
@@ -81,11 +81,11 @@ func describe(ctx context.Context, p *project.Project, address session.Address, 
 type Adoptable struct {
 	discover.Found
 	Project   *project.Project
-	Addresses map[string]session.Address // that they would get, by id
-	Managed   int                        // more that agentform manages already
+	Addresses map[string]session.Address // by id, for adoption
+	Managed   int                        // number of those already managed by agentform
 }
 
-// Find finds them. It changes nothing.
+// Find finds adoptable sessions. It changes nothing.
 func Find(ctx context.Context, p *project.Project, s state.State) (Adoptable, error) {
 	if err := p.Host().Tmux(); err != nil {
 		return Adoptable{}, err
@@ -105,7 +105,7 @@ func Find(ctx context.Context, p *project.Project, s state.State) (Adoptable, er
 	return x, ctx.Err()
 }
 
-// Drafts returns what would be adopted, and why sessions that could be are not.
+// Drafts returns what would be adopted, and why other sessions cannot be.
 func (x Adoptable) Drafts(ctx context.Context) (drafts []config.Draft, failed []error) {
 	for _, found := range x.Sessions {
 		address, ok := x.Addresses[found.ID]
@@ -121,10 +121,10 @@ func (x Adoptable) Drafts(ctx context.Context) (drafts []config.Draft, failed []
 	return drafts, failed
 }
 
-// Sharing is a session that a manifest cannot declare with another one.
+// Sharing is a session that a manifest cannot declare together with another one.
 type Sharing struct {
 	config.Draft
-	With session.Address // in whose directory it works
+	With session.Address // works in the same directory
 }
 
 // Declarable returns the sessions that one manifest can declare, and the others.
@@ -143,8 +143,8 @@ func Declarable(all []config.Draft) (drafts []config.Draft, sharing []Sharing) {
 	return drafts, sharing
 }
 
-// freeAddress returns an address made from the name of a tmux session. No other session has
-// it, or an instance of its block.
+// freeAddress returns an address derived from the name of a tmux session. No other session, and no
+// instance of its block, has it.
 func freeAddress(s discover.Session, taken []session.Address) session.Address {
 	name := session.Slug(s.Name)
 	if _, err := session.ParseAddress(string(session.Single(name))); err != nil || strings.Trim(name, "0123456789") == "" {
@@ -161,7 +161,7 @@ func freeAddress(s discover.Session, taken []session.Address) session.Address {
 	}
 }
 
-// All plans to adopt sessions, and leaves all others as they are.
+// All plans to adopt sessions, and leaves all others unchanged.
 func (x Adoptable) All(ctx context.Context, drafts []config.Draft) (reconcile.Planned, error) {
 	var q engine.Request
 	var addresses []session.Address

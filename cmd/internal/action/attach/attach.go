@@ -18,8 +18,8 @@ import (
 // Command is the command that attaches a terminal, without streams.
 type Command struct {
 	*exec.Cmd
-	Keys     string // that detach
-	Switches bool   // the terminal is in the session's own tmux server: Switch shows the session in it
+	Keys     string // to detach
+	Switches bool   // the terminal is in the session's own tmux server: Switch shows the session there
 	address  session.Address
 }
 
@@ -45,11 +45,11 @@ func To(ctx context.Context, t *target.Target) (*Command, error) {
 		bin = argv[0]
 	}
 	x.Keys = tmux.DetachKeys(ctx, env, bin)
-	if t.Record.Origin != session.FromAdopt { // else it is the user's own tmux
+	if t.Record.Origin != session.FromAdopt { // otherwise it is the user's own tmux
 		argv = append(argv, ";", "set-option", tmuxwire.DetachOption, x.Keys)
 	}
 	x.Cmd = exec.CommandContext(ctx, argv[0], argv[1:]...)
-	// Another tmux around this terminal must not keep ours from starting in it.
+	// An outer tmux must not keep the session's tmux from starting in this terminal.
 	x.Env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return strings.HasPrefix(kv, "TMUX=") || strings.HasPrefix(kv, "TMUX_PANE=")
 	})

@@ -1,5 +1,5 @@
-// Package await waits for what an apply could not do at once: starts that are held, and ends of sessions
-// that have one. Where no hub runs it carries them out.
+// Package await waits for the rest of an apply: held starts, and the ends of sessions. Without a
+// hub it carries them out.
 package await
 
 import (
@@ -26,7 +26,7 @@ import (
 
 const applyPoll = 500 * time.Millisecond
 
-// Input is an apply that was carried out as far as it could be at once.
+// Input is an apply that was carried out except for its held parts.
 type Input struct {
 	Project  *project.Project
 	Observer *fleet.Observer
@@ -36,21 +36,21 @@ type Input struct {
 	Tally    apply.Tally
 	Drain    <-chan struct{}              // closed: nothing more is begun
 	Emit     func(history.Event)          // reports progress
-	Need     func(api.Session, time.Time) // is called when a session comes to need a person, and each time why changes
+	Need     func(api.Session, time.Time) // called when a session starts to need attention, and whenever the reason changes
 }
 
-// applied is what is still waited for.
+// applied is the rest of an apply.
 type applied struct {
 	Input
-	held   []session.Address // that are still to start
-	ending []session.Address // that are still to finish
+	held   []session.Address // still to start
+	ending []session.Address // still to finish
 	said   map[session.Address]string
 	errs   []error
 }
 
-// Follow returns when nothing is left to wait for. Sessions that wait for a place that none
-// leaves, or for someone to land, are left to others. The tally is that of the apply, with what
-// was done since.
+// Follow waits until nothing is left to wait for. It does not wait for a session that needs a place
+// that none frees, or a landing by the user. The tally is that of the apply, with what was done
+// since.
 func Follow(ctx context.Context, in Input) (apply.Tally, error) {
 	f := &applied{Input: in, said: map[session.Address]string{}}
 	f.Request.Options.Replace = nil // that is done
@@ -116,15 +116,15 @@ func Unfinished(p plan.Plan) (all []plan.Change) {
 	return all
 }
 
-// Ending returns those that end by themselves: when one lands, and what one without a prompt
-// is given, is for people to say.
+// Ending returns those that end by themselves. The user decides when a session lands, and about one
+// without a prompt.
 func Ending(p plan.Plan) []plan.Change {
 	return slices.DeleteFunc(Unfinished(p), func(c plan.Change) bool {
 		return c.After.Finish == session.FinishLanded || c.After.Prompt.Digest == ""
 	})
 }
 
-// starts returns the held sessions that can start now and that no hub starts.
+// starts returns the held sessions that can start now and are not started by a hub.
 func (f *applied) starts(s *fleet.Snapshot) (due []session.Address) {
 	drains := false
 	for _, c := range s.Forecasts {
@@ -155,8 +155,8 @@ func (f *applied) starts(s *fleet.Snapshot) (due []session.Address) {
 	return due
 }
 
-// ends returns the sessions that are done and that no hub ends. It says which of the others need
-// a person.
+// ends returns the sessions that are done and are not ended by a hub. It reports which of the
+// others need attention.
 func (f *applied) ends(s *fleet.Snapshot) (due []session.Address) {
 	for _, a := range slices.Clone(f.ending) {
 		k, c := s.Of(a), s.Forecasts[a]
@@ -176,7 +176,7 @@ func (f *applied) ends(s *fleet.Snapshot) (due []session.Address) {
 	return due
 }
 
-// sayNeed says once that a session needs a person.
+// sayNeed reports once that a session needs attention.
 func (f *applied) sayNeed(k status.Input, now time.Time) {
 	x := status.Of(k)
 	if x.Needs == nil || x.Needs.Reason == string(follow.NeedsWork) {
@@ -189,7 +189,7 @@ func (f *applied) sayNeed(k status.Input, now time.Time) {
 	}
 }
 
-// awaitsLanding reports whether a start waits for someone to land the work of another session.
+// awaitsLanding reports whether a start waits for the user to land another session's work.
 func awaitsLanding(s *fleet.Snapshot, c plan.Change) bool {
 	if c.After == nil || c.Action != plan.Hold || c.Reason != plan.ReasonDependency {
 		return false
@@ -209,7 +209,7 @@ func abandoned(s *fleet.Snapshot, spec session.Spec) (session.Address, bool) {
 	return "", false
 }
 
-// drop no longer waits for a session.
+// drop ends the wait for a session.
 func (f *applied) drop(a session.Address) {
 	f.held, f.ending = without(f.held, a), without(f.ending, a)
 }
@@ -245,7 +245,7 @@ func (f *applied) carryOut(ctx context.Context, due []session.Address) error {
 	tally, err := f.Engine.Apply(ctx, f.Request, p, f.Drain)
 	var changed *engine.ChangedError
 	if errors.As(err, &changed) {
-		return nil // the next look shows what it is now
+		return nil // the next look shows its state
 	}
 	for _, res := range tally.Results {
 		if !slices.Contains(f.held, res.Address) {

@@ -1,4 +1,4 @@
-// Package choose finds the sessions that a command line means.
+// Package choose finds the sessions that a command line names.
 package choose
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// unquoted matches an address whose key lost its quotes to the shell: worker[web].
+// unquoted matches an address whose key has lost its quotes in the shell: worker[web].
 var unquoted = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:session\.)?([\pL_][\pL\pN_-]*)\[(.+)\]$`)
 })
@@ -48,7 +48,7 @@ func Resolve(known []session.Address, typed string) ([]session.Address, error) {
 	return nil, fmt.Errorf("no session %q. Sessions:\n%s", a.Short(), List(known))
 }
 
-// One returns the one session that is meant.
+// One returns the one session that is named.
 func One(known []session.Address, typed string) (session.Address, error) {
 	found, err := Resolve(known, typed)
 	if err != nil {
@@ -60,7 +60,7 @@ func One(known []session.Address, typed string) (session.Address, error) {
 	return found[0], nil
 }
 
-// All returns each session once, and reports all faulty addresses.
+// All returns each session once, and an error with all invalid addresses.
 func All(known []session.Address, typed []string) ([]session.Address, error) {
 	var all []session.Address
 	var errs []error
@@ -80,7 +80,7 @@ func All(known []session.Address, typed []string) ([]session.Address, error) {
 
 func nearest(known []session.Address, a session.Address) []session.Address {
 	word := func(a session.Address) string { return strings.ToLower(a.Short()) }
-	farthest := min(3, 1+len(word(a))/4) // edits; more is another word
+	farthest := min(3, 1+len(word(a))/4) // edits; more means another word
 	distances := map[session.Address]int{}
 	var near []session.Address
 	for _, k := range known {
@@ -111,7 +111,7 @@ func List(addresses []session.Address) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// New parses the address of a session that is to be. It accepts a key without quotes.
+// New parses the address of a new session. It accepts a key without quotes.
 func New(typed string) (session.Address, error) {
 	address, err := session.ParseAddress(typed)
 	if m := unquoted().FindStringSubmatch(typed); err != nil && m != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Filter chooses sessions by --role and --label.
+// Filter selects sessions by --role and --label.
 type Filter struct {
 	Role   string
 	Labels map[string]string
 }
 
-// Given reports whether there is anything to choose by.
+// Given reports whether a flag is set.
 func (s *Filter) Given() bool { return s.Role != "" || len(s.Labels) > 0 }
 
 func (s *Filter) fits(spec session.Spec) bool {
@@ -33,7 +33,8 @@ func (s *Filter) fits(spec session.Spec) bool {
 	return true
 }
 
-// Match returns the sessions that fit. It fails if nothing matches: a typing error must not mean all.
+// Match returns the matching sessions. It fails if there are none: a typing error must not select
+// all.
 func (s *Filter) Match(specs []session.Spec, records []session.Record) ([]session.Address, error) {
 	found := Addresses(
 		slices.DeleteFunc(slices.Clone(specs), func(spec session.Spec) bool { return !s.fits(spec) }),
@@ -118,8 +119,8 @@ func (s *Sessions) Single(found []session.Address) bool {
 	return !s.ByFlag() && len(s.Typed) == 1 && len(found) == 1
 }
 
-// Recorded returns the sessions that are meant, all of them in the state. A block means
-// those of its instances that have been applied.
+// Recorded returns the selected sessions, all of them in the state. A block selects its applied
+// instances.
 func (s *Sessions) Recorded(specs []session.Spec, records []session.Record) ([]session.Address, error) {
 	switch {
 	case s.Given():

@@ -15,18 +15,18 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Options are how a project is connected.
+// Options select how a project is connected.
 type Options struct {
-	Migrate     bool     // move the state to where the manifest now says
-	Reconfigure bool     // use what is where the manifest now says, and leave the state of before
-	Force       bool     // do not ask; use also a state that was moved elsewhere
+	Migrate     bool     // move the state to the place in the manifest
+	Reconfigure bool     // use the state at the place in the manifest, and leave the previous one
+	Force       bool     // do not ask; also use a state that was moved elsewhere
 	Config      []string // settings of the backend, NAME=VALUE
 }
 
-// Set reports whether anything is asked.
+// Set reports whether an option is set.
 func (o Options) Set() bool { return o.Migrate || o.Reconfigure || o.Force || len(o.Config) > 0 }
 
-// Connection is a project that is to be connected.
+// Connection is a project to be connected.
 type Connection struct {
 	Options
 	project   *project.Project
@@ -34,7 +34,7 @@ type Connection struct {
 	mark      sharedstate.Mark
 }
 
-// SettingError is a faulty setting of the backend.
+// SettingError is an invalid setting of the backend.
 type SettingError struct{ error }
 
 // Of returns the connection of a project; nil: the project has no backend, and had none.
@@ -52,7 +52,7 @@ func Of(p *project.Project, o Options) (*Connection, error) {
 // Faulty reports whether the manifest has errors.
 func (x *Connection) Faulty() bool { return session.HasErrors(x.project.Problems) }
 
-// Done is what became of the state.
+// Done is the outcome for the state.
 type Done struct {
 	sharedstate.Moved
 	Place string // where the state is

@@ -22,15 +22,15 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Failed reports whether a comparison is one that CI must not pass: it is not complete, something is
-// wrong, or a workspace is on another branch.
+// Failed reports whether CI must fail on a comparison: it is incomplete, has an error, or finds a
+// workspace on another branch.
 func Failed(r view.DriftReport) bool {
 	mismatched := func(i view.DriftItem) bool { return i.Kind == plan.BranchMismatch }
 	return !r.Complete && !r.Offline || session.HasErrors(r.Problems) || slices.ContainsFunc(r.Items, mismatched)
 }
 
 // Live compares running sessions with a state. It includes declared sessions without a record,
-// because they may run.
+// since they may be running.
 func Live(ctx context.Context, p *project.Project, s state.State, options plan.Options) (view.DriftReport, error) {
 	const tries = 3
 	r := p.Reconciler(project.ToRead)
@@ -96,8 +96,8 @@ func reportOf(made plan.Plan, here session.Owner) view.DriftReport {
 	}
 	report.Items = append(report.Items, strays...)
 	report.Complete = made.Complete && !slices.ContainsFunc(report.Items, unknown)
-	// What keeps a session from being as it is wanted is a matter of plan, not of
-	// what differs, unless nobody can say which object the session is.
+	// A problem that prevents a session's declared state belongs to plan and is not drift, unless
+	// it is unclear which object is the session.
 	for _, d := range made.Problems {
 		if d.Address == "" || ambiguous[d.Address] {
 			report.Problems = append(report.Problems, d)
@@ -120,8 +120,8 @@ func Read(p *project.Project) (state.State, error) {
 	return s, err
 }
 
-// Ignore leaves the sessions of typed addresses out of a report. It completes one in which nothing else is
-// unknown. It returns the addresses that no session has, and fails for what is no address.
+// Ignore leaves the sessions of typed addresses out of a report, which may complete it. It returns
+// the addresses that no session has, and an error for an invalid address.
 func Ignore(r *view.DriftReport, known []session.Address, typed []string) (none []string, err error) {
 	for _, i := range r.Items {
 		known = append(known, i.Address)
@@ -157,8 +157,8 @@ func stateMoved(problems []session.Diagnostic) bool {
 	return slices.ContainsFunc(problems, func(d session.Diagnostic) bool { return d.Severity == session.Warning })
 }
 
-// Offline compares a state with the manifest, as if every session ran as recorded. Its report is
-// never complete.
+// Offline compares a state with the manifest, as if every session were running as recorded. Its
+// report is never complete.
 func Offline(p *project.Project, s state.State, options plan.Options) view.DriftReport {
 	q := p.Request(options)
 	records := make(map[session.Address]*session.Record, len(s.Sessions))
@@ -175,14 +175,14 @@ func Offline(p *project.Project, s state.State, options plan.Options) view.Drift
 	for i, w := range q.Wanted {
 		wanted[i] = relocate(w, records[w.Address])
 	}
-	// Imports are left out: what stands under an id is not looked for.
+	// Leave imports out: their ids are not looked up.
 	made := engine.Explain(plan.Compute(plan.Input{
 		Now: time.Now(), Project: p.Manifest.Project, Lineage: s.Lineage, Serial: s.Serial,
 		Wanted: wanted, Moves: q.Moves, Removed: q.Removed, Records: s.Sessions, World: asRecorded(s, wanted), Options: options,
 	}))
 	report := view.DriftReport{Serial: made.Serial, At: made.At, Offline: true}
 	faults := map[session.Address]string{}
-	for _, d := range slices.Backward(made.Problems) { // the first one counts
+	for _, d := range slices.Backward(made.Problems) { // keep the first one
 		first, _, _ := strings.Cut(d.Detail, "\n")
 		faults[d.Address] = d.Summary + ": " + first
 	}
@@ -265,8 +265,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Locate adds where the manifest declares the sessions of a report. name returns how a file is
-// called there.
+// Locate adds the manifest's location of a report's sessions. name returns a file's name for the
+// report.
 func Locate(p *project.Project, r *view.DriftReport, name func(file string) string) {
 	if len(p.Manifest.Files) > 0 {
 		r.Manifest = name(p.Manifest.Files[0])

@@ -10,8 +10,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// What could not be looked at leaves a report incomplete, unless it is ignored;
-// a state that moved does in any case.
+// An object that could not be inspected makes a report incomplete, unless it is ignored; a state
+// that changed does in any case.
 func TestDriftIsCompleteOrNot(t *testing.T) {
 	record := &session.Record{}
 	unreachable := plan.Drift{Address: "session.b", Kind: plan.Unreachable, Detail: "no answer"}
@@ -82,8 +82,8 @@ func TestDriftOf(t *testing.T) {
 	}
 }
 
-// The paths of a record of another machine are laid where the manifest is read;
-// those of this one are compared as they are.
+// The paths in another machine's record are mapped to the manifest's directory; this machine's are
+// compared unchanged.
 func TestMoveHome(t *testing.T) {
 	here := t.TempDir()
 	wanted := session.Spec{Branch: "b", Workspace: session.Workspace{Mode: session.Worktree, Repo: "/ci/shop", Path: "/ci/shop/.agentform/w"}}

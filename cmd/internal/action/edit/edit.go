@@ -17,19 +17,19 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Moved is a session that has another address now.
+// Moved is a session with a new address.
 type Moved struct{ From, To session.Address }
 
-// Done is what a change did, also if it failed in the middle.
+// Done is the result of a change, even a failed one.
 type Done struct {
-	Backup   string // the file of the state before; empty: nothing changed, or there was no state
+	Backup   string // the file with the previous state; empty: nothing changed, or there was none
 	Removed  []session.Address
 	Moved    []Moved
 	Sessions int // in the state that was pushed
 	Serial   uint64
 }
 
-// Change leaves no backup of a change that wrote nothing.
+// Change edits the state. It removes the backup if nothing was written.
 func Change(ctx context.Context, p *project.Project, edit func(*state.Store) error) (backup string, err error) {
 	store, err := p.Lock(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func Change(ctx context.Context, p *project.Project, edit func(*state.Store) err
 	return backup, err
 }
 
-// notElsewhere refuses to change the record of a session that another machine has.
+// notElsewhere returns an error if another machine has one of the named sessions.
 func notElsewhere(p *project.Project, records []session.Record, named []session.Address, remedy string) error {
 	var errs []error
 	for _, address := range named {
@@ -62,7 +62,7 @@ func notElsewhere(p *project.Project, records []session.Record, named []session.
 	return errors.Join(errs...)
 }
 
-// Remove removes sessions from the state; with force also those of other machines.
+// Remove removes sessions from the state, with force even those of other machines.
 func Remove(ctx context.Context, p *project.Project, s state.State, typed []string, force bool) (done Done, err error) {
 	if _, err := choose.All(choose.Addresses(nil, s.Sessions), typed); err != nil {
 		return done, err
@@ -145,7 +145,7 @@ func renamed(known, named []session.Address, to session.Address) (map[session.Ad
 	return moves, nil
 }
 
-// Text returns the state as Push takes it.
+// Text returns the state in Push's format.
 func Text(p *project.Project) ([]byte, error) {
 	st, err := state.Read(p.State)
 	if err != nil {
@@ -158,7 +158,7 @@ func Text(p *project.Project) ([]byte, error) {
 	return b, err
 }
 
-// Push replaces the state. file is what messages call the text. With force lineage and serial are
+// Push replaces the state. file is the text's name in messages. With force, lineage and serial are
 // not checked.
 func Push(ctx context.Context, p *project.Project, text []byte, file string, force bool) (done Done, err error) {
 	given, err := state.Decode(text)

@@ -34,7 +34,7 @@ type Lock struct {
 	copy *sharedstate.Copy
 }
 
-// HeldBy returns the lock of this id. It fails if the state has none, or another one.
+// HeldBy returns the lock with this id. It fails if the state has no lock, or another one.
 func HeldBy(ctx context.Context, p *project.Project, id string) (*Lock, error) {
 	if !p.Stored.Shared() {
 		return nil, fmt.Errorf("the state is on this machine alone: the lock of %s ends with the process that has it, which agentform state lock shows", p.State)
@@ -56,7 +56,7 @@ func HeldBy(ctx context.Context, p *project.Project, id string) (*Lock, error) {
 	return &Lock{i, c}, nil
 }
 
-// String says who has the lock, and since when.
+// String returns who holds the lock, and since when.
 func (l *Lock) String() string { return sharedstate.Describe(l.Info, time.Now()) }
 
 // Release releases the lock.
@@ -67,8 +67,8 @@ func (l *Lock) Release(ctx context.Context) error {
 	return nil
 }
 
-// Reencrypt writes the shared state again, encrypted to the recipients of the manifest. It returns what
-// the backend is called.
+// Reencrypt rewrites the shared state, encrypted to the recipients of the manifest. It returns the
+// backend's name.
 func Reencrypt(ctx context.Context, p *project.Project) (name string, err error) {
 	if p.Manifest.Encryption == nil {
 		return "", errors.New("the manifest has no encryption block")

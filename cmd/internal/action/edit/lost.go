@@ -12,7 +12,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Rebuilt is a state that was found in what sessions left.
+// Rebuilt is a state recovered from what sessions left.
 type Rebuilt struct {
 	*rebuild.Found
 	project *project.Project
@@ -30,7 +30,7 @@ func Lost(ctx context.Context, p *project.Project) (*Rebuilt, error) {
 	return &Rebuilt{x, p}, err
 }
 
-// Lines says what was found, a line a session.
+// Lines returns what was found, a line for each session.
 func (x *Rebuilt) Lines() (lines []string) {
 	for _, address := range slices.SortedFunc(maps.Keys(x.Added), session.Address.Compare) {
 		lines = append(lines, x.Added[address])
@@ -38,8 +38,8 @@ func (x *Rebuilt) Lines() (lines []string) {
 	return lines
 }
 
-// Needed reports whether there is anything to write. It fails if there is no state, and nothing to make
-// one of.
+// Needed reports whether there is anything to write. It fails if there is no state and nothing to
+// rebuild it from.
 func (x *Rebuilt) Needed() (bool, error) {
 	dir, p := rebuild.OutputsDir(x.project.Manifest), x.project
 	switch {
@@ -53,7 +53,7 @@ func (x *Rebuilt) Needed() (bool, error) {
 	return true, nil
 }
 
-// Write writes the state, and returns the backups of what was there.
+// Write writes the state, and returns the backups of replaced files.
 func (x *Rebuilt) Write(ctx context.Context) (backups []string, err error) {
 	p := x.project
 	if err := x.RestoreRuns(p.Manifest); err != nil {
@@ -63,7 +63,7 @@ func (x *Rebuilt) Write(ctx context.Context) (backups []string, err error) {
 	if err != nil || !p.Stored.Shared() {
 		return backups, err
 	}
-	store, err := p.Lock(ctx) // closing it sends what was rebuilt
+	store, err := p.Lock(ctx) // closing it sends the rebuilt state
 	if err != nil {
 		return backups, err
 	}

@@ -1,4 +1,4 @@
-// Package events reads the histories of sessions, also of those that were removed.
+// Package events reads the histories of sessions, including removed ones.
 package events
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Reader reads events, and then those that were added.
+// Reader reads events, and later the added ones.
 type Reader struct {
 	Typed []string // addresses; none: all sessions in the state
 	Since time.Time
@@ -30,7 +30,7 @@ func (r *Reader) All() (all []history.Event, err error) {
 	return r.past, err
 }
 
-// Added returns the events that were added.
+// Added returns the events added since the last call.
 func (r *Reader) Added() ([]history.Event, error) {
 	if n := len(r.past); n > 0 && r.past[n-1].Time.Add(-maxDelay).After(r.Since) {
 		r.Since = r.past[n-1].Time.Add(-maxDelay)
@@ -43,7 +43,7 @@ func (r *Reader) Added() ([]history.Event, error) {
 	return added(all, before), nil
 }
 
-// maxDelay bounds how late an event is written: several processes write at once.
+// maxDelay bounds how late an event may be written, since several processes write.
 const maxDelay = 10 * time.Second
 
 func (r *Reader) read() ([]history.Event, error) {
@@ -72,7 +72,7 @@ func (r *Reader) read() ([]history.Event, error) {
 		switch {
 		case err != nil && len(r.Typed) > 0:
 			return nil, fmt.Errorf("read the history of %s: %w", rec.Address, err)
-		case err != nil: // the others have theirs
+		case err != nil: // the other sessions still have theirs
 			r.Log.Warn("a history cannot be read", "session", rec.Address, "error", err)
 		}
 		all = append(all, events...)
@@ -80,7 +80,7 @@ func (r *Reader) read() ([]history.Event, error) {
 	return history.InOrder(all), nil
 }
 
-// removed returns the events of sessions that left the state, by their last address.
+// removed returns the events of sessions that left the state, by last address.
 func removed(p *project.Project, records []session.Record) map[session.Address][]history.Event {
 	gone := map[session.Address][]history.Event{}
 	for _, events := range project.Removed(p, records, time.Time{}) {

@@ -7,8 +7,7 @@ import (
 	"github.com/agentform/agentform/history"
 )
 
-// TestWithout: whoever follows gets each event once, also one that comes late
-// and one of which there are two.
+// TestWithout checks that a follower gets each event once, including late ones and duplicates.
 func TestWithout(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	event := func(seconds int, kind history.Kind) history.Event {

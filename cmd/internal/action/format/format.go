@@ -26,7 +26,7 @@ func Rewrite(file string, text []byte) error {
 	return renameio.WriteFile(real, text, info.Mode().Perm(), renameio.IgnoreUmask())
 }
 
-// Diff writes what changes of a file, as a unified diff.
+// Diff writes the change of a file as a unified diff.
 func Diff(w io.Writer, name string, before, after []byte) error {
 	return difflib.WriteUnifiedDiff(w, difflib.UnifiedDiff{
 		A: difflib.SplitLines(string(before)), FromFile: "a/" + name,
@@ -34,7 +34,7 @@ func Diff(w io.Writer, name string, before, after []byte) error {
 	})
 }
 
-// Files returns the files that can be formatted: the file itself, or those of a directory.
+// Files returns the files to format: the file itself, or those of a directory.
 func Files(path string, recursive bool) ([]string, error) {
 	info, err := os.Stat(path)
 	switch {

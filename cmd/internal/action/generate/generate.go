@@ -1,4 +1,4 @@
-// Package generate writes the blocks of sessions that are in the state.
+// Package generate writes the blocks of recorded sessions.
 package generate
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Blocks returns the blocks of sessions. Its notes are what could not be written.
+// Blocks returns the blocks of sessions. Its notes list what could not be written.
 func Blocks(p *project.Project, drafts ...config.Draft) config.Generated {
 	blobs := state.Blobs{Dir: layout.Data{Dir: p.Manifest.DataDir}.Blobs()}
 	for i := range drafts {
 		if prompt := &drafts[i].Spec.Prompt; prompt.Digest != "" && prompt.Text == "" {
-			prompt.Text, _ = blobs.Get(prompt.Digest) // without it the block ignores the prompt, and says so
+			prompt.Text, _ = blobs.Get(prompt.Digest) // without a text the block ignores the prompt, with a note
 		}
 	}
 	return p.Manifest.Generate(drafts, agent.Builtins())
@@ -45,7 +45,7 @@ func Recorded(s state.State) []config.Draft {
 	return drafts
 }
 
-// New returns the sessions of whose block the manifest has none, and the others.
+// New returns the sessions without a block in the manifest, and the others.
 func New(p *project.Project, drafts []config.Draft) (left []config.Draft, declared []session.Address) {
 	blocks := map[string]bool{}
 	for address := range p.Manifest.Ranges {

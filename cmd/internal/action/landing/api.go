@@ -25,14 +25,13 @@ type lander struct {
 	one     chan struct{} // has a value while a request is carried out
 }
 
-// ForAPI returns what lands and refreshes work for the API of a project's hub. open reads the state,
-// and warn is called with what is done and not recorded.
+// ForAPI returns the Lander for the API of a project's hub. open reads the state, and warn is
+// called with what is done and not recorded.
 func ForAPI(p *project.Project, open func() (state.State, error), warn func([]session.Diagnostic)) server.Lander {
 	return &lander{p, open, warn, make(chan struct{}, 1)}
 }
 
-// begin waits for its turn, and reads the state. end closes the fleet, and lets the next request
-// begin.
+// begin waits for its turn, and reads the state. end closes the fleet, and ends the turn.
 func (x *lander) begin(ctx context.Context) (f *Fleet, s state.State, end func(), err error) {
 	select {
 	case x.one <- struct{}{}:
@@ -135,7 +134,7 @@ func (x *lander) LandAll(ctx context.Context, o api.LandingOptions) (d api.Landi
 	return status.LandingOf(many, false), nil
 }
 
-// manyOf returns how many sessions land by the API: none is verified less than it must be.
+// manyOf returns the options of landings by the API, which require each session's verification.
 func manyOf(o api.LandingOptions) Options {
 	want := Options{Request: land.Request{Method: methodOf(o.Method), Verify: true}, Verified: o.Verified}
 	for _, step := range o.Steps {

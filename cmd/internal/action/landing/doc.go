@@ -1,3 +1,3 @@
-// Package landing brings the work of a project's sessions to their bases, and bases into the branches
-// of sessions.
+// Package landing lands the work of a project's sessions in their bases, and merges bases into the
+// sessions' branches.
 package landing

@@ -18,17 +18,17 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Fleet is the sessions of a project, as their work is landed.
+// Fleet is the sessions of a project, for landing their work.
 type Fleet struct {
 	Project *project.Project
 	// Step is called before each step of the landing of a session.
 	Step func(session.Address, land.Step)
-	// Warn reports that something is done and not recorded.
+	// Warn reports what is done and not recorded.
 	Warn     func([]session.Diagnostic)
 	observer *fleet.Observer
 }
 
-// Of returns the sessions of a project. step is called before each step of the landing of one, and
+// Of returns the sessions of a project. step is called before each step of a session's landing, and
 // warn with what is done and not recorded.
 func Of(p *project.Project, step func(session.Address, land.Step), warn func([]session.Diagnostic)) *Fleet {
 	return &Fleet{Project: p, Step: step, Warn: warn, observer: project.Fleet(p)}
@@ -37,10 +37,10 @@ func Of(p *project.Project, step func(session.Address, land.Step), warn func([]s
 // Look observes the sessions.
 func (f *Fleet) Look(ctx context.Context) (*fleet.Snapshot, error) { return f.observer.Look(ctx) }
 
-// Close ends what looks have opened. A program that ends after the landing need not.
+// Close closes what looks have opened. A program that exits after the landing need not call it.
 func (f *Fleet) Close() { f.observer.Engine.Close() }
 
-// Lander observes the sessions, and returns what lands the work of one.
+// Lander observes the sessions, and returns the Lander of one.
 func (f *Fleet) Lander(ctx context.Context, a session.Address) (*land.Lander, error) {
 	seen, err := f.Look(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (f *Fleet) Lander(ctx context.Context, a session.Address) (*land.Lander, er
 	return f.LanderOf(seen, a)
 }
 
-// LanderOf returns what lands the work of a session of an observation.
+// LanderOf returns the Lander of a session in an observation.
 func (f *Fleet) LanderOf(seen *fleet.Snapshot, a session.Address) (*land.Lander, error) {
 	k := seen.Of(a)
 	switch {
@@ -87,7 +87,7 @@ func (f *Fleet) LanderOf(seen *fleet.Snapshot, a session.Address) (*land.Lander,
 	return l, nil
 }
 
-// reachClone has git run where a clone is, whose agent is not trusted on this machine.
+// reachClone makes git run at a clone whose agent is not trusted on this machine.
 func (f *Fleet) reachClone(l *land.Lander) error {
 	r := l.Record
 	rt, err := f.observer.Engine.For(r.Spec)
@@ -112,12 +112,12 @@ func (f *Fleet) reachClone(l *land.Lander) error {
 	return nil
 }
 
-// Ref is the ref of the work that was taken over from a session, as fetch has it.
+// Ref returns the ref of the work fetched from a session.
 func Ref(a session.Address, branch string) string {
 	return git.TakenRefs + config.WorkspaceName(a) + "/" + branch
 }
 
-// Decide returns the facts of a session, and the steps that land its work.
+// Decide returns the facts of a session, and the steps to land its work.
 func Decide(ctx context.Context, l *land.Lander, q land.Request) (f land.Facts, steps []land.Step, err error) {
 	if f, err = l.Look(ctx, q); err != nil {
 		return f, nil, err
@@ -126,14 +126,14 @@ func Decide(ctx context.Context, l *land.Lander, q land.Request) (f land.Facts, 
 	return f, steps, err
 }
 
-// WouldBe returns what landing would do, if it were done now.
+// WouldBe returns the result of landing now.
 func WouldBe(f land.Facts, steps []land.Step, m land.Method) land.Landed {
 	return land.Landed{Address: f.Address, Branch: f.Branch, Commit: f.Commit, Base: f.Base, Method: m, Already: len(steps) == 0,
 		Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Steps: steps}
 }
 
-// Record records a landing in the state and in the session's history. asked says that what the base
-// has already counts as well.
+// Record records a landing in the state and in the session's history. With asked, work that the
+// base already has counts as well.
 func (f *Fleet) Record(ctx context.Context, r session.Record, d land.Landed, asked bool) {
 	if d.Done && (d.Worked || asked) && (r.Landed == nil || r.Landed.Into != d.Base || r.Landed.From != d.Commit) {
 		l := session.Landed{Into: d.Base, Commit: d.In, From: d.Commit, At: time.Now().UTC(), Unverified: r.Unverified(d.Commit)}

@@ -20,16 +20,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Options say which work lands, and how.
+// Options select which work lands, and how.
 type Options struct {
 	land.Request              // of each session
-	Verified     bool         // only of sessions whose work is verified
+	Verified     bool         // only sessions with verified work
 	DryRun       bool         // record nothing
-	Removes      bool         // sessions are removed afterwards: what a base has already counts as landed
-	Shown        []land.Shown // the order to keep; nil: it is chosen
+	Removes      bool         // sessions are removed afterwards, so work already in a base counts as landed
+	Shown        []land.Shown // the order to keep; nil: Foresee chooses one
 }
 
-// Foresee returns the sessions that have work to land, in the order in which they land.
+// Foresee returns the sessions with work to land, in landing order.
 func (f *Fleet) Foresee(ctx context.Context, o Options) (all []*land.Member, err error) {
 	seen, err := f.Look(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (f *Fleet) Foresee(ctx context.Context, o Options) (all []*land.Member, err
 }
 
 // recordKilled records a landing that was killed after the base had moved. The ref that a landing
-// sets before says that there was one.
+// sets first shows that there was one.
 func (f *Fleet) recordKilled(ctx context.Context, l *land.Lander, is land.Facts) error {
 	if was := l.Record.Landed; was != nil && was.From == is.Commit {
 		return nil
@@ -93,9 +93,9 @@ func (f *Fleet) recordKilled(ctx context.Context, l *land.Lander, is land.Facts)
 	return err
 }
 
-// LandAll lands the work of members as it was foreseen, until the first that does not land, and then
-// refreshes those of the records that depend on what has landed and have not landed themselves. after
-// is called when one has landed; if it returns an error, the rest does not land.
+// LandAll lands the work of members as foreseen, up to the first failure. Then it refreshes the
+// sessions among records that depend on landed ones and have not landed. after is called when a
+// session has landed; if it returns an error, the rest does not land.
 func (f *Fleet) LandAll(ctx context.Context, records []session.Record, all []*land.Member, o Options, after func(*land.Lander, land.Landed) error) land.Many {
 	many := land.Many{Members: all}
 	for _, m := range land.Landing(all) {
@@ -129,7 +129,7 @@ func (f *Fleet) LandAll(ctx context.Context, records []session.Record, all []*la
 	return many
 }
 
-// landMember lands the work of one session as it was foreseen.
+// landMember lands the work of one session as foreseen.
 func (f *Fleet) landMember(ctx context.Context, l *land.Lander, m *land.Member, o Options) (land.Landed, error) {
 	l.Verify = func(ctx context.Context, path string) error { return f.verifyResult(ctx, l.Record, path) }
 	q := o.Request
@@ -139,8 +139,8 @@ func (f *Fleet) landMember(ctx context.Context, l *land.Lander, m *land.Member, 
 	return done, err
 }
 
-// verifyResult runs the command of a session's verify block, after the setup of its workspace, in
-// a checkout of what is about to land.
+// verifyResult runs the command of a session's verify block, after the setup of its workspace, in a
+// checkout of the result.
 func (f *Fleet) verifyResult(ctx context.Context, r session.Record, path string) error {
 	if !r.Spec.Runtime.Traits().HostProcesses {
 		return fmt.Errorf("its %s does not see the result\nagentform refresh %s brings the base into its branch, where it is verified", r.Spec.Runtime.Traits().Noun, target.Quoted(r.Address))

@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Refresh brings the base into the branch of one session, or asks its agent to.
+// Refresh merges the base into the branch of one session, or asks its agent to.
 func (f *Fleet) Refresh(ctx context.Context, l *land.Lander, dryRun bool) (land.Refreshed, error) {
 	r := l.Record
 	method := land.Merge
@@ -31,7 +31,7 @@ func (f *Fleet) Refresh(ctx context.Context, l *land.Lander, dryRun bool) (land.
 	return done, nil
 }
 
-// send gives a text to the agent of a session.
+// send sends a text to the agent of a session.
 func (f *Fleet) send(ctx context.Context, r session.Record, text string) error {
 	targets, err := target.Of(ctx, f.Project, []session.Record{r}, r.Address)
 	if err != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Stopped reports whether a session is meant to be stopped.
+// Stopped reports whether a session's desired state is stopped.
 func Stopped(r session.Record) bool { return plan.Desired(r) == session.Stopped }
 
-// Remove removes a session whose work is in its base, with its workspace and branch.
-// destroy carries a plan out.
+// Remove removes a session whose work is in its base, with its workspace and branch. destroy
+// carries out the plan.
 func Remove(ctx context.Context, p *project.Project, l *land.Lander, d land.Landed, destroy func(reconcile.Planned) error) (c view.Cleanup, err error) {
 	r, repo := l.Record, l.Record.Tree.Repo
-	// If this is killed, the ref tells the next run what is left to delete.
+	// If this process is killed, the ref shows the next run what to delete.
 	if err := git.Mark(ctx, repo, l.Ref, d.Commit); err != nil {
 		return c, err
 	}
@@ -61,7 +61,7 @@ func Remove(ctx context.Context, p *project.Project, l *land.Lander, d land.Land
 	}
 	if at, declared := p.Manifest.Ranges[r.Address]; declared {
 		c.File, c.Line = at.Filename, at.Start.Line
-		if !strings.Contains(string(r.Address), "[") { // else the block has other sessions, too
+		if !strings.Contains(string(r.Address), "[") { // otherwise the block has other sessions, too
 			if !filepath.IsAbs(at.Filename) {
 				at.Filename = filepath.Join(p.Dir, at.Filename)
 			}
@@ -71,8 +71,8 @@ func Remove(ctx context.Context, p *project.Project, l *land.Lander, d land.Land
 	return c, nil
 }
 
-// FinishRemoval deletes the branches of a session that a killed land has removed already. It calls
-// done with each. found reports whether there is one.
+// FinishRemoval deletes the branches of a session that a killed land has already removed. It calls
+// done for each. found reports whether there is one.
 func FinishRemoval(ctx context.Context, p *project.Project, typed string, done func(land.Landed, view.Cleanup) error) (found bool, err error) {
 	address, err := choose.New(typed)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package leftover removes what the sessions of a project left behind.
+// Package leftover removes what is left of a project's sessions.
 package leftover
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Find finds what sessions left behind. With merged it includes branches.
+// Find finds what is left of sessions, with merged including branches.
 func Find(ctx context.Context, p *project.Project, s state.State, merged bool) ([]prune.Leftover, error) {
 	socket, err := p.HubSocket()
 	if err != nil {
@@ -33,7 +33,7 @@ func Find(ctx context.Context, p *project.Project, s state.State, merged bool) (
 	})
 }
 
-// Remove removes what was approved, as far as it is still there to be removed.
+// Remove removes what was approved and still exists.
 func Remove(ctx context.Context, p *project.Project, approved []prune.Leftover, merged bool) (_ []prune.Leftover, err error) {
 	store, err := p.Lock(ctx)
 	if err != nil {

@@ -23,22 +23,21 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Options are what of a log is wanted.
+// Options select a part of a log.
 type Options struct {
-	Follow bool // what is added is printed later
+	Follow bool // additions are printed later
 	Screen bool // the recorded screens instead of the session file
 	Tail   Tail
 	Style  view.Style
 }
 
-// Open returns the log of a session, which is printed to out.
+// Open returns the log of a session, to be printed to out.
 func Open(p *project.Project, r session.Record, o Options, out io.WriteCloser) *Log {
 	return &Log{Options: o, out: out, record: r, path: filepath.Join(p.SessionDir(r), history.TranscriptName),
 		adapter: agent.For(r.Spec.Agent), lookup: p.Activity().Lookup(r)}
 }
 
-// Log is the log of one session: what its agent's session file has, else its
-// recorded screens.
+// Log is the log of one session: its agent's session file, else its recorded screens.
 type Log struct {
 	Options
 	out     io.WriteCloser
@@ -53,7 +52,7 @@ type Log struct {
 	at     int64 // in the transcript
 }
 
-// entries returns the entries that were added since. cut reports that some were left out.
+// entries returns the entries added since the last call. cut reports whether some are missing.
 func (l *Log) entries() (entries []session.Entry, path string, cut bool, err error) {
 	transcript, err := l.reader.Read(l.adapter, l.record.Run.ID, l.lookup)
 	if err != nil {
@@ -70,7 +69,7 @@ func (l *Log) entries() (entries []session.Entry, path string, cut bool, err err
 	return sessionfile.Entries(l.adapter, lines), transcript.Path, cut, nil
 }
 
-// Document returns the log as a document has it.
+// Document returns the log for a document.
 func (l *Log) Document() view.Tail {
 	x := view.Tail{Address: l.record.Address}
 	if !l.Screen {
@@ -86,7 +85,7 @@ func (l *Log) Document() view.Tail {
 	return x
 }
 
-// Print prints what there is. note gets what else is to be said.
+// Print prints the log. note gets further remarks.
 func (l *Log) Print(note func(string)) error {
 	if !l.Screen {
 		entries, path, cut, err := l.entries()
@@ -111,7 +110,7 @@ func (l *Log) Print(note func(string)) error {
 	return l.out.Close()
 }
 
-// More prints what was added. An agent that wrote no session file before may do so now.
+// More prints the additions. An agent without a session file may have one by now.
 func (l *Log) More() error {
 	if l.Screen {
 		return l.moreScreens()
@@ -126,7 +125,7 @@ func (l *Log) More() error {
 	return view.Entries(l.out, l.Style, entries, time.Now())
 }
 
-// moreScreens prints the rest of a transcript that was rotated first.
+// moreScreens prints the additions, starting with those in a rotated transcript.
 func (l *Log) moreScreens() error {
 	if info, err := os.Stat(l.path); err == nil && info.Size() < l.at {
 		if _, err := printFrom(l.out, l.path+".1", l.at); err != nil {
@@ -139,7 +138,7 @@ func (l *Log) moreScreens() error {
 	return err
 }
 
-// Tail is how much of the end is wanted; below 0: all.
+// Tail is the number of items at the end to return; below 0: all.
 type Tail int
 
 // Last returns the last items.
@@ -175,7 +174,7 @@ func printTranscript(w io.Writer, path string, tail Tail) (n int64, err error) {
 // transcripts returns the files of a transcript, the oldest first. apply rotates them.
 func transcripts(path string) []string { return []string{path + ".3", path + ".2", path + ".1", path} }
 
-// transcriptEnd returns more than is shown, so that its caller knows that there was more.
+// transcriptEnd returns more than is shown, so that its caller can detect a cut.
 func transcriptEnd(path string) (text string, newest int64, err error) {
 	for _, file := range slices.Backward(transcripts(path)) {
 		part, size, err := readEnd(file, 0, int64(2*session.TailLimit-len(text)))

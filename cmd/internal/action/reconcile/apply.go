@@ -18,11 +18,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Run is how a plan is carried out.
+// Run has the options for carrying out a plan.
 type Run struct {
 	Origin      session.Origin
 	AfterTurn   bool
-	TurnLimit   time.Duration // of AfterTurn; 0: as the manifest says
+	TurnLimit   time.Duration // for AfterTurn; 0: as in the manifest
 	StopOnError bool
 	Wait        bool            // until the started sessions are ready
 	Drain       <-chan struct{} // closed: nothing more is begun
@@ -39,13 +39,13 @@ type Applied struct {
 	run     Run
 }
 
-// AfterTurn returns the plan with a limit for the turns that are let end first.
+// AfterTurn returns the plan with a limit for turns that may end first.
 func (x Planned) AfterTurn(limit time.Duration) Planned {
 	x.Plan = x.Plan.AfterTurn(engine.TurnLimit(limit))
 	return x
 }
 
-// Apply carries the plan out. It fails, and has done nothing, if something changed since; see Outdated.
+// Apply carries out the plan. If anything has changed since, it fails without effect; see Outdated.
 func (x Planned) Apply(ctx context.Context, run Run) (*Applied, error) {
 	r := x.Project.Reconciler(project.ToAct)
 	r.Applier.Emit, r.Applier.StopOnError, r.Applier.Origin = run.Emit, run.StopOnError, run.Origin
@@ -61,7 +61,7 @@ func (x Planned) Apply(ctx context.Context, run Run) (*Applied, error) {
 	return done, nil
 }
 
-// Outdated returns what changed since a plan was made, if that is why it was not carried out.
+// Outdated returns the changes since a plan was made, if they prevented it.
 func Outdated(err error) string {
 	var changed *engine.ChangedError
 	if errors.As(err, &changed) {
@@ -70,12 +70,12 @@ func Outdated(err error) string {
 	return ""
 }
 
-// Interrupted reports whether the apply was ended before its end.
+// Interrupted reports whether the apply was interrupted before its end.
 func (d *Applied) Interrupted(ctx context.Context) bool {
 	return ctx.Err() != nil || errors.Is(d.Err, apply.ErrInterrupted)
 }
 
-// Await waits for the sessions that are held and for those that end, unless it was interrupted.
+// Await waits for held sessions and for those that end, unless it was interrupted.
 func (d *Applied) Await(ctx context.Context) {
 	if !d.run.Wait || d.Interrupted(ctx) {
 		return
@@ -87,12 +87,12 @@ func (d *Applied) Await(ctx context.Context) {
 	d.Tally, d.Err = tally, errors.Join(d.Err, err)
 }
 
-// HubNeeds returns what is left to do that only a hub does.
+// HubNeeds returns the remaining work that only a hub does.
 func (d *Applied) HubNeeds() []string {
 	return hubNeeds(d.Held > 0, !d.run.Wait && len(await.Unfinished(d.planned.Plan)) > 0) // Await has seen their ends itself
 }
 
-// NotInherited returns the variables that the started sessions do not get.
+// NotInherited returns the variables missing in the started sessions.
 func (x Planned) NotInherited() []string {
 	return preflight.NotInherited(x.Project.Secrets.Environ(), preflight.Starting(x.Plan))
 }
@@ -108,11 +108,11 @@ func (d *Applied) Started() map[session.Address]bool {
 	return started
 }
 
-// Only plans to create, adopt or destroy sessions, and leaves the others as they are. The problems of
-// the plan are those of the sessions.
+// Only plans to create, adopt or destroy sessions, and leaves the others unchanged. The plan's
+// problems are those of the sessions.
 func Only(ctx context.Context, p *project.Project, q engine.Request, addresses ...session.Address) (Planned, error) {
 	q.Options.Targets, q.Options.MaxRunning = addresses, p.MaxRunning
-	made, err := p.Reconciler(project.ToRead).Plan(ctx, q) // installs nothing, should it be refused
+	made, err := p.Reconciler(project.ToRead).Plan(ctx, q) // installs nothing, as the plan may be refused
 	made.Problems = slices.DeleteFunc(slices.Clone(made.Problems), func(d session.Diagnostic) bool {
 		return d.Address != "" && !slices.Contains(addresses, d.Address)
 	})
@@ -124,7 +124,7 @@ func Destroy(ctx context.Context, p *project.Project, address session.Address) (
 	return Only(ctx, p, engine.Request{Options: plan.Options{Destroy: true}}, address)
 }
 
-// Nothing returns an error if the plan does nothing with its only session.
+// Nothing returns an error if the plan has no effect on its only session.
 func (x Planned) Nothing() error {
 	for _, c := range x.Changes {
 		if slices.Contains(x.Request.Options.Targets, c.Address) && !c.Action.Acts() {

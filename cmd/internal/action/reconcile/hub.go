@@ -16,8 +16,8 @@ const (
 	finishWord   = "finish"
 )
 
-// hubNeeds are what needs a hub besides what the manifest declares: sessions that are held, and
-// those that are to end when they are done.
+// hubNeeds returns the reasons for a hub other than the manifest's: held sessions, and sessions
+// that end when they are done.
 func hubNeeds(held, ending bool) (needs []string) {
 	if ending {
 		needs = append(needs, finishWord)
@@ -28,7 +28,7 @@ func hubNeeds(held, ending bool) (needs []string) {
 	return needs
 }
 
-// HubNeeds returns what recorded sessions need a hub for.
+// HubNeeds returns the reasons for a hub that recorded sessions have.
 func HubNeeds(all []session.Record) []string {
 	return hubNeeds(
 		slices.ContainsFunc(all, func(r session.Record) bool { return r.Intent == session.Queued || r.OverBudget != nil }),
@@ -37,8 +37,8 @@ func HubNeeds(all []session.Record) []string {
 		}))
 }
 
-// HubLacks says what keeps the hub from doing what the manifest declares, or what else needs
-// it: it does not run, it is suspended, or it was started with other settings. Empty: nothing.
+// HubLacks returns why the hub does not do what the manifest declares, or also: it is not running,
+// it is suspended, or it was started with other settings. Empty: nothing.
 func HubLacks(p *project.Project, also []string) string {
 	needs := slices.Concat(p.Manifest.NeedsHub, also)
 	h, runs := hub.Running(p.Manifest.DataDir)

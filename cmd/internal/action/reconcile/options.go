@@ -10,15 +10,15 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Asked is what a command line asks of a plan. Sessions are given by addresses, as typed, and
-// as targets by a filter.
+// Asked is a command line's request for a plan. Its sessions are addresses as typed, and its
+// targets may come from a filter.
 type Asked struct {
 	Targets, Exclude, Replace []string
 	choose.Filter
 	Destroy, RefreshOnly, IgnoreBudget bool
 }
 
-// Options returns the options of the plan. Errors name each address that no session has.
+// Options returns the options of the plan. Errors name each unknown address.
 func (q Asked) Options(p *project.Project) (plan.Options, error) {
 	o := plan.Options{Destroy: q.Destroy, RefreshOnly: q.RefreshOnly, MaxRunning: p.MaxRunning, IgnoreBudget: q.IgnoreBudget}
 	switch {

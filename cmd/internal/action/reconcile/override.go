@@ -18,7 +18,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Verb is a manual override of sessions, as its command is called.
+// Verb is a manual override of sessions, named after its command.
 type Verb string
 
 // The verbs.
@@ -43,20 +43,20 @@ func (v Verb) desired() session.Desired {
 // Starts reports whether the verb can start agents.
 func (v Verb) Starts() bool { return v.desired() == session.Running }
 
-// Past returns what was done: stopped.
+// Past returns the past participle, such as stopped.
 func (v Verb) Past() string {
 	return map[Verb]string{Start: "started", Stop: "stopped", Restart: "restarted", Pause: "paused", Resume: "resumed"}[v]
 }
 
-// Override is what a command line asks of sessions that it names.
+// Override is a command line's override of named sessions.
 type Override struct {
 	Verb   Verb
-	ByFlag bool // flags choose the sessions, not their addresses
-	// AfterTurn lets a running turn end first, for TurnLimit at most; 0: as the manifest says.
+	ByFlag bool // flags select the sessions, not addresses
+	// AfterTurn lets a running turn end first, for TurnLimit at most; 0: as in the manifest.
 	AfterTurn bool
 	TurnLimit time.Duration
-	// Fresh starts a new conversation, IgnoreBudget lets the budgets start over, and Wait waits
-	// until the started sessions are ready.
+	// Fresh starts a new conversation, IgnoreBudget resets the budgets, and Wait waits until the
+	// started sessions are ready.
 	Fresh, IgnoreBudget, Wait bool
 }
 
@@ -64,18 +64,18 @@ type Override struct {
 type Chosen struct {
 	Override
 	Named   []session.Address
-	Refused []error // of named sessions that the verb cannot have
+	Refused []error // for named sessions to which the verb does not apply
 
-	spent   int // of the refused: those that have landed
+	spent   int // how many of the refused have landed
 	acting  []session.Address
 	project *project.Project
 	before  []session.Record
 	engine  *engine.Engine
 }
 
-// Choose leaves out the sessions that the verb cannot have. With an error nothing is left.
+// Choose selects the sessions to which the verb applies. With an error there are none.
 func (o Override) Choose(ctx context.Context, p *project.Project, s state.State, named []session.Address) (*Chosen, error) {
-	if o.ByFlag && o.Verb == Start { // what is done is started by name
+	if o.ByFlag && o.Verb == Start { // a finished session is started by name
 		named = slices.DeleteFunc(named, func(address session.Address) bool { return project.Find(s.Sessions, address).Finished != nil })
 	}
 	x := &Chosen{Override: o, project: p, before: s.Sessions}
@@ -107,11 +107,11 @@ func (o Override) Choose(ctx context.Context, p *project.Project, s state.State,
 	return x, nil
 }
 
-// None reports whether there are no sessions of which the verb could be asked.
+// None reports whether the verb applies to no session.
 func (x *Chosen) None() bool { return x.engine == nil }
 
-// withoutSpent returns the sessions of which more is left than that they have landed, and errors
-// for the others; without them if they were not named.
+// withoutSpent returns the sessions that have more left than landed work, and errors for the
+// others, or with unnamed no errors.
 func withoutSpent(records []session.Record, named []session.Address, unnamed bool) (left []session.Address, spent []error) {
 	for _, address := range named {
 		r := project.Find(records, address)
@@ -125,8 +125,8 @@ func withoutSpent(records []session.Record, named []session.Address, unnamed boo
 	return left, spent
 }
 
-// onlyLiving leaves sessions without an agent out, with an error for each: resume must not
-// start what was stopped.
+// onlyLiving returns the sessions with an agent, and an error for each other: resume must not start
+// a stopped session.
 func onlyLiving(ctx context.Context, r *engine.Engine, named []session.Address, verb Verb) (living []session.Address, gone []error, err error) {
 	status, err := r.Inspect(ctx, false)
 	if err != nil {
@@ -158,7 +158,7 @@ type Overridden struct {
 	failed error
 }
 
-// Do carries the override out. If drain is closed it begins nothing more.
+// Do carries out the override. If drain is closed, it begins nothing more.
 func (x *Chosen) Do(ctx context.Context, drain <-chan struct{}, emit func(history.Event)) *Overridden {
 	done := &Overridden{chosen: x}
 	if len(x.acting) > 0 {
@@ -167,7 +167,7 @@ func (x *Chosen) Do(ctx context.Context, drain <-chan struct{}, emit func(histor
 			Addresses: x.acting, Desired: x.Verb.desired(), Restart: x.Verb == Restart, Fresh: x.Fresh,
 			AfterTurn: x.AfterTurn, TurnLimit: x.TurnLimit, IgnoreBudget: x.IgnoreBudget, Wait: x.Wait,
 		}
-		if x.ByFlag { // who names a session wants it to run
+		if x.ByFlag { // naming a session declares that it should run
 			o.MaxRunning = x.project.MaxRunning
 		}
 		done.plan, done.Tally, done.failed = x.engine.Override(ctx, o, drain)
@@ -176,10 +176,11 @@ func (x *Chosen) Do(ctx context.Context, drain <-chan struct{}, emit func(histor
 	return done
 }
 
-// NothingBegun reports whether it failed before it began.
+// NothingBegun reports whether the override failed before it began.
 func (d *Overridden) NothingBegun() bool { return d.failed != nil && len(d.plan.Changes) == 0 }
 
-// Surplus returns how many agents run, if they are more than max_running and the override started some.
+// Surplus returns the number of running agents if it exceeds max_running and the override started
+// some.
 func (d *Overridden) Surplus() int {
 	alive := 0
 	for _, c := range d.plan.Changes {
@@ -194,14 +195,14 @@ func (d *Overridden) Surplus() int {
 	return alive
 }
 
-// HubNeeds returns what is left to do that only a hub does.
+// HubNeeds returns the remaining work that only a hub does.
 func (d *Overridden) HubNeeds() []string { return hubNeeds(d.Held > 0, false) }
 
 // Unacted is a session that needed no action.
 type Unacted struct {
 	Address  session.Address
-	Recorded bool   // that it is stopped: it was not running
-	Detail   string // what the session is
+	Recorded bool   // as stopped: it was not running
+	Detail   string // the session's state
 }
 
 // Unacted returns the sessions that needed no action.
@@ -225,7 +226,7 @@ func (d *Overridden) Unacted() (all []Unacted) {
 	return all
 }
 
-// Summary counts what became of the sessions.
+// Summary counts the outcomes of the sessions.
 func (d *Overridden) Summary(unacted []Unacted) view.Many {
 	m := view.Many{
 		Verb: d.chosen.Verb.Past(), All: len(d.chosen.Named) + d.chosen.spent, Done: d.Done, Skipped: d.Skipped, Held: d.Held,

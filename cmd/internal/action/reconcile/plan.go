@@ -18,7 +18,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Planned is a plan, and what it was made of.
+// Planned is a plan with its inputs.
 type Planned struct {
 	plan.Plan
 	Project *project.Project
@@ -43,7 +43,7 @@ func Plan(ctx context.Context, p *project.Project, q Asked) (Planned, error) {
 	return x, err
 }
 
-// Failure returns the plan of a command that failed. said is true if its problems say why.
+// Failure returns the plan of a failed command. said is true if its problems have the reason.
 func Failure(p *project.Project, err error, said bool) Planned {
 	none := Planned{Project: p, Plan: plan.Plan{At: time.Now(), Project: p.Manifest.Project, Problems: slices.Clone(p.Problems)}}
 	if !said {
@@ -52,7 +52,7 @@ func Failure(p *project.Project, err error, said bool) Planned {
 	return none
 }
 
-// LostState warns before sessions that someone had stopped start as new ones.
+// LostState warns if sessions that were stopped manually would start as new ones.
 func LostState(p *project.Project, serial uint64) []session.Diagnostic {
 	if serial > 0 {
 		return nil
@@ -64,7 +64,7 @@ func LostState(p *project.Project, serial uint64) []session.Diagnostic {
 	return []session.Diagnostic{{Severity: session.Warning, Summary: "the state is lost", Detail: problem + "\n" + remedy}}
 }
 
-// Read reads a saved plan from a file, which messages call name.
+// Read reads a saved plan from a file, named name in messages.
 func Read(file, name string) (Planned, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -82,8 +82,8 @@ func Read(file, name string) (Planned, error) {
 	}}, nil
 }
 
-// For returns a saved plan as one of a project. It fails if it is another project's. name is that of
-// its file.
+// For returns a saved plan for a project. It fails if the plan belongs to another project. name is
+// its file's.
 func (x Planned) For(p *project.Project, name string) (Planned, error) {
 	if x.Plan.Project != p.Manifest.Project {
 		return x, fmt.Errorf("%s is a plan for the project %q, and this is %q: run plan again here", name, x.Plan.Project, p.Manifest.Project)
@@ -92,7 +92,7 @@ func (x Planned) For(p *project.Project, name string) (Planned, error) {
 	return x, nil
 }
 
-// Encode returns the plan as Decode reads it.
+// Encode returns the plan in Decode's format.
 func (x Planned) Encode() ([]byte, error) { return plan.Encode(x.Plan) }
 
 // Warnings returns what this machine lacks for the plan, and budgets without a price.
@@ -130,20 +130,20 @@ func (x Planned) Differs() bool { return x.Acts() || x.Request.Options.RefreshOn
 // Waits reports whether the start of a session is held.
 func (x Planned) Waits() bool { return slices.ContainsFunc(x.Changes, plan.Change.Waits) }
 
-// Idle reports whether nothing is left to do, or to wait for if that is asked.
+// Idle reports whether there is nothing left to do or, with wait, to wait for.
 func (x Planned) Idle(wait bool) bool {
 	queues := slices.ContainsFunc(x.Changes, func(c plan.Change) bool { return c.Queues() && !c.Queued() })
 	return !x.Acts() && !queues && !(wait && (x.Waits() || len(await.Ending(x.Plan)) > 0))
 }
 
-// HubNeeds returns what of the plan only a hub does.
+// HubNeeds returns the parts of the plan that only a hub does.
 func (x Planned) HubNeeds() []string {
 	overBudget := func(c plan.Change) bool { return c.Action == plan.Hold && c.Reason == plan.ReasonOverBudget }
 	return hubNeeds(x.Waits() || slices.ContainsFunc(x.Changes, overBudget), len(await.Unfinished(x.Plan)) > 0)
 }
 
-// Located returns the plan with the files of its problems as name calls them, and where the
-// manifest declares its sessions.
+// Located returns the plan with the files of its problems renamed by name, and the declarations of
+// its sessions.
 func (x Planned) Located(name func(file string) string) (plan.Plan, func(session.Address) *session.Range) {
 	made := x.Plan
 	made.Problems = slices.Clone(made.Problems)

@@ -31,29 +31,30 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Asked is what a command line asks of a session.
+// Asked is a command line's request for a session.
 type Asked struct {
 	config.Request
-	Name    string // empty: one is made up
+	Name    string // empty: generated
 	WorkDir string // absolute
 	Remove  bool   // the session is removed after its end
-	// The session is stopped after EndAfter, and is given ReadyWithin to be ready; 0: as its agent has it.
+	// The session is stopped after EndAfter, and has ReadyWithin to become ready; 0: its agent's
+	// default.
 	EndAfter, ReadyWithin time.Duration
 }
 
-// Origin is that of sessions that run starts.
+// Origin is the origin of sessions that run starts.
 const Origin = session.FromRun
 
-// Session is a session that is composed.
+// Session is a composed session.
 type Session struct {
 	Spec    session.Spec
 	Warning string          // empty: none
-	Shares  session.Address // another session that works in its directory; empty: none
+	Shares  session.Address // another session in the same directory; empty: none
 	project *project.Project
 	turn    bool
 }
 
-// Compose returns the session that is asked for.
+// Compose returns the requested session.
 func Compose(p *project.Project, s state.State, asked Asked) (*Session, error) {
 	var err error
 	if asked.Address, err = choose.New(cmp.Or(asked.Name, fmt.Sprintf("task-%08x", rand.Uint32()))); err != nil {
@@ -96,7 +97,7 @@ func (x *Session) Plan(ctx context.Context) (reconcile.Planned, error) {
 	return reconcile.Only(ctx, x.project, engine.Request{Wanted: []session.Spec{x.Spec}}, x.Spec.Address)
 }
 
-// Removal plans to destroy the session. It reports whether there is one.
+// Removal plans to destroy the session, and reports whether it exists.
 func (x *Session) Removal(ctx context.Context) (made reconcile.Planned, there bool, err error) {
 	s, err := state.Read(x.project.State)
 	if err != nil && !errors.Is(err, state.ErrNone) || project.Find(s.Sessions, x.Spec.Address) == nil {
@@ -112,8 +113,8 @@ func (x *Session) Removal(ctx context.Context) (made reconcile.Planned, there bo
 // Until are the ends that a command line can wait for.
 var Until = []string{"turn", "exit"}
 
-// Awaits sets what Follow waits for. It returns why that is the exit although turn was not ruled out,
-// if that is worth a message.
+// Awaits sets the event that Follow waits for. It returns why that is the exit although turn was
+// possible, if the user should know.
 func (x *Session) Awaits(until string) (why string, err error) {
 	spec := x.Spec
 	unseen := follow.Visible(spec, follow.Turn)
@@ -132,15 +133,15 @@ func (x *Session) Awaits(until string) (why string, err error) {
 	return "", nil
 }
 
-// End is how the wait for a session ended.
+// End is the result of a wait for a session.
 type End struct {
 	Last    status.Input
-	Reached bool // the end of its turn
+	Reached bool // its turn has ended
 	session *Session
 }
 
-// Follow looks at the session, at once when a hook reports something, until its turn has ended or it
-// has. It observes an end twice before it returns. see gets each look before.
+// Follow looks at the session, at once after a hook's report, until its turn or the session has
+// ended. It returns after two looks with the end. Each look is first passed to see.
 func (x *Session) Follow(ctx context.Context, every time.Duration, see func(api.Session, time.Time) error) (*End, error) {
 	e, end := project.Fleet(x.project), &End{session: x}
 	over := false
@@ -173,7 +174,7 @@ func (x *Session) Follow(ctx context.Context, every time.Duration, see func(api.
 	return end, ctx.Err()
 }
 
-// Answer returns what the agent said last. It reads the screen of an agent without a session file.
+// Answer returns the agent's last message. For an agent without a session file it reads the screen.
 func (d *End) Answer(ctx context.Context, every time.Duration) (string, error) {
 	e, last := project.Fleet(d.session.project), d.Last
 	given, _ := activity.Given(*last.Record, last.Events)
@@ -214,7 +215,7 @@ func (d *End) Answer(ctx context.Context, every time.Duration) (string, error) {
 	return tail, nil
 }
 
-// Good reports whether the turn has ended, or the session is done or exited by itself with 0.
+// Good reports whether the turn has ended, or the session is done or has exited by itself with 0.
 func (d *End) Good() bool {
 	if d.Reached {
 		return true

@@ -19,7 +19,7 @@ import (
 // ManifestFile is the name of the file that is written.
 const ManifestFile = "agentform.hcl"
 
-// First is what the first manifest declares.
+// First describes the first manifest.
 type First struct {
 	Agent string
 	Trust bool
@@ -44,7 +44,7 @@ agent "%s" {
 }
 `, f.Agent)
 	}
-	if f.Base != "" { // git allows quotes and ${ in the name of a branch
+	if f.Base != "" { // git allows quotes and ${ in a branch's name
 		workspace = fmt.Sprintf(`
   workspace {
     base = %s # where the branch starts
@@ -67,7 +67,7 @@ session "first" {
 `, hub, agent, f.Agent, workspace)
 }
 
-// CheckNone refuses a directory with a manifest.
+// CheckNone returns an error if a directory has a manifest.
 func CheckNone(dir, next string) error {
 	for _, pattern := range []string{"*agentform.hcl", "*.agentform.json"} {
 		there, err := fs.Glob(os.DirFS(dir), pattern)
@@ -81,7 +81,7 @@ func CheckNone(dir, next string) error {
 	return nil
 }
 
-// WriteNew writes a file that does not exist. It leaves no part of one.
+// WriteNew creates a file. If it fails, it leaves no part of one.
 func WriteNew(path string, text []byte, mode os.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
@@ -94,7 +94,8 @@ func WriteNew(path string, text []byte, mode os.FileMode) error {
 	return err
 }
 
-// Ignore adds a line to the .gitignore of a directory. It leaves a link alone: git does not read it.
+// Ignore adds a line to the .gitignore of a directory. It does not touch a link, which git does not
+// read.
 func Ignore(dir, line string) (added bool, err error) {
 	path := filepath.Join(dir, ".gitignore")
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {

@@ -19,8 +19,8 @@ import (
 	"github.com/agentform/agentform/internal/wire"
 )
 
-// lead waits until this hub is the one of several that acts. Until then it passes requests
-// on to the one that does. The context ends when another hub leads.
+// lead waits until this hub becomes the leader. Until then it forwards requests to the leader. The
+// context ends when another hub leads.
 func lead(ctx context.Context, in Input) (context.Context, func() error, error) {
 	p, log := in.Project, in.Log
 	b, err := p.Stored.HubLock()
@@ -59,16 +59,16 @@ func lead(ctx context.Context, in Input) (context.Context, func() error, error) 
 	}, nil
 }
 
-// releaseTime is how long the release of a lead may take. It expires soon after.
+// releaseTime bounds the release of a lead, which expires soon after.
 const releaseTime = 5 * time.Second
 
-// follower answers for a hub that does not lead.
+// follower serves a hub that does not lead.
 type follower struct {
 	log    *slog.Logger
 	leader atomic.Pointer[httputil.ReverseProxy]
 }
 
-// follow passes requests on to the hub that has the lock.
+// follow forwards requests to the hub that holds the lock.
 func (f *follower) follow(holder backend.Info) {
 	f.log.Info("another hub leads", "holder", holder.Who, "address", holder.Info)
 	address, err := url.Parse(holder.Info)
@@ -108,7 +108,7 @@ func unavailable(w http.ResponseWriter, why string) {
 	_ = wire.Write(w, api.Failure{Error: &api.Error{Code: "no_leader", Message: why, Next: "try again"}}) // the client may be gone
 }
 
-// serve answers at the address of --listen until the returned function is called.
+// serve serves the address of --listen until the returned function is called.
 func (f *follower) serve(in Input) (end func() error, err error) {
 	l, _, err := server.ListenTCP(in.Listen, in.Remote)
 	if err != nil {

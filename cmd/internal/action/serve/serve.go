@@ -23,18 +23,18 @@ import (
 	"github.com/agentform/agentform/internal/usage"
 )
 
-// Input is what a hub is run with.
+// Input has the settings of a hub.
 type Input struct {
 	Project *project.Project
 	Version string // of agentform
-	// Listen is a TCP host and port at which API and page are served too, to clients with Token;
-	// empty: only the socket is. Remote allows others than this machine, and ReadOnly refuses
-	// all actions there. Linked is called with a link to the page.
+	// Listen is a TCP host and port that also serves API and page, for clients with Token; empty:
+	// only the socket does. Remote admits other machines, and ReadOnly refuses all actions there.
+	// Linked is called with a link to the page.
 	Listen           string
-	Token            func() (string, error) // is called once this hub leads
+	Token            func() (string, error) // called once this hub leads
 	Remote, ReadOnly bool
 	Linked           func(api.Link)
-	// Elect says that other hubs of the project may lead. They reach this one at Advertise.
+	// Elect means that other hubs of the project may lead. They reach this one at Advertise.
 	Elect     bool
 	Advertise string
 	Diff      server.Differ
@@ -48,7 +48,7 @@ func Run(ctx context.Context, in Input) (err error) {
 	if in.Elect {
 		leading, release, leadErr := lead(ctx, in)
 		switch {
-		case ctx.Err() != nil: // it was interrupted before it led
+		case ctx.Err() != nil: // interrupted before it led
 			return nil
 		case leadErr != nil:
 			return leadErr
@@ -80,7 +80,7 @@ func Run(ctx context.Context, in Input) (err error) {
 	sends.follow(&config)
 	hub := hub.New(config)
 	defer sends.start(ctx, in, metrics.Of(hub, config.Usage, p.Manifest.Project))()
-	supervised, end := context.WithCancel(context.WithoutCancel(ctx)) // its API ends before it
+	supervised, end := context.WithCancel(context.WithoutCancel(ctx)) // its API ends first
 	defer end()
 	ended := make(chan error, 1)
 	serving, endServing := context.WithCancel(ctx) // ends with the hub
@@ -106,7 +106,7 @@ func Run(ctx context.Context, in Input) (err error) {
 		}, tcp, in.Linked)
 	}
 	if serving.Err() != nil {
-		err = nil // it was interrupted, or the hub ended and returns why
+		err = nil // interrupted, or the hub ended and returns why
 	}
 	notifySystemd(log, daemon.SdNotifyStopping)
 	end()
@@ -157,8 +157,8 @@ func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *ser
 	return served.Run(ctx, doors...)
 }
 
-// reporterOf returns what reports what a hub observed: one report at a time, since each reads
-// all histories.
+// reporterOf returns a Reporter of a hub's observations. It makes one report at a time, since each
+// reads all histories.
 func reporterOf(p *project.Project, store *usage.Store) server.Reporter {
 	var one sync.Mutex
 	return func(s *hub.Snapshot, since time.Time) api.Report {
@@ -168,7 +168,7 @@ func reporterOf(p *project.Project, store *usage.Store) server.Reporter {
 	}
 }
 
-// dailyReport returns what sends a report of what a hub observed.
+// dailyReport returns a function that sends a report of a hub's observation.
 func dailyReport(p *project.Project, report server.Reporter, n *notify.Notifier) func(*hub.Snapshot, string, time.Time) {
 	return func(s *hub.Snapshot, at string, since time.Time) {
 		now := s.At.Local()

@@ -12,16 +12,16 @@ import (
 	"github.com/agentform/agentform/internal/telemetry"
 )
 
-// telemetryEnd bounds how long the end of a hub waits for a collector.
+// telemetryEnd bounds the wait for a collector at the end of a hub.
 const telemetryEnd = 5 * time.Second
 
-// sending hands what a hub does to the sender of its telemetry, which is started after the
-// hub: it sends what the hub knows.
+// sending passes a hub's events to its telemetry sender, which starts after the hub because it
+// sends the hub's state.
 type sending struct {
 	to atomic.Pointer[telemetry.Sender]
 }
 
-// follow adds the sender to what a hub tells.
+// follow adds the sender to a hub's callbacks.
 func (s *sending) follow(c *hub.Config) {
 	looked := c.Looked
 	c.Looked = func(took time.Duration) {
@@ -37,8 +37,8 @@ func (s *sending) follow(c *hub.Config) {
 	}
 }
 
-// start starts the sender, where the environment or the manifest has a collector. end sends
-// what is left. The hub does its work without it, too.
+// start starts the sender if the environment or the manifest has a collector. end sends what is
+// left. The hub also works without it.
 func (s *sending) start(ctx context.Context, in Input, metrics prometheus.Gatherer) (end func()) {
 	p, log := in.Project, in.Log
 	c := telemetry.Config{Project: p.Manifest.Project, Version: in.Version, Getenv: p.Environ.Get, Metrics: metrics, Log: log}

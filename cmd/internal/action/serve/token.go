@@ -45,7 +45,7 @@ func ownToken(dataDir string) (string, error) {
 	return tokenIn(path)
 }
 
-// makeToken returns the file of the project's own token, which it makes if there is none.
+// makeToken returns the file of the project's own token, creating it if necessary.
 func makeToken(dataDir string) (string, error) {
 	path := filepath.Join(dataDir, "hub.token")
 	if err := layout.MakeDataDir(dataDir); err != nil {

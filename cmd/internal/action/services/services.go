@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Of returns the services of a look, with sessions that are not in the state.
+// Of returns the services in a look, including sessions that are not in the state.
 func Of(ctx context.Context, p *project.Project, s *fleet.Snapshot) []status.Service {
 	lives := append(s.World.Lives, inOtherEngines(ctx, p, s.World)...)
 	recorded := map[string]bool{}
@@ -30,7 +30,7 @@ func Of(ctx context.Context, p *project.Project, s *fleet.Snapshot) []status.Ser
 	return status.ServicesOf(s.Known, orphans, hubStatus(ctx, p, s))
 }
 
-// hubStatus asks the hub where something is unknown here.
+// hubStatus asks the hub if something is unknown here.
 func hubStatus(ctx context.Context, p *project.Project, s *fleet.Snapshot) *api.StatusDocument {
 	unknown := func(k status.Input) bool { return k.Diagnosis.State == session.StateUnknown }
 	if !s.Supervised || !slices.ContainsFunc(s.Known, unknown) {

@@ -15,8 +15,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Send types texts and keys into the session and records that. command says that a text is a command
-// of the agent's own. Of several keys, those after one that could not be pressed are not.
+// Send types texts and keys into the session and records that. command means that a text is a
+// command of the agent. After a key that fails, no more are pressed.
 func (t *Target) Send(ctx context.Context, reader *activity.Reader, inputs []session.Input, command bool) view.Sent {
 	x := view.Sent{Address: t.Record.Address, Outcome: "failed"}
 	if x.Err = t.CheckRunning(); x.Err != nil {
@@ -48,9 +48,8 @@ func (t *Target) Send(ctx context.Context, reader *activity.Reader, inputs []ses
 	return x
 }
 
-// keyPause is how long nothing is pressed after a key. A program that reads two at once may take
-// them for another one, as Escape Escape for Alt+Escape. Copilot CLI 1.0.102 waits half a second
-// for the second one.
+// keyPause is the time between two keys. A program that reads two at once may take them for another
+// one, as Escape Escape for Alt+Escape. Copilot CLI 1.0.102 waits half a second for the second one.
 const keyPause = 200 * time.Millisecond
 
 func pause(ctx context.Context) {
@@ -77,7 +76,7 @@ func (t *Target) Capture(ctx context.Context, lines int) view.Tail {
 	return x
 }
 
-// Asking is a session that is answered.
+// Asking is a session to be answered.
 type Asking struct {
 	*Target
 	Activity *activity.Reader
@@ -87,13 +86,13 @@ type Asking struct {
 // Reply is an answer; see input.Reply.
 type Reply = input.Reply
 
-// AskingOf returns the sessions that are to be answered: those that are named, or those of the chosen
-// ones that ask something.
+// AskingOf returns the sessions to be answered: those that are named, or those selected by flags
+// that ask a question.
 func AskingOf(p *project.Project, e *fleet.Observer, seen *fleet.Snapshot, meant []session.Address, byFlag bool) (found []*Asking) {
 	for _, address := range meant {
 		k := seen.Of(address)
 		if k.Record == nil {
-			continue // it has gone from the state just now
+			continue // removed from the state meanwhile
 		}
 		t := &Asking{
 			Target:   &Target{Project: p, Seen: engine.Seen{Record: *k.Record, Live: k.Live, Diagnosis: k.Diagnosis}},
@@ -136,7 +135,7 @@ func (t *Asking) Answer(ctx context.Context, r input.Reply) view.Answer {
 	return x
 }
 
-// answerRemedy adds what to do to an error of answering.
+// answerRemedy adds a remedy to an error of answering.
 func (t *Asking) answerRemedy(err error) error {
 	name := Quoted(t.Record.Address)
 	var none *input.NoQuestionError

@@ -16,7 +16,7 @@ import (
 	"github.com/agentform/agentform/session/sessiontest"
 )
 
-// TestKeysAreApart checks that several keys are not pressed at once.
+// TestKeysAreApart checks that there is time between several keys.
 func TestKeysAreApart(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,4 +1,5 @@
-// Package target acts on sessions that run: it types into them, answers them and reads their screens.
+// Package target acts on running sessions: it types into them, answers their questions and reads
+// their screens.
 package target
 
 import (
@@ -17,12 +18,12 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Target is a session that a command acts on, as it was observed.
+// Target is an observed session that a command acts on.
 type Target struct {
 	engine.Seen
 	Project *project.Project
 	Runtime session.Runtime
-	Fault   error // why nothing can be done with the session now
+	Fault   error // why the session cannot be acted on now
 }
 
 // Of observes recorded sessions, in the order of their names.
@@ -66,17 +67,17 @@ func Of(ctx context.Context, p *project.Project, records []session.Record, named
 	return all, nil
 }
 
-// Spent reports that nothing is left of a session but that its work was landed.
+// Spent returns the error for a session of which only its landed work is left.
 func Spent(r session.Record) error {
 	return fmt.Errorf("%s %s and was removed\nagentform apply --replace %s creates it again", r.Address, r.Landed, Quoted(r.Address))
 }
 
-// NotApplied reports that a session is declared, and not in the state.
+// NotApplied returns the error for a session that is declared but not in the state.
 func NotApplied(address session.Address) error {
 	return fmt.Errorf("%s is in the manifest and has not been applied\nagentform apply --target %s creates it", address, Quoted(address))
 }
 
-// CheckRunning returns nil if the agent of the session is known to live, or what to do about it.
+// CheckRunning returns nil if the session's agent is known to be alive, or an error with a remedy.
 func (t *Target) CheckRunning() error {
 	name := Quoted(t.Record.Address)
 	switch {
@@ -98,7 +99,7 @@ func (t *Target) CheckRunning() error {
 	return fmt.Errorf("%s: %s\nagentform restart %s restarts it", t.Record.Address, t.Diagnosis.Detail, name)
 }
 
-// Place returns where the session runs, or where it ran last.
+// Place returns where the session is running, or was running last.
 func (t *Target) Place() session.Location {
 	if t.Live != nil {
 		return t.Live.Location
@@ -106,7 +107,7 @@ func (t *Target) Place() session.Location {
 	return t.Record.Location
 }
 
-// WithRemedy adds what to do to an error of acting on the session.
+// WithRemedy adds a remedy to an error of acting on the session.
 func (t *Target) WithRemedy(err error) error {
 	var dialog *input.DialogError
 	switch {
@@ -120,7 +121,7 @@ func (t *Target) WithRemedy(err error) error {
 	return err
 }
 
-// HowToResume tells what to do about a session that is paused.
+// HowToResume returns the remedy for a paused session.
 func (t *Target) HowToResume() string {
 	if t.Record.OverBudget != nil {
 		return strings.TrimSpace(remedy.With("", session.Remedy{Code: session.RemedyIgnoreBudget, Address: t.Record.Address}))
@@ -134,15 +135,15 @@ func (t *Target) note(e history.Event) error {
 	return history.Append(t.Project.SessionDir(t.Record), e)
 }
 
-// Quoted returns an address as it is typed into a shell: api, 'worker["web"]'.
+// Quoted returns an address quoted for a shell: api, 'worker["web"]'.
 func Quoted(a session.Address) string { return plaintext.ShellWord(a.Short()) }
 
-// Rests reports whether a session does not run, and is not meant to.
+// Rests reports whether a session is not running, and not meant to.
 func Rests(s session.State) bool {
 	return s == session.StateStopped || s == session.StatePending
 }
 
-// OfSession adds the address to an error that does not name it.
+// OfSession adds the address to an error that lacks it.
 func OfSession(address session.Address, err error) error {
 	if strings.Contains(err.Error(), string(address)) {
 		return err
@@ -150,8 +151,8 @@ func OfSession(address session.Address, err error) error {
 	return fmt.Errorf("%s: %w", address, err)
 }
 
-// Running returns the targets without those that do not run because they were stopped, are done or
-// were not started yet. These are returned as resting.
+// Running returns the targets, except those that are not running because they were stopped, are
+// done or were not started yet, which are returned as resting.
 func Running(all []*Target) (running []*Target, resting []session.Address) {
 	for _, t := range all {
 		if Rests(t.Diagnosis.State) {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Verifications returns how verifications of a command reach the sessions of a snapshot.
+// Verifications returns how the command's verifications reach the sessions of a snapshot.
 func Verifications(p *project.Project, o *fleet.Observer, s *fleet.Snapshot, e *engine.Engine) verify.Access {
 	return verify.Access{
 		Reach: verify.Reach{
@@ -65,8 +65,8 @@ func Verify(ctx context.Context, p *project.Project, access verify.Access, k sta
 	return x
 }
 
-// Choose returns the sessions among the named whose work can be verified. Of those that flags choose,
-// the ones without a verify block are left out, and the ones that do not run are returned as resting.
+// Choose returns the named sessions whose work can be verified. Of sessions selected by flags, it
+// omits those without a verify block, and returns those that are not running as resting.
 func Choose(s *fleet.Snapshot, named []session.Address, byFlag bool) (all []status.Input, resting []session.Address, err error) {
 	for _, address := range named {
 		k := s.Of(address)

@@ -1,4 +1,4 @@
-// Package usage sums what sessions used.
+// Package usage sums the usage of sessions.
 package usage
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// HubTimeout is how long a running hub may take to say what it knows.
+// HubTimeout bounds a running hub's answer.
 const HubTimeout = 3 * time.Second
 
-// Document returns what sessions used, also those that were removed: those of the typed addresses, or
+// Document returns the usage of sessions, including removed ones: those of the typed addresses, or
 // all.
 func Document(ctx context.Context, p *project.Project, e *fleet.Observer, q status.UsageQuery, typed []string) (d api.UsageDocument, err error) {
 	e.Usage = project.Usage(p)
@@ -48,7 +48,7 @@ func Document(ctx context.Context, p *project.Project, e *fleet.Observer, q stat
 	return status.UsageDocumentOf(all, q), nil
 }
 
-// withUsage adds the addresses of sessions that were removed and used something.
+// withUsage adds the addresses of removed sessions with usage.
 func withUsage(known []session.Address, all []usage.Session) []session.Address {
 	for _, s := range all {
 		known = append(known, s.Address)
@@ -57,8 +57,8 @@ func withUsage(known []session.Address, all []usage.Session) []session.Address {
 	return slices.Compact(known)
 }
 
-// Ask makes looks show what a running hub says that the sessions used, which takes no
-// reading. Without a hub they read it.
+// Ask makes looks use the usage known to a running hub, without reading files. Without a hub they
+// read the files.
 func Ask(ctx context.Context, p *project.Project, e *fleet.Observer) {
 	e.Usage = project.Usage(p)
 	holder, runs := e.Supervisor()

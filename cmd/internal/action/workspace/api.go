@@ -17,8 +17,8 @@ import (
 // longestPatch bounds the text of a diff for the page, in bytes.
 const longestPatch = 1 << 20
 
-// ForAPI returns what compares workspaces for the hub's page: one at a time, since each asks
-// git for much.
+// ForAPI returns the Differ for the hub's page. It compares one workspace at a time, since each
+// comparison runs git several times.
 func ForAPI(p *project.Project) server.Differ {
 	var one sync.Mutex
 	return func(ctx context.Context, r session.Record) (api.DiffDocument, error) {
@@ -28,7 +28,7 @@ func ForAPI(p *project.Project) server.Differ {
 	}
 }
 
-// diffDocument returns what agentform diff shows of a session, for the hub's page.
+// diffDocument returns the output of agentform diff for the hub's page.
 func diffDocument(ctx context.Context, p *project.Project, r session.Record) (api.DiffDocument, error) {
 	s, err := state.Read(p.State)
 	if err != nil {

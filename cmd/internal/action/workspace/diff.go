@@ -15,16 +15,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Comparison is a workspace that is compared with its base.
+// Comparison is a workspace to compare with its base.
 type Comparison struct {
 	Record  session.Record
 	Base    git.Base
 	From    git.Base // with one merge base
-	Trusted bool     // git of this machine runs in it, also what its configuration names
-	// untracked are the untracked files of the workspace, which git shows as new ones.
+	Trusted bool     // this machine's git runs in it, with the programs of its configuration
+	// untracked are the workspace's untracked files, which git shows as new.
 	untracked []string
 	View      *git.View // nil: elsewhere
-	// elsewhere returns a command that runs in its place; nil: its place is this machine.
+	// elsewhere returns a command that runs in the session's place; nil: on this machine.
 	elsewhere func(argv ...string) []string
 }
 
@@ -79,7 +79,7 @@ func Compare(ctx context.Context, p *project.Project, lineage string, r session.
 		}
 		return x, err
 	}
-	// The place is looked for once. What runs in it comes in the place of the last word.
+	// Look the place up once. Each command replaces the last word.
 	line, err := Elsewhere(ctx, p, r, session.Command{Dir: co.Path, Argv: []string{"git"}})
 	if err != nil {
 		return nil, err
@@ -94,18 +94,18 @@ func Compare(ctx context.Context, p *project.Project, lineage string, r session.
 func (x *Comparison) single(ctx context.Context) {
 	var err error
 	if x.From, err = x.Base.Single(ctx, x.runner()); err != nil {
-		x.From = x.Base // git diff says what is wrong with it
+		x.From = x.Base // git diff reports what is wrong with it
 	}
 }
 
-// Close removes what the comparison needed.
+// Close removes what the comparison has created.
 func (x *Comparison) Close() {
 	if x.View != nil {
 		_ = x.View.Close() // a temporary directory
 	}
 }
 
-// runner returns what runs git in the workspace.
+// runner returns a Runner for git in the workspace.
 func (x *Comparison) runner() git.Runner {
 	if x.elsewhere == nil {
 		return git.Here(x.Record.Tree.Path)
@@ -113,7 +113,7 @@ func (x *Comparison) runner() git.Runner {
 	return git.Elsewhere(x.elsewhere(git.CommandElsewhere()...), "")
 }
 
-// inView runs git where git diff shows untracked files.
+// inView runs git where git diff includes untracked files.
 func (x *Comparison) inView(ctx context.Context, args ...string) (string, error) {
 	if x.elsewhere == nil {
 		return x.View.Run(ctx, args...)

@@ -40,7 +40,7 @@ func Check(r session.Record) error {
 	return err
 }
 
-// Fetch fetches the branch of a session that works in a clone into the repository.
+// Fetch fetches the branch of a session with a clone into the repository.
 func Fetch(ctx context.Context, p *project.Project, lineage string, r session.Record) (view.Fetched, error) {
 	t := r.Tree
 	f := view.Fetched{Address: r.Address, Branch: t.Branch}
@@ -74,8 +74,8 @@ func Fetch(ctx context.Context, p *project.Project, lineage string, r session.Re
 	return f, err
 }
 
-// VolumeOf returns the workspace of a session that its runtime holds; nil: this machine sees
-// the workspace.
+// VolumeOf returns the workspace of a session on its runtime's volume; nil: the workspace is on
+// this machine.
 func VolumeOf(p *project.Project, lineage string, r session.Record) (*git.Volume, error) {
 	if r.Spec.Runtime.Traits().HostFiles {
 		return nil, nil
@@ -92,15 +92,15 @@ func VolumeOf(p *project.Project, lineage string, r session.Record) (*git.Volume
 	return &v, nil
 }
 
-// CommandOptions is a command for a workspace.
+// CommandOptions describe a command for a workspace.
 type CommandOptions struct {
 	Argv     []string
 	Secrets  bool // also sets the secrets of the session
-	Terminal bool // its streams are a terminal
+	Terminal bool // its streams are terminals
 }
 
-// Command returns a command to run in the workspace of a session, without streams. What cannot be
-// found is an error of starting it.
+// Command returns a command to run in the workspace of a session, without streams. A missing
+// program is an error of starting it.
 func Command(ctx context.Context, p *project.Project, r session.Record, o CommandOptions) (*exec.Cmd, error) {
 	if err := Check(r); err != nil {
 		return nil, err
@@ -138,14 +138,14 @@ func Command(ctx context.Context, p *project.Project, r session.Record, o Comman
 	c.Path, c.Err = "", exec.ErrNotFound
 	if program, found := lookup.Program(argv[0], dir); found {
 		c.Path, c.Err = program, nil
-	} else if strings.Contains(argv[0], "/") { // the system says why it cannot be run
+	} else if strings.Contains(argv[0], "/") { // the system reports why it cannot be run
 		c.Path, c.Err = argv[0], nil
 	}
 	return c, nil
 }
 
-// Elsewhere returns the command line that runs a command in the place of a session,
-// which must be up.
+// Elsewhere returns the command line that runs a command in the place of a session. The place must
+// be up.
 func Elsewhere(ctx context.Context, p *project.Project, r session.Record, c session.Command) ([]string, error) {
 	targets, err := target.Of(ctx, p, []session.Record{r}, r.Address)
 	if err != nil {
@@ -170,8 +170,8 @@ func Elsewhere(ctx context.Context, p *project.Project, r session.Record, c sess
 	return argv, nil
 }
 
-// VerifyLog returns what the command of a session's last verification printed. It is read where the
-// agent works.
+// VerifyLog returns the output of a session's last verification command. It is read on the agent's
+// machine.
 func VerifyLog(ctx context.Context, p *project.Project, r session.Record) (string, error) {
 	if r.Verified == nil {
 		return "", fmt.Errorf("its work was never verified\nagentform verify %s does that", target.Quoted(r.Address))
