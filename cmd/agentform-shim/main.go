@@ -4,8 +4,8 @@
 //go:debug containermaxprocs=0
 //go:debug updatemaxprocs=0
 
-// Agentform-shim is the parent process of one agent: see package program. It is
-// started by agentform and not by people.
+// Agentform-shim is the parent process of one agent: see package program. agentform starts it;
+// users do not.
 package main
 
 import (

@@ -29,13 +29,14 @@ func main() {
 	}))
 }
 
-// collectLate puts the first collection off: most commands end within 20 ms and 10 MB, and half a
-// millisecond of a plan is much. A plan of 5000 sessions takes 100 MB so, and 140 MB with 400 only.
+// collectLate delays the first garbage collection: most commands end within 20 ms and 10 MB, and
+// half a millisecond of a plan is much. A plan of 5000 sessions then takes 100 MB, and 140 MB with
+// only 400.
 func collectLate() {
 	const first, later = 400, 150 // of 4 MiB: at 16 MiB
 	debug.SetGCPercent(first)
 	runtime.AddCleanup(new([16]byte), func(int) {
-		if chosen := debug.SetGCPercent(later); chosen != first { // by the command, meanwhile
+		if chosen := debug.SetGCPercent(later); chosen != first { // the command has set it meanwhile
 			debug.SetGCPercent(chosen)
 		}
 	}, 0)

@@ -1,5 +1,5 @@
-// Package backends opens the state of a project, on this machine alone or in the backend
-// that its manifest declares.
+// Package backends opens the state of a project, on this machine or in the backend that its
+// manifest declares.
 package backends
 
 import (
@@ -25,9 +25,9 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// State is where the state of a project is.
+// State is the place of a project's state.
 type State struct {
-	Path     string // of the state file, which is a copy if the state is shared
+	Path     string // of the state file; a copy if the state is shared
 	Manifest *config.Manifest
 	Environ  environ.Vars
 	Owner    func() session.Owner
@@ -36,7 +36,7 @@ type State struct {
 	// Waiting is called with the holder of the lock, before each new try. It may be nil.
 	Waiting func(backend.Info)
 
-	// AllowPlain reads a state that is not encrypted although encryption is declared.
+	// AllowPlain accepts an unencrypted state although encryption is declared.
 	AllowPlain bool
 
 	once sync.Once
@@ -61,8 +61,8 @@ func (s *State) newCopy() (*sharedstate.Copy, error) {
 	return s.CopyIn(m.Place.Given)
 }
 
-// CopyIn returns the copy of the shared state that the manifest and these settings, of
-// --backend-config, declare.
+// CopyIn returns the copy of the shared state for the manifest and these settings of
+// --backend-config.
 func (s *State) CopyIn(given map[string]string) (*sharedstate.Copy, error) {
 	b := s.Manifest.Backend
 	all := values(b, given, s.Environ)
@@ -84,8 +84,8 @@ func (s *State) CopyIn(given map[string]string) (*sharedstate.Copy, error) {
 	return c, nil
 }
 
-// encrypted returns a backend that encrypts what it writes to b, if the manifest says so. How
-// it takes what is not encrypted is in plain.
+// encrypted returns a backend that encrypts for b, if the manifest says so. plain decides about
+// unencrypted states.
 func (s *State) encrypted(b backend.Backend, plain sealed.Settings) (backend.Backend, error) {
 	e := s.Manifest.Encryption
 	if e == nil {
@@ -110,8 +110,8 @@ func (s *State) encrypted(b backend.Backend, plain sealed.Settings) (backend.Bac
 	return b, nil
 }
 
-// Previous returns the copy of the shared state as the mark beside the state file says; nil:
-// the state is on this machine alone.
+// Previous returns the copy of the shared state according to the mark next to the state file; nil:
+// the state is only on this machine.
 func (s *State) Previous() (*sharedstate.Copy, error) {
 	m, err := sharedstate.ReadMark(s.Path)
 	if err != nil || m.Backend == "" {
@@ -125,7 +125,7 @@ func (s *State) Previous() (*sharedstate.Copy, error) {
 	if name != m.Backend {
 		return nil, fmt.Errorf("the state is in %s, whose conn_str is not kept, and not in %s: set AGENTFORM_PG_CONN_STR to the conn_str of before; a new one belongs in the backend block", m.Backend, name)
 	}
-	if opened, err = s.encrypted(opened, sealed.Settings{AsFound: true}); err != nil { // encryption may be what is new
+	if opened, err = s.encrypted(opened, sealed.Settings{AsFound: true}); err != nil { // encryption may be new
 		return nil, err
 	}
 	c := s.copyOf(opened, name)
@@ -140,12 +140,12 @@ func (s *State) copyOf(b backend.Backend, name string) *sharedstate.Copy {
 	}
 }
 
-// Pull brings the copy of a shared state up to date.
+// Pull updates the copy of a shared state.
 func (s *State) Pull(ctx context.Context) error {
 	if !s.Shared() {
 		return s.local()
 	}
-	if err := layout.MakeDataDir(s.Manifest.DataDir); err != nil { // the owner of the copy has its identity
+	if err := layout.MakeDataDir(s.Manifest.DataDir); err != nil { // the copy's owner has its identity
 		return err
 	}
 	c, err := s.Copy()
@@ -155,7 +155,7 @@ func (s *State) Pull(ctx context.Context) error {
 	return c.Pull(ctx)
 }
 
-// local refuses a state file that is the copy of a state in a backend.
+// local returns an error if the state file is the copy of a state in a backend.
 func (s *State) local() error {
 	m, err := sharedstate.ReadMark(s.Path)
 	if err == nil && m.Backend != "" {
@@ -183,21 +183,21 @@ func (s *State) Open(ctx context.Context, o sharedstate.Opening) (*state.Store, 
 	return c.Open(ctx, o)
 }
 
-// OpenFile locks and opens the state file, whatever it is a copy of.
+// OpenFile locks and opens the state file, even if it is a copy.
 func (s *State) OpenFile(ctx context.Context, o sharedstate.Opening) (*state.Store, error) {
 	return state.Open(ctx, s.Path, s.Manifest.Project, s.Version, o.Who, o.Wait, s.Manifest.OutputsDir)
 }
 
-// Restarts returns what counts for the restarts of a session, as it was read from the backend.
+// Restarts returns the facts about a session's restarts, as read from the backend.
 func (s *State) Restarts(r session.Record) []health.Moment {
 	c, err := s.Copy()
 	if err != nil {
-		return nil // every other use of the state says so
+		return nil // every other use of the state reports it
 	}
 	return c.Restarts(r)
 }
 
-// Parse returns the settings that words of --backend-config give, NAME=VALUE each.
+// Parse parses the settings of --backend-config, NAME=VALUE each.
 func Parse(kind string, words []string) (map[string]string, error) {
 	known := config.BackendAttributes(kind)
 	var errs []error
@@ -217,7 +217,7 @@ func Parse(kind string, words []string) (map[string]string, error) {
 	return settings, errors.Join(errs...)
 }
 
-// secretSettings are the settings that are not kept, with the variable of each.
+// secretSettings are the settings that are not stored, with the variable of each.
 var secretSettings = map[string]string{
 	"password":               "AGENTFORM_HTTP_PASSWORD",
 	"client_private_key_pem": "AGENTFORM_HTTP_CLIENT_PRIVATE_KEY_PEM",
@@ -233,7 +233,7 @@ func values(b *config.Backend, given map[string]string, env environ.Vars) map[st
 			all[name] = v
 		}
 	}
-	if b.Kind == "pg" { // also if the block has a conn_str, which is in git
+	if b.Kind == "pg" { // even if the block has a conn_str, which is in git
 		all["password"] = pg.Password(all["conn_str"])
 	}
 	maps.Copy(all, b.Values)
@@ -241,7 +241,7 @@ func values(b *config.Backend, given map[string]string, env environ.Vars) map[st
 	return all
 }
 
-// Sessions returns how many sessions are in the state file.
+// Sessions returns the number of sessions in the state file.
 func (s *State) Sessions() (int, error) {
 	st, err := state.Read(s.Path)
 	if errors.Is(err, state.ErrNone) {

@@ -23,7 +23,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// TestKinds: what one machine records by a backend of each kind, another one reads.
+// TestKinds checks that one machine reads what another records, with a backend of each kind.
 func TestKinds(t *testing.T) {
 	states := stateserver.New()
 	states.Username, states.Password = "shop", "hush"
@@ -49,12 +49,13 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestPasswordOfTheEnvironment: the block's conn_str has no password, and AGENTFORM_PG_CONN_STR has.
+// TestPasswordOfTheEnvironment checks a conn_str without a password, and AGENTFORM_PG_CONN_STR with
+// one.
 func TestPasswordOfTheEnvironment(t *testing.T) {
 	conn := postgres.ConnStr(postgres.Start(t))
 	block := strings.Replace(conn, ":"+postgres.Password, "", 1)
 	for name, c := range map[string]struct {
-		environ, variable string // variable: PGPASSWORD, which is for the block's server
+		environ, variable string // variable is PGPASSWORD, for the block's server
 		works             bool
 	}{
 		"none":         {"", "", false},
@@ -78,8 +79,8 @@ func TestPasswordOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestDatabaseRestarts: a command that changes sessions ends well, and its lock with it, if the
-// database is down for a while.
+// TestDatabaseRestarts checks that a command that changes sessions succeeds, and releases its lock,
+// if the database is down for a while.
 func TestDatabaseRestarts(t *testing.T) {
 	address := postgres.Start(t)
 	c := kind{kind: "pg", values: map[string]string{"conn_str": postgres.ConnStr(address)}}
@@ -88,7 +89,7 @@ func TestDatabaseRestarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"a", "b"} { // a new session is sent at once
+	for _, name := range []string{"a", "b"} { // a new session is written at once
 		start, done := postgres.Stop(t, address), make(chan error, 1)
 		a := session.Address("session." + name)
 		go func() { done <- file.Put(session.Record{ID: name, Address: a, Spec: session.Spec{Address: a}}) }()
@@ -115,7 +116,7 @@ func TestDatabaseRestarts(t *testing.T) {
 	}
 }
 
-// kind is a kind of backend: its settings, and what its name has for people.
+// kind is a kind of backend: its settings, and its displayed name.
 type kind struct {
 	kind    string
 	values  map[string]string
@@ -160,7 +161,7 @@ func (c kind) test(t *testing.T) {
 	if err != nil || strings.Contains(m.Place.Values["address"]+m.Place.Values["conn_str"]+m.Backend, "hush") {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if c.kind == "pg" { // its settings are not kept, and another database must not be taken for it
+	if c.kind == "pg" { // its settings are not stored, and another database must not be taken for it
 		if _, err := near.Previous(); err == nil || !strings.Contains(err.Error(), "AGENTFORM_PG_CONN_STR") {
 			t.Errorf("without conn_str: %v", err)
 		}

@@ -18,8 +18,7 @@ import (
 	"github.com/agentform/agentform/internal/kubeclient"
 )
 
-// open returns a backend of a kind with these settings, and its name for people, which tells
-// it from others.
+// open returns a backend of a kind with these settings, and a unique name for display.
 func open(kind string, values map[string]string, headers map[string]string, m *config.Manifest) (backend.Backend, string, error) {
 	v := settings(values)
 	switch kind {
@@ -35,12 +34,11 @@ func open(kind string, values map[string]string, headers map[string]string, m *c
 	return nil, "", errors.New("this agentform has no such backend")
 }
 
-// hubLease is how long a hub leads without a renewal. Another one leads 2 seconds later at
-// most.
+// hubLease is how long a hub leads without a renewal. Another hub takes the lead at most 2 seconds
+// later.
 const hubLease = 10 * time.Second
 
-// HubLock returns the lock beside the shared state that the one of several hubs has which
-// acts.
+// HubLock returns the lock next to the shared state, which the leading hub holds.
 func (s *State) HubLock() (backend.Backend, error) {
 	if !s.Shared() {
 		return nil, errors.New("several hubs need a state that all of them reach: declare a backend (agentform explain agentform.backend)")
@@ -72,10 +70,10 @@ func (v settings) pg(name string, lease time.Duration) (backend.Backend, string,
 	return b, b.Name(), nil
 }
 
-// settings are those of a backend, by name, as text.
+// settings are a backend's settings, by name, as text.
 type settings map[string]string
 
-// require reports those of the settings that are not set.
+// require returns an error that names the missing settings.
 func (v settings) require(names ...string) error {
 	var errs []error
 	for _, name := range names {
@@ -119,7 +117,7 @@ func (v settings) s3(suffix string, lease time.Duration) (backend.Backend, strin
 	if err := v.require("bucket", "key"); err != nil {
 		return nil, "", err
 	}
-	// The credentials are asked for when something is sent.
+	// Credentials are only requested when something is sent.
 	b, err := s3.New(context.Background(), s3.Settings{
 		Bucket: v["bucket"], Key: v["key"] + suffix, Lease: lease, Region: v["region"], Endpoint: v["endpoint"], Profile: v["profile"],
 		UsePathStyle: v["use_path_style"] == "true",
@@ -145,7 +143,7 @@ func (v settings) kubernetes(project, suffix string, lease time.Duration) (backe
 	return b, b.Name(), nil
 }
 
-// withoutPassword returns a URL without user, password and query, which can have a token.
+// withoutPassword returns a URL without user, password and query, which may have a token.
 func withoutPassword(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -23,34 +23,34 @@ import (
 
 // Session is a tmux session with an agent in it.
 type Session struct {
-	ID        string // as adopt takes it
-	Socket    string // the name that tmux -L knows it by, or its path
+	ID        string // for adopt
+	Socket    string // the name for tmux -L, or the path
 	Name      string
 	Pane      string // the agent's
 	Agent     string
 	Workspace string    // the agent's working directory
-	Branch    string    // of the checkout that has it; empty: none
+	Branch    string    // checked out there; empty: none
 	IdleSince time.Time // the last output in its window
 	Managed   session.Mark
-	// Problem says why it cannot be adopted as it is, and Remedy what to run first; empty:
-	// it can.
+	// Problem is why the session cannot be adopted, and Remedy is what to run first; both are empty
+	// if it can be adopted.
 	Problem, Remedy string
 }
 
-// Unasked is a tmux server that could not be asked.
+// Unasked is a tmux server that did not answer.
 type Unasked struct{ Socket, Problem string }
 
-// Found are the sessions with an agent, by socket and name, and what could not be asked.
+// Found is the sessions with an agent, by socket and name, and the servers that did not answer.
 type Found struct {
 	Sessions []Session
 	Unasked  []Unasked
 }
 
-// askTimeout bounds what one server takes to answer.
+// askTimeout bounds a server's answer.
 const askTimeout = 5 * time.Second
 
-// Agents returns the sessions in which one of the agents runs, on all tmux servers of this
-// user: those in the directory of tmux's sockets, and the one that TMUX names.
+// Agents returns the sessions with one of the agents, on all tmux servers of this user: those in
+// the directory of tmux's sockets, and the one in TMUX.
 func Agents(ctx context.Context, agents map[string]config.Agent, inside string) Found {
 	sockets, unasked := sockets(inside)
 	found := Found{Unasked: unasked}
@@ -75,8 +75,8 @@ func Agents(ctx context.Context, agents map[string]config.Agent, inside string) 
 	return found
 }
 
-// sockets lists the sockets of this user. Those of others are not connected to: whoever
-// owns a server can make it say anything.
+// sockets returns this user's sockets. It connects to no one else's, since a server's owner
+// controls its answers.
 func sockets(inside string) (paths []string, unasked []Unasked) {
 	dir := tmux.SocketDir()
 	var all []string
@@ -121,7 +121,7 @@ func ask(ctx context.Context, socket string, agents map[string]config.Agent) ([]
 	panes, err := tmux.Server{Socket: socket}.Panes(asked)
 	switch {
 	case errors.Is(err, session.ErrGone):
-		return nil, nil // a socket that a server left behind, or a server without sessions
+		return nil, nil // a server's leftover socket, or a server without sessions
 	case err != nil && asked.Err() != nil && ctx.Err() == nil:
 		return nil, fmt.Errorf("no answer within %v: it may be suspended", askTimeout)
 	case err != nil && strings.Contains(err.Error(), "protocol version mismatch"):
@@ -167,7 +167,7 @@ func inPanes(socket string, panes []tmux.PaneInfo, agents map[string]config.Agen
 }
 
 // separate returns the command that exchanges a pane for a shell in a new session, without
-// interrupting what runs in it.
+// interrupting the pane's process.
 func separate(socket string, p tmux.PaneInfo) string {
 	name := plaintext.ShellWord(strings.ReplaceAll(p.Name, "/", "-") + "-" + strings.TrimPrefix(p.Pane, "%"))
 	return fmt.Sprintf("%s new-session -d -s %s ';' swap-pane -d -s %s -t %s:", command(socket), name, p.Pane, name)
@@ -180,7 +180,7 @@ func command(socket string) string {
 	return "tmux -L " + plaintext.ShellWord(socket)
 }
 
-// Checkout returns the checkout around a directory. If there is none, or it is detached, it
+// Checkout returns the checkout that contains a directory. Without one, or if it is detached, it
 // returns the directory itself.
 func Checkout(dir string) session.Checkout {
 	for at := dir; filepath.IsAbs(at); at = filepath.Dir(at) {

@@ -19,8 +19,8 @@ import (
 	"github.com/agentform/agentform/internal/test/wait"
 )
 
-// place gives the test a directory for tmux's sockets, a program called claude, and ends
-// the servers that it starts.
+// place gives the test a directory for tmux's sockets and a program called claude, and ends the
+// servers that the test starts.
 func place(t *testing.T) (dir string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "af")
@@ -48,14 +48,14 @@ func tmuxRun(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// server starts a session, and ends its server with the test.
+// server starts a session, and ends its server after the test.
 func server(t *testing.T, name string, args ...string) {
 	t.Helper()
 	tmuxRun(t, slices.Concat([]string{"-L", name, "new-session", "-d"}, args)...)
 	t.Cleanup(func() { _ = exec.Command("tmux", "-L", name, "kill-server").Run() })
 }
 
-// eventually looks until n sessions are found: a pane's process has to become the agent.
+// eventually waits until n sessions are found: a pane's process must first execute the agent.
 func eventually(t *testing.T, n int) (f Found) {
 	t.Helper()
 	wait.For(t, fmt.Sprintf("%d sessions are found", n), func() (any, bool) {
@@ -106,7 +106,7 @@ func TestAgents(t *testing.T) {
 			t.Errorf("found %+v, want %+v", got, want)
 		}
 	}
-	// What the remedy says gives the agent a session of its own, and does not interrupt it.
+	// The remedy moves the agent to its own session without interrupting it.
 	pid := tmuxRun(t, "-L", "two", "display-message", "-p", "-t", f.Sessions[3].Pane, "#{pane_pid}")
 	if out, err := exec.Command("sh", "-c", f.Sessions[3].Remedy).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", f.Sessions[3].Remedy, err, out)
@@ -151,7 +151,7 @@ func TestSocketsThatDoNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The server of TMUX, wherever its socket is.
+	// The server in TMUX, wherever its socket is.
 	elsewhere := filepath.Join(dir, "elsewhere")
 	tmuxRun(t, "-S", elsewhere, "new-session", "-d", "-s", "far", "claude")
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", elsewhere, "kill-server").Run() })
@@ -160,7 +160,7 @@ func TestSocketsThatDoNotAnswer(t *testing.T) {
 		return f, len(f.Sessions) == 2 && f.Sessions[0].ID == "tmux:"+elsewhere+"/far"
 	})
 
-	// A tmux program that the server does not understand.
+	// A tmux program that is incompatible with the server.
 	other := "#!/bin/sh\necho 'protocol version mismatch (client 7, server 8)' >&2\nexit 1\n"
 	executable.Write(t, filepath.Join(dir, "bin", "tmux"), []byte(other), 0o700)
 	f := Agents(t.Context(), known(), "")

@@ -1,3 +1,3 @@
-// Package discover finds coding agents in the tmux servers of the user who runs agentform.
-// It only asks servers that run, and changes nothing.
+// Package discover finds coding agents in the user's tmux servers. It only queries running servers,
+// and changes nothing.
 package discover

@@ -14,12 +14,12 @@ import (
 // Agent is an agent's process.
 type Agent struct {
 	Name string
-	Args []string // besides those of the agent's command
+	Args []string // in addition to the agent's command
 	PID  int
 }
 
-// Below returns the agent that runs as a process or below it. Of several it is the first
-// that is not suspended, parents first: what an agent starts is not looked for.
+// Below returns the agent that is a process or one of its descendants. Of several it is the first
+// that is not suspended, parents first: agents started by an agent do not count.
 func Below(pid int, agents map[string]config.Agent) (Agent, bool) {
 	if pid <= 0 {
 		return Agent{}, false
@@ -29,7 +29,7 @@ func Below(pid int, agents map[string]config.Agent) (Agent, bool) {
 		all = slices.Insert(all, 0, self)
 	}
 	var found []Agent
-	inside := map[int]bool{} // processes of an agent that was found
+	inside := map[int]bool{} // processes of agents already found
 	for _, p := range all {
 		if inside[p.Parent] {
 			inside[p.PID] = true
@@ -54,8 +54,8 @@ func Below(pid int, agents map[string]config.Agent) (Agent, bool) {
 
 var interpreters = []string{"node", "bun", "deno", "python", "python3", "ruby", "sh", "bash", "dash", "zsh"}
 
-// Recognize returns the agent whose command a command line begins with, and the further
-// arguments. An interpreter with its flags is skipped.
+// Recognize returns the agent whose command a command line starts with, and the further arguments.
+// It skips an interpreter and its flags.
 func Recognize(agents map[string]config.Agent, argv []string) (name string, args []string, ok bool) {
 	if len(argv) == 0 {
 		return "", nil, false

@@ -19,7 +19,7 @@ func (f *findings) agents(ctx context.Context, in Input) {
 	for _, d := range in.Sessions(specs, session.Warning) {
 		f.warn(d.Summary, strings.ReplaceAll(d.Detail, "\n", "; "), "")
 	}
-	ignored := map[string]bool{} // by what was told
+	ignored := map[string]bool{} // by report
 	for _, s := range specs {
 		if why, remedy := in.IgnoresHooks(s); why != "" && !ignored[why] {
 			ignored[why] = true
@@ -47,10 +47,10 @@ func (f *findings) agents(ctx context.Context, in Input) {
 	}
 }
 
-// usedAgents names each agent that a session uses, with its program and version. Sessions
-// reports the programs that are missing.
+// usedAgents reports each agent in use, with its program and version. Sessions reports missing
+// programs.
 func (f *findings) usedAgents(ctx context.Context, in Input, specs []session.Spec) {
-	users := map[string]session.Spec{} // by agent, one on this machine if there is one
+	users := map[string]session.Spec{} // by agent, on this machine if possible
 	for _, s := range specs {
 		if user, known := users[s.Agent.Name]; !known || user.Runtime.Traits().OwnHome && !s.Runtime.Traits().OwnHome {
 			users[s.Agent.Name] = s

@@ -34,22 +34,22 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Level says how bad a finding is.
+// Level is the severity of a finding.
 type Level string
 
 // The levels.
 const (
 	Fine    Level = "ok"
-	Warning Level = "warning" // something will not work, or not well
+	Warning Level = "warning" // something does not work, or not well
 	Fault   Level = "error"   // agentform cannot do its work
 )
 
-// Finding is one thing that was examined.
+// Finding is the result of one check.
 type Finding struct {
 	Level   Level  `json:"level"`
 	Subject string `json:"subject"` // tmux, state file, session.api
-	Problem string `json:"problem"` // what is wrong; of a fine one, what was found
-	Remedy  string `json:"remedy"`  // what to do about it; empty when fine
+	Problem string `json:"problem"` // what is wrong or, if nothing is, what was found
+	Remedy  string `json:"remedy"`  // what to do; empty: nothing is wrong
 }
 
 type findings []Finding
@@ -64,23 +64,24 @@ func (f *findings) fault(subject, problem, remedy string) {
 	*f = append(*f, Finding{Fault, subject, problem, remedy})
 }
 
-// Input is the project that is examined.
+// Input is the project to examine.
 type Input struct {
 	preflight.Host
 	Problems   []session.Diagnostic // of the manifest
-	State      string               // the path of the state
+	State      string               // the path of the state file
 	Owner      session.Owner
 	Shared     bool // the state is in a backend
 	User       string
-	Check      func(state.State) error // refuses a state of another owner
+	Check      func(state.State) error // returns an error for a state of another owner
 	Reconciler *engine.Engine
-	// Change changes the state under its lock. It accepts that the project was moved.
+	// Change changes the state under its lock. It accepts a moved project.
 	Change func(context.Context, func(*state.Store) error) error
 	// Notify sends a test notification. It is nil if none should be sent.
 	Notify func(context.Context, config.Notify) error
 }
 
-// Project examines a project. moved says that it was moved, where it may as well be a copy.
+// Project examines a project. moved means that the user has moved the project, if it could also be
+// a copy.
 func Project(ctx context.Context, in Input, fix, moved bool) []Finding {
 	var f findings
 	f.program(ctx, in, "tmux", "-V", "sessions run in it: install tmux 3.2 or later (apt-get install tmux, brew install tmux)")
@@ -161,14 +162,14 @@ func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
 	refusal := in.Check(st)
 	across := !owner.Moved(refusal, false)
 	ours := func(r session.Record) bool {
-		if in.Shared && !sharedstate.Mine(r, in.Owner) { // of another checkout, unless its place is here
+		if in.Shared && !sharedstate.Mine(r, in.Owner) { // of another checkout, unless its directory is this one
 			return moved && r.Owner.Replaced(in.Owner) && r.Owner.Differs(in.Owner) == session.OtherDataDir
 		}
 		return r.Owner.Differs(in.Owner) == session.OtherDataDir
 	}
 	replaced := in.Shared && refusal == nil && slices.ContainsFunc(st.Sessions, ours)
 	if err != nil || !owner.Moved(refusal, moved) && !replaced {
-		return // state reports what else is wrong
+		return // state reports other errors
 	}
 	repaired := 0
 	err = in.Change(ctx, func(store *state.Store) error {
@@ -239,14 +240,14 @@ const (
 	socketRoom = 100e3
 )
 
-// room reports whether that much is free on the disk of a directory.
+// room reports whether the disk of a directory has that much free space.
 func (f *findings) room(subject, dir string, least int64) bool {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(dir, &disk); err != nil {
 		return true // unknown
 	}
 	free := int64(disk.Bavail) * int64(disk.Bsize)
-	if free >= least && (disk.Files == 0 || disk.Ffree > 0) { // btrfs counts no files
+	if free >= least && (disk.Files == 0 || disk.Ffree > 0) { // btrfs does not count files
 		return true
 	}
 	problem := "its disk is full: " + plaintext.Bytes(free) + " are free"
@@ -265,11 +266,11 @@ func checkWritable(dir string) error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// state also reports whether the state may not be used from here.
+// state also reports whether the state may not be used here.
 func (f *findings) state(in Input) (st state.State, refused bool) {
 	s, err := state.Read(in.State)
 	if err != nil {
-		st.Lineage, _ = state.Lineage(in.State, in.Manifest.OutputsDir) // unknown: every session with a mark is examined
+		st.Lineage, _ = state.Lineage(in.State, in.Manifest.OutputsDir) // if unknown, every session with a mark is examined
 	}
 	refusal := err
 	if copied := (*state.CopiedError)(nil); !errors.As(err, &copied) {

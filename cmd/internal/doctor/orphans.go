@@ -11,7 +11,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// orphans examines every tmux server and container engine that a session names.
+// orphans examines every tmux server and container engine in use.
 func (f *findings) orphans(ctx context.Context, in Input, st state.State) {
 	engines := map[string]session.RuntimeSpec{"tmux": {Kind: "tmux"}}
 	for _, s := range in.Manifest.Sessions {
@@ -78,7 +78,7 @@ func (f *findings) engine(ctx context.Context, in Input, st state.State, name st
 	}
 }
 
-// managed tells the containers of projects apart, which share an engine.
+// managed separates the containers of projects that share an engine.
 func managed(l session.Live, dataDir string) bool {
 	if l.Mark.Project == "" {
 		return false

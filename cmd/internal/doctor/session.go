@@ -20,7 +20,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// SessionInput is the session that is examined.
+// SessionInput is the session to examine.
 type SessionInput struct {
 	status.Input
 	RunDir   string
@@ -28,7 +28,7 @@ type SessionInput struct {
 	Activity *activity.Reader
 }
 
-// Session examines how one session can be reached, and where its session file was looked for.
+// Session examines how a session can be reached, and where its session file was searched for.
 func Session(in SessionInput) []Finding {
 	var f findings
 	shown := status.Of(in.Input)

@@ -1,4 +1,4 @@
-// Package exit has the exit codes of agentform, and errors that choose one.
+// Package exit has the exit statuses of agentform, and errors that choose one.
 package exit
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Code is an exit code. As an error it ends a command that has printed everything.
+// Code is an exit status. As an error it ends a command that has printed everything.
 type Code int
 
-// The codes, as documented in docs/commands.md.
+// The statuses, as documented in docs/commands.md.
 const (
 	Done        Code = 0
 	Error       Code = 1
@@ -22,20 +22,20 @@ const (
 	Unformatted Code = 3
 	Locked      Code = 4
 	Asks        Code = 5
-	Interrupted Code = 130 // 128 + SIGINT, as shells say it
+	Interrupted Code = 130 // 128 + SIGINT, as in shells
 )
 
 func (c Code) Error() string { return fmt.Sprintf("exit %d", int(c)) }
 
-// Usage returns an error about a faulty command line. command is "agentform plan".
+// Usage returns the error for an invalid command line. command is "agentform plan".
 func Usage(command string, err error) error {
 	return fmt.Errorf("%w\nSee: %s --help", err, command)
 }
 
-// Coded is an error with an exit code of its own.
+// Coded is an error with its own exit status.
 type Coded interface{ ExitCode() Code }
 
-// Of returns the exit code of an error.
+// Of returns the exit status for an error.
 func Of(err error) Code {
 	var locked *state.LockedError
 	var shared *sharedstate.LockedError

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/internal/language"
 )
 
-// Example returns a block that has what the topic names, and is valid.
+// Example returns a valid block with the topic's block or attribute.
 func (t Topic) Example() string {
 	blocks := t.Blocks
 	last := blocks[len(blocks)-1]
@@ -68,8 +68,8 @@ func writeHeader(b *strings.Builder, block language.Block) {
 	b.WriteString(" {\n")
 }
 
-// writeAttributes writes the attribute of the topic and those that it needs. Of a block as
-// the topic it writes the most useful ones.
+// writeAttributes writes the topic's attribute and those that it needs. For a block it writes the
+// most useful ones.
 func writeAttributes(b *strings.Builder, path string, block language.Block, t Topic, inner bool) {
 	shown := map[string]bool{}
 	for _, name := range needed()[path] {
@@ -112,18 +112,17 @@ func names() map[string]string {
 	}
 }
 
-// before returns the blocks that the example of a block needs in front of it.
+// before returns the blocks that a block's example needs before it.
 func before() map[string]string {
 	return map[string]string{"agentform.encryption": "backend \"pg\" {\n}\n"}
 }
 
-// beside returns the blocks that the example of an attribute needs after its own.
+// beside returns the blocks that an attribute's example needs after its own.
 func beside() map[string]string {
 	return map[string]string{"session.workspace.repo_secret": "\nruntime \"kubernetes\" \"team\" {\n  image = \"registry.example/agents:1\"\n}\n"}
 }
 
-// needed returns the attributes that an example of a block has in any case, besides the
-// required ones.
+// needed returns the attributes, other than the required ones, that a block's examples always have.
 func needed() map[string][]string {
 	return map[string][]string{
 		"session": {"branch"}, "agent": {"base"}, "notify": {"on", "command"}, "session.conversation": {"id"},
@@ -131,7 +130,7 @@ func needed() map[string][]string {
 	}
 }
 
-// useful returns the attributes in the example of a block, if not those with a default.
+// useful returns the attributes in a block's example, unless these are the ones with a default.
 func useful() map[string][]string {
 	return map[string][]string{
 		"session":                  {"prompt"},
@@ -160,8 +159,8 @@ func useful() map[string][]string {
 	}
 }
 
-// others returns values of other attributes in the example of an attribute. Without a value
-// the example does not have that attribute.
+// others returns values of other attributes for an attribute's example, which omits attributes
+// without a value.
 func others() map[string]map[string]string {
 	return map[string]map[string]string{
 		"session.workspace.repo_secret": {"repo": `"https://git.example/shop.git"`, "runtime": "runtime.kubernetes.team"},

@@ -14,7 +14,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Every path of the schema is found, described within the width, and has a valid example.
+// TestEveryTopic checks that every path of the schema is found, fits the width, and has a valid
+// example.
 func TestEveryTopic(t *testing.T) {
 	s := explain.Read()
 	all := s.Topics()
@@ -104,7 +105,7 @@ func instances(name string) string {
 	return ""
 }
 
-// TestValues checks that each value of an enumeration has a line of its own.
+// TestValues checks that each value of an enumeration has its own line.
 func TestValues(t *testing.T) {
 	topic, err := explain.Read().Find("session.restart.policy")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // Schema is the language of manifests.
 type Schema struct{ config.NativeSchema }
 
-// Topic is what a path names: a block, or an attribute of the innermost block.
+// Topic is the target of a path: a block, or an attribute of the innermost block.
 type Topic struct {
 	Path      string
 	Blocks    []language.Block // from the outermost one
@@ -66,12 +66,12 @@ func (s Schema) Find(path string) (Topic, error) {
 	return Topic{}, fmt.Errorf("%w\nagentform explain lists them", err)
 }
 
-// suggestions returns the paths that end as the one that was typed, perhaps with blocks in
-// between, or else are the fewest edits away.
+// suggestions returns the paths with the typed ending, perhaps with blocks in between, or else
+// those with the fewest edits.
 func suggestions(all []Topic, typed string) (near []string) {
 	const most = 4
 	typed = strings.ToLower(typed)
-	least := 1 + len(typed)/5 // edits; with more it is another path
+	least := 1 + len(typed)/5 // edits; more means another path
 	var ends []string
 	first, rest, nested := strings.Cut(typed, ".")
 	for _, t := range all {
@@ -91,7 +91,7 @@ func suggestions(all []Topic, typed string) (near []string) {
 	return near[:min(len(near), most)]
 }
 
-// Complete returns the blocks and attributes one level below the last dot of what was typed.
+// Complete returns the blocks and attributes one level below the last dot of the typed text.
 func (s Schema) Complete(typed string) (found []Topic) {
 	for _, t := range s.Topics() {
 		if strings.HasPrefix(t.Path, typed) && strings.Count(t.Path, ".") == strings.Count(typed, ".") {

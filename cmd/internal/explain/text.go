@@ -73,7 +73,7 @@ func (t Topic) attribute(width int) string {
 		"\n" + help.Table(rows, 2, width) + values(a, width) + "\nExample:\n" + t.shownExample()
 }
 
-// values has a line for each value that has a meaning.
+// values returns a line for each value that has a meaning.
 func values(a *language.Attribute, width int) string {
 	if len(a.Meanings) == 0 {
 		return ""
@@ -116,7 +116,7 @@ func summary(a language.Attribute) string {
 	return text
 }
 
-// typeWords returns the type of an attribute in the words of HCL.
+// typeWords returns the name of an attribute's type in HCL.
 func typeWords(t language.Kind) string { return cmp.Or(types[t], string(t)) }
 
 var types = map[language.Kind]string{
@@ -137,7 +137,7 @@ var hints = map[language.Kind]string{
 	"type":     ": string, number, bool, list(string), map(string), …",
 }
 
-// link matches a link of Markdown, with the words that only point to it.
+// link matches a link of Markdown, including words that only point to it.
 var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[ ;]*\b[Ss]ee )?\[([^\]]*)\]\([^)]*\)`) })
 
 // plain removes Markdown, and sentences that only point to another page.

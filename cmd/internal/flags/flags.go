@@ -1,4 +1,4 @@
-// Package flags parses command lines as users of Terraform, GNU programs and bash type them.
+// Package flags parses command lines in the styles of Terraform, GNU programs and bash.
 package flags
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/agentform/agentform/config/expr"
 )
 
-// Error returns the error of a flag that cannot be parsed, with the flag that was probably meant.
+// Error returns the error for a flag that cannot be parsed, with a suggestion.
 func Error(c *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -39,7 +39,7 @@ func nearestFlag(c *cobra.Command, typed string) string {
 	if len(typed) < 3 {
 		return ""
 	}
-	best, least := "", 1+len(typed)/4 // edits; with more it is another word
+	best, least := "", 1+len(typed)/4 // edits; more means another word
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if d := levenshtein.Distance(f.Name, strings.ToLower(typed), nil); !f.Hidden && d <= least && (best == "" || d < least) {
 			best, least = f.Name, d
@@ -48,7 +48,8 @@ func nearestFlag(c *cobra.Command, typed string) string {
 	return best
 }
 
-// DoubleDashed accepts -auto-approve, as Terraform does. Only whole names count: -fx is --file x.
+// DoubleDashed accepts -auto-approve, as Terraform does. Only complete names count: -fx is --file
+// x.
 func DoubleDashed(root *cobra.Command, args []string) []string {
 	known := map[string]bool{} // --name and -n, of all commands; true: one of them takes a value
 	var collect func(c *cobra.Command)
@@ -85,7 +86,7 @@ func DoubleDashed(root *cobra.Command, args []string) []string {
 	return all
 }
 
-// Arguments checks the number of arguments.
+// Arguments returns a check of the number of arguments.
 func Arguments(least, most int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		written := strings.TrimSuffix(c.UseLine(), " [flags]")
@@ -99,7 +100,7 @@ func Arguments(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// JoinNegatives joins --parallelism -3: Cobra would take the number for a flag.
+// JoinNegatives joins --parallelism -3, since Cobra would parse the number as a flag.
 func JoinNegatives(args []string) []string {
 	var all []string
 	for i, word := range args {
@@ -116,19 +117,19 @@ func JoinNegatives(args []string) []string {
 	return all
 }
 
-// Cobra's script for bash holds what was typed against each completion in its
-// escaped form, worker\[web\]. What bash itself has typed, the part that several
-// completions have in common, is not escaped: worker[. Then nothing would match.
+// Cobra's script for bash compares the typed text with each completion in its escaped form,
+// worker\[web\]. But bash itself inserts the common part of several completions unescaped, worker[,
+// and then nothing would match.
 const (
 	bashMatch  = `[[ $comp == "$cur"* ]] || continue`
 	bashMended = `[[ $comp == "$cur"* || $compline == "$cur"* ]] || continue`
 )
 
-// FixBashCompletion lets bash complete the addresses of instances after their bracket.
+// FixBashCompletion makes bash complete the addresses of instances after their bracket.
 func FixBashCompletion(root *cobra.Command) {
 	bash, _, err := root.Find([]string{"completion", "bash"})
 	if err != nil {
-		return // cobra has no such command any more: there is nothing to mend
+		return // cobra no longer has that command
 	}
 	bash.RunE = func(c *cobra.Command, _ []string) error {
 		plain, err := c.Flags().GetBool("no-descriptions")
@@ -243,7 +244,7 @@ func Duration(flags *pflag.FlagSet, into *time.Duration, name string, value time
 	flags.Var((*duration)(into), name, usage)
 }
 
-// Since returns the time that a flag means: a duration ago, or the beginning of a day.
+// Since parses a time: a duration ago, or the start of a day.
 func Since(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

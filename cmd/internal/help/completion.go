@@ -6,12 +6,12 @@ import (
 	"github.com/agentform/agentform/cmd/internal/flags"
 )
 
-// Completion gives cobra's command completion our texts. args checks its arguments.
+// Completion sets agentform's texts for cobra's command completion. args checks its arguments.
 func Completion(root *cobra.Command, args cobra.PositionalArgs) {
 	root.InitDefaultCompletionCmd()
 	c, _, err := root.Find([]string{"completion"})
 	if err != nil {
-		return // cobra has no such command any more
+		return // cobra no longer has that command
 	}
 	c.Short, c.Long = "Print a completion script for a shell", "Prints a script that completes commands, flags, addresses and manifest paths in a shell.\nThe one for bash needs the package bash-completion."
 	c.Example = `  source <(agentform completion bash)

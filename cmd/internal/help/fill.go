@@ -10,8 +10,7 @@ import (
 // Entry is a row of a table.
 type Entry struct{ Name, Text string }
 
-// maxName is how much of the width the names of a table take before their texts get
-// lines of their own.
+// maxName is the part of the width for a table's names before texts get their own lines.
 func maxName(width int) int { return width * 9 / 20 }
 
 // Table aligns the texts of entries, and wraps them.
@@ -40,7 +39,7 @@ func Table(rows []Entry, indent, width int) string {
 	return b.String()
 }
 
-// Paragraph wraps a text. A word that is wider than the width has a line of its own.
+// Paragraph wraps a text. A word wider than the width gets its own line.
 func Paragraph(text string, indent, width int) string {
 	margin := strings.Repeat(" ", indent)
 	var b strings.Builder
@@ -114,8 +113,8 @@ func Fill(text string, width int) string {
 	return b.String()
 }
 
-// shellLines breaks command lines at spaces outside of quotes and parentheses, as a shell
-// continues them.
+// shellLines breaks command lines at spaces outside quotes and parentheses, with backslashes for
+// the shell.
 func shellLines(lines string, width int) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Width returns how wide help is on a terminal with that many columns; 0: not a terminal.
+// Width returns the width of help on a terminal with that many columns; 0: not a terminal.
 func Width(columns int) int {
 	if columns <= 0 {
 		return 80
@@ -120,7 +120,7 @@ func listed(c *cobra.Command) (rows []Entry) {
 	return rows
 }
 
-// Usage returns the command line, with flags in front of what comes behind --.
+// Usage returns the command line, with flags before --.
 func Usage(c *cobra.Command) string {
 	if c.HasAvailableSubCommands() {
 		return c.CommandPath() + " COMMAND"

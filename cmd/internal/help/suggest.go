@@ -46,7 +46,7 @@ func otherNames() map[string][]string {
 	}
 }
 
-// Suggestions returns the names of subcommands that were probably meant.
+// Suggestions returns names of subcommands that the user may have meant.
 func Suggestions(c *cobra.Command, typed string) []string {
 	if !c.HasParent() {
 		word := strings.ReplaceAll(strings.ToLower(typed), "_", "-")

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "make the reference anew")
 
 const commands = "../../../docs/commands.md"
 
-// The reference says what the commands say now.
+// TestReferenceIsFresh checks that the reference matches the commands.
 func TestReferenceIsFresh(t *testing.T) {
 	if *update {
 		if err := run([]string{"reference", commands}); err != nil {
@@ -38,8 +38,8 @@ func TestReferenceIsFresh(t *testing.T) {
 	}
 }
 
-// The sections keep their order and their notes, and nothing but the document says where a
-// command belongs.
+// TestReferenceHasItsPlaces checks that sections keep their order and their notes, and that only
+// the document decides where a command belongs.
 func TestReferenceHasItsPlaces(t *testing.T) {
 	places := ""
 	eachDescribed(cli.Commands(), func(c *cobra.Command) {
@@ -85,7 +85,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// Every command has a page, and what its help says is in it.
+// TestPages checks that every command has a page with the text of its help.
 func TestPages(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1773480000")
 	folder := filepath.Join(t.TempDir(), "man")

@@ -14,8 +14,8 @@ import (
 	"github.com/agentform/agentform/cmd/internal/help"
 )
 
-// The table of contents is between begin and end. The section of a command is made from the
-// command, except what follows notes in it.
+// The table of contents is between begin and end. A command's section is generated, except for the
+// text after notes.
 const (
 	begin = "<!-- contents: made by `make reference` from the commands, as are their sections up to their notes -->\n"
 	end   = "<!-- end of the contents -->\n"
@@ -24,8 +24,8 @@ const (
 
 var heading = regexp.MustCompile(`(?m)^###? `)
 
-// withReference returns the document with the sections of the commands, in its own order, and
-// a table of contents with the headings above them. A command that has no heading is an error.
+// withReference updates the commands' sections and the table of contents in the document, in its
+// own order. A command without a heading is an error.
 func withReference(text string) (string, error) {
 	missing := map[string]*cobra.Command{}
 	eachDescribed(cli.Commands(), func(c *cobra.Command) { missing[c.CommandPath()] = c })
@@ -70,8 +70,8 @@ func withReference(text string) (string, error) {
 	return before + begin + "\n| | |\n|---|---|\n" + contents.String() + "\n" + end + after, nil
 }
 
-// eachDescribed visits the commands that have a section: not those that only have others, nor the
-// scripts for each shell, which have the same text.
+// eachDescribed visits the commands with a section: not those that only group others, nor the
+// scripts for each shell, which share a text.
 func eachDescribed(c *cobra.Command, visit func(*cobra.Command)) {
 	for _, sub := range c.Commands() {
 		switch {
@@ -93,10 +93,10 @@ func linkTo(c *cobra.Command) string {
 	return link("`"+strings.TrimPrefix(path, "agentform ")+"`", path)
 }
 
-// flagKey is what commands share if they have the same flag.
+// flagKey identifies a flag that commands share.
 type flagKey struct{ name, usage, value string }
 
-// section describes a command. Flags that a command before it has are described there.
+// section describes a command, except for flags described at an earlier command.
 func section(b *strings.Builder, c *cobra.Command, described map[flagKey]string) {
 	b.WriteString("### " + c.CommandPath() + "\n\n")
 	usage := "`" + help.Usage(c) + "`"
@@ -112,7 +112,7 @@ func section(b *strings.Builder, c *cobra.Command, described map[flagKey]string)
 		all = c.Root().PersistentFlags()
 	}
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
-	shared := map[string]string{} // the flags, by the command that describes them
+	shared := map[string]string{} // flags, by the command that describes them
 	all.VisitAll(func(f *pflag.Flag) {
 		key := flagKey{f.Name, f.Usage, f.DefValue}
 		switch {

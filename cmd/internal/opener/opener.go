@@ -1,5 +1,5 @@
-// Package opener opens the project that a command line means: its manifest and its state, as
-// much of both as a command needs.
+// Package opener opens the project of a command line: its manifest and its state, as far as the
+// command needs them.
 package opener
 
 import (
@@ -25,8 +25,8 @@ import (
 // Opener opens the project of one command, once.
 type Opener struct {
 	*streams.Streams
-	Dir         string // as --chdir says, and the project's once that is open
-	TypedIn     string // the directory that relative paths on the command line start at
+	Dir         string // --chdir; once open, the project's directory
+	TypedIn     string // the base of relative paths on the command line
 	Files       []string
 	Vars        []config.Var
 	StateFile   string
@@ -41,7 +41,7 @@ type Opener struct {
 	Log         *slog.Logger
 
 	found   projectdir.Found
-	told    bool             // which project is used in a workspace
+	told    bool             // the project used in a workspace was reported
 	options *project.Options // see Options
 	opened  *project.Project // see Open
 	pulled  *error           // see Pull; nil: not yet
@@ -65,7 +65,7 @@ func (o *Opener) Absolute(path string) string {
 	return filepath.Join(o.TypedIn, path)
 }
 
-// Anew returns an opener of the same command line that opens the project again.
+// Anew returns an opener for the same command line that opens the project again.
 func (o *Opener) Anew(s *streams.Streams) *Opener {
 	other := *o
 	other.Streams, other.found, other.told, other.options, other.opened, other.pulled = s, projectdir.Found{}, false, nil, nil, nil
@@ -80,7 +80,7 @@ func (o *Opener) Relative(path string) string {
 	return path
 }
 
-// Open opens the project, once: without --file the one that the directory belongs to.
+// Open opens the project, once: without --file the one that contains the directory.
 func (o *Opener) Open() *project.Project {
 	if o.opened == nil {
 		o.opened = project.Open(o.Options())
@@ -89,7 +89,7 @@ func (o *Opener) Open() *project.Project {
 	return o.opened
 }
 
-// Options returns how the project is opened. It finds the project, once.
+// Options returns the options for opening the project. It finds the project, once.
 func (o *Opener) Options() project.Options {
 	if o.options != nil {
 		return *o.options
@@ -116,7 +116,7 @@ func (o *Opener) Options() project.Options {
 	return *o.options
 }
 
-// tellWorkspace names the project that is used from within a workspace.
+// tellWorkspace reports the project in use inside a workspace.
 func (o *Opener) tellWorkspace(p *project.Project) {
 	if o.found.Workspace && !o.told {
 		o.told = true
@@ -128,8 +128,8 @@ func (o *Opener) tellWorkspace(p *project.Project) {
 	}
 }
 
-// Recorded is State, and evaluates no more of the manifest than where the state is
-// if each typed word is the address of a recorded session.
+// Recorded is State, but if each typed word is the address of a recorded session it evaluates only
+// the state's place in the manifest.
 func (o *Opener) Recorded(typed []string) (*project.Project, state.State, error) {
 	if o.opened != nil || len(typed) == 0 {
 		return o.State()
@@ -199,7 +199,7 @@ func (o *Opener) Optional() (*project.Project, state.State, error) {
 	return p, s, err
 }
 
-// CheckOutside keeps agents, which work in workspaces, from changing their whole project.
+// CheckOutside prevents agents, which work in workspaces, from changing their whole project.
 func (o *Opener) CheckOutside() error {
 	o.Open()
 	if !o.found.Workspace {

@@ -16,19 +16,19 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// deciding are the commands that need the shared state as it is now: others go on with the
-// copy if the backend is not reached. Those that change sessions lock it and read it then.
+// deciding are the commands that need the current shared state: others use the copy if the backend
+// is unreachable. Commands that change sessions lock and read the state.
 var deciding = []string{"plan", "drift", "apply", "destroy", "state", "land", "prune"}
 
-// withCopy are the commands that act on sessions of this machine, and ask no backend.
+// withCopy are the commands that act on sessions of this machine, without the backend.
 var withCopy = []string{"attach", "send", "answer", "capture", "path", "exec", "logs", "events", "diff", "services", "serve", "doctor", "next", "validate", "graph", "explain", "output"}
 
-// Pull brings the copy of a shared state up to date, once.
+// Pull updates the copy of a shared state, once.
 func (o *Opener) Pull(p *project.Project) error {
 	if o.pulled != nil {
 		return *o.pulled
 	}
-	if err := owner.CheckUser(p.Manifest.DataDir); err != nil { // else what cannot be read is the error
+	if err := owner.CheckUser(p.Manifest.DataDir); err != nil { // otherwise the error would be the unreadable file
 		return err
 	}
 	words := strings.Fields(o.Command + " ?")
@@ -49,11 +49,10 @@ func (o *Opener) Pull(p *project.Project) error {
 	return err
 }
 
-// Attended reports whether a person sees what is written to standard error.
+// Attended reports whether a user sees standard error.
 func (o *Opener) Attended() bool { return streams.IsTerminal(o.Err) && o.Command != "agentform ui" }
 
-// slow returns a function that says that a runtime is still asked, once each; nil: nobody
-// looks.
+// slow returns a function that reports each slow runtime once; nil: nobody is watching.
 func (o *Opener) slow() func(session.RuntimeSpec) {
 	if !o.Attended() {
 		return nil
@@ -67,7 +66,7 @@ func (o *Opener) slow() func(session.RuntimeSpec) {
 	}
 }
 
-// waiting returns a function that says who has the lock of the shared state: at once, and
+// waiting returns a function that reports who holds the lock of the shared state: at once, and
 // again every ten seconds.
 func (o *Opener) waiting() func(backend.Info) {
 	var told time.Time

@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// firstNamespace is the pid namespace that a machine boots with: its number is a
-// constant of the kernel (PROC_PID_INIT_INO in include/linux/proc_ns.h).
+// firstNamespace is the pid namespace that a machine boots with, a constant of the kernel
+// (PROC_PID_INIT_INO in include/linux/proc_ns.h).
 const firstNamespace = "pid:[4026531836]"
 
-// machine returns an id of the host. Images and containers share the machine id or
-// have none, so the host's name is part of it.
+// machine returns an id of the host. It includes the host's name, since images and containers share
+// the machine id or have none.
 func machine(host string) string {
-	id, _ := os.ReadFile("/etc/machine-id") // without it the name alone counts
+	id, _ := os.ReadFile("/etc/machine-id") // without it only the name counts
 	return digest(strings.TrimSpace(string(id)), host)
 }
 
-// pidNamespace returns the number of this process's pid namespace; empty for a
-// machine's first one.
+// pidNamespace returns the number of this process's pid namespace, or "" for a machine's first one.
 func pidNamespace() string {
 	name, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {

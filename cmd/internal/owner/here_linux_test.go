@@ -2,8 +2,8 @@ package owner
 
 import "testing"
 
-// A machine's first pid namespace has no number: else the host would pass for a container
-// that was restarted, and what runs in one for ended.
+// A machine's first pid namespace has no number: otherwise the host would look like a restarted
+// container, and its processes like ended ones.
 func TestNamespaceNumber(t *testing.T) {
 	for name, want := range map[string]string{"pid:[4026531836]": "", "pid:[4026532251]": "4026532251"} {
 		if got := namespaceNumber(name); got != want {

@@ -1,5 +1,5 @@
-// Package owner identifies whose the sessions of a state are: of which host, user, project
-// and data directory. It only reads.
+// Package owner identifies the owner of a state's sessions: host, user, project and data directory.
+// It only reads.
 package owner
 
 import (
@@ -29,7 +29,7 @@ import (
 
 // Here returns the owner of the sessions that this process starts.
 func Here(project, dataDir, lineage string) session.Owner {
-	host, _ := os.Hostname() // without one the machine's own id has to do
+	host, _ := os.Hostname() // without one, the machine's own id must do
 	return session.Owner{
 		Host:         cmp.Or(host, "localhost"),
 		Machine:      machine(host),
@@ -42,7 +42,7 @@ func Here(project, dataDir, lineage string) session.Owner {
 	}
 }
 
-// digest hides a machine's id, which is confidential, and keeps it comparable.
+// digest hides a machine's id, which is confidential, but keeps it comparable.
 func digest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range append([]string{"agentform"}, parts...) {
@@ -51,7 +51,7 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// Resolve returns an absolute path without links, as far as it exists.
+// Resolve returns an absolute path with its existing part free of links.
 func Resolve(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -81,9 +81,8 @@ func (e *UserError) Error() string {
 		e.DataDir, owner, me, sudo)
 }
 
-// Check refuses a state that may not be used from here: its data directory belongs to
-// another user, it is a copy, its project was moved, or its sessions run with another data
-// directory.
+// Check returns an error if a state may not be used here: its data directory belongs to another
+// user, it is a copy, its project was moved, or its sessions use another data directory.
 func Check(here session.Owner, project string, st state.State) error {
 	if err := CheckUser(here.DataDir); err != nil {
 		return err
@@ -101,7 +100,7 @@ func Check(here session.Owner, project string, st state.State) error {
 	return checkPrevious(here, project)
 }
 
-// CheckUser refuses a data directory of another user. A missing one belongs to no user.
+// CheckUser returns an error for a data directory of another user. A missing one has no user.
 func CheckUser(dataDir string) error {
 	info, err := os.Stat(dataDir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -116,7 +115,7 @@ func CheckUser(dataDir string) error {
 	return nil
 }
 
-// userName returns a user for people, and in the form of sudo -u.
+// userName returns a user's name for display, and its form for sudo -u.
 func userName(uid int) (name, sudo string) {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return fmt.Sprintf("%s (uid %d)", u.Username, uid), u.Username
@@ -140,8 +139,8 @@ func (e *MovedError) Error() string {
 		from, to, len(e.Sessions))
 }
 
-// Moved reports whether err refuses a state because its project was moved here. What may
-// as well be a copy counts if moved says that someone knows it was moved.
+// Moved reports whether err means that the project was moved here. A move that could also be a copy
+// counts if moved is true, by which a user confirms it.
 func Moved(err error, moved bool) bool {
 	if copied := (*state.CopiedError)(nil); errors.As(err, &copied) {
 		return copied.Gone && moved
@@ -150,8 +149,8 @@ func Moved(err error, moved bool) bool {
 	return errors.As(err, &e)
 }
 
-// findMoves returns the moves that a state shows: records of this host and user that name
-// another data directory.
+// findMoves returns the moves in a state: records of this host and user with another data
+// directory.
 func findMoves(st state.State, here session.Owner) []*MovedError {
 	var found []*MovedError
 	for _, r := range st.Sessions {
@@ -168,8 +167,8 @@ func findMoves(st state.State, here session.Owner) []*MovedError {
 	return found
 }
 
-// copiedFrom returns the data directory that the records name, if this one is not it
-// renamed: this one is a copy, or was moved across file systems.
+// copiedFrom returns the data directory in the records, unless this one is that, renamed: this one
+// is a copy, or was moved across file systems.
 func copiedFrom(st state.State, here session.Owner) string {
 	for _, r := range st.Sessions {
 		o := r.Owner
@@ -181,16 +180,16 @@ func copiedFrom(st state.State, here session.Owner) string {
 }
 
 // Relocate returns a moved session's record with its new paths. root and dataDir are the
-// project's directories as the manifest names them.
+// directories in the manifest.
 func Relocate(r session.Record, here session.Owner, root, dataDir string) session.Record {
 	pairs := [][2]string{{r.Owner.DataDir, dataDir}, {r.Owner.Project, root}}
-	if made := state.MadeIn(r.Tree); made != "" && made != r.Owner.DataDir { // it was named by a link
+	if made := state.MadeIn(r.Tree); made != "" && made != r.Owner.DataDir { // it was a link's path
 		pairs = append(pairs, [2]string{made, dataDir})
 		if inside, ok := strings.CutPrefix(r.Owner.DataDir, r.Owner.Project); ok {
 			pairs = append(pairs, [2]string{strings.TrimSuffix(made, inside), root})
 		}
 	}
-	// A repository that the project is a part of was moved with it.
+	// A repository that contains the project was moved with it.
 	for old, now := r.Owner.Project, root; filepath.Base(old) == filepath.Base(now) && filepath.Dir(old) != old; {
 		old, now = filepath.Dir(old), filepath.Dir(now)
 		pairs = append(pairs, [2]string{old, now})
@@ -214,8 +213,8 @@ func Relocate(r session.Record, here session.Owner, root, dataDir string) sessio
 	return r
 }
 
-// projectFile is the suffix of a file beside a directory of sockets. It names the project and
-// data directory of the sockets, so that a changed data_dir is recognized while they exist.
+// projectFile is the suffix of a file next to a directory of sockets. It has the project and data
+// directory of the sockets, so that a changed data_dir is detected while they exist.
 const projectFile = ".project"
 
 type socketOwner struct {
@@ -232,7 +231,7 @@ func Keep(sockets string, here session.Owner, project string) error {
 	}
 	path := sockets + projectFile
 	if now, err := os.ReadFile(path); err == nil && bytes.Equal(now, b) {
-		return os.Chmod(path, 0o600) // whoever opened it to others
+		return os.Chmod(path, 0o600) // it may have been opened to others
 	}
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		return fmt.Errorf("record the owner of the sockets: %w", err)
@@ -240,8 +239,8 @@ func Keep(sockets string, here session.Owner, project string) error {
 	return nil
 }
 
-// Abandoned returns the directories of sockets beside one whose data directory is gone, with
-// that. One that is not empty may have servers, so it is left out.
+// Abandoned returns the directories of sockets next to one whose data directory is gone, with that.
+// It omits directories that are not empty, which may have servers.
 func Abandoned(sockets string) map[string]string {
 	all := map[string]string{}
 	found, _ := filepath.Glob(filepath.Join(filepath.Dir(sockets), "*"+projectFile)) // fails only for a bad pattern
@@ -268,7 +267,7 @@ func Forget(sockets string) error {
 	return os.Remove(sockets + projectFile)
 }
 
-// A PreviousError reports that sessions run with a previous data directory.
+// A PreviousError reports that sessions are running with a previous data directory.
 type PreviousError struct {
 	Previous string // data directory
 	Now      string
@@ -285,11 +284,11 @@ func (e *PreviousError) Error() string {
 		e.Now, e.Previous, strings.Join(names, ", "), e.Previous)
 }
 
-// checkPrevious looks for running sessions of the project in other data directories.
+// checkPrevious searches for running sessions of the project in other data directories.
 func checkPrevious(here session.Owner, project string) error {
 	sockets, err := socketdir.Create(here.DataDir)
 	if err != nil {
-		return nil // whoever needs the sockets gets this error
+		return nil // any user of the sockets gets this error
 	}
 	found, _ := filepath.Glob(filepath.Join(filepath.Dir(sockets), "*"+projectFile)) // fails only for a bad pattern
 	for _, path := range found {
@@ -308,8 +307,8 @@ func checkPrevious(here session.Owner, project string) error {
 	return nil
 }
 
-// running returns the sessions of a data directory whose agent runs. No runtime is asked: a
-// container counts unless its end is known.
+// running returns the sessions of a data directory with a running agent, without querying runtimes:
+// a container counts unless its end is recorded.
 func running(dataDir string) []session.Address {
 	st, err := state.Read(filepath.Join(dataDir, "state.json"))
 	if err != nil {
@@ -317,7 +316,7 @@ func running(dataDir string) []session.Address {
 	}
 	var found []session.Address
 	for _, r := range st.Sessions {
-		f, _ := rundir.ReadLiveness(layout.Data{Dir: dataDir}.Run(r.Run.ID)) // what cannot be read does not run
+		f, _ := rundir.ReadLiveness(layout.Data{Dir: dataDir}.Run(r.Run.ID)) // unreadable means not running
 		contained := r.Location.Container != "" && f.Exit == nil && r.Run.EndedAt.IsZero()
 		if r.Run.ID != "" && (contained || f.Agent.Alive() || f.Shim.Alive()) {
 			found = append(found, r.Address)

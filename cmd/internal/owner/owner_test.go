@@ -60,7 +60,7 @@ func TestDataDirectoryOfAnotherUserIsRefused(t *testing.T) {
 	}
 }
 
-// A state with sessions of its own and of another checkout is no copy that can be moved away.
+// A state with its own sessions and another checkout's is not a copy that can be moved away.
 func TestStateOfTwoCheckoutsIsRefused(t *testing.T) {
 	root := Resolve(t.TempDir())
 	a, b := Here(filepath.Join(root, "a"), filepath.Join(root, "a", "d"), "l"), Here(filepath.Join(root, "b"), filepath.Join(root, "b", "d"), "l")
@@ -103,8 +103,8 @@ func TestMovedProjectIsRefused(t *testing.T) {
 	}
 }
 
-// What has another identity than the directory that the sessions were started with is a
-// copy, or was moved across file systems.
+// A directory with another identity than that of its sessions is a copy, or was moved across file
+// systems.
 func TestCopyOfARenamedProjectIsRefused(t *testing.T) {
 	root := Resolve(t.TempDir())
 	old, here := Here(filepath.Join(root, "old"), filepath.Join(root, "old", "d"), "l"), Here(filepath.Join(root, "new"), filepath.Join(root, "new", "d"), "l")
@@ -163,8 +163,8 @@ func TestRelocate(t *testing.T) {
 	}
 }
 
-// TestAbandoned checks that only a directory of sockets is found that is empty and whose data
-// directory is gone.
+// TestAbandoned checks that only empty directories of sockets whose data directory is gone are
+// found.
 func TestAbandoned(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", short(t))
 	project := Resolve(t.TempDir())

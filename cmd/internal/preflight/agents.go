@@ -38,9 +38,9 @@ const versionLimit = 15 * time.Second
 // ErrSlow is returned for an agent that did not print its version in time.
 var ErrSlow = errors.New("--version did not end within " + versionLimit.String())
 
-// AgentVersion returns the path of a session's program and the version that it prints. The path
-// is empty if the program cannot be started. The version is empty if the program is not known
-// to have --version, or if it prints none.
+// AgentVersion returns the path of a session's program and the version that it prints. The path is
+// empty if the program cannot be started, the version if the program has no known --version or
+// prints none.
 func (h Host) AgentVersion(ctx context.Context, s session.Spec) (path, version string, err error) {
 	command, err := h.command(s, apply.Search{})
 	if err != nil {
@@ -67,7 +67,7 @@ func printedVersion(parent context.Context, path, dir string, env []string, limi
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 	out, err := c.Output()
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a process that it left behind has its output open
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // a process that it started still has its output open
 		return versionPattern.FindString(string(out)), nil
 	case parent.Err() == nil && ctx.Err() != nil:
 		return "", ErrSlow
@@ -75,7 +75,7 @@ func printedVersion(parent context.Context, path, dir string, env []string, limi
 	return "", fmt.Errorf("--version: %w", err)
 }
 
-// MissingLogin says nothing of a container, whose image may bring a login.
+// MissingLogin returns nothing for a container, whose image may have a login.
 func (h Host) MissingLogin(s session.Spec) (lack, remedy string) {
 	if s.Runtime.Traits().OwnHome {
 		return "", ""
@@ -83,8 +83,8 @@ func (h Host) MissingLogin(s session.Spec) (lack, remedy string) {
 	return agent.MissingLogin(s, h.machine().login(s))
 }
 
-// IgnoresHooks returns why an agent would not run agentform's hooks. It says nothing of a
-// container, which has a home of its own.
+// IgnoresHooks returns why an agent would not run agentform's hooks. It returns nothing for a
+// container, which has its own home.
 func (h Host) IgnoresHooks(s session.Spec) (why, remedy string) {
 	if s.Runtime.Traits().OwnHome {
 		return "", ""
@@ -92,10 +92,10 @@ func (h Host) IgnoresHooks(s session.Spec) (why, remedy string) {
 	return agent.IgnoresHooks(s, h.machine().login(s))
 }
 
-// machine is what the agents of some sessions find on this machine, each fact read once.
+// machine has the facts about this machine that some sessions' agents find, each read once.
 type machine struct {
 	host  Host
-	last  map[string]surrounded // by the agent's name: most of its sessions have the same environment
+	last  map[string]surrounded // by the agent's name: most of its sessions share an environment
 	files map[string][]byte
 }
 
@@ -113,7 +113,7 @@ func (m *machine) login(s session.Spec) agent.LoginFacts {
 	return agent.LoginFacts{OS: runtime.GOOS, At: m.lookup(s), Read: m.read}
 }
 
-// lookup has only those secrets that are variables here.
+// lookup includes only secrets that are variables here.
 func (m *machine) lookup(s session.Spec) session.Lookup {
 	last, known := m.last[s.Agent.Name]
 	if !known || !sameEnvironment(last.spec, s) {
@@ -123,7 +123,7 @@ func (m *machine) lookup(s session.Spec) session.Lookup {
 	return session.Lookup{Dir: s.Workspace.Path, Home: last.env["HOME"], Env: last.env}
 }
 
-// sameEnvironment compares all that environment and session.Inherit read.
+// sameEnvironment compares everything that environment and session.Inherit read.
 func sameEnvironment(a, b session.Spec) bool {
 	return reflect.DeepEqual(a.Agent, b.Agent) && maps.Equal(a.Env, b.Env) && a.Runtime.Traits() == b.Runtime.Traits() &&
 		slices.Equal(a.Secrets, b.Secrets) && slices.Equal(a.InheritEnv, b.InheritEnv)
@@ -156,7 +156,7 @@ func (m *machine) read(path string) []byte {
 
 const maxConfig = 16 << 20
 
-// readSmall returns a text that is empty and not nil for a file that may hold a login.
+// readSmall returns an empty text, not nil, for a file that may hold a login.
 func readSmall(path string) []byte {
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() {
@@ -169,7 +169,7 @@ func readSmall(path string) []byte {
 	return append([]byte{}, text...)
 }
 
-// Dotfile is a file of the user's own that lacks a setting which agents look for in it.
+// Dotfile is a user's own file that lacks a setting for agents.
 type Dotfile struct {
 	agent.DotfileFix
 	Err    error // why the setting cannot be added
@@ -178,7 +178,7 @@ type Dotfile struct {
 	needed []session.Address
 }
 
-// Dotfiles returns the files that lack a setting of the agents of some sessions.
+// Dotfiles returns the files that lack settings of some sessions' agents.
 func (h Host) Dotfiles(specs []session.Spec) []*Dotfile { return h.machine().dotfiles(specs) }
 
 func (m *machine) dotfiles(specs []session.Spec) []*Dotfile {
@@ -208,7 +208,7 @@ func (m *machine) dotfiles(specs []session.Spec) []*Dotfile {
 	return all
 }
 
-// Write adds the setting to the file. Links and permissions stay.
+// Write adds the setting to the file. It keeps links and permissions.
 func (d *Dotfile) Write() error {
 	if d.Err != nil {
 		return d.Err
@@ -244,7 +244,7 @@ func NotInherited(environ []string, specs []session.Spec) []string {
 	return slices.Sorted(maps.Keys(missed))
 }
 
-// shellVariables are those of an interactive shell that no program misses.
+// shellVariables are an interactive shell's variables that no program needs.
 var shellVariables = []string{
 	"LS_COLORS", "LESS", "LESSOPEN", "LESSCLOSE", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "HISTFILE", "HISTSIZE", "HISTCONTROL",
 	"MAIL", "HOSTNAME", "SSH_CLIENT", "SSH_CONNECTION", "SSH_TTY", "WINDOWID", "COLORFGBG", "VTE_VERSION",

@@ -10,8 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Certificates returns what is wrong with the certificates for Docker engines elsewhere that
-// sessions of the manifest use, as far as their files tell.
+// Certificates returns the errors in the files of certificates for remote Docker engines in use.
 func (h Host) Certificates(how session.Severity) []session.Diagnostic {
 	needed := map[string][]session.Address{} // by the runtime's key
 	for _, s := range h.Manifest.Sessions {

@@ -1,5 +1,5 @@
-// Package preflight reports what sessions need of this machine and do not find: programs,
-// logins, secrets, commits and images.
+// Package preflight reports what sessions need and this machine lacks: programs, logins, secrets,
+// commits and images.
 package preflight
 
 import (
@@ -23,20 +23,20 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Host is this machine, as a project uses it.
+// Host is this machine in the context of a project.
 type Host struct {
 	Environ  environ.Vars
-	Dir      string // where relative entries of PATH start
+	Dir      string // start of relative entries of PATH
 	Secrets  *secret.Store
 	Manifest *config.Manifest
 	Runtime  func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
 }
 
-// FirstCommit is the command that gives a repository its first commit.
+// FirstCommit is the command that creates a repository's first commit.
 const FirstCommit = "git commit --allow-empty -m init"
 
-// Plan returns what the machine lacks for the sessions that a plan starts, and the bases that
-// it sets and do not exist.
+// Plan returns what the machine lacks for the sessions that a plan starts, and the bases that it
+// sets but do not exist.
 func (h Host) Plan(ctx context.Context, p plan.Plan, how session.Severity) []session.Diagnostic {
 	bases, specs := h.missingBases(ctx, p), Starting(p)
 	if len(specs) == 0 {
@@ -65,7 +65,7 @@ func Starting(p plan.Plan) []session.Spec {
 	return specs
 }
 
-// Sessions returns which commands, logins and secrets sessions lack. Secrets are read if how is
+// Sessions returns the commands, logins and secrets that sessions lack. It reads secrets if how is
 // Error. A missing login is always a warning.
 func (h Host) Sessions(specs []session.Spec, how session.Severity) []session.Diagnostic {
 	type problem struct {
@@ -174,7 +174,7 @@ func (m *machine) obstacles(specs []session.Spec) []session.Diagnostic {
 	return found
 }
 
-// Programs returns which of tmux and git sessions need and PATH does not have.
+// Programs returns which of tmux and git are needed and not on PATH.
 func (h Host) Programs(specs []session.Spec, how session.Severity) []session.Diagnostic {
 	var found []session.Diagnostic
 	need := func(name, why, version string) {
@@ -192,7 +192,7 @@ func (h Host) Programs(specs []session.Spec, how session.Severity) []session.Dia
 	return found
 }
 
-// Tmux returns an error if sessions need tmux and PATH does not have it.
+// Tmux returns an error if sessions need tmux and it is not on PATH.
 func (h Host) Tmux(specs ...session.Spec) error {
 	for _, d := range h.Programs(specs, session.Error) {
 		if strings.HasPrefix(d.Summary, "tmux") {
@@ -202,7 +202,7 @@ func (h Host) Tmux(specs ...session.Spec) error {
 	return nil
 }
 
-// hasOwnBranch reports whether a branch is made in a repository of this machine.
+// hasOwnBranch reports whether a branch is created in a repository of this machine.
 func hasOwnBranch(w session.Workspace) bool {
 	return w.Mode == session.Worktree || w.Mode == session.Clone && !session.Remote(w.Repo)
 }
@@ -216,7 +216,7 @@ func (h Host) withoutCommit(ctx context.Context, specs []session.Spec, how sessi
 			continue
 		}
 		checked[repo] = true
-		if has, err := git.HasCommits(ctx, repo); err == nil && !has { // apply reports what else is wrong with it
+		if has, err := git.HasCommits(ctx, repo); err == nil && !has { // apply reports other errors
 			found = append(found, session.Diagnostic{Severity: how, Summary: fmt.Sprintf("repository %s has no commit yet", repo),
 				Detail: "a branch starts at a commit. Create one with:\n  " + FirstCommit})
 		}
@@ -255,7 +255,7 @@ func (h Host) missingBases(ctx context.Context, made plan.Plan) []session.Diagno
 	return found
 }
 
-// missingImages leaves an engine that does not answer to the plan.
+// missingImages leaves an unresponsive engine to the plan.
 func (h Host) missingImages(ctx context.Context, lineage string, specs []session.Spec) []session.Diagnostic {
 	needed := map[[2]string][]session.Address{} // by engine and image
 	runtimes := map[[2]string]session.RuntimeSpec{}
@@ -283,7 +283,7 @@ func (h Host) missingImages(ctx context.Context, lineage string, specs []session
 	return found
 }
 
-// missingInClusters leaves a cluster that does not answer to the plan.
+// missingInClusters leaves an unresponsive cluster to the plan.
 func (h Host) missingInClusters(ctx context.Context, p plan.Plan, specs []session.Spec, how session.Severity) []session.Diagnostic {
 	in := map[string][]session.Spec{} // by cluster and namespace
 	for _, s := range specs {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestVersionInTime checks that a program that does not end is killed with its children, which
-// have its output open.
+// TestVersionInTime checks that a program that does not exit is killed with its children, which
+// hold its output open.
 func TestVersionInTime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "agent")
 	if err := os.WriteFile(path, []byte("#!/bin/sh\necho 1.2.3\nsleep 1000 &\nwait\n"), 0o700); err != nil {

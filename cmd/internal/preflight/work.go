@@ -11,8 +11,8 @@ import (
 
 const maxChecks = 8
 
-// KeptWork informs whoever approves a plan of the work that keeps workspaces. Clones in containers
-// are left out, because only a container can examine them.
+// KeptWork adds to a plan, for its approval, the work that keeps workspaces. It skips clones in
+// containers, which only a container can examine.
 func KeptWork(ctx context.Context, made *plan.Plan) {
 	var all sync.WaitGroup
 	slots := make(chan struct{}, maxChecks)

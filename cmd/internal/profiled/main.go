@@ -1,5 +1,5 @@
-// Profiled is agentform that writes a CPU profile of itself to $CPUPROFILE, so that a
-// benchmark can say where the time of a missed goal goes.
+// Profiled is agentform that writes its CPU profile to $CPUPROFILE, so that a benchmark can show
+// where the time of a missed goal was spent.
 package main
 
 import (

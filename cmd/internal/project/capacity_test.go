@@ -9,10 +9,10 @@ func TestAgentsFor(t *testing.T) {
 		memory uint64
 		want   int
 	}{
-		{2, 24 * gib, 8},  // the cores bind
-		{16, 4 * gib, 10}, // the memory binds
-		{4, 0, 16},        // unknown memory binds nothing
-		{1, 100 << 20, 1}, // never none
+		{2, 24 * gib, 8},  // limited by cores
+		{16, 4 * gib, 10}, // limited by memory
+		{4, 0, 16},        // unknown memory is no limit
+		{1, 100 << 20, 1}, // at least one
 		{64, 256 * gib, 256},
 	} {
 		if got := agentsFor(tt.cores, tt.memory); got != tt.want {

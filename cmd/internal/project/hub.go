@@ -70,7 +70,7 @@ func Fleet(p *Project) *fleet.Observer {
 	})
 }
 
-// HubSettings returns a digest of the settings of a manifest that a hub reads when it starts.
+// HubSettings returns a digest of the manifest's settings that a hub reads at its start.
 func HubSettings(m *config.Manifest) string {
 	notifies := slices.Clone(m.Notifies)
 	for i := range notifies {
@@ -84,13 +84,13 @@ func HubSettings(m *config.Manifest) string {
 		Telemetry  *config.Telemetry      `json:",omitempty"`
 	}{notifies, m.MaxRunning, m.Prices, m.Budgets, m.Telemetry})
 	if err != nil {
-		panic(err) // plain strings always marshal
+		panic(err) // plain strings can always be encoded
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:12])
 }
 
-// lastEnviron serves a hub that systemd starts with hardly any environment.
+// lastEnviron is for a hub that systemd starts with hardly any environment.
 func (p *Project) lastEnviron(address session.Address) ([]string, error) {
 	st, err := state.Read(p.State)
 	r := Find(st.Sessions, address)
@@ -119,7 +119,7 @@ func (p *Project) Notifier(log *slog.Logger) (n *notify.Notifier, end func()) {
 	for _, b := range p.Manifest.Notifies {
 		targets = append(targets, target(b))
 	}
-	// The hub outlives the git hook or alias that may have started it.
+	// The hub outlives a git hook or alias that started it.
 	env := slices.DeleteFunc(slices.Clone(p.Environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return strings.HasPrefix(name, "GIT_") && session.NeverInherited(name)
@@ -153,10 +153,10 @@ func (p *Project) TryNotify(ctx context.Context, b config.Notify) error {
 	})
 }
 
-// pullEvery is how old a hub's copy of a shared state may be.
+// pullEvery is the maximum age of a hub's copy of a shared state.
 const pullEvery = 15 * time.Second
 
-// puller brings the copy of a shared state up to date and wakes the hub when it has changed.
+// puller updates the copy of a shared state, and wakes the hub when it has changed.
 type puller struct {
 	stored *backends.State
 	log    *slog.Logger

@@ -1,5 +1,5 @@
-// Package project opens a project: it reads the manifest and connects the engine, the
-// hub and the library packages with the real runtimes, agents, git, secrets and notifiers.
+// Package project opens a project: it reads the manifest and connects the engine, the hub and the
+// library packages to the real runtimes, agents, git, secrets and notifiers.
 package project
 
 import (
@@ -42,21 +42,21 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Options say which project is opened, for whom, and how its sessions are worked on.
+// Options describe the project to open, its user, and the handling of its sessions.
 type Options struct {
-	Dir         string // where manifests are looked for, and relative entries of PATH start
+	Dir         string // place of manifests, and start of relative entries of PATH
 	Files       []string
 	Vars        []config.Var
 	StateFile   string // empty: the one in the data directory
 	Environ     environ.Vars
 	Version     string // of agentform
-	Command     string // as other users of the state's lock read it
+	Command     string // shown to other users of the state's lock
 	Parallelism int    // 0: Open sets the manifest's
 	LockTimeout time.Duration
 	Log         *slog.Logger
-	// SettingsOnly reads no more of the manifest than where the state is.
+	// SettingsOnly reads only the state's place from the manifest.
 	SettingsOnly bool
-	// Runtimes are where sessions run; nil: tmux, Docker and Kubernetes.
+	// Runtimes run the sessions; nil: tmux, Docker and Kubernetes.
 	Runtimes Runtimes
 	// Waiting is called with the holder of a shared state's lock, before each new try. It may
 	// be nil.
@@ -65,39 +65,39 @@ type Options struct {
 	Slow func(session.RuntimeSpec)
 }
 
-// Runtimes are where the sessions of a project run.
+// Runtimes run the sessions of a project.
 type Runtimes interface {
-	// Runtime opens the runtime that a session names. Its marks have the lineage.
+	// Runtime opens a session's runtime. Its marks have the lineage.
 	Runtime(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
-	// Facts returns what is recorded of a run.
+	// Facts returns the record of a run.
 	Facts(run string) session.RunFacts
-	// BootID returns the id of the boot that runs are recorded with.
+	// BootID returns the boot id in the records of runs.
 	BootID() string
 }
 
 // Project is an open project.
 type Project struct {
 	Options
-	Manifest *config.Manifest // without sessions where Problems has an error
+	Manifest *config.Manifest // without sessions if Problems has an error
 	Problems []session.Diagnostic
-	State    string // the path of the state
+	State    string // the path of the state file
 	Stored   *backends.State
 	Secrets  *secret.Store
 	Scope    []string // the command that starts a tmux server; see service.Scope
-	Anew     bool     // write a state where the backend has lost it
-	Moving   bool     // accept a state whose project was moved: it is being repaired
+	Anew     bool     // write a state if the backend has lost it
+	Moving   bool     // accept the state of a moved project, to repair it
 	// MaxRunning is how many agents may run at once.
 	MaxRunning int
 
 	owner   func() session.Owner
-	opening sync.Mutex // of closers: requests to a hub come at the same time
+	opening sync.Mutex // of closers: requests to a hub are concurrent
 	closers []func()
 
 	installing sync.Mutex
 	installed  []string // the shim's command; nil: not yet
 }
 
-// Open reads the manifest. Sessions can be shown and stopped in spite of its problems.
+// Open reads the manifest. Even with problems, sessions can be shown and stopped.
 func Open(o Options) *Project {
 	start := time.Now()
 	p := &Project{Options: o}
@@ -111,7 +111,7 @@ func Open(o Options) *Project {
 		Workspace: func(m *config.Manifest, s session.Spec) string {
 			if workspace == nil {
 				locate(m)
-				st, _ := state.Read(p.State) // the commands that need the state report the error
+				st, _ := state.Read(p.State) // commands that need the state report the error
 				workspace = plan.WorkspacePaths(st.Sessions, p.Request(plan.Options{}).Moves)
 			}
 			return workspace(s)
@@ -128,16 +128,16 @@ func Open(o Options) *Project {
 	return p
 }
 
-// Owner returns the owner of what this process starts.
+// Owner returns the owner of sessions that this process starts.
 func (p *Project) Owner() session.Owner {
 	here := p.owner()
-	if p.Stored.Shared() { // else the state would be another one, too, if the directory was replaced
+	if p.Stored.Shared() { // otherwise a replaced directory would have another state, too
 		here.DataDirID = cmp.Or(fileid.Of(here.DataDir), "not there yet")
 	}
 	return here
 }
 
-// Check refuses a state that may not be used from here.
+// Check returns an error for a state that may not be used here.
 func (p *Project) Check(s state.State) error {
 	if p.Stored.Shared() {
 		s.Sessions = slices.DeleteFunc(slices.Clone(s.Sessions), func(r session.Record) bool {
@@ -168,7 +168,7 @@ func (p *Project) Declared(address session.Address) *session.Spec {
 	return find(p.Manifest.Sessions, func(s session.Spec) bool { return s.Address == address })
 }
 
-// Request returns what the manifest asks of the engine.
+// Request returns the manifest's request to the engine.
 func (p *Project) Request(o plan.Options) engine.Request {
 	q := engine.Request{Wanted: p.Manifest.Sessions, Options: o}
 	for _, x := range p.Manifest.Moves {
@@ -208,14 +208,14 @@ func (p *Project) HubSocket() (string, error) {
 	return filepath.Join(sockets, server.SocketName), err
 }
 
-// Facts returns what the directory of a run records.
+// Facts returns the record in a run's directory.
 func (p *Project) Facts(run string) session.RunFacts {
 	if p.Runtimes != nil {
 		return p.Runtimes.Facts(run)
 	}
 	dir := p.RunDir(run)
 	if info, err := os.Lstat(dir); err != nil || info.IsDir() {
-		return activity.Facts(dir) // a container's is a link
+		return activity.Facts(dir) // a link, for a container
 	}
 	if sockets, err := socketdir.Create(p.Manifest.DataDir); err == nil {
 		if f, alive, contained := docker.Facts(p.Manifest.DataDir, sockets, run); contained {
@@ -225,7 +225,7 @@ func (p *Project) Facts(run string) session.RunFacts {
 	return activity.Facts(dir)
 }
 
-// Launched returns the spec that a run was started with; nil: it cannot be read.
+// Launched returns the spec with which a run was started; nil: it cannot be read.
 func (p *Project) Launched(run string) *session.Spec {
 	f, err := rundir.ReadFacts(p.RunDir(run))
 	var s session.Spec
@@ -235,12 +235,12 @@ func (p *Project) Launched(run string) *session.Spec {
 	return &s
 }
 
-// Activity returns a reader of what the project's agents do.
+// Activity returns a reader of the activity of the project's agents.
 func (p *Project) Activity() *activity.Reader {
 	return activity.New(p.Manifest.DataDir, p.Environ.Get("HOME"), agent.For)
 }
 
-// Who returns the user at work, for the state's lock and the history.
+// Who returns the current user, for the state's lock and the history.
 func (p *Project) Who() state.Holder {
 	host, _ := os.Hostname() // unknown: others see no host
 	name := p.Environ.Get("USER")
@@ -253,14 +253,14 @@ func (p *Project) Who() state.Holder {
 	return state.Holder{PID: os.Getpid(), User: name, Host: host, Command: p.Command, Since: time.Now()}
 }
 
-// Close closes what was opened.
+// Close closes everything that was opened.
 func (p *Project) Close() {
 	for _, end := range p.closers {
 		end()
 	}
 }
 
-// Host returns this machine as the project's sessions use it.
+// Host returns this machine in the context of the project.
 func (p *Project) Host() preflight.Host {
 	return preflight.Host{Environ: p.Environ, Dir: p.Dir, Secrets: p.Secrets, Manifest: p.Manifest,
 		Runtime: func(lineage string, spec session.RuntimeSpec) (session.Runtime, error) {

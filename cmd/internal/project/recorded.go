@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// LaunchEnviron returns the environment that the agent of a session was started with, with its
-// secrets on request.
+// LaunchEnviron returns the environment with which a session's agent was started, with secrets on
+// request.
 func LaunchEnviron(p *Project, r session.Record, secrets bool) ([]string, error) {
 	env, names, err := rundir.LaunchEnv(p.RunDir(r.Run.ID))
 	if err != nil || len(env) == 0 { // adopted, or its files are gone
@@ -39,8 +39,8 @@ func LaunchEnviron(p *Project, r session.Record, secrets bool) ([]string, error)
 	return env, nil
 }
 
-// UseLocalRepo makes the repository that holds the manifest that of a session whose clone is of
-// one on a server, for commands that bring its commits here.
+// UseLocalRepo replaces a session's remote repository by the one that holds the manifest, for
+// commands that fetch its commits.
 func UseLocalRepo(p *Project, r *session.Record) error {
 	if !session.Remote(r.Tree.Repo) {
 		return nil
@@ -54,7 +54,7 @@ func UseLocalRepo(p *Project, r *session.Record) error {
 	return nil
 }
 
-// ErrUnknown is why nothing can be done with a session whose state is unknown.
+// ErrUnknown returns the error of acting on a session whose state is unknown.
 func ErrUnknown(p *Project, r session.Record, d plan.Diagnosis) error {
 	detail := d.Detail
 	if d.Reason == plan.ReasonElsewhere && p.Stored.Shared() {

@@ -16,8 +16,8 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Removed returns the histories of sessions that left the state, of those with an event since
-// a time. None is empty.
+// Removed returns the histories of sessions that left the state and have an event since a time.
+// None is empty.
 func Removed(p *Project, records []session.Record, since time.Time) [][]history.Event {
 	own := make(map[string]bool, len(records))
 	for _, r := range records {
@@ -35,9 +35,8 @@ func Removed(p *Project, records []session.Record, since time.Time) [][]history.
 	return gone
 }
 
-// Reported returns what is known for a report of the time since one, of the recorded
-// sessions among those observed, and of those that were removed. The error says why it is
-// not known what some of them used.
+// Reported returns the facts for a report since a time: about the observed sessions that are
+// recorded, and about removed ones. The error is why the usage of some is not known.
 func Reported(p *Project, observed []status.Input, store *usage.Store, since time.Time) ([]report.Known, error) {
 	all, err := store.All()
 	used := make(map[string]*usage.Sum, len(all))
@@ -66,7 +65,7 @@ func Reported(p *Project, observed []status.Input, store *usage.Store, since tim
 	return found, err
 }
 
-// promptOf returns the text of a prompt as it was kept; empty: there is none, or it is lost.
+// promptOf returns the stored text of a prompt, or "" if there is none or it is lost.
 func promptOf(p *Project, digest string) string {
 	if digest == "" {
 		return ""
@@ -75,11 +74,11 @@ func promptOf(p *Project, digest string) string {
 	return text
 }
 
-// HubReport returns the report of what a hub observed since a time.
+// HubReport returns the report of a hub's observation since a time.
 func HubReport(p *Project, s *hub.Snapshot, store *usage.Store, since time.Time) api.Report {
 	observed := slices.Clone(s.Sessions)
 	for i, k := range observed {
-		events, err := history.Read(p.SessionDir(*k.Record), time.Time{}) // the hub keeps the last ones only
+		events, err := history.Read(p.SessionDir(*k.Record), time.Time{}) // the hub only keeps the last ones
 		if err != nil {
 			p.Log.Warn("a history cannot be read", "session", k.Record.Address, "error", err)
 			continue

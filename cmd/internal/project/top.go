@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/internal/git"
 )
 
-// FromTop returns what names a file of the project from the top of the repository.
+// FromTop returns a function that names the project's files relative to the top of the repository.
 func FromTop(ctx context.Context, p *Project) func(file string) string {
 	top, err := git.Toplevel(ctx, p.Manifest.Root)
 	if err != nil {
@@ -16,7 +16,7 @@ func FromTop(ctx context.Context, p *Project) func(file string) string {
 	return func(file string) string { return from(top, p.Manifest.Root, file) }
 }
 
-// from returns a file's path from the top of the repository, if it is in it.
+// from returns a file's path relative to the top of the repository, if it is there.
 func from(top, root, file string) string {
 	path := file
 	if !filepath.IsAbs(path) {

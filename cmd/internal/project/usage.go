@@ -10,14 +10,14 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Prices returns the prices that the project computes with.
+// Prices returns the project's prices.
 func Prices(p *Project) price.List { return price.BuiltIn().With(p.Manifest.Prices) }
 
-// Usage returns the store of what the project's sessions used.
+// Usage returns the store of the usage of the project's sessions.
 func Usage(p *Project) *usage.Store { return usage.New(p.Manifest.DataDir, Prices(p).Cost) }
 
-// lastUsage records what a run used whose agent has ended, as its conversation may not be
-// known for much longer.
+// lastUsage records the usage of a run whose agent has ended, since its conversation may soon be
+// unknown.
 func lastUsage(p *Project, r session.Record) {
 	reader, now := p.Activity(), time.Now()
 	if err := Usage(p).Look(reader.Agent(r), r, reader.Read(r, nil, time.Time{}, now).Transcript, now); err != nil {
@@ -25,15 +25,15 @@ func lastUsage(p *Project, r session.Record) {
 	}
 }
 
-// UnpricedBudgets returns warnings of budgets whose cost leaves out tokens of the sessions'
-// models.
+// UnpricedBudgets returns warnings about budgets with a cost that lacks some tokens of the
+// sessions' models.
 func UnpricedBudgets(p *Project, records []session.Record, now time.Time) []session.Diagnostic {
 	if !slices.ContainsFunc(p.Manifest.Budgets, func(b budget.Budget) bool { return b.Cost > 0 }) {
 		return nil
 	}
 	all, err := Usage(p).All()
 	if err != nil {
-		return nil // agentform usage says so
+		return nil // agentform usage reports it
 	}
 	used := make(map[string]usage.Session, len(all))
 	for _, x := range all {

@@ -34,10 +34,10 @@ import (
 	"github.com/agentform/agentform/tmux"
 )
 
-// Purpose says what a runtime is opened for.
+// Purpose is the purpose of opening a runtime.
 type Purpose bool
 
-// The purposes. Nothing is installed into the data directory to read.
+// The purposes. Reading installs nothing in the data directory.
 const (
 	ToRead Purpose = false
 	ToAct  Purpose = true
@@ -108,10 +108,10 @@ func (p *Project) reconciler(why Purpose) *engine.Engine {
 	return e
 }
 
-// strays returns what finds the agents that are not in the state of a project.
+// strays returns a function that finds the agents that are not in a project's state.
 func strays(project string) func(recorded func(run string) bool) []session.Stray {
 	return func(recorded func(run string) bool) []session.Stray {
-		found := []session.Stray{} // not nil: they were looked for
+		found := []session.Stray{} // not nil: a search was made
 		for _, r := range rundir.LivingRuns(recorded) {
 			found = append(found, session.Stray{Run: r.Run, Process: session.Process{PID: r.Agent.PID, Start: r.Agent.Start},
 				Address: session.Address(r.Session), Ours: r.Project == project, Project: r.Project, Dir: r.Dir})
@@ -120,7 +120,7 @@ func strays(project string) func(recorded func(run string) bool) []session.Stray
 	}
 }
 
-// Runtime opens the runtime that a session names.
+// Runtime opens a session's runtime.
 func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose) (session.Runtime, error) {
 	if p.Runtimes != nil {
 		return p.Runtimes.Runtime(lineage, spec)
@@ -151,7 +151,7 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 	}
 	if k := spec.Kubernetes; k != nil {
 		c := kubernetes.Config{Context: k.Context, Namespace: k.Namespace, DataDir: dataDir, Lineage: lineage}
-		if len(argv) == 1 { // else it is this program, which is not for images
+		if len(argv) == 1 { // otherwise it is this program, which images cannot use
 			c.Shim = argv[0]
 		}
 		self, err := os.Executable()
@@ -171,7 +171,7 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 func overdue(p *Project, reader func() *activity.Reader) func(session.Record, time.Time) bool {
 	return func(r session.Record, now time.Time) bool {
 		return reader().Overdue(r, func() []history.Event {
-			past, _ := history.Read(p.SessionDir(r), time.Time{}) // unreadable: nothing was sent, as far as is known
+			past, _ := history.Read(p.SessionDir(r), time.Time{}) // if unreadable, nothing is known to have been sent
 			return past
 		}, now)
 	}

@@ -1,4 +1,4 @@
-// Package projectdir finds the project that a directory belongs to.
+// Package projectdir finds the project that contains a directory.
 package projectdir
 
 import (
@@ -13,21 +13,21 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// dataDir is the data directory of a project whose manifest names no other.
+// dataDir is the default data directory.
 const dataDir = ".agentform"
 
-// Found is the project that a directory belongs to.
+// Found is the project that contains a directory.
 type Found struct {
 	Dir       string          // the project's directory
 	Workspace bool            // the directory is in a workspace of the project
-	Session   session.Address // whose workspace it is; empty: it is in none, or the state does not say
+	Session   session.Address // the session of the workspace; empty: none, or not in the state
 }
 
-// Find returns the project that dir, an absolute path, belongs to.
+// Find returns the project that contains dir, an absolute path.
 //
-// A workspace belongs to the project that it was made for, even if it has a manifest: a
-// checkout has the files that are checked in. Any other directory belongs to the nearest
-// directory, itself or one above it, with a manifest or a state, or else to itself.
+// A workspace belongs to the project that created it, even if it has a manifest, as a checkout has
+// all files that are checked in. Any other directory belongs to the nearest directory, itself or
+// above, with a manifest or a state, or else to itself.
 func Find(dir string) Found {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -42,11 +42,11 @@ func Find(dir string) Found {
 	if above, ok := nearest(real); ok && above != real {
 		return Found{Dir: above}
 	}
-	return Found{Dir: dir} // as it was given, with its links
+	return Found{Dir: dir} // as given, with its links
 }
 
-// fromDataDir finds the project of a directory below workspaces/ of a data directory. One
-// with the usual name is recognized without its state.
+// fromDataDir finds the project of a directory below workspaces/ of a data directory. It recognizes
+// a data directory with the default name without a state.
 func fromDataDir(dir string) (Found, bool) {
 	for data := range parents(dir) {
 		below, err := filepath.Rel(layout.Data{Dir: data}.Workspaces(), dir)
@@ -70,8 +70,8 @@ func fromDataDir(dir string) (Found, bool) {
 	return Found{}, false
 }
 
-// fromCheckout finds the project of a directory in a git worktree or clone by the state in
-// the repository that the checkout was made from.
+// fromCheckout finds the project of a directory in a git worktree or clone by the state in the
+// repository that the checkout comes from.
 func fromCheckout(dir string) (Found, bool) {
 	for top := range parents(dir) {
 		info, err := os.Lstat(filepath.Join(top, ".git"))
@@ -84,7 +84,7 @@ func fromCheckout(dir string) (Found, bool) {
 			if err != nil {
 				return Found{}, false
 			}
-			main = filepath.Dir(common) // of a bare repository: the directory that it is in
+			main = filepath.Dir(common) // of a bare repository: its parent directory
 		}
 		below, err := filepath.Rel(top, dir)
 		if err != nil || main == "" {
@@ -103,8 +103,8 @@ func fromCheckout(dir string) (Found, bool) {
 	return Found{}, false
 }
 
-// record returns the session whose workspace dir is in. It has no ID if the state in the data
-// directory has none.
+// record returns the session whose workspace contains dir. It has no ID if the state in the data
+// directory has no such session.
 func record(data, dir string) session.Record {
 	path := filepath.Join(data, "state.json")
 	var s state.State
@@ -126,8 +126,8 @@ func record(data, dir string) session.Record {
 
 // nearest returns dir, or the nearest directory above it, with a manifest or a state.
 //
-// As git does, it ignores files above dir that belong to other users: in a directory such as
-// /tmp, anyone could put a manifest. The owner of dir and root are trusted.
+// As git does, it ignores files above dir that belong to other users, since anyone could put a
+// manifest in a directory such as /tmp. The owner of dir and root are trusted.
 func nearest(dir string) (string, bool) {
 	home, err := os.Stat(dir)
 	if err != nil {
@@ -151,7 +151,7 @@ func nearest(dir string) (string, bool) {
 	return "", false
 }
 
-// trusted reports whether the user me may use owner's file above a directory of home.
+// trusted reports whether the user me may use a file of owner above a directory of home.
 func trusted(owner, home, me int) bool {
 	return owner == home || owner == 0 || owner == me
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFind finds projects by the manifests and states that lie around a directory.
+// TestFind finds projects by the manifests and states around a directory.
 func TestFind(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -56,8 +56,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestTrusted is the rule of whose manifests and states above a directory count, which
-// only root can try with files of other users.
+// TestTrusted checks whose manifests and states above a directory count. Only root can try files of
+// other users.
 func TestTrusted(t *testing.T) {
 	const root, me, owner, stranger = 0, 1000, 1001, 1002
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestFindPassesOverStrangers(t *testing.T) {
 		t.Fatalf("Find = %s, want %s", got, root)
 	}
 	if os.Geteuid() != 0 {
-		return // no other user's files can be made: TestTrusted has the rest
+		return // without files of other users, TestTrusted has the rest
 	}
 	if err := os.Chown(manifest, 12345, 12345); err != nil {
 		t.Fatal(err)

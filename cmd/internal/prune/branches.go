@@ -13,8 +13,8 @@ import (
 
 const heads = "refs/heads/"
 
-// branches finds the branches of sessions that are gone: those of workspaces that are to be
-// removed, and what land and fetch took over. Those that are merged are removed.
+// branches finds the branches of removed sessions: those of workspaces to be removed, and those
+// fetched by land and fetch. Merged ones are removed.
 func (x *search) branches(ctx context.Context) error {
 	for _, co := range x.checkouts {
 		commit, err := git.Tip(ctx, co.Repo, heads+co.Branch)
@@ -61,7 +61,7 @@ func (x *search) branches(ctx context.Context) error {
 	return nil
 }
 
-// used reports whether a session on record has a branch.
+// used reports whether a recorded session has a branch.
 func (x *search) used(branch string) bool {
 	return slices.ContainsFunc(x.Records, func(r session.Record) bool { return r.Tree.Branch == branch || r.Spec.Branch == branch })
 }

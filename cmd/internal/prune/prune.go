@@ -1,5 +1,5 @@
-// Package prune finds what is left of sessions in a project's data directory and among its
-// sockets, and removes it.
+// Package prune finds and removes what is left of sessions in a project's data directory and among
+// its sockets.
 package prune
 
 import (
@@ -39,10 +39,10 @@ type Leftover struct {
 	repo string // of a branch
 	ref  git.Ref
 	held *held // a volume
-	gone bool  // it is the directory of the sockets of a project that is gone
+	gone bool  // the directory of the sockets of a project that is gone
 }
 
-// Kind says what is left over.
+// Kind is the kind of a Leftover.
 type Kind string
 
 // The kinds.
@@ -57,7 +57,7 @@ const (
 	Container Kind = "container" // of a command; the path is its name
 )
 
-// Action says what is done with a Leftover.
+// Action is what happens to a Leftover.
 type Action string
 
 // The actions.
@@ -68,13 +68,13 @@ const (
 	Failed  Action = "failed"
 )
 
-// Input is the project that Find searches.
+// Input is the project to search.
 type Input struct {
 	DataDir   string
 	HubSocket string // in the directory of the project's sockets
 	Records   []session.Record
 	Runtime   func(session.RuntimeSpec) (session.Runtime, error)
-	Runtimes  []session.RuntimeSpec // that the manifest uses
+	Runtimes  []session.RuntimeSpec // in the manifest
 	Launched  func(run string) *session.Spec
 	Merged    bool   // also find merged branches
 	Repo      string // the project's; empty: it has none
@@ -83,13 +83,13 @@ type Input struct {
 type search struct {
 	Input
 	lives     []session.Live
-	runs      map[string]bool // that are needed
-	noEngines bool            // an engine did not answer, so containers are left alone
+	runs      map[string]bool // still needed
+	noEngines bool            // an engine did not answer, so containers are kept
 	found     []Leftover
 	checkouts []session.Checkout // to be removed, with a branch
 }
 
-// Find leaves out what may be needed, and fails if tmux does not show what runs.
+// Find omits what may be needed, and fails if tmux does not list the running sessions.
 func Find(ctx context.Context, in Input) ([]Leftover, error) {
 	x := &search{Input: in, runs: map[string]bool{}}
 	rt, err := in.Runtime(session.RuntimeSpec{Kind: "tmux"})
@@ -102,7 +102,7 @@ func Find(ctx context.Context, in Input) ([]Leftover, error) {
 	x.observeContainers(ctx)
 	x.volumes(ctx)
 	for _, r := range in.Records {
-		for _, id := range append([]string{r.Run.ID}, r.Past...) { // the next restarts remove those in the past
+		for _, id := range append([]string{r.Run.ID}, r.Past...) { // later restarts remove past ones
 			x.runs[id] = true
 		}
 	}
@@ -150,10 +150,10 @@ func remove(ctx context.Context, l Leftover) error {
 			if err := git.RemoveWorktree(ctx, co.Repo, l.Path); err != nil {
 				return err
 			}
-		} else if err := os.Remove(l.Path); err != nil { // refuses if it is not empty
+		} else if err := os.Remove(l.Path); err != nil { // fails if it is not empty
 			return err
 		}
-		_ = os.Remove(filepath.Dir(l.Path)) // likewise: another branch's may be there
+		_ = os.Remove(filepath.Dir(l.Path)) // likewise: another branch's directory may be there
 		return nil
 	case Volume:
 		return l.held.remove(ctx)
@@ -244,13 +244,13 @@ func (x *search) workspace(ctx context.Context, path string) (Action, string) {
 		return Remove, "clean"
 	}
 	x.checkouts = append(x.checkouts, co)
-	if x.Merged { // what happens to its branch is an entry of its own
+	if x.Merged { // its branch has its own entry
 		return Remove, "clean"
 	}
 	return Remove, "clean; branch " + co.Branch + " is kept"
 }
 
-// inspect never runs git in a clone: nothing says how far its agent is to be trusted.
+// inspect never runs git in a clone, since it is not known how far its agent is trusted.
 func inspect(path string) session.Checkout {
 	if info, err := os.Lstat(filepath.Join(path, ".git")); err == nil && info.IsDir() {
 		return git.LookClone(path)
@@ -277,7 +277,7 @@ func (x *search) oldRuns() {
 	}
 }
 
-// ids returns the ids of the sessions on record.
+// ids returns the ids of the recorded sessions.
 func (x *search) ids() map[string]bool {
 	all := map[string]bool{}
 	for _, r := range x.Records {
@@ -286,7 +286,7 @@ func (x *search) ids() map[string]bool {
 	return all
 }
 
-// copies finds copies of session files that no session on record has.
+// copies finds copies of session files that belong to no recorded session.
 func (x *search) copies() {
 	used := x.ids()
 	for _, e := range entries(x.data().Copies()) {
@@ -307,7 +307,7 @@ func (x *search) observeContainers(ctx context.Context) {
 			engines[r.Spec.Runtime.Engine()] = r.Spec.Runtime
 		}
 	}
-	if len(engines) == 0 { // a container whose record is gone may have left something
+	if len(engines) == 0 { // a container without a record may have left something
 		engines["docker"] = session.RuntimeSpec{Kind: "docker"}
 	}
 	for _, spec := range engines {
@@ -366,7 +366,7 @@ func (x *search) prompts() {
 	}
 }
 
-// shims keeps the newest, those that run, and those that a container has mounted.
+// shims keeps the newest versions, those that are running, and those that a container has mounted.
 func (x *search) shims() {
 	mounted, err := docker.Programs(x.DataDir)
 	if err != nil {
@@ -377,8 +377,8 @@ func (x *search) shims() {
 		used[program] = true
 	}
 	for run := range x.runs {
-		f, _ := rundir.ReadFacts(x.data().Run(run)) // unreadable: it names no process
-		if x.contained(run) || !f.Shim.Alive() {    // a container has its own process ids
+		f, _ := rundir.ReadFacts(x.data().Run(run)) // if unreadable, it has no process
+		if x.contained(run) || !f.Shim.Alive() {    // a container has its own pids
 			continue
 		}
 		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", f.Shim.PID))
@@ -403,8 +403,8 @@ func (x *search) shims() {
 	}
 }
 
-// sockets also finds the secrets of runs that never started, and the empty directories of
-// projects that are gone.
+// sockets also finds the secrets of runs that never started, and the empty directories of projects
+// that are gone.
 func (x *search) sockets(ctx context.Context) {
 	needed := map[string]bool{}
 	for _, l := range x.lives {
@@ -433,7 +433,7 @@ func (x *search) sockets(ctx context.Context) {
 	}
 }
 
-// dead reports whether it is certain that no process listens on a socket.
+// dead reports whether certainly no process listens on a socket.
 func dead(ctx context.Context, path string) bool {
 	conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, "unix", path)
 	if err == nil {

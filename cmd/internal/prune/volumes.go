@@ -13,17 +13,17 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// volumeTimeout bounds the look into one volume. A cluster may have to start a pod for it.
+// volumeTimeout bounds the inspection of a volume, for which a cluster may have to start a pod.
 const volumeTimeout = 2 * time.Minute
 
-// held is a workspace that a runtime keeps on a volume of its own.
+// held is a workspace on a volume of a runtime.
 type held struct {
 	in  session.WorkspaceHolder
-	rec session.Record // what is known of its session, which is not in the state
+	rec session.Record // its session as far as known, which is not in the state
 }
 
-// volumes looks into the workspaces on volumes, all of a runtime at the same time, with git
-// there. It also observes what runs beside them.
+// volumes inspects the workspaces on volumes, concurrently for each runtime, with git in the
+// runtime. It also observes the running sessions there.
 func (x *search) volumes(ctx context.Context) {
 	used := map[string]bool{}
 	runtimes := map[string]session.RuntimeSpec{}
@@ -101,8 +101,8 @@ func liveIn(lives []session.Live, path string) string {
 	return ""
 }
 
-// look decides what is to be done with the volume. Only what is in the project's repository is
-// known to be elsewhere, so a clone of a server's repository is kept until it was fetched.
+// look decides what happens to the volume. Only commits in the project's repository are known to
+// exist elsewhere, so a clone of a server's repository is kept until it was fetched.
 func (h *held) look(ctx context.Context) (Action, string) {
 	ctx, cancel := context.WithTimeout(ctx, volumeTimeout)
 	defer cancel()

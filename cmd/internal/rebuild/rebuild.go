@@ -1,4 +1,4 @@
-// Package rebuild finds a lost or damaged state in what its sessions left.
+// Package rebuild recovers a lost or damaged state from what its sessions left.
 package rebuild
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Input is the project whose state is rebuilt.
+// Input is the project whose state is to be rebuilt.
 type Input struct {
 	Manifest *config.Manifest
 	State    string // the path of the state
@@ -36,22 +36,22 @@ type Input struct {
 // Found is the state as it can be rebuilt.
 type Found struct {
 	State   state.State
-	Sum     string                     // of the file before anything was read; see state.Rebuild
+	Sum     string                     // of the file before reading; see state.Rebuild
 	Sound   bool                       // the file can be read
 	None    bool                       // there is no file
-	Added   map[session.Address]string // the sessions that the file does not have, and where each was found
-	LeftOut []string                   // what was found and not used, and why
+	Added   map[session.Address]string // the sessions missing in the file, with the place of each
+	LeftOut []string                   // what was found but not used, with the reason
 	removed []removedRun
 }
 
-// removedRun is a run that lives, and whose directory is gone.
+// removedRun is a run that is running without its directory.
 type removedRun struct {
 	rundir.Living
 	since time.Time
 }
 
-// RestoreRuns writes the directories of runs that were removed while their agents live, as
-// with git clean. It can be done again.
+// RestoreRuns restores the directories of running runs that were removed, as by git clean. It may
+// be repeated.
 func (x *Found) RestoreRuns(m *config.Manifest) error {
 	for _, r := range x.removed {
 		if err := rundir.Restore(layout.Data{Dir: m.DataDir}.Run(r.Run), r.Shim, r.Agent, r.since); err != nil {
@@ -61,12 +61,12 @@ func (x *Found) RestoreRuns(m *config.Manifest) error {
 	return nil
 }
 
-// OutputsDir returns the directory in which sessions leave copies of their records.
+// OutputsDir returns the directory of the copies of sessions' records.
 func OutputsDir(m *config.Manifest) string {
 	return cmp.Or(m.OutputsDir, layout.Data{Dir: m.DataDir}.Sessions())
 }
 
-// Find combines the state with copies of records, what runs and the directories of runs.
+// Find combines the state with copies of records, running sessions and the directories of runs.
 func Find(ctx context.Context, in Input) (*Found, error) {
 	x := &Found{Sum: state.Sum(in.State), Added: map[session.Address]string{}}
 	st, err := state.Read(in.State)
@@ -88,7 +88,7 @@ func Find(ctx context.Context, in Input) (*Found, error) {
 		x.State = state.State{Version: state.Version, Project: in.Manifest.Project, Agentform: in.Version,
 			Serial: uint64(1 + len(mirrors)), Lineage: in.lineage(mirrors, lives)}
 	}
-	// Of several copies for one address the one that runs counts, then the newest.
+	// Of several copies for one address, prefer the running one, then the newest.
 	slices.SortStableFunc(mirrors, func(a, b state.Mirror) int {
 		_, runsA := lives[a.Record.ID]
 		_, runsB := lives[b.Record.ID]
@@ -164,7 +164,7 @@ func (in Input) lineage(mirrors []state.Mirror, lives map[string]session.Live) s
 	return state.NewLineage()
 }
 
-// add ignores a session that the state has.
+// add adds a session unless the state has it.
 func (x *Found) add(r session.Record, detail string) {
 	for _, have := range x.State.Sessions {
 		if have.ID == r.ID {
@@ -200,8 +200,8 @@ func (x *Found) addRunning(in Input, l session.Live) {
 	x.add(x.restore(in, l, *spec), fmt.Sprintf("running in %s; no record left, restored from %s", l.Location.Name, from))
 }
 
-// declaredAs returns what a live session was started with whose run does not say so any more:
-// what the manifest declares, if that is the same. Nil: not known.
+// declaredAs returns the spec of a running session whose run no longer has it: the manifest's, if
+// that is the same. Nil: not known.
 func (x *Found) declaredAs(in Input, l *session.Live) *session.Spec {
 	i := slices.IndexFunc(in.Manifest.Sessions, func(s session.Spec) bool {
 		return s.Address == l.Mark.Address && s.Hash() == l.Mark.Hash && s.Workspace.Path == l.Dir
@@ -211,7 +211,7 @@ func (x *Found) declaredAs(in Input, l *session.Live) *session.Spec {
 		return nil
 	}
 	r := removedRun{Living: living[0], since: time.Now()}
-	// Its shim has listened since it started.
+	// Its shim has been listening since its start.
 	if info, err := os.Stat(filepath.Join(filepath.Dir(l.Location.Socket), "g-"+l.Mark.Run)); err == nil {
 		r.since = info.ModTime()
 	}
@@ -222,7 +222,7 @@ func (x *Found) declaredAs(in Input, l *session.Live) *session.Spec {
 	return &spec
 }
 
-// addRuns finds sessions whose agent runs, and declared ones that someone stopped.
+// addRuns finds sessions with a running agent, and declared ones that were stopped manually.
 func (x *Found) addRuns(in Input) {
 	known := map[string]bool{}
 	for _, r := range x.State.Sessions {
@@ -236,9 +236,9 @@ func (x *Found) addRuns(in Input) {
 		rundir.Facts
 	}
 	var runs []left
-	entries, _ := os.ReadDir(in.runDir("")) // unreadable: there are none
+	entries, _ := os.ReadDir(in.runDir("")) // if unreadable, there are none
 	for _, e := range entries {
-		f, _ := rundir.ReadFacts(in.runDir(e.Name())) // unreadable: it has no spec
+		f, _ := rundir.ReadFacts(in.runDir(e.Name())) // if unreadable, it has no spec
 		if !known[e.Name()] && len(f.Spec) > 0 {
 			runs = append(runs, left{e.Name(), f})
 		}
@@ -307,7 +307,7 @@ func describe(m state.Mirror, l session.Live, runs bool) string {
 	return text + " (" + m.Path + ")"
 }
 
-// Lost finds copies of records without a state. Without them, sessions that someone stopped would
+// Lost finds copies of records without a state. Without a rebuild, manually stopped sessions would
 // start as new ones.
 func Lost(m *config.Manifest, statePath string) (problem, remedy string) {
 	mirrors, _ := state.Mirrors(OutputsDir(m))

@@ -1,4 +1,4 @@
-// Package reporter reports how a command goes that changes sessions: to people, or to programs.
+// Package reporter reports the progress of a command that changes sessions, to users or programs.
 package reporter
 
 import (
@@ -19,16 +19,16 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Reporter reports progress to people or, with --json, to programs.
+// Reporter reports progress to users or, with --json, to programs.
 type Reporter struct {
-	Command string      // as the last line calls it: Apply
-	Lines   *view.Lines // nil: to people
+	Command string      // the start of the last line: Apply
+	Lines   *view.Lines // nil: for users
 
 	out      *streams.Streams
 	start    time.Time
-	planned  bool // the plan was shown, with its errors
+	planned  bool // the plan was shown, including its errors
 	progress *view.Progress
-	onStderr bool // the command has other output than how it goes
+	onStderr bool // the command has other output than its progress
 }
 
 // New returns the reporter of a command. version is agentform's.
@@ -43,14 +43,14 @@ func New(s *streams.Streams, version, command string) (*Reporter, error) {
 	return t, err
 }
 
-// UseStderr is for a command that prints data.
+// UseStderr selects standard error, for a command that prints data.
 func (t *Reporter) UseStderr() {
 	if t.Lines == nil {
 		t.onStderr, t.progress = true, view.NewProgress(t.out.Err, t.out.ErrStyle())
 	}
 }
 
-// Asked makes the progress that of a verb for named sessions; see view.Progress.
+// Asked sets a verb for named sessions; see view.Progress.
 func (t *Reporter) Asked(verb string, single bool) {
 	if t.Lines == nil {
 		t.progress.Asked(verb, single)
@@ -90,7 +90,7 @@ func (t *Reporter) Event(e history.Event) {
 	t.progress.Event(e)
 }
 
-// Need says that a session needs a person.
+// Need reports that a session needs attention.
 func (t *Reporter) Need(x api.Session, now time.Time) {
 	if t.Lines == nil {
 		_ = view.NeedRow(t.out.Err, t.out.ErrStyle(), view.Needy{Session: x, Reason: x.Needs.Reason, Since: x.Needs.Since}, now) // as fmt.Fprint: nothing else could tell
@@ -114,7 +114,8 @@ func (t *Reporter) Diagnostics(ds []session.Diagnostic) error {
 // notInheritedFile marks that the variables in it have been reported.
 const notInheritedFile = "not-inherited.txt"
 
-// NotInherited reports variables that agents do not get, once on each machine. It keeps that in dir.
+// NotInherited reports variables that agents do not get, once on each machine. It records that in
+// dir.
 func (t *Reporter) NotInherited(names []string, dir string) {
 	const most = 8
 	if t.Lines != nil || len(names) == 0 {
@@ -122,7 +123,7 @@ func (t *Reporter) NotInherited(names []string, dir string) {
 	}
 	path := filepath.Join(dir, notInheritedFile)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil { // it was reported, or nothing can be written
+	if err != nil { // already reported, or not writable
 		return
 	}
 	_, err = f.WriteString(strings.Join(names, "\n") + "\n")
@@ -136,12 +137,12 @@ func (t *Reporter) NotInherited(names []string, dir string) {
 	t.out.Say(fmt.Sprintf("Not passed on to agents: %s%s. To pass on more, set inherit_env.", strings.Join(names, ", "), more))
 }
 
-// Fail writes the end of a command that did nothing.
+// Fail writes the end of a command that had no effect.
 func (t *Reporter) Fail(problems []session.Diagnostic, err error) error {
 	return t.End(apply.Tally{}, problems, err)
 }
 
-// End writes what was done, and returns the exit code as an error. problems are those of the plan.
+// End writes the tally, and returns the exit status as an error. problems are those of the plan.
 func (t *Reporter) End(tally apply.Tally, problems []session.Diagnostic, err error) error {
 	if err != nil && len(tally.Results) == 0 && t.Lines == nil {
 		return err // nothing was begun

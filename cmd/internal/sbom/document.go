@@ -94,7 +94,7 @@ func documentOf(all []program) (document, error) {
 	return d, nil
 }
 
-// library adds a module and returns its reference. sum is that of go.sum: the SHA-256 over
+// library adds a module and returns its reference. sum is the module's in go.sum: the SHA-256 over
 // the names and SHA-256 of its files.
 func library(path, version, sum string, into map[string]component) (ref string) {
 	c := component{Type: "library", Name: path, Version: version, PURL: purl(path, version)}

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestDocument: of the programs as they are built, it names what is linked in, with
-// the checksums of go.sum, once; and says the same again.
+// TestDocument checks that the document lists what is linked into the programs, with the checksums
+// of go.sum, once, and that it is reproducible.
 func TestDocument(t *testing.T) {
 	bin := t.TempDir()
 	build := exec.Command("go", "build", "-trimpath", "-o", bin+"/", "../../../cmd/...")
@@ -52,7 +52,7 @@ func TestDocument(t *testing.T) {
 			}
 		}
 	}
-	// The shim is made of nothing but the standard library.
+	// The shim only uses the standard library.
 	shim := d.Dependencies[1]
 	if len(d.Metadata.Component.Components) != 2 || len(shim.On) != 1 || !strings.HasPrefix(shim.On[0], "pkg:golang/std@1.") {
 		t.Errorf("the shim depends on %v", shim.On)

@@ -20,18 +20,18 @@ import (
 	"github.com/agentform/agentform/internal/environ"
 )
 
-// The secrets of the hub itself. Agents do not get them.
+// The hub's own secrets, which agents do not get.
 const (
 	TokenVariable   = "AGENTFORM_TOKEN"          // the token of the hub's API
 	SigningVariable = "AGENTFORM_WEBHOOK_SECRET" // the key that signs webhooks
 )
 
 const (
-	// maxValue bounds a secret: Linux passes no variable of more than 128 KiB to a program.
+	// maxValue bounds a secret: Linux limits a variable to 128 KiB.
 	maxValue = 64 << 10
-	// maxComplaint bounds what an error quotes of a failed command.
+	// maxComplaint bounds the quoted error of a failed command.
 	maxComplaint = 2 << 10
-	// commandTimeout leaves a command the time to ask someone.
+	// commandTimeout is long enough for a command to ask the user.
 	commandTimeout = 2 * time.Minute
 )
 
@@ -67,7 +67,7 @@ func (s *Store) Value(name string) (string, error) {
 	return got.value, got.err
 }
 
-// Fetch reads a value again. An error quotes a command's complaint, never its output.
+// Fetch reads a value again. An error quotes a command's standard error, never its output.
 func (s *Store) Fetch(name string) (string, error) {
 	src := s.sources[name]
 	var b []byte
@@ -102,7 +102,7 @@ func (s *Store) Fetch(name string) (string, error) {
 	return string(b), nil
 }
 
-// Missing returns why a secret has no value, as far as that shows without reading it.
+// Missing returns why a secret has no value, as far as known without reading it.
 func (s *Store) Missing(name string) error {
 	src := s.sources[name]
 	switch {
@@ -124,12 +124,12 @@ func (s *Store) Missing(name string) error {
 	return nil
 }
 
-// Variable returns the variable that holds a secret without a file or a command.
+// Variable returns the variable of a secret without a file or a command.
 func (s *Store) Variable(name string) string {
 	return cmp.Or(s.sources[name].Env, name)
 }
 
-// Environ returns what agents start from: no secrets, nor their sources.
+// Environ returns the base environment of agents, without secrets and their sources.
 func (s *Store) Environ() environ.Vars {
 	hidden := map[string]bool{TokenVariable: true, SigningVariable: true}
 	for name := range s.sources {
@@ -145,7 +145,7 @@ func (s *Store) errUnset(name string) error {
 	return fmt.Errorf("set it in the environment of agentform: export %s=…", s.Variable(name))
 }
 
-// errInCluster is of a secret that only the pods of sessions get.
+// errInCluster is the error for a secret that only the pods of sessions get.
 var errInCluster = errors.New("it is in a Kubernetes cluster, and only sessions there get it")
 
 func origin(src config.SecretSource) string {
@@ -155,7 +155,7 @@ func origin(src config.SecretSource) string {
 	return fmt.Sprintf("command %q", src.Command[0])
 }
 
-// checkRegular refuses what would block its reader, such as a named pipe.
+// checkRegular returns an error for a file that would block its reader, such as a named pipe.
 func checkRegular(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -178,12 +178,12 @@ func readFile(path string) ([]byte, error) {
 		return nil, errors.Unwrap(err)
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxValue+3)) // and a line break, and one too many
+	return io.ReadAll(io.LimitReader(f, maxValue+3)) // plus a line break and one byte too many
 }
 
 var errNotInstalled = errors.New("it is not installed")
 
-// run returns what a command prints. Ctrl-C reaches it from the terminal.
+// run returns a command's output. The command gets Ctrl-C from the terminal.
 func (s *Store) run(argv []string) ([]byte, error) {
 	program, found := s.environ.Program(argv[0], s.dir)
 	if !found {

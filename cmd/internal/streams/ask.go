@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
-// Confirm asks a question that yes alone approves. instead is the command line that needs no answer.
+// Confirm asks a question that only yes approves. instead is the command line that asks nothing.
 func (s *Streams) Confirm(question, instead string) error {
 	if !IsTerminal(s.In) {
 		return fmt.Errorf("cannot ask for approval: standard input is not a terminal\nuse: %s", instead)
@@ -39,13 +39,13 @@ func (s *Streams) Answer() (string, error) {
 	return text, err
 }
 
-// ReadLine returns a line of the input without white space around it. With io.EOF it is
-// one that no line break ends.
+// ReadLine returns a line of the input without white space around it. With io.EOF the line may have
+// no line break.
 func (s *Streams) ReadLine() (string, error) {
 	ctx, stop := UntilInterrupted(context.Background())
 	defer stop()
 	var text string
-	typed := make(chan error, 1) // so that the reader, which nothing can call off, can end
+	typed := make(chan error, 1) // buffered, so that the reader, which cannot be canceled, can end
 	go func() {
 		var err error
 		text, err = bufio.NewReader(s.In).ReadString('\n')
@@ -57,7 +57,7 @@ func (s *Streams) ReadLine() (string, error) {
 		return "", exit.Interrupted
 	case err := <-typed:
 		if err != nil {
-			fmt.Fprintln(s.Err) // nobody has ended the question's line
+			fmt.Fprintln(s.Err) // end the question's line
 			return strings.TrimSpace(text), fmt.Errorf("read the answer: %w", err)
 		}
 	}

@@ -44,12 +44,13 @@ func (s *Streams) Interruptible(ctx context.Context) (_ context.Context, drain <
 	}
 }
 
-// UntilInterrupted returns a context that Ctrl-C and the signals that end a process cancel.
+// UntilInterrupted returns a context that is canceled by Ctrl-C and the signals that end a process.
 func UntilInterrupted(ctx context.Context) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 }
 
-// PollInterval is how often commands look that wait. It is not shorter because wait and next count a change that lasts for two checks.
+// PollInterval is the time between the looks of waiting commands. It is not shorter because wait
+// and next require a change to last for two looks.
 const PollInterval = 250 * time.Millisecond
 
 // Poll calls f every PollInterval until it fails, or the command is interrupted.
@@ -70,8 +71,8 @@ func Poll(ctx context.Context, f func() error) error {
 	}
 }
 
-// Foreground runs a command that has the terminal, and returns its exit status as a
-// shell says it. Ctrl-C is for the command: agentform waits until it has ended.
+// Foreground runs a command that has the terminal, and returns its exit status as in a shell.
+// Ctrl-C goes to the command: agentform waits until it has ended.
 func Foreground(c *exec.Cmd) (code int, err error) {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP)
@@ -92,7 +93,7 @@ func Foreground(c *exec.Cmd) (code int, err error) {
 			case <-ended:
 				return
 			case s := <-signals:
-				// The terminal sends its own to the command as well.
+				// The terminal sends its signals to the command as well.
 				if s == syscall.SIGTERM || s == syscall.SIGHUP {
 					_ = c.Process.Signal(s) // it may have ended
 				}

@@ -14,11 +14,10 @@ import (
 	"github.com/agentform/agentform/internal/environ"
 )
 
-// PagerVariable names the pager of agentform alone.
+// PagerVariable is the variable for agentform's own pager.
 const PagerVariable = "AGENTFORM_PAGER"
 
-// Paged runs a command and shows what it prints in the user's pager, if that is longer than
-// the terminal has lines.
+// Paged runs a command and shows its output in the user's pager if it exceeds the terminal.
 func (s *Streams) Paged(run func() error) error {
 	style, out, fixed := s.OutStyle(), s.Out, s.Fixed
 	pager := s.pager()
@@ -39,7 +38,7 @@ func (s *Streams) Paged(run func() error) error {
 	return errors.Join(err, failed)
 }
 
-// pager returns the command line of the user's pager; empty: none is wanted.
+// pager returns the command line of the user's pager; empty: no pager.
 func (s *Streams) pager() string {
 	e := s.Environ
 	if s.NoPager || s.JSON || e.Get("TERM") == "dumb" {
@@ -72,7 +71,7 @@ func (s *Streams) Pager(pager string, in io.Reader) *exec.Cmd {
 	return c
 }
 
-// Titled is a writer that writes a title before the first bytes, and none if there are none.
+// Titled is a writer that writes a title before the first bytes.
 type Titled struct {
 	W     io.Writer
 	Title string
@@ -92,7 +91,7 @@ func (t *Titled) Write(b []byte) (n int, err error) {
 	return n, t.Err
 }
 
-// GitSays returns what git prints outside of any repository: a setting of the user.
+// GitSays returns git's output outside any repository: a user's setting.
 func (s *Streams) GitSays(ctx context.Context, args ...string) string {
 	c := exec.CommandContext(ctx, "git", args...)
 	c.Dir, c.Env = "/", s.Environ
@@ -103,8 +102,8 @@ func (s *Streams) GitSays(ctx context.Context, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// StartPager starts the user's pager as git does, with git's defaults for less. end waits
-// until it is left. Without a pager, standard output is returned.
+// StartPager starts the user's pager as git does, with git's defaults for less. end waits until the
+// user leaves it. Without a pager, StartPager returns standard output.
 func (s *Streams) StartPager(ctx context.Context) (w io.Writer, end func() error) {
 	none := func() error { return nil }
 	pager, set := s.Environ.Lookup(PagerVariable)

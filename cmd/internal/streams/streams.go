@@ -1,5 +1,5 @@
-// Package streams is what a command reads from and writes to: its standard streams, how text
-// looks on them, questions to the user, the pager, and Ctrl-C.
+// Package streams has a command's standard streams, with their text styles, questions to the user,
+// the pager, and Ctrl-C.
 package streams
 
 import (
@@ -19,19 +19,19 @@ type Streams struct {
 	In               io.Reader
 	Out, Err         io.Writer // data; everything else
 	Environ          environ.Vars
-	Fixed            *view.Style // of Out; nil: as it is a terminal or not
-	ShellDir         string      // what paths are relative to where they are printed; without links
+	Fixed            *view.Style // of Out; nil: depends on the terminal
+	ShellDir         string      // base of displayed relative paths, without links
 	JSON             bool        // Out gets JSON
 	NoColor, NoPager bool
 }
 
-// OutStyle returns how text on Out looks.
+// OutStyle returns the style of text on Out.
 func (s *Streams) OutStyle() view.Style { return s.Style(s.Out) }
 
-// ErrStyle returns how text on Err looks.
+// ErrStyle returns the style of text on Err.
 func (s *Streams) ErrStyle() view.Style { return s.Style(s.Err) }
 
-// Style returns how text for a writer looks.
+// Style returns the style of text for a writer.
 func (s *Streams) Style(w io.Writer) view.Style {
 	style := view.StyleFor(w, s.NoColor, s.Environ)
 	if s.Fixed != nil && w == s.Out {
@@ -43,12 +43,12 @@ func (s *Streams) Style(w io.Writer) view.Style {
 
 // Warn prints problems to Err.
 func (s *Streams) Warn(problems []session.Diagnostic) {
-	_ = view.Diagnostics(s.Err, s.ErrStyle(), problems) // as fmt.Fprint: nothing else could tell
+	_ = view.Diagnostics(s.Err, s.ErrStyle(), problems) // ignored as for fmt.Fprint
 }
 
 // Say writes a line to Err, wrapped to the terminal.
 func (s *Streams) Say(text string) {
-	_ = view.Prose(s.Err, s.ErrStyle(), text) // as fmt.Fprint: nothing else could tell
+	_ = view.Prose(s.Err, s.ErrStyle(), text) // ignored as for fmt.Fprint
 }
 
 // IsTerminal reports whether a stream is a terminal.
@@ -57,8 +57,8 @@ func IsTerminal(stream any) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// ReaderGone reports whether nobody reads what is written, so that a command that follows
-// something ends before its next write.
+// ReaderGone reports whether a writer has no reader, so that a command that follows something can
+// end before its next write.
 func ReaderGone(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// decode returns the first key, or pasted text, of what a terminal sent, and how many
-// bytes it took: 0 if more must follow. At the end of what was sent, a lone Esc is the key.
+// decode returns the first key, or pasted text, of a terminal's input, and its length in bytes: 0
+// if more must follow. At the end of the input, a lone Esc is the key.
 func decode(b []byte, end bool) (message any, n int) {
 	const paste, pasted = "\x1b[200~", "\x1b[201~"
 	text := string(b)
@@ -52,13 +52,13 @@ func control(c byte) string {
 	return "ctrl+" + string('a'+rune(c)-1)
 }
 
-// names are the ends of control sequences, and the numbers before ~.
+// names maps the ends of control sequences, and the numbers before ~, to keys.
 var names = map[string]string{
 	"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end", "Z": "shift+tab", "M": "enter",
 	"1": "home", "3": "delete", "4": "end", "5": "pgup", "6": "pgdown", "7": "home", "8": "end",
 }
 
-// escape decodes what begins with Esc. An unknown sequence is no key.
+// escape decodes input that starts with Esc. An unknown sequence is not a key.
 func escape(text string, end bool) (any, int) {
 	if len(text) == 1 {
 		if end {

@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Color is how text is shown: the parameters of SGR.
+// Color is a text's color: the parameters of SGR.
 type Color string
 
 // The colors.
@@ -26,7 +26,7 @@ const (
 	Cyan    Color = "36"
 )
 
-// The rows beside the body: header, titles, reason and keys.
+// otherRows is the number of rows outside the body: header, titles, reason and keys.
 const otherRows = 4
 
 // narrow is the width below which only the list, or only the page, is shown.
@@ -55,7 +55,7 @@ func paneWidth(m Model) int {
 	}
 }
 
-// Cursor is where the terminal's cursor is.
+// Cursor is the position of the terminal's cursor.
 type Cursor struct{ X, Y int }
 
 // View returns the screen, and the cursor if text is typed.
@@ -77,7 +77,7 @@ func (m Model) View() (screen string, cursor *Cursor) {
 	return strings.Join(lines, "\n"), cursor
 }
 
-// paint makes text safe and colors it.
+// paint sanitizes and colors a text.
 func paint(m Model, c Color, text string) string {
 	text = plaintext.Safe(text)
 	if !m.color || c == Plain || text == "" {
@@ -86,8 +86,7 @@ func paint(m Model, c Color, text string) string {
 	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
 }
 
-// sides puts a text to the left and one to the right, of which the second is left out if
-// there is no room.
+// sides joins a text at the left and one at the right, which is omitted if there is no room.
 func sides(left, right string, columns int) string {
 	gap := columns - width(left) - width(right)
 	if gap < 2 {
@@ -242,7 +241,7 @@ func pageLines(m Model) []string {
 		return []string{paint(m, Dim, "nothing to show")}
 	}
 	lines := strings.Split(text, "\n")
-	if m.tab == Screen { // an agent may write at the top, and have its composer at the bottom
+	if m.tab == Screen { // an agent may write at the top, with its composer at the bottom
 		lines = withoutGaps(lines)
 	}
 	for i, l := range lines {
@@ -258,7 +257,7 @@ func pageLines(m Model) []string {
 	return wrapped
 }
 
-// withoutGaps leaves out all but two of the blank lines that follow each other.
+// withoutGaps removes all but two of consecutive blank lines.
 func withoutGaps(lines []string) []string {
 	blank := 0
 	return slices.DeleteFunc(lines, func(l string) bool {
@@ -269,7 +268,7 @@ func withoutGaps(lines []string) []string {
 	})
 }
 
-// lineOf colors a line of a diff, and of an error. Other texts come with their colors.
+// lineOf colors a line of a diff, or of an error. Other texts already have colors.
 func lineOf(m Model, t Tab, text string, bad bool) string {
 	text = strings.ReplaceAll(text, "\t", "    ")
 	switch {
@@ -291,7 +290,7 @@ func lineOf(m Model, t Tab, text string, bad bool) string {
 	return paint(m, Plain, text)
 }
 
-// keepColors makes a text safe and keeps its colors.
+// keepColors sanitizes a text but keeps its colors.
 func keepColors(m Model, text string) string {
 	var b strings.Builder
 	for {
@@ -308,7 +307,7 @@ func keepColors(m Model, text string) string {
 	}
 }
 
-// bottomOf returns the last two rows, and where the cursor is in the last; -1: nowhere.
+// bottomOf returns the last two rows, and the cursor's column in the last; -1: no cursor.
 func bottomOf(m Model) ([]string, int) {
 	prompt, note := promptOf(m)
 	if note == "" {
@@ -317,7 +316,7 @@ func bottomOf(m Model) ([]string, int) {
 	if prompt == "" {
 		return []string{fit(note, m.width), fit(hintsOf(m), m.width)}, -1
 	}
-	// The end of what is typed stays visible.
+	// The end of the typed text stays visible.
 	before := strings.ReplaceAll(string(m.line.text[:m.line.at]), "\n", "⏎")
 	after := strings.ReplaceAll(string(m.line.text[m.line.at:]), "\n", "⏎")
 	room := max(m.width-width(prompt)-1, 1)
@@ -328,7 +327,7 @@ func bottomOf(m Model) ([]string, int) {
 	return []string{fit(note, m.width), fit(typed+paint(m, Plain, after), m.width)}, width(typed)
 }
 
-// promptOf returns what is asked in the last row, and more about it for the row above.
+// promptOf returns the prompt in the last row, and a note for the row above.
 func promptOf(m Model) (prompt, note string) {
 	name := m.target.Short()
 	switch m.mode {
@@ -352,8 +351,7 @@ func promptOf(m Model) (prompt, note string) {
 	return "", ""
 }
 
-// questionOf returns the question and the keys that answer it, which are all shown: never
-// a yes without its no.
+// questionOf returns the question and all keys that answer it: never a yes without its no.
 func questionOf(m Model) string {
 	text, keys := plaintext.OneLine(m.question.Text), choices(*m.question, 0)
 	for _, label := range []int{24, 12, 8, 1} {
@@ -364,8 +362,7 @@ func questionOf(m Model) string {
 	return shorten(paint(m, Yellow, text), max(m.width-width(keys)-1, 1)) + " " + paint(m, Plain, keys)
 }
 
-// choices returns the keys that answer a question, with labels that are cut to a width if
-// it is not 0.
+// choices returns the keys that answer a question, with labels cut to a width unless it is 0.
 func choices(q session.Question, columns int) string {
 	keys := map[string]string{session.Yes: "y", session.Always: "a", session.No: "n"}
 	var parts []string
@@ -389,8 +386,8 @@ func choices(q session.Question, columns int) string {
 	return strings.Join(parts, "  ")
 }
 
-// noteOf returns the row above the last: what is under way, what became of it, or why the
-// selected session is as it is.
+// noteOf returns the row above the last: what is under way, its outcome, or the reason for the
+// selected session's status.
 func noteOf(m Model) string {
 	row, _ := m.row()
 	switch {
@@ -408,7 +405,7 @@ func noteOf(m Model) string {
 	return sides(paint(m, row.Color, plaintext.OneLine(row.Reason)), paint(m, Dim, plaintext.OneLine(row.Work)), m.width)
 }
 
-// hints are the keys, in the order in which they are left out where there is no room.
+// hints are the keys, in the order in which they are omitted for lack of room.
 var hints = []struct {
 	text string
 	rank int
@@ -434,7 +431,7 @@ func hintsOf(m Model) string {
 	}
 }
 
-// offered reports whether a key does something now.
+// offered reports whether a key has an effect now.
 func offered(m Model, key string) bool {
 	row, _ := m.row()
 	if key == "a" {

@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/ui"
 )
 
-// Logs, events and plans keep their colors, and nothing else that a terminal acts on.
+// Logs, events and plans keep their colors, but no other control sequences.
 func TestHostileLog(t *testing.T) {
 	p := open(t, 80, 24, row("a", "works"))
 	p.press("l")

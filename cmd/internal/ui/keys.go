@@ -8,7 +8,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// key returns what a key asks for.
+// key handles a key and returns the requests.
 func (m *Model) key(k Key) []any {
 	if k.Name == "ctrl+c" && m.mode == browsing {
 		return m.quit()
@@ -34,7 +34,7 @@ func (m *Model) key(k Key) []any {
 	return m.browse(k)
 }
 
-// quit waits for what is under way. The second time it does not.
+// quit waits for what is under way. A second one does not.
 func (m *Model) quit() []any {
 	if len(m.running) == 0 || m.leaving {
 		return []any{Quit{}}
@@ -90,7 +90,7 @@ func (m *Model) browse(k Key) []any {
 	return nil
 }
 
-// act does what a key asks of the selected session.
+// act applies a key to the selected session.
 func act(m *Model, key string, row Row) []any {
 	if key != "a" && !offered(*m, key) {
 		m.say(row.Address.Short()+" ("+row.Status+"): "+map[string]string{"s": "nothing can be sent now", "x": "there is nothing to stop", "r": "it cannot be restarted now"}[key], true)
@@ -117,7 +117,7 @@ func act(m *Model, key string, row Row) []any {
 	return nil
 }
 
-// ask begins to take a line, or an answer, for the selected session.
+// ask starts the input of a line, or an answer, for the selected session.
 func (m *Model) ask(what mode, text string) {
 	m.mode, m.target = what, m.selected
 	m.line.set(text)
@@ -140,7 +140,7 @@ func (m *Model) move(key string) bool {
 	case "ctrl+b":
 		at -= bodyHeight(*m)
 	case "n":
-		if at++; at >= len(rows) || !rows[at].Needs { // those in need are the first
+		if at++; at >= len(rows) || !rows[at].Needs { // sessions that need attention come first
 			at = 0
 		}
 	default:
@@ -152,7 +152,7 @@ func (m *Model) move(key string) bool {
 	return true
 }
 
-// scroll scrolls the page. Its text begins, or ends, where the tab shows it first.
+// scroll scrolls the page. A tab starts at the beginning or the end of its text.
 func (m *Model) scroll(key string) bool {
 	by := 0
 	switch key {
@@ -184,7 +184,7 @@ func (m *Model) scroll(key string) bool {
 	return true
 }
 
-// confirm restarts, stops or refreshes the session if the key says so.
+// confirm restarts, stops or refreshes the session if the key confirms.
 func confirm(m *Model, k Key) []any {
 	m.mode = browsing
 	if k.Name != "y" {
@@ -194,8 +194,8 @@ func confirm(m *Model, k Key) []any {
 	return m.do(m.act+" "+m.target.Short(), m.act, "--", string(m.target))
 }
 
-// land lands the work of the session in the way that the key says, or that of all sessions. The
-// terminal is the command's, which asks what becomes of the session, or shows the order and asks.
+// land lands the work of the session in the way that the key selects, or that of all sessions. The
+// command has the terminal, and asks about the session, or shows the order and asks.
 func land(m *Model, k Key) []any {
 	m.mode = browsing
 	if k.Name == "a" {
@@ -216,7 +216,7 @@ func (m *Model) do(about string, args ...string) []any {
 	return []any{Do{About: about, Args: args}}
 }
 
-// option returns the answer that a key alone gives while nothing is typed.
+// option returns the answer that a key selects while no text is being typed.
 func option(m Model, k Key) (answer string, chosen bool) {
 	if len(m.line.text) > 0 || k.Text == "" {
 		return "", false
@@ -224,7 +224,7 @@ func option(m Model, k Key) (answer string, chosen bool) {
 	words := map[string]string{"y": session.Yes, "a": session.Always, "n": session.No}
 	for _, o := range m.question.Options {
 		if o.Text {
-			continue // choosing it is typing
+			continue // a text is typed instead
 		}
 		if number := strconv.Itoa(o.Number); k.Text == number {
 			return number, true
@@ -241,7 +241,7 @@ func (m *Model) answer(text string) []any {
 	return m.do("answer "+m.target.Short(), "answer", "--question", m.question.ID, "--", string(m.target), text)
 }
 
-// edit types into the line.
+// edit edits the line.
 func (m *Model) edit(k Key) []any {
 	switch k.Name {
 	case "esc", "ctrl+c":
@@ -270,7 +270,7 @@ func (m *Model) edit(k Key) []any {
 	return nil
 }
 
-// typed filters while the filter is typed.
+// typed applies the filter while it is being typed.
 func (m *Model) typed() {
 	if m.mode == filtering {
 		m.filter = m.line.String()
@@ -278,7 +278,7 @@ func (m *Model) typed() {
 	}
 }
 
-// submit takes the typed line.
+// submit submits the typed line.
 func (m *Model) submit() []any {
 	what, text := m.mode, strings.TrimSpace(m.line.String())
 	m.mode = browsing
@@ -296,8 +296,8 @@ func (m *Model) submit() []any {
 	return nil
 }
 
-// command runs a typed command of agentform on the terminal. % is the session that was
-// selected when typing began: another may be since, if that one has left the list.
+// command runs a typed command of agentform on the terminal. % is the session that was selected
+// when typing began, since that one may have left the list.
 func command(m *Model, text string) []any {
 	words := splitWords(text)
 	if len(words) > 0 && words[0] == "agentform" {

@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
-// line is a line that is typed.
+// line is a line being typed.
 type line struct {
 	text []rune
 	at   int // where the next character goes
@@ -17,7 +17,7 @@ func (l *line) set(text string) { l.text, l.at = []rune(text), len([]rune(text))
 
 func (l line) String() string { return string(l.text) }
 
-// insert leaves out what a terminal would act on.
+// insert inserts a text without control characters.
 func (l *line) insert(text string) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	r := []rune(strings.Map(func(c rune) rune {
@@ -30,7 +30,7 @@ func (l *line) insert(text string) {
 	l.at += len(r)
 }
 
-// key edits the line as readline does, and reports whether the key is one for it.
+// key edits the line as readline does, and reports whether the key has a function.
 func (l *line) key(k Key) bool {
 	cut := func(from, to int) {
 		l.text, l.at = slices.Delete(slices.Clone(l.text), from, to), from

@@ -9,9 +9,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Fleet is all sessions at one moment, in the order in which they are listed.
+// Fleet is all sessions at one time, in list order.
 type Fleet struct {
-	At      time.Time // zero: only what is on record
+	At      time.Time // zero: only what is recorded
 	Project string
 	Hub     string // in words: hub running
 	Counts  string // in words: 2 asks, 3 working
@@ -24,17 +24,17 @@ type Row struct {
 	Status   string // in words: working 3m
 	Color    Color
 	Reason   string // why, in one line
-	Needs    bool   // it needs a person
-	About    string // what else a filter finds: role, agent, branch
-	Work     string // its branch, and what it changed
+	Needs    bool   // it needs attention
+	About    string // other text for the filter: role, agent, branch
+	Work     string // its branch and changes
 	Screen   string // as last observed
 	Question *session.Question
 	Moved    time.Time    // last output
-	Actions  []api.Action // what makes sense to do now; nil: not known yet
-	Version  string       // changes with whatever a tab shows of the session
+	Actions  []api.Action // the useful actions; nil: not known yet
+	Version  string       // changes with any tab of the session
 }
 
-// Tab is what is shown of the selected session.
+// Tab is a view of the selected session.
 type Tab int
 
 // The tabs.
@@ -48,14 +48,13 @@ const (
 
 var titles = []string{"Screen", "Diff", "Log", "Events", "Plan"}
 
-// follows reports whether a tab shows its end, and what is added to it.
+// follows reports whether a tab shows the end of its text, with additions.
 func (t Tab) follows() bool { return t == Screen || t == Log || t == Events }
 
-// wraps reports whether long lines of a tab are wrapped. The others are cut, and scroll
-// sideways.
+// wraps reports whether a tab wraps long lines. Other tabs cut them and scroll sideways.
 func (t Tab) wraps() bool { return t == Log || t == Events || t == Plan }
 
-// refresh is how often a tab is loaded again while its session changes.
+// refresh is the time between loads of a tab while its session changes.
 func (t Tab) refresh() time.Duration {
 	switch t {
 	case Screen:
@@ -68,7 +67,7 @@ func (t Tab) refresh() time.Duration {
 	return time.Second
 }
 
-// mode is what a key means.
+// mode is the meaning of keys.
 type mode int
 
 const (
@@ -77,12 +76,12 @@ const (
 	commanding
 	sending
 	answering
-	confirming // what act says
+	confirming // the action in act
 	landing
 	helping
 )
 
-// page is what a tab shows of a session. The plan is of all sessions.
+// page is a session's tab. The plan covers all sessions.
 type page struct {
 	tab     Tab
 	address session.Address
@@ -106,7 +105,7 @@ type Model struct {
 	observed bool   // fleet is set
 	problem  string // why the sessions cannot be observed
 	selected session.Address
-	chosen   bool // by a key; else the first is selected
+	chosen   bool // by a key; otherwise the first is selected
 	filter   string
 
 	tab     Tab
@@ -119,20 +118,20 @@ type Model struct {
 	mode     mode
 	line     line
 	target   session.Address // of mode
-	act      string          // to be confirmed: restart, stop or refresh
+	act      string          // to confirm: restart, stop or refresh
 	question *session.Question
 	message  string
 	bad      bool // message is an error
 	running  []string
-	leaving  bool // as soon as nothing is running
+	leaving  bool // quit once nothing is running
 }
 
-// New returns a model that has not observed anything.
+// New returns a model without an observation.
 func New(color bool) Model {
 	return Model{color: color, width: 80, height: 24, loaded: map[page]content{}}
 }
 
-// What Update takes.
+// The messages to Update.
 type (
 	// Key is a pressed key: its name, as enter or ctrl+c, and its text, if it has any.
 	Key struct{ Name, Text string }
@@ -140,35 +139,35 @@ type (
 	Paste string
 	// Size is the size of the terminal.
 	Size struct{ Width, Height int }
-	// Observed is a new observation, or why there is none.
+	// Observed is a new observation, or an error.
 	Observed struct {
 		Fleet Fleet
 		Err   error
 	}
-	// Loaded answers Load.
+	// Loaded is the result of Load.
 	Loaded struct {
 		Load
 		Text string
 		Err  error
 	}
-	// Done answers Do.
+	// Done is the result of Do.
 	Done struct {
 		Do
 		Text string
 		Err  error
 	}
-	// Returned answers Terminal.
+	// Returned is the result of Terminal.
 	Returned struct {
 		Terminal
 		Err error
 	}
-	// Woken answers Wake.
+	// Woken is the result of Wake.
 	Woken struct{}
 )
 
-// What Update returns.
+// The requests from Update.
 type (
-	// Load loads a tab. It replaces a load that is under way.
+	// Load loads a tab. It replaces a load under way.
 	Load struct {
 		Tab     Tab
 		Address session.Address
@@ -185,7 +184,7 @@ type (
 		Args []string
 		Stay bool // wait for Enter before the screen is drawn again
 	}
-	// Wake asks for a Woken after a time.
+	// Wake requests a Woken after a time.
 	Wake struct{ After time.Duration }
 	// Quit ends the program.
 	Quit struct{}
@@ -193,7 +192,7 @@ type (
 	Suspend struct{}
 )
 
-// Update returns the model after a message, and what is to be done.
+// Update returns the model after a message, and the requests.
 func (m Model) Update(message any, now time.Time) (Model, []any) {
 	m.now = now
 	var requests []any
@@ -213,7 +212,7 @@ func (m Model) Update(message any, now time.Time) (Model, []any) {
 			return m, []any{Quit{}}
 		}
 	case Returned:
-		m.loaded = map[page]content{} // it may have changed anything
+		m.loaded = map[page]content{} // the command may have changed anything
 		if x.Err != nil {
 			m.say(x.Err.Error(), true)
 		}
@@ -245,7 +244,7 @@ func (m *Model) observe(x Observed) {
 	m.keepSelected(max(at, 0))
 }
 
-// keepSelected selects the session at a place of the list if the selected one is gone.
+// keepSelected selects the session at index at if the selected one is gone.
 func (m *Model) keepSelected(at int) {
 	rows := m.visible()
 	if len(rows) == 0 || slices.ContainsFunc(rows, func(r Row) bool { return r.Address == m.selected }) {
@@ -300,7 +299,7 @@ func lastLine(text, otherwise string) string {
 
 func (m *Model) say(text string, bad bool) { m.message, m.bad = text, bad }
 
-// wanted returns the load that the screen lacks.
+// wanted returns the load that is needed for the screen.
 func (m Model) wanted() (Load, bool) {
 	row, selected := m.row()
 	if !m.observed || !selected && m.tab != Plan || m.mode == helping {
@@ -322,7 +321,7 @@ func (m Model) wanted() (Load, bool) {
 	return Load{Tab: p.tab, Address: p.address, Width: paneWidth(m), version: version}, !fresh
 }
 
-// versionOf changes with any of the sessions.
+// versionOf returns a version that changes with any of the sessions.
 func versionOf(rows []Row) string {
 	var b strings.Builder
 	for _, r := range rows {
@@ -331,7 +330,7 @@ func versionOf(rows []Row) string {
 	return b.String()
 }
 
-// stillAfter is how long after its last output a screen counts as moving.
+// stillAfter is how long after its last output a screen still counts as changing.
 const stillAfter = 3 * time.Second
 
 func moving(m Model) bool {
@@ -349,7 +348,7 @@ func (m Model) row() (Row, bool) {
 	return Row{}, false
 }
 
-// visible returns the rows that the filter leaves: those with all of its words.
+// visible returns the rows that contain all words of the filter.
 func (m Model) visible() []Row {
 	words := strings.Fields(strings.ToLower(m.filter))
 	if len(words) == 0 {

@@ -17,7 +17,7 @@ import (
 
 var begin = time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
 
-// person is somebody at a terminal.
+// person is a user at a terminal.
 type person struct {
 	t *testing.T
 	ui.Model
@@ -90,7 +90,7 @@ func (p *person) miss(text string) {
 	}
 }
 
-// asked returns the requests of a type of the last message.
+// asked returns the last message's requests of a type.
 func asked[T any](p *person) (found []T) {
 	for _, r := range p.requests {
 		if x, is := r.(T); is {
@@ -118,8 +118,8 @@ func (p *person) selects(want string) {
 	}
 }
 
-// TestSelection stays with a session when the order changes, and with its place when it
-// is gone. Until a key is pressed the first is selected.
+// TestSelection checks that the selection stays with a session when the order changes, and with its
+// place when the session is gone. Until a key is pressed the first is selected.
 func TestSelection(t *testing.T) {
 	a, b, c := row("a", "works"), row("b", "works"), row("c", "works")
 	p := open(t, 80, 24, a, b, c)
@@ -186,7 +186,7 @@ func TestTabs(t *testing.T) {
 		t.Fatalf("asked for %+v", load)
 	}
 	p.see("[Diff]", "loading")
-	// The answer of an earlier page is kept and does not show.
+	// The result for an earlier page is kept but not shown.
 	p.press("j")
 	p.give(ui.Loaded{Load: load[0], Text: "+of a\n"})
 	p.miss("of a")
@@ -208,8 +208,8 @@ func TestTabs(t *testing.T) {
 	}
 }
 
-// TestGaps shows the text of an agent that writes at the top of a tall screen and has its
-// composer at the bottom.
+// TestGaps checks the text of an agent that writes at the top of a tall screen, with its composer
+// at the bottom.
 func TestGaps(t *testing.T) {
 	tall := row("a", "works")
 	tall.Screen = "written at the top" + strings.Repeat("\n", 60) + "> the composer"
@@ -217,8 +217,8 @@ func TestGaps(t *testing.T) {
 	p.see("written at the top", "> the composer")
 }
 
-// TestReload loads a page again when its session has changed, and not more often than its
-// tab says; at rest it asks for nothing.
+// TestReload checks that a page is loaded again when its session has changed, at most at the tab's
+// rate, and never at rest.
 func TestReload(t *testing.T) {
 	a := row("a", "works")
 	p := open(t, 80, 24, a)
@@ -275,7 +275,7 @@ func TestScroll(t *testing.T) {
 	p.see("tail")
 	p.press("z", "d")
 	p.give(ui.Loaded{Load: asked[ui.Load](p)[0], Text: text.String()})
-	p.see("line 00") // a diff begins at its top
+	p.see("line 00") // a diff starts at its top
 	p.press("J")
 	p.miss("line 00")
 }
@@ -296,7 +296,7 @@ func TestSend(t *testing.T) {
 	p.press("q", "x", "backspace", " ", "left", "home", "-", "end")
 	p.give(ui.Paste("two\r\nlines\x1b[31m"))
 	p.see("send to a: -q two⏎lines[31m")
-	// The order changes meanwhile; the text goes to whom it was typed for.
+	// The order changes meanwhile; the text is sent to the original session.
 	p.give(ui.Observed{Fleet: fleet(row("b", "asks"))})
 	p.press("enter")
 	got := asked[ui.Do](p)
@@ -330,7 +330,7 @@ func TestRestart(t *testing.T) {
 	if len(got) != 1 || !slices.Equal(got[0].Args, []string{"restart", "--", "session.a"}) {
 		t.Fatalf("asked for %+v", p.requests)
 	}
-	// It ends when the restart has.
+	// It quits when the restart has finished.
 	p.press("q")
 	p.see("finishing: restart a")
 	if len(asked[ui.Quit](p)) != 0 {
@@ -346,7 +346,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestActions refuses keys that make no sense now, and does not offer them.
+// TestActions checks that useless keys are refused, and not offered.
 func TestActions(t *testing.T) {
 	ended := row("a", "stopped")
 	ended.Actions = []api.Action{api.ActionStart}
@@ -358,13 +358,13 @@ func TestActions(t *testing.T) {
 	p.press("r")
 	p.see("restart a? y/n")
 	p.press("n")
-	p.press("j") // the message goes
+	p.press("j") // the message disappears
 	p.see("r restart")
 	p.miss("x stop")
 	p.miss("s send")
 }
 
-// TestStopAndLand asks before it stops, refreshes or lands.
+// TestStopAndLand checks that stopping, refreshing and landing need a confirmation.
 func TestStopAndLand(t *testing.T) {
 	worked := row("a", "idle")
 	worked.Work = "agents/a  +3 ↑1"
@@ -404,7 +404,7 @@ func TestStopAndLand(t *testing.T) {
 	}
 }
 
-// TestTitles shows which tab is selected, however narrow the page is.
+// TestTitles checks that the selected tab is shown, however narrow the page is.
 func TestTitles(t *testing.T) {
 	p := open(t, 60, 20, row("a", "idle"))
 	for i, title := range []string{"[Screen]  D   L   E   P ", " S  [Diff]  L ", " D  [Log]  E ", "[Events]  P", " E  [Plan]"} {
@@ -429,7 +429,7 @@ func TestAnswer(t *testing.T) {
 		p := open(t, 100, 24, asks)
 		p.press("a")
 		p.see(`run "touch x"?`, "[y] Yes", "[a] Yes, and", "[text] Other", "[n] No")
-		// Another question than the one that is shown is not answered.
+		// A question is not answered if another one is shown.
 		other := asks
 		other.Question = &session.Question{ID: "q2"}
 		p.give(ui.Observed{Fleet: fleet(other)})
@@ -439,7 +439,7 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("%s: asked for %+v", keys, p.requests)
 		}
 	}
-	// Where there is little room, labels and question are cut, and no answer is left out.
+	// With little room, labels and question are cut, but every answer is shown.
 	for _, columns := range []int{80, 60, 50} {
 		p := open(t, columns, 20, asks)
 		p.press("a")
@@ -476,8 +476,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestHostile keeps what agents say from the terminal.
-// A session that leaves the list while a command for it is typed is the one the command is for.
+// TestCommandFiltered checks that a command stays with its session if that leaves the list meanwhile.
 func TestCommandFiltered(t *testing.T) {
 	p := open(t, 80, 24, row("api", "idle"), row("web", "idle"))
 	p.press("/", "i", "d", "l", "e", "enter", ":", "s", "t", "o", "p", " ", "%")
@@ -493,6 +492,7 @@ func TestCommandFiltered(t *testing.T) {
 	}
 }
 
+// TestHostile checks that agents' control sequences do not reach the terminal.
 func TestHostile(t *testing.T) {
 	const evil = "\x1b]0;owned\x07\x1b[2J\u202e\u009b31m\r!\a"
 	for _, color := range []bool{false, true} {

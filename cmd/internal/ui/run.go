@@ -16,9 +16,9 @@ import (
 type Backend struct {
 	// Look observes all sessions.
 	Look func(context.Context) (Fleet, error)
-	// Heard returns another number when an agent has reported something. It is cheap.
+	// Heard returns another number after a report of an agent. It is cheap.
 	Heard func() int64
-	// Load returns what a tab shows, as of now.
+	// Load returns the current text of a tab.
 	Load func(context.Context, Load) (string, error)
 	// Do runs a command without a terminal and returns what it printed.
 	Do func(context.Context, Do) (string, error)
@@ -30,14 +30,13 @@ type Backend struct {
 type Options struct {
 	In, Out *os.File
 	Color   bool
-	First   Fleet // shown until the first look, without a time
+	First   Fleet // shown until the first look; it has no time
 }
 
 // ErrInterrupted means that a signal ended Run.
 var ErrInterrupted = errors.New("interrupted")
 
-// Run shows the sessions until the person quits or ctx ends. It leaves the terminal as it
-// was.
+// Run shows the sessions until the user quits or ctx ends. It restores the terminal.
 func Run(ctx context.Context, b Backend, o Options) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -59,7 +58,7 @@ func Run(ctx context.Context, b Backend, o Options) (err error) {
 	return p.loop()
 }
 
-// program connects a model with a terminal and a Backend.
+// program connects a model to a terminal and a Backend.
 type program struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -67,14 +66,14 @@ type program struct {
 	model    Model
 	screen   screen
 	messages chan any
-	kept     []any              // messages that came while the reading of keys was stopped
-	stopLoad context.CancelFunc // of the load that is under way
-	keys     *os.File           // closing it ends the reading of keys; nil: nobody reads
+	kept     []any              // messages received while keys were not read
+	stopLoad context.CancelFunc // of the current load
+	keys     *os.File           // closing it ends the reading of keys; nil: keys are not read
 	keysDone chan struct{}
 	keyAt    atomic.Int64 // time of the last key, in ns since 1970
 }
 
-// end is the message that nothing more can be read.
+// end is the message that no more input can be read.
 type end struct{ error }
 
 func (p *program) loop() error {
@@ -93,7 +92,7 @@ func (p *program) loop() error {
 			message = p.screen.measure()
 		case message = <-p.messages:
 		}
-		for more := true; more; { // all that has come is drawn once
+		for more := true; more; { // draw once after all pending messages
 			if e, is := message.(end); is {
 				return e.error
 			}
@@ -136,7 +135,7 @@ func (p *program) tell(message any) {
 	}
 }
 
-// guard gives the terminal back before a panic is printed.
+// guard restores the terminal before a panic is printed.
 func (p *program) guard(f func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -147,10 +146,10 @@ func (p *program) guard(f func()) {
 	f()
 }
 
-// settled is how long a session stays selected before a page of it is loaded.
+// settled is how long a session stays selected before its page is loaded.
 const settled = 40 * time.Millisecond
 
-// perform does what the model asks for.
+// perform carries out the model's requests.
 func (p *program) perform(requests []any, signals <-chan os.Signal) (quit bool, err error) {
 	for _, request := range requests {
 		switch r := request.(type) {
@@ -195,7 +194,7 @@ func (p *program) perform(requests []any, signals <-chan os.Signal) (quit bool, 
 	return false, nil
 }
 
-// away gives the terminal back while f runs.
+// away releases the terminal while f runs.
 func (p *program) away(f func() error) (failed, err error) {
 	p.stopKeys()
 	if err := p.screen.giveBack(); err != nil {
@@ -222,12 +221,12 @@ func suspend() error {
 	}
 	select {
 	case <-continued:
-	case <-time.After(200 * time.Millisecond): // nobody could continue it: it was not stopped
+	case <-time.After(200 * time.Millisecond): // it was not stopped, as nobody could continue it
 	}
 	return nil
 }
 
-// command runs a command that has the terminal. Ctrl-C is for the command.
+// command runs a command that has the terminal. Ctrl-C goes to the command.
 func (p *program) command(t Terminal, signals <-chan os.Signal) error {
 	c := p.backend.Terminal(t)
 	c.Stdin, c.Stdout, c.Stderr = p.screen.in, p.screen.out, os.Stderr
@@ -248,12 +247,12 @@ func (p *program) command(t Terminal, signals <-chan os.Signal) error {
 				fmt.Fprint(p.screen.out, "\nPress Enter to return to agentform ui. ")
 				p.waitForEnter(signals)
 			}
-			return nil // the command has said why it failed
+			return nil // the command has reported why it failed
 		}
 	}
 }
 
-// waitForEnter waits for a line, and for nothing else than a signal.
+// waitForEnter waits for a line or a signal.
 func (p *program) waitForEnter(signals <-chan os.Signal) {
 	stop, stopped, err := os.Pipe()
 	if err != nil {
@@ -263,7 +262,7 @@ func (p *program) waitForEnter(signals <-chan os.Signal) {
 	entered := make(chan struct{})
 	go func() {
 		defer close(entered)
-		_ = keys(p.screen.in, stop, func(message any) { // without a terminal nobody waits
+		_ = keys(p.screen.in, stop, func(message any) { // without a terminal there is no wait
 			if k, is := message.(Key); is && k.Name == "enter" {
 				stopped.Close()
 			}
@@ -305,7 +304,7 @@ func (p *program) startKeys() error {
 	return nil
 }
 
-// stopKeys ends the reading of keys, so that another command can read them.
+// stopKeys stops reading keys, so that another command can.
 func (p *program) stopKeys() {
 	if p.keys == nil {
 		return
@@ -318,7 +317,7 @@ func (p *program) stopKeys() {
 			return
 		case m := <-p.messages:
 			switch m.(type) {
-			case Key, Paste: // too late, and not for what comes now
+			case Key, Paste: // too late for the new prompt
 			default:
 				p.kept = append(p.kept, m)
 			}
@@ -326,15 +325,15 @@ func (p *program) stopKeys() {
 	}
 }
 
-// How long is waited before the next look: while something changes or a key was pressed,
-// at rest, and until it is asked again whether an agent has reported something.
+// The times until the next look: after a change or a key, at rest, and until the next check for
+// reports of agents.
 const (
 	lively  = time.Second
 	resting = 5 * time.Second
 	restful = 10 * time.Second // without keys and changes
 	hearing = 400 * time.Millisecond
-	// idleShare is how many times as long as a look took is waited at least, and restShare
-	// how many times at rest, up to longest.
+	// idleShare is the minimum wait as a multiple of a look's duration, and restShare that at rest,
+	// up to longest.
 	idleShare = 4
 	restShare = 50
 	longest   = 15 * time.Second

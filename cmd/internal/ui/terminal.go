@@ -11,21 +11,21 @@ import (
 	"golang.org/x/term"
 )
 
-// screen is the terminal while ui has it.
+// screen is the terminal while ui uses it.
 type screen struct {
 	in, out *os.File
-	before  *term.State // nil: the terminal is as it was
-	drawn   []string    // what is on the screen; nil: not known
+	before  *term.State // nil: the terminal is unchanged
+	drawn   []string    // lines on the screen; nil: not known
 	size    Size
 }
 
 const (
-	// The alternate screen, without a cursor, where pasted text is marked.
+	// The alternate screen, without a cursor, with marked pastes.
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?2004h"
 	leaveScreen = "\x1b[0m\x1b[?2004l\x1b[?25h\x1b[?1049l"
 )
 
-// take takes the terminal over.
+// take starts to use the terminal.
 func (s *screen) take() (err error) {
 	if s.before, err = term.MakeRaw(int(s.in.Fd())); err != nil {
 		return fmt.Errorf("set up the terminal: %w", err)
@@ -35,7 +35,7 @@ func (s *screen) take() (err error) {
 	return err
 }
 
-// giveBack leaves the terminal as it was. It may be called twice.
+// giveBack restores the terminal. It may be called twice.
 func (s *screen) giveBack() error {
 	if s.before == nil {
 		return nil
@@ -54,11 +54,11 @@ func (s *screen) measure() Size {
 	return Size{80, 24}
 }
 
-// draw writes the lines that have changed, in one piece.
+// draw writes the changed lines in one piece.
 func (s *screen) draw(text string, cursor *Cursor, size Size) error {
 	lines := strings.Split(text, "\n")
 	var b strings.Builder
-	b.WriteString("\x1b[?2026h\x1b[?25l") // terminals that can do so show all of it at once
+	b.WriteString("\x1b[?2026h\x1b[?25l") // synchronized output, on terminals that support it
 	if s.drawn == nil || size != s.size {
 		b.WriteString("\x1b[0m\x1b[2J")
 		s.drawn = make([]string, size.Height)
@@ -82,14 +82,14 @@ func (s *screen) draw(text string, cursor *Cursor, size Size) error {
 	return err
 }
 
-// escapeTime is how long the rest of a sequence that begins with Esc may take.
+// escapeTime bounds the wait for the rest of a sequence that starts with Esc.
 const escapeTime = 50 * time.Millisecond
 
-// maxPaste bounds what is kept of text that is pasted without an end.
+// maxPaste bounds a paste without an end.
 const maxPaste = 1 << 20
 
-// keys reads keys and pasted text until stop is readable or the terminal is gone, and
-// reports why in its result.
+// keys reads keys and pasted text until stop is readable or the terminal is gone, and returns the
+// reason.
 func keys(in, stop *os.File, tell func(any)) error {
 	var pending []byte
 	buffer := make([]byte, 4096)

@@ -10,10 +10,10 @@ import (
 
 var colors = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// runes measures text the same in every locale.
+// runes measures text alike in every locale.
 var runes = &runewidth.Condition{StrictEmojiNeutral: true}
 
-// width returns how many columns a painted text takes.
+// width returns the number of columns of a painted text.
 func width(text string) (n int) {
 	for _, r := range colors.ReplaceAllLiteralString(text, "") {
 		n += runes.RuneWidth(r)
@@ -21,8 +21,8 @@ func width(text string) (n int) {
 	return n
 }
 
-// cut returns the columns of a painted text from one on, and keeps its colors. Half a
-// character is left out.
+// cut returns some columns of a painted text, from one on, with their colors. It omits half
+// characters.
 func cut(text string, from, columns int) string {
 	var b strings.Builder
 	at := 0
@@ -45,7 +45,7 @@ func cut(text string, from, columns int) string {
 	return b.String()
 }
 
-// colorAt returns the length of the color that a painted text starts with; 0: none.
+// colorAt returns the length of the color at the start of a painted text; 0: none.
 func colorAt(text string) int {
 	if !strings.HasPrefix(text, "\x1b[") {
 		return 0
@@ -60,7 +60,7 @@ func colorAt(text string) int {
 	return 0
 }
 
-// shorten cuts a painted text to a width, with … at its end.
+// shorten cuts a painted text to a width and appends … to it.
 func shorten(text string, columns int) string {
 	if width(text) <= columns {
 		return text
@@ -75,14 +75,14 @@ func shorten(text string, columns int) string {
 	return short + "…"
 }
 
-// fit shortens or fills a painted text to a width.
+// fit shortens or pads a painted text to a width.
 func fit(text string, columns int) string {
 	text = shorten(text, columns)
 	return text + strings.Repeat(" ", max(columns-width(text), 0))
 }
 
-// wrap breaks a painted text into lines of at most a width, at spaces where there are any.
-// It reads the text once: an agent's line can be a megabyte.
+// wrap breaks a painted text into lines of a maximum width, preferably at spaces. It reads the text
+// once, since an agent's line can be a megabyte.
 func wrap(text string, columns int) (lines []string) {
 	const reset = "\x1b[0m"
 	var b strings.Builder
@@ -90,7 +90,7 @@ func wrap(text string, columns int) (lines []string) {
 	at, glyphs := 0, 0                // columns and characters of the line
 	space, spaceGlyph := -1, 0        // its last space, in b and in characters
 	spaceAt, spaceColor := 0, ""      // the columns before that, and its color
-	end := func(line, color string) { // ends a line in the middle of a color
+	end := func(line, color string) { // ends a line, perhaps within a color
 		if color != "" {
 			line += reset
 		}
