@@ -72,8 +72,8 @@ func Init() []string {
 
 // Options configure Open.
 type Options struct {
-	// Shim is the command that runs every agent, as Init returns it. Nil: the
-	// program agentform-shim beside this one or on PATH.
+	// Shim is the command that runs every agent, as returned by Init. Nil: the program
+	// agentform-shim next to this one or on PATH.
 	Shim []string
 	// Env is the environment of agents, as NAME=VALUE; nil: what session.Inherit
 	// returns of this program's own. What looks like a secret is never written down.
@@ -190,8 +190,8 @@ type Launcher struct {
 	// Adapt returns the agent of a spec whose name is not in Agents, as agent.For does.
 	// Nil: such a spec is an error.
 	Adapt func(session.AgentSpec) session.Agent
-	// Complete fills in what an agent's spec leaves out, as agent.Complete does. Nil: a
-	// spec is used as it is.
+	// Complete sets the defaults of an agent's spec, as agent.Complete does. Nil: specs are
+	// complete.
 	Complete func(session.AgentSpec) session.AgentSpec
 	// Project marks the sessions of this program; empty: "library".
 	Project string
@@ -264,9 +264,9 @@ func (l *Launcher) With(ctx context.Context, name string, spec session.Spec, do 
 	return do(ctx, s)
 }
 
-// Find returns a session that an earlier process launched under the name with the spec and
-// that still exists, whether its agent lives or not. The error is session.ErrGone
-// (errors.Is) if the Project has no such session.
+// Find returns a session that an earlier process launched with the name and the spec and that still
+// exists, whether its agent is alive or not. The error is session.ErrGone (errors.Is) if the
+// Project has no such session.
 func (l *Launcher) Find(ctx context.Context, name string, spec session.Spec) (*Session, error) {
 	s, err := l.session(name, spec)
 	if err == nil {
@@ -507,7 +507,7 @@ func (s *Session) discard(ctx context.Context) error {
 	return s.Stop(ctx)
 }
 
-// live returns the session as the runtime showed it at most age ago; nil: it is gone.
+// live returns the session as shown by the runtime at most age ago; nil: it is gone.
 func (s *Session) live(ctx context.Context, age time.Duration) (*session.Live, error) {
 	lives, err := s.launcher.observer.Lives(ctx, age)
 	if err != nil {
@@ -529,13 +529,13 @@ type Observation struct {
 	Detail   string // for people: the question, the limit, the failure
 	// Question is what the agent asks, with its answers; nil: nothing, or they are not known.
 	Question *session.Question
-	// Changed says that the screen without its status bar differs from the last one.
+	// Changed reports whether the screen without its status bar differs from the last one.
 	Changed bool
 	PR      string        // URL of a pull request on the screen; empty: none
 	Snippet string        // the last SnippetLimit characters of the screen
 	Exit    *session.Exit // how the agent exited; nil: it did not
-	// TurnEnded says that the agent has finished what it was last given, and rests. It
-	// takes several observations to know that.
+	// TurnEnded reports whether the agent has finished its last input, and rests. Detecting that
+	// takes several observations.
 	TurnEnded bool
 	Answer    string // the agent's last message in its own session file, if any
 }
@@ -554,7 +554,7 @@ type Callbacks struct {
 	Idle func(Observation)
 }
 
-// Until says how long a session is watched.
+// Until is the end of a watch.
 type Until string
 
 // A session is watched until its turn has ended or until it exits.
@@ -568,8 +568,8 @@ func (s *Session) Observe(ctx context.Context) (Observation, error) {
 	return s.Monitor(ctx, Callbacks{})
 }
 
-// Monitor observes the session once and calls back what has changed since the last
-// observation. The error says that the runtime could not be reached.
+// Monitor observes the session once and calls back with the changes since the last observation. The
+// error is that of an unreachable runtime.
 func (s *Session) Monitor(ctx context.Context, tell Callbacks) (Observation, error) {
 	return s.monitor(ctx, 0, tell)
 }
@@ -594,15 +594,15 @@ func (s *Session) monitor(ctx context.Context, age time.Duration, tell ...Callba
 	return o, nil
 }
 
-// Watch observes the session at the interval until its turn has ended
-// (Observation.TurnEnded), it has ended (Status.Terminal), or ctx ends. It continues if
-// the loop sends more, and after an error, which says that the runtime could not be
-// reached. Observations can be a quarter of the interval old.
+// Watch observes the session at the interval until its turn has ended (Observation.TurnEnded), it
+// has ended (Status.Terminal), or ctx ends. It continues if the loop sends more, and after an
+// error, which means that the runtime is unreachable. Observations can be a quarter of the interval
+// old.
 func (s *Session) Watch(ctx context.Context, every time.Duration, tell ...Callbacks) iter.Seq2[Observation, error] {
 	return s.watch(ctx, every, UntilTurn, tell)
 }
 
-// WatchExit is Watch for as long as the agent lives.
+// WatchExit is Watch until the agent has ended.
 func (s *Session) WatchExit(ctx context.Context, every time.Duration, tell ...Callbacks) iter.Seq2[Observation, error] {
 	return s.watch(ctx, every, UntilExit, tell)
 }
@@ -658,7 +658,7 @@ type tracker struct {
 	prs     map[string]bool
 }
 
-// news says what an observation shows for the first time.
+// news returns what an observation shows for the first time.
 type news struct {
 	statusChanged, request, turnEnded bool
 
@@ -723,8 +723,8 @@ func (t *tracker) observe(r *launch.Run, l *session.Live, now time.Time) (Observ
 	return o, n
 }
 
-// lost observes a session that the runtime does not show. If its agent lives, its state
-// is unknown.
+// lost observes a session that the runtime does not have. If its agent is alive, its state is
+// unknown.
 func (t *tracker) lost(o *Observation, r *launch.Run) {
 	var facts session.RunFacts
 	if r.Facts != nil {
@@ -740,14 +740,14 @@ func (t *tracker) lost(o *Observation, r *launch.Run) {
 	}
 }
 
-// unknown keeps status and turn of a session of which nothing can be known now.
+// unknown keeps status and turn of a session whose state is unknown.
 func (t *tracker) unknown(o *Observation, why string) {
 	o.Status, o.Activity, o.Detail = cmp.Or(t.status, session.StatusPending), session.NoActivity, why
 	o.TurnEnded = t.rested
 }
 
-// seen observes a session that the runtime shows. While only a phrase on the screen says
-// that a live agent is done or has failed, and it has not come to rest, it is running.
+// seen observes a session that the runtime has. A live agent counts as running while only a phrase
+// on its screen shows that it is done or has failed, and it does not rest.
 func (t *tracker) seen(o *Observation, r *launch.Run, l *session.Live) {
 	look, state, spec := r.Activity(l), session.StateRunning, r.Record.Spec.Agent
 	does := look.Activity
@@ -786,27 +786,27 @@ func lastCharacters(text string, n int) string {
 	return string(r[max(0, len(r)-n):])
 }
 
-// DialogError says that nothing was typed because the agent shows a question. Answer it
-// with Session.Answer, or with a key (Input.Key).
+// DialogError means that nothing was typed because the agent shows a question. Answer it with
+// Session.Answer, or with a key (Input.Key).
 type DialogError = input.DialogError
 
-// NoQuestionError says that nothing was answered because the agent asks nothing that can be
+// NoQuestionError means that nothing was answered because the agent asks no question that can be
 // answered.
 type NoQuestionError = input.NoQuestionError
 
-// OtherQuestionError says that nothing was answered because the agent asks something else.
+// OtherQuestionError means that nothing was answered because the agent asks another question.
 type OtherQuestionError = input.OtherQuestionError
 
-// UnknownAnswerError says that nothing was answered because the question has no such answer.
+// UnknownAnswerError means that nothing was answered because the question has no such answer.
 type UnknownAnswerError = input.UnknownAnswerError
 
-// NotTakenError says that nothing shows whether the agent took what was typed.
+// NotTakenError means that nothing shows whether the agent received a typed text.
 type NotTakenError = input.NotTakenError
 
-// ErrOver says that an awaited event cannot happen because the session has ended.
+// ErrOver means that an awaited event cannot happen because the session has ended.
 var ErrOver = errors.New("does nothing more by itself")
 
-// LaunchError says that an agent could not be started.
+// LaunchError means that an agent could not be started.
 type LaunchError struct {
 	Name   string // of the session
 	Agent  string
@@ -830,7 +830,7 @@ func (e *LaunchError) Error() string {
 // Unwrap returns the reason: session.ErrExists, an *OccupiedError, a *tmux.Error, the agent's exit.
 func (e *LaunchError) Unwrap() error { return e.Err }
 
-// ReadyTimeoutError says that an agent was not ready in time.
+// ReadyTimeoutError means that an agent was not ready in time.
 type ReadyTimeoutError struct {
 	Name   string // of the session
 	Agent  string

@@ -12,8 +12,8 @@ import (
 	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
-// OccupiedError says that an agent that is none of the Launcher's works in the directory: of
-// another program or project, or of a Launcher whose directory was lost.
+// OccupiedError means that an agent that does not belong to the Launcher works in the directory:
+// that of another program or project, or of a Launcher whose directory was lost.
 type OccupiedError struct {
 	Dir     string
 	PID     int    // of the agent

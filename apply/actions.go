@@ -159,8 +159,8 @@ func (j *job) complete(ctx context.Context) error {
 	return j.entry.settle()
 }
 
-// sync records what is wanted, and the live run, which differs if an apply was killed. It puts
-// back what was edited of the session's place.
+// sync records the spec, and the live run, which differs if an apply was killed. It reverts edits
+// of the session's place.
 func (j *job) sync(ctx context.Context) error {
 	if j.change.After != nil {
 		j.want(*j.change.After)
@@ -253,7 +253,7 @@ func (j *job) stop(ctx context.Context) error {
 		switch err := e.keepPrompt(*j.change.After); {
 		case err == nil:
 			j.want(*j.change.After)
-		case !state.Unwritable(err): // else the next apply plans what it is to be when it starts
+		case !state.Unwritable(err): // otherwise the next apply plans the state for its start
 			return err
 		}
 	}
@@ -298,8 +298,8 @@ func leave(j *job) error {
 	return j.entry.forget()
 }
 
-// adoptForeign marks a session that somebody else started, and then records it: one with
-// a mark and without a record is found again.
+// adoptForeign marks a session that agentform did not start, then records it: a session with a mark
+// but without a record is found again.
 func (j *job) adoptForeign(ctx context.Context) error {
 	e, s := j.entry, j.entry.rec.Spec
 	rt, err := j.run.runtimes.of(s)
@@ -324,15 +324,15 @@ func (j *job) adoptForeign(ctx context.Context) error {
 	facts, created := j.run.config.Facts(id), e.rec.CreatedAt
 	l.BootID = facts.BootID
 	e.rec = Restored(l, s, facts, e.rec.Address, e.rec.Origin, "")
-	e.rec.Tree.Created = false // whoever started the session made it
+	e.rec.Tree.Created = false // the session's creator created it
 	if l.Started.IsZero() {
 		e.rec.CreatedAt = created
 	}
 	return e.settle()
 }
 
-// Restored returns the record of a live session that is in no state. A workspace outside
-// of dataDir counts as the user's.
+// Restored returns the record of a live session that is in no state. A workspace outside of dataDir
+// counts as the user's.
 func Restored(l session.Live, spec session.Spec, facts session.RunFacts, address session.Address, origin session.Origin, dataDir string) session.Record {
 	run := session.Run{ID: l.Mark.Run, Number: 1, StartedAt: l.Started, BootID: l.BootID, Agent: facts.Agent, PromptSHA: spec.Prompt.Digest}
 	if spec.Prompt.Digest != "" {

@@ -42,8 +42,8 @@ type Applier struct {
 	Secrets func(name string) (string, bool)
 	// Facts reads the directory of a run.
 	Facts func(run string) session.RunFacts
-	// BaseEnv is the environment (NAME=VALUE) of which sessions get the part that
-	// session.Inherit returns, without what any session of the plan declares as a secret.
+	// BaseEnv is the environment (NAME=VALUE) from which session.Inherit selects the sessions'
+	// part, without anything that a session of the plan declares as a secret.
 	BaseEnv []string
 	// BaseOf returns that environment for one session if it differs. Nil or an empty
 	// result: BaseEnv.
@@ -52,7 +52,7 @@ type Applier struct {
 	// Hooks returns the command of agents' hooks, without the run's directory; nil: no
 	// hooks.
 	Hooks func() ([]string, error)
-	// Root says that this program, whose user agents have by default, runs as root.
+	// Root reports whether this program, whose user agents have by default, runs as root.
 	Root bool
 
 	DataDir, Project string
@@ -62,8 +62,8 @@ type Applier struct {
 	OutputsDir string
 	// Origin of what is created; empty: a manifest.
 	Origin session.Origin
-	// Parallelism is how many changes are carried out at once; less than 1: one. From 2
-	// on, ten that only ask tmux count as one, and so do five of sessions in a cluster.
+	// Parallelism is the number of concurrent changes; less than 1: one. From 2 on, ten that only
+	// send requests to tmux count as one, as do five of sessions in a cluster.
 	Parallelism int
 	By          string // who asked, for the events
 	// StopOnError starts no change after a failure.
@@ -169,7 +169,7 @@ func (a *Applier) Await(ctx context.Context, t *Tally) error {
 	return multierror.Append(nil, errs...).ErrorOrNil()
 }
 
-// Tell emits an event of something else than Run, and keeps it in the session's history.
+// Tell emits an event that does not come from Run, and keeps it in the session's history.
 func (a *Applier) Tell(e history.Event, rec session.Record) {
 	(&journal{config: a}).emit(&rec, e)
 }

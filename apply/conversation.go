@@ -26,9 +26,9 @@ type delivery struct {
 	conversation string // the agent's conversation to resume; empty: a new one
 }
 
-// due returns what a new run of the wanted session begins with. A resumed conversation has
-// its prompt if that was ever delivered. Without one that began, a new one starts. The
-// error says that the conversation is gone, or that there is none.
+// due returns the start of a new run of the session. A resumed conversation has its prompt if that
+// was ever delivered. If none began, a new one starts. The error is that the conversation is gone,
+// or that there is none.
 func (c *conversations) due(rec session.Record, a session.Agent, s session.Spec, fresh bool) (delivery, error) {
 	old, d := rec.Run, delivery{prompt: takesPrompt(s)}
 	if fresh {

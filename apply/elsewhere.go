@@ -31,7 +31,7 @@ func (w *workspaces) holder(s session.Spec) (session.WorkspaceHolder, error) {
 	return h, nil
 }
 
-// holderTimeout bounds a look at a workspace that a runtime holds.
+// holderTimeout bounds a look at a runtime's workspace.
 const holderTimeout = time.Minute
 
 // checkoutOf returns the workspace of a session as it is now.
@@ -151,8 +151,7 @@ func (w *workspaces) server(ctx context.Context, spec session.Spec) (git.Server,
 	return s, err
 }
 
-// removeElsewhere removes a workspace in which nothing would be lost. The error says why it is
-// kept.
+// removeElsewhere removes a workspace if nothing would be lost. The error is why it is kept.
 func (w *workspaces) removeElsewhere(ctx context.Context, h session.WorkspaceHolder, rec session.Record) error {
 	t, v := rec.Tree, git.VolumeOf(h, rec)
 	if t.Mode == session.Clone {
@@ -172,7 +171,7 @@ func (w *workspaces) removeElsewhere(ctx context.Context, h session.WorkspaceHol
 		}
 	} else if co := v.Look(ctx); co.Err != nil {
 		return co.Err
-	} else if co.Exists && !co.Empty { // without git, nothing says what would be lost
+	} else if co.Exists && !co.Empty { // without git, it is not known what would be lost
 		return errNotEmpty
 	}
 	return h.RemoveWorkspace(ctx, t.Path)

@@ -18,7 +18,7 @@ type entry struct {
 	journal *journal
 	change  *plan.Change
 
-	rec   session.Record    // with what has become true since it was saved
+	rec   session.Record    // with changes since it was saved
 	saved bool              // the store has it
 	lifts *session.Override // to be lifted when the change is complete
 	at    time.Time         // of the plan
@@ -46,8 +46,8 @@ func (e *entry) save() error {
 	return nil
 }
 
-// settle records that the change is complete. That ends an override which the plan
-// lifts or which says what the spec says.
+// settle records that the change is complete. That ends an override which the plan lifts or which
+// matches the spec.
 func (e *entry) settle() error {
 	lifted := e.lifts
 	e.rec.Intent, e.rec.LastError = session.Settled, ""
@@ -140,8 +140,8 @@ func (e *entry) newRun(id string, d delivery) {
 // A session can be ended on a disk that accepts no writes: an agent that fills the disk
 // has to be stopped first of all. The store keeps elsewhere what could not be recorded.
 
-// intend records what is about to happen to a session. If that cannot be written, a
-// session is ended all the same, and one that is to be started again stays as it is.
+// intend records a change of a session in advance. If the record cannot be written, a session is
+// ended anyway, but one that is to be restarted stays unchanged.
 func (e *entry) intend(i session.Intent) error {
 	e.rec.Intent = i
 	err := e.save()

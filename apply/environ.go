@@ -36,7 +36,7 @@ func (e *environments) inherited(s session.Spec) (session.Inherited, error) {
 	return session.Inherit(base, s, e.config.Agent(s.Agent)), nil
 }
 
-// of returns a session's whole environment, and what of it is secret.
+// of returns a session's whole environment, and its secret part.
 func (e *environments) of(s session.Spec, given ...map[string]string) (env []string, secrets map[string]string, err error) {
 	in, err := e.inherited(s)
 	if err != nil {

@@ -15,18 +15,18 @@ import (
 // complete.
 var ErrInterrupted = errors.New("interrupted")
 
-// ErrNoConversation says that there is no conversation to resume.
+// ErrNoConversation means that there is no conversation to resume.
 var ErrNoConversation = errors.New("there is no conversation to resume")
 
-// ConversationGoneError says that an agent no longer keeps the conversation that a
-// session is to resume. Nothing was ended.
+// ConversationGoneError means that an agent no longer has the conversation that a session is to
+// resume. Nothing was ended.
 type ConversationGoneError struct {
 	Address      session.Address
 	Agent        string
 	Conversation string
 }
 
-// Error says what to do about it.
+// Error returns the remedy.
 func (e *ConversationGoneError) Error() string {
 	return remedy.With(fmt.Sprintf("its conversation %s is gone: %s no longer has its file", e.Conversation, e.Agent),
 		session.Remedy{Code: session.RemedyFreshConversation, Address: e.Address})

@@ -107,7 +107,7 @@ var actions = map[plan.Action]func(*job, context.Context) error{
 	plan.Forget: func(j *job, _ context.Context) error { return leave(j) },
 }
 
-// adopt records a managed session that runs as it is wanted.
+// adopt records a managed session that already runs as declared.
 func (j *job) adopt(ctx context.Context) error {
 	if j.change.Import != "" {
 		return j.adoptForeign(ctx)

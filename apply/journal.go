@@ -15,7 +15,7 @@ type journal struct {
 
 	mu       sync.Mutex // guards the rest, and makes reports come one at a time
 	warnings []session.Diagnostic
-	failed   bool // a warning says that the history cannot be written
+	failed   bool // a warning that the history cannot be written was emitted
 }
 
 func (l *journal) now() time.Time {

@@ -29,7 +29,7 @@ type starter struct {
 	newID    func(digits int) string
 }
 
-// launchOptions say what a launch is part of.
+// launchOptions describe the context of a launch.
 type launchOptions struct {
 	in    *session.Location // that exists; nil: a new place
 	ready bool              // other sessions wait until the agent is ready
@@ -224,8 +224,8 @@ func (s *starter) deliver(ctx context.Context, e *entry, r *launch.Run) error {
 	return e.delivered(how, e.rec.Run.DeliveredAt)
 }
 
-// give types what a live agent is to be given: the prompt of an interrupted start, or one
-// that changed.
+// give types the pending input of a live agent: the prompt of an interrupted start, or a changed
+// one.
 func (s *starter) give(ctx context.Context, e *entry, a session.Agent) error {
 	if err := s.complete(ctx, e, a); err != nil || !e.change.Sends {
 		return err
@@ -319,9 +319,9 @@ func mayBeTaken(err error) bool {
 	return errors.As(err, &e) && !e.Draft
 }
 
-// hasPrompt reports whether the agent has a prompt already, by its session file. If an apply was
-// killed which had begun to type it, the agent gets the time to read it. Of an agent without such
-// a file the screen says it, and a prompt that was typed and not submitted is submitted.
+// hasPrompt reports whether the agent already has a prompt, by its session file. After an apply
+// that was killed while typing it, the agent gets time to read it. Without such a file the screen
+// decides, and a prompt that was typed but not submitted is submitted.
 func (s *starter) hasPrompt(ctx context.Context, e *entry, r *launch.Run, text, typed string) (bool, error) {
 	sent := time.Time{}
 	if r.Reader != nil {
@@ -376,5 +376,5 @@ func takesPrompt(s session.Spec) bool {
 	return s.Prompt.Digest != "" && s.Agent.PromptVia != agent.ViaNone
 }
 
-// patternless reports whether an agent is ready when its process lives.
+// patternless reports whether an agent is ready as soon as its process is alive.
 func patternless(a session.AgentSpec) bool { return a.Base == "" && a.Ready == "" }

@@ -9,8 +9,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// preflight checks the commands and secrets of the sessions that are to start, and reports
-// whether to go on: those that lack something fail alone, or else all are skipped.
+// preflight checks the commands and secrets of the sessions that are to start, and reports whether
+// to continue: either only those that lack something fail, or all are skipped.
 func (r *run) preflight(ctx context.Context) bool {
 	faults, search := map[*job]error{}, Search{}
 	for _, j := range r.jobs {

@@ -16,9 +16,9 @@ const (
 
 func (a *Applier) runDir(run string) string { return layout.Data{Dir: a.DataDir}.Run(run) }
 
-// pastRuns returns the earlier runs of a session whose run ends, the newest first, and
-// removes the directories of all but the newest. The others stay in the list until that
-// succeeds and no process of theirs lives.
+// pastRuns returns the earlier runs of a session whose run ends, the newest first, and removes the
+// directories of all but the newest. The others stay in the list until that succeeds and they have
+// no process.
 func (a *Applier) pastRuns(rec session.Record) []string {
 	past := slices.Clone(rec.Past)
 	if id := rec.Run.ID; id != "" && !slices.Contains(past, id) {

@@ -22,7 +22,7 @@ type runtimes struct {
 // of returns the runtime of a session.
 func (r *runtimes) of(s session.Spec) (session.Runtime, error) { return r.open(s.Runtime) }
 
-// lives returns what a session's runtime shows now, with screens or without.
+// lives returns the sessions of a session's runtime, with screens or without.
 func (r *runtimes) lives(ctx context.Context, s session.Spec, screens bool) ([]session.Live, error) {
 	o, _ := r.observers.LoadOrStore(fmt.Sprint(s.Runtime.Engine(), " ", screens), &launch.Observer{
 		Observe: func(ctx context.Context) ([]session.Live, error) {

@@ -11,9 +11,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// link lets jobs wait for each other. Starts wait for what they depend on, for the end of what
-// is in their way, and of sessions that are done, whose places they may take; ends for the end
-// of what depends on them.
+// link makes jobs wait for each other. Starts wait for their dependencies, for the end of what is
+// in their way, and for the end of finished sessions, whose places they may take; ends wait for the
+// end of their dependents.
 func link(jobs []*job) {
 	at := make(map[session.Address]*job, len(jobs))
 	ending := map[string][]*job{} // by what they hold
@@ -110,8 +110,8 @@ func priority(c *plan.Change) int {
 	return 0
 }
 
-// share is how many jobs that only ask a tmux server count as one: a server answers many
-// at once.
+// share is how many jobs that only use a tmux server count as one, since a server answers many at
+// once.
 const share = 10
 
 // clusterShare is the weight of a job whose session is in a cluster: this machine only waits
@@ -130,8 +130,8 @@ func weight(j *job) int {
 	return share
 }
 
-// light reports whether a job only asks a server: no workspace is created, set up or
-// removed, nothing is typed, and nobody waits for the agent to be ready.
+// light reports whether a job only queries a server: no workspace is created, set up or removed,
+// nothing is typed, and the agent need not become ready.
 func light(j *job) bool {
 	c, rec := j.change, j.entry.rec
 	if c.After != nil && c.After.Runtime.Traits().Server == "" || c.Before != nil && c.Before.Spec.Runtime.Traits().Server == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Search finds commands for one plan, and keeps the path by PATH and command: most
-// sessions ask for the same.
+// Search finds commands for one plan. It caches paths by PATH and command, since most sessions need
+// the same.
 type Search map[[2]string]string
 
 // Startable returns why a session cannot be started with the command line of its agent

@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// SetupError says that a workspace's setup command failed.
+// SetupError means that a workspace's setup command failed.
 type SetupError struct {
 	Argv   []string
 	Output string // its end, at most session.TailLimit bytes

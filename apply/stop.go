@@ -182,7 +182,7 @@ func (s *stopper) remove(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// sweep ends what is left of the recorded run, whose place may be gone.
+// sweep ends the remains of the recorded run, whose place may be gone.
 func (s *stopper) sweep(ctx context.Context, rec session.Record) error {
 	run := rec.Run.ID
 	if run == "" || !s.config.Facts(run).Claimed {

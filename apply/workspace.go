@@ -24,7 +24,7 @@ type workspaces struct {
 	removeAll bool
 }
 
-// checkout returns the workspace as it is on disk. In a clone no git is run.
+// checkout returns the workspace as it is on disk. It runs no git in a clone.
 func (w *workspaces) checkout(t session.WorkspaceState) session.Checkout {
 	if t.Mode == session.Clone || t.Mode == session.Plain {
 		return w.config.Git.LookClone(t.Path)
@@ -32,9 +32,8 @@ func (w *workspaces) checkout(t session.WorkspaceState) session.Checkout {
 	return w.config.Git.Look(t.Path)
 }
 
-// planned returns the workspace that is about to be created. That agentform creates it is
-// said before, for the case of a kill right after. One below the data directory was created
-// by agentform before.
+// planned returns the workspace that is about to be created. It already counts as created by
+// agentform, in case of a kill right after. So does one below the data directory.
 func (w *workspaces) planned(ctx context.Context, rec session.Record) session.WorkspaceState {
 	s := rec.Spec
 	t := session.WorkspaceState{Path: s.Workspace.Path, Mode: s.Workspace.Mode, Repo: s.Workspace.Repo, Branch: s.Branch}
@@ -151,9 +150,9 @@ func onBranch(seen session.Checkout, branch string) error {
 	return nil
 }
 
-// remove removes a workspace that the manifest says to remove, if agentform created it
-// and no work would be lost. Otherwise it keeps the workspace and reports why. The error is
-// that of a runtime which cannot be reached: the next apply tries again.
+// remove removes a workspace that the manifest wants removed, if agentform created it and no work
+// would be lost. Otherwise it keeps the workspace and reports why. The error is that of an
+// unreachable runtime, which the next apply retries.
 func (w *workspaces) remove(ctx context.Context, e *entry) error {
 	t := e.rec.Tree
 	if !t.Created {
@@ -242,7 +241,7 @@ func (w *workspaces) removeClean(ctx context.Context, s session.Spec, t session.
 		}
 		return w.config.Git.RemoveClone(ctx, t.Path, t.Repo, runner)
 	}
-	// Without git, nothing says what would be lost.
+	// Without git, it is not known what would be lost.
 	if os.Remove(t.Path) != nil {
 		return errNotEmpty
 	}

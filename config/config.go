@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Options say what to load and with what.
+// Options select what to load, and its inputs.
 type Options struct {
 	// Dir is the project directory. Empty: the current directory.
 	Dir string

@@ -247,7 +247,8 @@ func edges(v cty.Value, at hcl.Range, list []edge) ([]edge, bool) {
 	return list, ok
 }
 
-// settleDepends runs once the enabled sessions are known: nobody waits for another one.
+// settleDepends runs once the enabled sessions are known, so that no session waits for a disabled
+// one.
 func settleDepends(l *loader, all []*built) {
 	by := map[*instance]*built{}
 	for _, s := range all {

@@ -319,7 +319,7 @@ func writeBlock(w *bytes.Buffer, header string, b blockBody) {
 	w.WriteString("}\n")
 }
 
-// settings returns what a session block says of a spec.
+// settings returns the attributes of a spec in a session block.
 func (g *generator) settings(s session.Spec) (b blockBody, ok bool) {
 	agent, ok := g.agent(s)
 	if !ok {
@@ -514,7 +514,7 @@ func mountObjects(mounts []session.Mount) (all []cty.Value) {
 	return all
 }
 
-// sameValue compares by what the state file would have.
+// sameValue compares values as the state file stores them.
 func sameValue(a, b any) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// reword makes HCL's messages about unknown names say where they belong.
+// reword adds to HCL's messages about unknown names where they belong.
 func reword(l *loader, diags hcl.Diagnostics, b *expr.Block, s, parent *language.Block) {
 	for _, d := range diags {
 		switch {

@@ -64,7 +64,7 @@ func readSocket(d reader, b *expr.Block) string {
 	return socket
 }
 
-// userForm matches numbers: only the image knows the names of users.
+// userForm matches numbers, since only the image has the names of users.
 var userForm = regexp.MustCompile(`^\d{1,9}(?::\d{1,9})?$`)
 
 func readDocker(d reader, b *expr.Block) *session.DockerConfig {

@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// scope is what the expressions of a block can refer to, besides path and functions.
+// scope has the references for a block's expressions, in addition to path and functions.
 type scope struct {
 	variables, locals, agents bool
 	each, count, self         bool

@@ -50,7 +50,7 @@ func withSecret(all map[string]SecretSource, name string, src SecretSource) map[
 	return all
 }
 
-// readSecretRef reads the kubernetes block of a secret block, which has nothing besides it.
+// readSecretRef reads the kubernetes block of a secret block, which must be the only content.
 func readSecretRef(d reader, b, k *expr.Block) *session.SecretRef {
 	for _, other := range []string{"env", "file", "command"} {
 		if b.Attr(other) != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// usualMode returns the mode of workspaces that say none.
+// usualMode returns the default mode of workspaces.
 func usualMode(r session.RuntimeSpec) string {
 	if r.Traits().OwnHome {
 		return session.Clone

@@ -16,9 +16,9 @@ type Completion struct {
 	Poll  time.Duration   // between looks; 0: a second
 	Limit time.Duration   // of all looks together; 0: none
 	Lines int             // of the screen that Result.Output has; 0: 100
-	// Blocked is called each time the agent begins to wait for somebody. It returns the
-	// answer as a text, or a key to press; empty: the agent waits on. A text is an Answer if
-	// the observation has the question, and else is typed as it is, with Enter after it.
+	// Blocked is called each time the agent starts to wait for an answer. It returns the answer as
+	// a text, or a key to press; empty: the agent keeps waiting. A text is an Answer if the
+	// observation has the question, and otherwise is typed unchanged, followed by Enter.
 	Blocked func(agentform.Observation) session.Input
 	// Idle is called each time a turn has ended, and returns what begins the next; empty:
 	// there is no next.
@@ -30,10 +30,10 @@ type Result struct {
 	Session   agentform.Handle
 	Status    session.Status
 	Activity  session.Activity
-	TurnEnded bool // it had done with what it was given
+	TurnEnded bool // it had finished its last input
 	Detail    string
 	PR        string        // the last pull request that was seen; empty: none
-	Answer    string        // what the agent said last, as its session file tells; empty: it keeps none
+	Answer    string        // the agent's last message in its session file; empty: it keeps none
 	Output    string        // the end of the screen
 	Exit      *session.Exit // how the agent ended, when it has
 }
@@ -43,7 +43,7 @@ func (r Result) Succeeded() bool {
 	return r.TurnEnded || r.Status == session.StatusDone || r.Status == session.StatusExited && (r.Exit == nil || r.Exit.Clean())
 }
 
-// ErrLimit says that a session did not end within Completion.Limit.
+// ErrLimit means that a session did not end within Completion.Limit.
 var ErrLimit = errors.New("the session did not end in time")
 
 // ToCompletion launches a session, observes it until its turn has ended or it has exited,
@@ -107,7 +107,7 @@ func follow(ctx context.Context, h Handler, how Completion, r *Result) error {
 	}
 }
 
-// answer gives an agent that waits for somebody what Completion.Blocked returned.
+// answer sends the result of Completion.Blocked to a waiting agent.
 func answer(ctx context.Context, h Handler, s agentform.Handle, q *session.Question, in session.Input) error {
 	var err error
 	switch text := in.Text != "" && in.Key == ""; {

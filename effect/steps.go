@@ -17,7 +17,7 @@ type Step func(ctx context.Context, e Effect, env Env, store Store) (value any, 
 
 // Env is what stays the same for a whole program.
 type Env struct {
-	// Scripts has the observations of each session by name, of which the last repeats.
+	// Scripts has the observations of each session by name. The last one repeats.
 	Scripts map[string][]agentform.Observation
 	Start   time.Time // the time at which the program begins
 }

@@ -18,8 +18,8 @@ const (
 	Done                  // an action of the hub succeeded
 	Ended                 // a run ended
 	Held                  // the hub reported when the next try is due
-	Escalated             // the operator was told of repeated restarts
-	Spent                 // the operator was told that the budget is spent
+	Escalated             // repeated restarts were reported to the operator
+	Spent                 // the spent budget was reported to the operator
 	Cleared               // a person started the session
 )
 
@@ -38,8 +38,8 @@ type Count struct {
 	Tries []time.Time
 	Ended time.Time // when the last run ended or the last try failed; zero: unknown
 	Until time.Time // when the next try is due, as reported; zero: not reported
-	// Escalated and Spent: the operator was told already. A spent budget stays spent
-	// until a person starts the session.
+	// Escalated and Spent mean that the operator was notified. A spent budget stays spent until a
+	// user starts the session.
 	Escalated, Spent bool
 
 	launched time.Time
@@ -94,8 +94,8 @@ func (c *Count) try(at time.Time) {
 	c.Until, c.Ended, c.open = time.Time{}, time.Time{}, true
 }
 
-// Current returns the count of a live session: that of a run which has lasted long
-// enough starts over.
+// Current returns the count of a live session. The count starts over once a run has lasted long
+// enough.
 func (c Count) Current(p session.Restart, now time.Time) Count {
 	if !c.launched.IsZero() && now.Sub(c.launched) >= p.Backoff.ResetAfter.D() && !c.Spent {
 		return Count{Until: c.Until, launched: c.launched}

@@ -20,7 +20,7 @@ const (
 	Overdue    Sickness = "unobserved"   // its session file is missing for too long
 )
 
-// Signs are the observations of a session whose agent lives, or may live.
+// Signs are the observations of a session whose agent is or may be alive.
 type Signs struct {
 	Liveness      session.Liveness
 	UnknownReason string           // why Liveness is unknown, for people

@@ -29,14 +29,14 @@ type Case struct {
 	Key   string    // seeds the jitter, so that a session's wait does not change
 }
 
-// Verdict says whether a session may be restarted now, and why not.
+// Verdict is whether a session may be restarted now, or why not.
 type Verdict struct {
 	Reason   Reason
 	Until    time.Time // of BackingOff
 	Try      int       // the number of the next try, from 1
 	Of       int       // how many tries the policy has
 	Window   time.Duration
-	Escalate bool // the operator is to be told now
+	Escalate bool // the operator is to be notified now
 }
 
 // Judge decides whether the hub may start a session without an agent.

@@ -2,7 +2,7 @@ package plan
 
 import "github.com/agentform/agentform/session"
 
-// allowed returns what is left of a wish for a session that may be over its budget.
+// allowed returns the part of a desired state that a session over its budget may have.
 func allowed(wish session.Desired, o *session.OverBudget) session.Desired {
 	if o == nil || wish == session.Stopped {
 		return wish
@@ -18,8 +18,8 @@ func (j *join) overBudget(r *session.Record) *session.OverBudget {
 	return r.OverBudget
 }
 
-// keepBudget holds what would make the agent of a session over its budget work, and shows
-// one that rests as held. If budgets are ignored, it says that the session's start over.
+// keepBudget holds changes that would make the agent of a session over its budget work, and shows a
+// resting one as held. If budgets are ignored, it reports that the session's start over.
 func (j *join) keepBudget(c Change) Change {
 	over := c.Before.OverBudget
 	if over == nil {

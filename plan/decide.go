@@ -54,8 +54,8 @@ func lookUp(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	return c, problems
 }
 
-// decideForeign leaves a session of another owner as it is, which a person's plan
-// reports as a problem.
+// decideForeign leaves a session of another owner unchanged, which a user's plan reports as a
+// problem.
 func decideForeign(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	c.State, c.Reason, c.Detail = session.StateUnknown, ReasonElsewhere, d.Detail
 	shared := j.in.World.Shared && !j.in.Options.Destroy
@@ -69,8 +69,7 @@ func decideForeign(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic
 	return c, []session.Diagnostic{p}
 }
 
-// decideUnknown leaves a session as it is. That a runtime did not answer is a problem
-// already.
+// decideUnknown leaves a session unchanged. An unresponsive runtime is already a problem.
 func decideUnknown(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	c.State, c.Reason = session.StateUnknown, ReasonUnreachable
 	if c.After != nil || j.in.ByHand || j.unreachable(c.Before.Spec) ||
@@ -91,8 +90,8 @@ func endable(j *join, c Change) bool {
 	return toEnd(j, c) || within(c.Address, j.in.Options.Restart) || within(c.Address, j.in.Options.Replace)
 }
 
-// lost reports whether only the agent's process can be found of a session. It can
-// be ended by that; where tmux does not answer, only when someone asks for it.
+// lost reports whether only the agent's process of a session can be found. The process suffices to
+// end it; where tmux does not answer, that is done only on request.
 func lost(j *join, c Change) bool {
 	if c.Live != nil || !j.agentRuns(c.Before) {
 		return false
@@ -125,8 +124,8 @@ func decideNew(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	return act(c, Create, ReasonNew, ""), nil
 }
 
-// adopt decides for a managed live session without a record. Where its launched
-// spec cannot be read, it is taken to be what is wanted: a guess restarts nothing.
+// adopt decides for a managed live session without a record. If its launched spec cannot be read,
+// it is assumed to be the declared one: a guess restarts nothing.
 func adopt(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	c.Action, c.Reason, c.Detail = Adopt, ReasonAdopt, "running but not in the state"
 	spec := c.Live.Spec

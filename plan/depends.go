@@ -22,7 +22,7 @@ func (q *queue) dependencies(c Change) (_ Change, isHeld bool) {
 		if d := q.changes[need]; d != nil {
 			until := q.join.wanted[c.Address].UntilOf(need)
 			if c.Action == Restart && !c.Fresh {
-				until = session.AwaitReady // it goes on with work for which it has waited
+				until = session.AwaitReady // it continues work that was waiting
 			}
 			if u, met := q.met(d, until); !met {
 				open = append(open, u)
@@ -63,7 +63,7 @@ func (q *queue) met(d *Change, until session.Await) (_ unmet, met bool) {
 	case until == session.AwaitReady:
 		return q.ready(d, alive, does, known)
 	case q.join.in.ByHand && q.join.in.Hub == nil:
-		return u, true // someone starts it by hand, whatever it depends on
+		return u, true // a manual start ignores dependencies
 	case q.faulty[d.Address] && d.Action == None || d.Action == Hold:
 		return q.blocked(d), false
 	case starts(*d) && until == session.AwaitTurn:
@@ -159,8 +159,8 @@ func (c Change) Starts() bool {
 	return c.After != nil && (c.Action == Create || c.Action == Restart)
 }
 
-// Queues reports whether the change is a waiting start that can be recorded to
-// happen later. A session that is to be replaced stays as it is.
+// Queues reports whether the change is a waiting start that can be recorded to happen later. A
+// session that is to be replaced stays unchanged.
 func (c Change) Queues() bool {
 	return c.Waits() && c.After != nil && (c.Holds == Create || c.Holds == Restart && c.Before.Intent != session.Creating)
 }

@@ -17,8 +17,8 @@ type Diagnosis struct {
 	Remedy   session.Remedy
 }
 
-// Diagnose compares a record with its live object. Either may be nil. A runtime
-// that did not answer makes a session unknown, never dead.
+// Diagnose compares a record with its live object. Either may be nil. An unresponsive runtime makes
+// a session unknown, never dead.
 func Diagnose(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	if r != nil {
 		if d, away := elsewhere(*r, w); away {
@@ -70,8 +70,8 @@ func starting(r session.Record) bool {
 	return r.Intent == session.Creating || r.Intent == session.Restarting
 }
 
-// atWork says what a command is doing to a session now, or "". A record that was
-// saved before the command started is not its work.
+// atWork returns what a command is currently doing to a session, or "". A record that was saved
+// before the command started is not its work.
 func atWork(r *session.Record, w session.World) string {
 	if r == nil || r.LastError != "" || w.Writer.Name == "" || r.UpdatedAt.Before(w.Writer.Since) {
 		return ""
@@ -126,8 +126,8 @@ func approved(r *session.Record) Diagnosis {
 	return Diagnosis{State: session.StatePending, Alive: new(false), Reason: ReasonQueued, Detail: "approved, and not started yet"}
 }
 
-// ended diagnoses a live object without a running agent. A session that ended before
-// its place did needs none.
+// ended diagnoses a live object without a running agent. A session that ended before its place did
+// needs none.
 func ended(r *session.Record, l *session.Live, w session.World) Diagnosis {
 	var agent session.AgentSpec
 	switch {
@@ -182,8 +182,8 @@ func concluded(r *session.Record, a session.AgentSpec, e *session.Exit) (d Diagn
 	return d, true
 }
 
-// rebooted says what was started after the recorded run, the machine or the container
-// that agentform runs in, or "".
+// rebooted returns what was started after the recorded run, the machine or agentform's container,
+// or "".
 func rebooted(r session.Record, w session.World) string {
 	switch {
 	case r.Spec.Runtime.Traits().Everywhere:
@@ -203,8 +203,8 @@ func dead(s session.State, reason Reason, detail string, e *session.Exit) Diagno
 	return Diagnosis{State: s, Activity: session.Exited, Alive: new(false), Reason: reason, Detail: detail}
 }
 
-// Desired returns what the session was last told to be, by an override or by its
-// recorded spec, as far as its budgets allow that.
+// Desired returns the session's desired state from the last override or its recorded spec, as far
+// as its budgets allow that.
 func Desired(r session.Record) session.Desired { return allowed(asked(r), r.OverBudget) }
 
 func asked(r session.Record) session.Desired {

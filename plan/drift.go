@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// drift lists how what is live differs from the records, and the managed live
+// drift lists the differences between live sessions and their records, and the managed live
 // sessions without a record.
 func drift(j *join, selected func(session.Address) bool) []Drift {
 	var found []Drift
@@ -88,7 +88,7 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 	return found
 }
 
-// wandered says how a workspace differs from its recorded branch, or "".
+// wandered returns how a workspace differs from its recorded branch, or "".
 func wandered(t session.WorkspaceState, co session.Checkout) string {
 	switch {
 	case !co.Exists:

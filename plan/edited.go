@@ -63,7 +63,7 @@ func EditedWords(l session.Live) string {
 	return editedWords + strings.Join(names, ", ")
 }
 
-// editWords says how a field of a place differs from what agentform made.
+// editWords returns how a field of a place differs from agentform's value.
 func editWords(e session.Edit) string {
 	return e.Field + " is " + editValue(e.Actual) + "; agentform made it " + editValue(e.Declared)
 }

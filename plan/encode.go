@@ -22,7 +22,7 @@ type file struct {
 	Prompts   map[string]string `json:"prompts"`
 }
 
-// ErrNotPlan says that a file is not a plan file.
+// ErrNotPlan means that a file is not a plan file.
 var ErrNotPlan = errors.New("not a plan file")
 
 // Encode returns a plan as a file that Decode reads.
@@ -42,8 +42,8 @@ func Encode(p Plan) ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-// Decode reads a plan file. The error says whether it is not a plan file, has
-// another version, or is damaged.
+// Decode reads a plan file. Errors distinguish a file that is not a plan file, another version, and
+// damage.
 func Decode(b []byte) (Plan, error) {
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {

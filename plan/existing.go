@@ -39,7 +39,7 @@ func decideExisting(j *join, c Change, d Diagnosis) (Change, []session.Diagnosti
 	case settled:
 		noted = []string{"branch", "workspace.path"}
 	case c.After.Workspace.Path == r.Tree.Path:
-		noted = []string{"workspace.path"} // the session is there already
+		noted = []string{"workspace.path"} // the session already exists
 	}
 	c.Fields, reach = compare(&r.Spec, c.After, noted...)
 	var done *session.Finished
@@ -203,13 +203,13 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 // newConversation is what a changed prompt means to an agent that is restarted for it.
 const newConversation = "prompt changed; starts a new conversation"
 
-// unsent reports whether a live agent was not given the wanted prompt.
+// unsent reports whether a live agent has not received the declared prompt.
 func unsent(c Change) bool {
 	p := c.After.Prompt.Digest
 	return p != "" && c.After.Agent.PromptVia != "none" && c.Before.Run.PromptSHA != p
 }
 
-// later says when a changed prompt takes effect that is only recorded.
+// later returns when a changed prompt that is only recorded takes effect.
 func later(c Change, prompt bool) string {
 	switch {
 	case !prompt || c.After.Prompt.Digest == "":
@@ -222,8 +222,8 @@ func later(c Change, prompt bool) string {
 	return ""
 }
 
-// undo removes what is left of an interrupted action: the workspace, where it goes
-// with the session, and the record.
+// undo removes the remains of an interrupted action: the workspace, if it is removed with the
+// session, and the record.
 func undo(j *join, c Change, detail string) Change {
 	if removable(j, c.Before) {
 		return act(c, Delete, ReasonInterrupted, detail)

@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// reached returns that a session whose agent lives is done by its finish; nil: it is not.
+// reached returns that a live session is done by its finish; nil: it is not.
 func (j *join) reached(c Change, d Diagnosis) *session.Finished {
 	r := c.Before
 	switch {
@@ -52,7 +52,7 @@ func end(c Change, f *session.Finished) Change {
 // finishWords are why a session is finished.
 var finishWords = map[session.Finish]string{session.FinishTurn: "done: its turn has ended", session.FinishVerified: "done: its work is verified", session.FinishLanded: "done: its work is in its base"}
 
-// landing says where the work of a session is, or "".
+// landing returns where the work of a session is, or "".
 func landing(r *session.Record) string {
 	if r == nil || r.Landed == nil {
 		return ""
@@ -65,7 +65,7 @@ func renews(c Change, reach Forces) bool {
 	return reach == ForcesReplace || changed(c.Fields, promptField) && c.After.OnPromptChange != session.PromptIsKept
 }
 
-// decideSpent decides for a session of which only the record is left that its work was landed.
+// decideSpent decides for a session of which only the record of its landed work is left.
 func decideSpent(j *join, c Change, want session.Desired, replace bool) (Change, []session.Diagnostic) {
 	elsewhere := *c.After
 	elsewhere.Runtime = c.Before.Spec.Runtime // it is done wherever it ran

@@ -7,11 +7,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Hub is what the hub knows when it plans.
+// Hub is the hub's knowledge for a plan.
 type Hub struct {
 	// Restarts counts the hub's starts of each session.
 	Restarts map[session.Address]health.Count
-	// Sick are sessions whose agent lives and is to be restarted.
+	// Sick are sessions with a live agent that is to be restarted.
 	Sick map[session.Address]Sick
 	// Lacking is why a secret of a session is unavailable.
 	Lacking map[session.Address]string
@@ -37,8 +37,8 @@ const (
 	secretRetry = time.Minute
 )
 
-// bound returns what is left of a change for the hub, which never creates, changes or
-// removes what a person wanted.
+// bound returns the part of a change that a hub may do: it never creates, changes or removes what a
+// user declared.
 func (j *join) bound(c Change) Change {
 	if busy := atWork(c.Before, j.in.World); busy != "" && (c.Live == nil || c.Live.Liveness != session.Alive) {
 		return held(c, ReasonUnderWay, busy)

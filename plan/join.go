@@ -50,8 +50,8 @@ func newJoin(in Input) *join {
 	return j
 }
 
-// match finds the live object of each session, that of the recorded run, and orphans.
-// Without a record there may be only one, since nothing tells which of several to keep.
+// match finds the live object of each session, that of the recorded run, and orphans. Without a
+// record there must be only one, since nothing shows which of several to keep.
 func (j *join) match() {
 	byAddress := map[session.Address][]session.Live{}
 	recorded := make(map[string]session.Address, len(j.records))
@@ -156,8 +156,8 @@ func (j *join) exit(c Change) *session.Exit {
 	return j.in.World.Runs[c.Before.Run.ID].Exit
 }
 
-// taken returns the live object that has a session's outside name. Next to another
-// project's session a different name is used.
+// taken returns the live object that has a session's outside name. Next to another project's
+// session, another name is used.
 func (j *join) taken(a session.Address) (session.Live, bool) {
 	l, ok := j.foreign[a.OutsideName(j.in.Project)]
 	return l, ok && (l.Mark.Project == "" || l.Spec != nil)

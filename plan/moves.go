@@ -46,8 +46,8 @@ func applyMoves(recorded []session.Record, moves []Move) (records map[session.Ad
 	return records, moved, problems
 }
 
-// WorkspacePaths returns a function that tells in which directory a wanted session
-// works: the recorded one where a plan would keep it, else the declared one.
+// WorkspacePaths returns a function that returns the directory of a declared session: the recorded
+// one if a plan would keep it, else the declared one.
 func WorkspacePaths(recorded []session.Record, moves []Move) func(session.Spec) string {
 	records, _, _ := applyMoves(recorded, moves)
 	return func(w session.Spec) string {

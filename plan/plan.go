@@ -25,7 +25,7 @@ type Input struct {
 	Doing map[session.Address]session.Doing
 	Hub   *Hub // with ByHand; nil: a person plans
 
-	// What the manifest says about addresses.
+	// The manifest's blocks about addresses.
 	Moves   []Move
 	Removed []Removal
 	Imports []Import
@@ -35,7 +35,7 @@ type Input struct {
 // both a block with its instances.
 type Move struct{ From, To session.Address }
 
-// Removal says what becomes of a session that the manifest no longer has.
+// Removal describes the end of a session that the manifest no longer has.
 type Removal struct {
 	From    session.Address
 	Destroy bool // false: it keeps running and is removed from the state
@@ -47,7 +47,7 @@ type Import struct {
 	ID string // tmux:SOCKET/SESSION
 }
 
-// Options are what a person asks of one plan.
+// Options are a user's request for one plan.
 type Options struct {
 	Destroy     bool
 	RefreshOnly bool
@@ -66,13 +66,13 @@ type Options struct {
 	IgnoreBudget bool
 }
 
-// Plan is what is to be done.
+// Plan is the changes to make.
 type Plan struct {
 	Project  string
 	Lineage  string
 	Serial   uint64
 	At       time.Time
-	Complete bool // false: something could not be looked at
+	Complete bool // something could not be inspected
 	Options  Options
 	Moves    []Move
 	Removed  []Removal
@@ -82,7 +82,7 @@ type Plan struct {
 	Problems []session.Diagnostic
 }
 
-// Change is what is to be done with one session.
+// Change is the change of one session.
 type Change struct {
 	Address session.Address
 	Action  Action
@@ -94,9 +94,9 @@ type Change struct {
 	Until   time.Time // of a hold, when it is known
 	Holds   Action    `json:",omitempty"` // of a hold: what it holds back
 	Place   int       `json:"-"`          // of a hold for max_running: its place, from 1, among those that wait
-	// Skips says of a hold for a dependency that waiting does not help.
+	// Skips marks a hold for a dependency that waiting cannot fulfil.
 	Skips bool `json:",omitempty"`
-	// Approved says of a held start that someone approved it, so that it is recorded.
+	// Approved marks a held start that was approved, and so is recorded.
 	Approved bool              `json:"-"`
 	Before   *session.Record   // nil: it is not recorded
 	After    *session.Spec     // nil: it is not wanted
@@ -126,7 +126,7 @@ type Field struct {
 	Sensitive bool   `json:"sensitive,omitempty"`
 }
 
-// DriftKind says how a live session differs from its record.
+// DriftKind is how a live session differs from its record.
 type DriftKind string
 
 // The kinds of drift.

@@ -31,7 +31,7 @@ const (
 	resumePatience = 2 * time.Minute
 )
 
-// Turns says who resumes after limits.
+// Turns decides which sessions resume after limits.
 type Turns struct {
 	// Next are the sessions that resume now: at most one of each credential.
 	Next map[session.Address]bool
@@ -41,8 +41,8 @@ type Turns struct {
 	Again   time.Duration // until it is to be decided again; 0: when something changes
 }
 
-// ResumeTurns decides who resumes. Of each credential it is one session at a time, first one
-// whose agent lives, and the next when the one before is at work or rests.
+// ResumeTurns decides which sessions resume. For each credential it is one session at a time, first
+// one with a live agent, and the next when the one before works or rests.
 func ResumeTurns(all []Resuming, now time.Time) Turns {
 	t := Turns{map[session.Address]bool{}, map[session.Address]session.Address{}, 0}
 	groups := map[string][]Resuming{}

@@ -6,8 +6,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// unobserved returns a problem for each session that was unobserved for too long, and is
-// not ended. Nothing else is done: a missing file says nothing about an agent's life.
+// unobserved returns a problem for each session that was unobserved for too long and is not ended.
+// It has no other effect: a missing file is no evidence about an agent.
 func unobserved(w session.World, changes []Change) []session.Diagnostic {
 	var told []session.Diagnostic
 	for _, c := range changes {

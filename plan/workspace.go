@@ -155,7 +155,7 @@ func nameTaken(a session.Address, l session.Live) session.Diagnostic {
 // worktree returns what prevents the use of a session's worktree.
 func worktree(j *join, w *session.Spec, co session.Checkout, occupied func(code session.RemedyCode, detail string) *session.Diagnostic) *session.Diagnostic {
 	path := w.Workspace.Path
-	// git's list is there only when something about a workspace changes.
+	// git's list is only read when a workspace changes.
 	r := j.records[w.Address]
 	registered := r != nil && r.Tree.Mode == session.Worktree && r.Tree.Path == path && r.Tree.Repo == w.Workspace.Repo
 	for _, h := range j.in.World.Worktrees[w.Workspace.Repo] {

@@ -9,14 +9,14 @@ type Agent interface {
 	Start(in StartInput) Start
 	// Ready reports whether the screen shows that a prompt can be typed.
 	Ready(screen string) bool
-	// Detect returns what the evidence says of the agent.
+	// Detect returns the agent's activity according to the evidence.
 	Detect(e Evidence) Detection
 	// Files returns absolute patterns (path/filepath.Match) of the agent's own session
 	// files of a run, each for one file: of those that match, the one written last.
 	Files(of Lookup) []string
 	// Reader returns a reader of the agent's session files of a run.
 	Reader() TranscriptReader
-	// Entries returns what one line of the session file says for people.
+	// Entries returns the readable entries in a line of the session file.
 	Entries(line []byte) []Entry
 }
 
@@ -110,19 +110,19 @@ type Evidence struct {
 	Liveness Liveness
 	Exit     *Exit
 	Title    string
-	Screen   string // empty: not looked at, unless Blank
+	Screen   string // empty: not captured, unless Blank
 	Blank    bool   // the screen was captured and is empty
 	Typed    []Span // where Screen shows what was typed into it, from the top
 	OneShot  bool
 	Now      time.Time // when it was looked; zero: time plays no part
 	MovedAt  time.Time // when it last put something out; zero: not known
-	// Replayed says that this run resumes a conversation and was given nothing yet, so
-	// that its screen shows earlier runs.
+	// Replayed marks a run that resumes a conversation without input yet, so that its screen shows
+	// earlier runs.
 	Replayed   bool
 	StartedAt  time.Time   // of the run; zero: not known
 	Prompted   bool        // the run was given a prompt
 	Transcript *Transcript // what the agent's own session file says; nil: not found, not looked for
-	Signals    []Signal    // what its hooks told in this run, oldest first
+	Signals    []Signal    // the reports of its hooks in this run, oldest first
 }
 
 // Span is a range of a screen's lines, counted from 0.
@@ -134,11 +134,11 @@ type Signal struct {
 	Data []byte    `json:"data"` // JSON as the agent gave it, at most 64 KiB
 }
 
-// Transcript is what an agent's own session file tells of its session.
+// Transcript is the content of an agent's session file.
 type Transcript struct {
 	Path         string // set by who read it
 	Conversation string // the agent's own id
-	Dir          string // where it says it works
+	Dir          string // its working directory, according to the file
 	StartedAt    time.Time
 	Activity     Activity  // as of its last line; empty: it does not tell
 	Detail       string    // for people: the question, the limit, the failure
@@ -162,7 +162,7 @@ type Transcript struct {
 	Truncated   bool      // lines in the middle are missing
 }
 
-// Message is what a user told an agent.
+// Message is a user's message to an agent.
 type Message struct {
 	At   time.Time // when the agent took it up, or when it was queued
 	Text string
@@ -197,7 +197,7 @@ type Entry struct {
 	Text string    `json:"text"`
 }
 
-// Detection is what the evidence says of an agent.
+// Detection is the result of reading the evidence.
 type Detection struct {
 	Activity Activity
 	Detail   string    // for people: the question, the limit, the failure

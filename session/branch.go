@@ -41,7 +41,7 @@ func brokenRule(name string) string {
 	case strings.Contains(name, "@{"):
 		return `it contains "@{"`
 	}
-	// Bytes, not runes: git looks at nothing above ASCII.
+	// Bytes, not runes: git gives meaning only to ASCII.
 	for i := range len(name) {
 		switch c := name[i]; {
 		case c < ' ' || c == 0x7f:

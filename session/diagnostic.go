@@ -43,7 +43,7 @@ type Pos struct {
 
 // Snippet is the source that a diagnostic is about.
 type Snippet struct {
-	Context string  `json:"context,omitempty"` // the block it stands in: session "api"
+	Context string  `json:"context,omitempty"` // the enclosing block: session "api"
 	Code    string  `json:"code"`              // whole lines
 	Line    int     `json:"start_line"`
 	From    int     `json:"highlight_start_offset"` // in Code, bytes

@@ -13,8 +13,8 @@ type Doing struct {
 	Since    time.Time `json:"since,omitzero"` // when it was last given something; zero: not known
 	Starting bool      `json:"starting"`       // it was never seen ready for a prompt in this run
 	Turn     bool      `json:"turn_ended"`     // a turn has ended since it was given its prompt
-	// Ended is when it ended the turn of what it was last given, without a question, a limit, a
-	// failure or an interruption, and with no message that waits; zero: it has not, or that is not certain.
+	// Ended is when the turn of the last input ended, without a question, a limit, a failure or an
+	// interruption, and with no queued message; zero: it has not, or that is not certain.
 	Ended time.Time `json:"ended_at,omitzero"`
 }
 

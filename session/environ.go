@@ -183,7 +183,7 @@ func LooksSecret(name, value string) bool {
 }
 
 // secretValue reports whether a value has a password (user:password@, https://TOKEN@host,
-// password=…), the address of a webhook, or a token whose first letters say what it is.
+// password=…), the address of a webhook, or a token with a known prefix.
 func secretValue(value string) bool {
 	if strings.Contains(value, "@") && secretPatterns()[0].MatchString(value) || strings.Contains(value, "=") && secretPatterns()[1].MatchString(value) {
 		return true

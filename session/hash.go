@@ -10,9 +10,9 @@ import (
 // cannot be compared, and never cause a restart.
 const hashVersion = "1"
 
-// Hash returns the fingerprint of what a run of the session is started with, which
-// identifies a live session whose record was lost. It covers an explicit list of fields,
-// so that a new field in a later version changes no hash.
+// Hash returns the fingerprint of a run's configuration, which identifies a live session whose
+// record was lost. It covers an explicit list of fields, so that a new field in a later version
+// changes no hash.
 func (s Spec) Hash() string {
 	b, err := json.Marshal(struct {
 		Address Address

@@ -12,7 +12,7 @@ type Mark struct {
 	Hash    string  `json:"hash"` // Spec.Hash at launch
 }
 
-// Liveness says whether the session in a place is alive.
+// Liveness is whether the session in a place is alive.
 type Liveness string
 
 // The values of Liveness. Unknown is not dead: nothing is done on a guess.
@@ -27,7 +27,7 @@ type Live struct {
 	Mark          Mark
 	Location      Location `json:"Place"`
 	Foreign       bool     // no mark, or another project's: never touched
-	Copied        bool     `json:",omitempty"` // its mark is another's, which stands too: never touched
+	Copied        bool     `json:",omitempty"` // its mark is a copy of another session's: never touched
 	Ours          bool     `json:",omitempty"` // it was started with this data directory, by whatever state
 	PlaceUp       bool     // the tmux session exists, the container runs
 	Liveness      Liveness `json:"Vital"`           // of the agent in it
@@ -187,7 +187,7 @@ type Writer struct {
 	Since time.Time // when it started, to the second
 }
 
-// Found is what an id names: nothing, a live object, or the error of looking it up.
+// Found is the result of looking up an id: nothing, a live object, or an error.
 type Found struct {
 	Live *Live
 	Err  error

@@ -1,7 +1,7 @@
 package session
 
-// Owner says where a session's run was started, by whom and for which project.
-// Only the owner can see and end its processes.
+// Owner identifies where a session's run was started, by whom and for which project. Only the owner
+// can see and end its processes.
 type Owner struct {
 	Host    string `json:"host,omitempty"`    // the host's name, for people
 	Machine string `json:"machine,omitempty"` // identifies the host
@@ -20,15 +20,15 @@ type Owner struct {
 // Known reports whether an owner was recorded.
 func (o Owner) Known() bool { return o.Host != "" }
 
-// OwnerDifference says how the owner of a session differs from the current process.
+// OwnerDifference is how the owner of a session differs from the current process.
 type OwnerDifference string
 
 // The differences. SameOwner and Restarted sessions can be seen from here, and no
 // others.
 const (
 	SameOwner OwnerDifference = ""
-	// Restarted says that the container in which the session was started has been
-	// restarted, so that all its processes have ended.
+	// Restarted means that the container in which the session was started has been restarted, which
+	// ended all its processes.
 	Restarted      OwnerDifference = "restarted"
 	OtherHost      OwnerDifference = "host"
 	OtherNamespace OwnerDifference = "pid_namespace"

@@ -41,7 +41,7 @@ type PullRequest struct {
 	// HeldAt is since when the agent is sent nothing more: a person is needed. Zero: it is not held.
 	HeldAt time.Time `json:"held_at,omitzero"`
 	Detail string    `json:"detail,omitempty"` // why it is held
-	// Unread says that it is held since the pull request cannot be read: what is known of it is old.
+	// Unread marks a hold because the pull request cannot be read: the known state is old.
 	Unread bool `json:"unread,omitempty"`
 }
 
@@ -64,7 +64,7 @@ const (
 	PRClosed PRState = "closed" // without being merged
 )
 
-// Checks says how the checks of a commit ended.
+// Checks is the result of the checks of a commit.
 type Checks string
 
 // The values. A commit without checks has none of them.

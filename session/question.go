@@ -7,14 +7,14 @@ import (
 
 // Question is what a dialog on an agent's screen asks.
 type Question struct {
-	// ID names the dialog by what it says, whichever option is marked. Two dialogs that
-	// say the same in one run have the same ID.
+	// ID identifies the dialog by its text, whichever option is marked. Two dialogs with the same
+	// text in one run have the same ID.
 	ID      string   `json:"id"`
 	Text    string   `json:"text"`    // one line, for people: run "touch x"?
 	Options []Option `json:"options"` // as drawn; empty: a text answers it
 	Free    bool     `json:"free_text"`
 	Several bool     `json:"several"` // more than one option can be chosen
-	Says    string   `json:"-"`       // what the dialog says above its answers, without white space
+	Says    string   `json:"-"`       // the dialog's text above its answers, without white space
 	Marked  int      `json:"-"`       // number of the option with the cursor; 0: no cursor
 	Above   string   `json:"-"`       // what the screen shows above the dialog
 }
@@ -22,9 +22,9 @@ type Question struct {
 // Option is one answer that a dialog offers.
 type Option struct {
 	Number int    `json:"number"`          // from 1, as drawn
-	Word   string `json:"word,omitempty"`  // yes, always or no, by what the option says
+	Word   string `json:"word,omitempty"`  // yes, always or no, by the option's text
 	Label  string `json:"label"`           // as drawn, without its number and key
-	About  string `json:"about,omitempty"` // what the dialog says below the label
+	About  string `json:"about,omitempty"` // the dialog's text below the label
 	Key    string `json:"key,omitempty"`   // the keys that choose it, in their order: y, 1, Escape, Right Enter
 	Text   bool   `json:"text,omitempty"`  // choosing it is typing a text
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Origin says how a session came into the state. Only what came from a manifest is
-// destroyed for being absent from it.
+// Origin is how a session came into the state. Only a session from a manifest is destroyed when it
+// is removed from the manifest.
 type Origin string
 
 // The origins.
@@ -20,7 +20,7 @@ const (
 // written before acting and cleared after, so that a killed action can be completed.
 type Intent string
 
-// The intents. The empty one says that nothing was under way.
+// The intents. The empty one means that no action is in progress.
 const (
 	Settled    Intent = ""
 	Creating   Intent = "create"
@@ -43,11 +43,11 @@ type Record struct {
 	Owner    Owner          `json:"owner,omitzero"`
 	Tree     WorkspaceState `json:"workspace"`
 	Override *Override      `json:"override,omitempty"`
-	// OverBudget says that the session is held; nil: it is not.
+	// OverBudget is the hold by a budget; nil: there is none.
 	OverBudget *OverBudget `json:"over_budget,omitempty"`
 	// BudgetsFrom is when its budgets last started over; zero: never.
 	BudgetsFrom time.Time `json:"budgets_from,omitzero"`
-	// Finished says that the session is done by its Spec.Finish; nil: it is not.
+	// Finished is the end by Spec.Finish; nil: it is not done.
 	Finished *Finished `json:"finished,omitempty"`
 	// FinishFrom is when a person last started its agent again: what ended before does not
 	// finish it. Zero: never.
@@ -76,8 +76,8 @@ func (r Record) Unmade() bool { return r.Intent == Queued && r.Run.ID == "" }
 // was landed.
 func (r Record) Spent() bool { return r.Landed != nil && r.Run.ID == "" && r.Tree.Path == "" }
 
-// Location is where a session lives: a tmux session on a server's socket, or a
-// container. Names are hints; the run id in the place's mark is the identity.
+// Location is where a session is: a tmux session on a server's socket, or a container. Names are
+// hints; the run id in the place's mark is the identity.
 type Location struct {
 	Runtime   string `json:"runtime,omitempty"` // tmux, docker, scripted
 	Socket    string `json:"socket,omitempty"`  // of the tmux server
@@ -93,8 +93,8 @@ type Run struct {
 	StartedAt    time.Time `json:"started_at,omitzero"`
 	BootID       string    `json:"boot_id,omitempty"`
 	Agent        Process   `json:"agent,omitzero"`
-	ReadyAt      time.Time `json:"ready_at,omitzero"` // when it was seen that a prompt can be typed; zero: nobody has looked
-	EndedAt      time.Time `json:"ended_at,omitzero"` // when its end was told; zero: it has not ended, or nobody has looked
+	ReadyAt      time.Time `json:"ready_at,omitzero"` // when it was first observed ready for a prompt; zero: never
+	EndedAt      time.Time `json:"ended_at,omitzero"` // when its end was reported; zero: it has not ended, or was not observed
 	PromptSHA    string    `json:"prompt_sha256,omitempty"`
 	DeliveredAt  time.Time `json:"delivered_at,omitzero"` // when the prompt was delivered; zero: not yet
 	Conversation string    `json:"conversation,omitempty"`
@@ -109,7 +109,7 @@ type Run struct {
 // Credential is what an agent uses with its model's provider, whose limits are those of the
 // credential. Runs with the same ID share them.
 type Credential struct {
-	ID   string `json:"id"`   // a digest, which tells nothing of a key
+	ID   string `json:"id"`   // a digest, which reveals nothing of a key
 	Name string `json:"name"` // for people: "claude, ~/.claude"
 }
 
@@ -138,8 +138,8 @@ type Override struct {
 	At      time.Time `json:"at"`
 }
 
-// OverBudget says that a session is held because a budget is used up. The hub sets and
-// lifts it, and an apply that ignores budgets lifts it.
+// OverBudget is a hold because a budget is used up. The hub sets and lifts it, and an apply that
+// ignores budgets lifts it.
 type OverBudget struct {
 	Budget  string    `json:"budget"`
 	Desired Desired   `json:"desired"` // Paused or Stopped
@@ -153,7 +153,7 @@ func (o OverBudget) String() string {
 	return fmt.Sprintf("%s by the budget %s: %s", o.Desired, o.Budget, o.Detail)
 }
 
-// Finished says that a session is done. It is recorded before its agent is ended, and stays
+// Finished is the end of a session that is done. It is recorded before its agent is ended, and kept
 // until the agent is started again.
 type Finished struct {
 	By     Finish    `json:"by"` // what was reached
@@ -161,13 +161,13 @@ type Finished struct {
 	Commit string    `json:"commit,omitempty"` // of its branch then; empty: not known
 }
 
-// Landed says how the work of a session came to its base.
+// Landed is how the work of a session came to its base.
 type Landed struct {
 	Into   string    `json:"into"`   // the base, a branch
 	Commit string    `json:"commit"` // of the base that has the work
 	From   string    `json:"from"`   // the commit of the session's branch
 	At     time.Time `json:"at"`
-	// Unverified says that the work had to be verified, and someone landed it without that.
+	// Unverified means that the work was landed without its required verification.
 	Unverified bool `json:"unverified,omitempty"`
 }
 

@@ -11,6 +11,6 @@ type OnConflict string
 
 // The values of on_conflict.
 const (
-	ConflictSends OnConflict = "send" // the agent is asked to merge
+	ConflictSends OnConflict = "send" // asks the agent to merge
 	ConflictHolds OnConflict = "hold" // nothing is done
 )

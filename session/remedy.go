@@ -16,7 +16,7 @@ type Remedy struct {
 	End                      string // the command line that ends what is in the way
 }
 
-// RemedyCode says what to do.
+// RemedyCode is a kind of remedy.
 type RemedyCode string
 
 // The remedies.

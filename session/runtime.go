@@ -51,9 +51,9 @@ type Launch struct {
 	SessionFolders []string
 }
 
-// Runtime keeps sessions: in tmux, in containers, or in memory for tests. Its methods may
-// be called from many goroutines. Each returns nil once it has seen that what it promises
-// is true, or an error that says what was attempted on what.
+// Runtime keeps sessions: in tmux, in containers, or in memory for tests. Its methods may be called
+// concurrently. Each returns nil once it has verified its result, or an error with what was
+// attempted on what.
 type Runtime interface {
 	// Traits returns how the runtime's sessions differ from others'.
 	Traits() Traits

@@ -24,8 +24,8 @@ type Spec struct {
 	Priority  int               `json:"priority,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	DependsOn []Address         `json:"depends_on,omitempty"`
-	// Until says what dependencies must have reached before this one starts; AwaitReady
-	// where it says nothing.
+	// Until is what dependencies must have reached before this one starts; the default is
+	// AwaitReady.
 	Until   map[Address]Await `json:"depends_until,omitempty"`
 	Desired Desired           `json:"desired"`
 
@@ -42,7 +42,7 @@ type Spec struct {
 	// Telemetry is where the agent sends its own telemetry.
 	Telemetry Telemetry `json:"telemetry,omitzero"`
 	Prompt    Prompt    `json:"prompt,omitzero"`
-	// OnPromptChange says what another prompt does to the running agent.
+	// OnPromptChange is the effect of another prompt on the running agent.
 	OnPromptChange PromptChange `json:"on_prompt_change,omitempty"`
 
 	Branch       string       `json:"branch,omitempty"` // empty only in mode plain
@@ -101,7 +101,7 @@ type Finish string
 // The values of finish. A manifest's "never" is the empty one.
 const (
 	FinishNever    Finish = ""
-	FinishTurn     Finish = "turn"     // its agent has ended the turn of what it was last given
+	FinishTurn     Finish = "turn"     // its agent has ended the turn of its last input
 	FinishVerified Finish = "verified" // and its work is verified
 	FinishLanded   Finish = "landed"   // its work is in its base
 )
@@ -192,7 +192,7 @@ const RepoSecretFile = "/run/agentform-repo/password"
 // Remote reports whether a repository is the URL of one on a server.
 func Remote(repo string) bool { return strings.Contains(repo, "://") }
 
-// RuntimeSpec names the runtime and says how it is set.
+// RuntimeSpec names the runtime and has its settings.
 type RuntimeSpec struct {
 	Kind   string        `json:"kind"` // tmux, docker, kubernetes
 	Name   string        `json:"name,omitempty"`
@@ -212,7 +212,7 @@ type DockerConfig struct {
 	Memory   int64             `json:"memory,omitempty"` // bytes
 	PIDs     int64             `json:"pids,omitempty"`
 	Network  string            `json:"network,omitempty"`
-	User     string            `json:"user,omitempty"` // UID or UID:GID; empty: whoever runs agentform
+	User     string            `json:"user,omitempty"` // UID or UID:GID; empty: the user of agentform
 	Env      map[string]string `json:"env,omitempty"`
 	Mounts   []Mount           `json:"mounts,omitempty"`
 	// ReadOnly is about all but /tmp, the workspace and mounts.
@@ -232,7 +232,7 @@ type Mount struct {
 	ReadOnly bool   `json:"read_only,omitempty"`
 }
 
-// Conversation says whether a session resumes an earlier conversation.
+// Conversation is whether a session resumes an earlier conversation.
 type Conversation struct {
 	Resume bool   `json:"resume,omitempty"`
 	ID     string `json:"id,omitempty"`
@@ -341,15 +341,15 @@ type Heartbeat struct {
 // The modes of a pause.
 const (
 	Detach = "detach" // clients off, input refused, the agent works on
-	Freeze = "freeze" // the agent's processes stand still
+	Freeze = "freeze" // the agent's processes are suspended
 )
 
-// Pause says what pausing does.
+// Pause is the effect of a pause.
 type Pause struct {
 	Mode string `json:"mode"`
 }
 
-// Stop says how an agent is ended.
+// Stop is how an agent is ended.
 type Stop struct {
 	Signal    string   `json:"signal"` // SIGTERM, SIGINT, …
 	Grace     Duration `json:"grace"`  // then SIGKILL

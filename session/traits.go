@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Traits says what sessions of a runtime have in common with processes on this
-// machine. Code above a runtime asks for a trait and not for the kind of a runtime.
+// Traits are what sessions of a runtime have in common with processes on this machine. Code above a
+// runtime checks a trait and not the kind of a runtime.
 type Traits struct {
 	HostFiles     bool // sessions see this machine's files at the same paths: Launch.RunDir and Launch.Dir
 	HostProcesses bool // agents are processes of this machine, with the pid that Live.Agent has
@@ -20,13 +20,12 @@ type Traits struct {
 	Everywhere    bool // each machine reaches the same sessions; Record.Differs
 	Scheduled     bool // a cluster finds the machine for a session: who starts one mostly waits
 
-	// Enter and End are command lines for people, that run another one in a place and that
-	// remove a place: {name}, {target}, {socket}, {container}, {namespace} and {pod} stand for
-	// those of the place.
+	// Enter and End are displayed command lines, to run a command in a place and to remove a place:
+	// {name}, {target}, {socket}, {container}, {namespace} and {pod} stand for those of the place.
 	Enter, End string
 
 	Noun   string // what holds one session, for people: container
-	Server string // what holds many places, for people: tmux server; empty: each place stands alone
+	Server string // the display name of what holds many places: tmux server; empty: each place is separate
 }
 
 // TraitsOf returns the traits of the runtimes of a kind. Unknown kinds, such as a test's,
@@ -150,7 +149,7 @@ type Leftover struct {
 	Remove string // the command line that removes it
 }
 
-// String says who made the container, and how to remove it.
+// String returns who created the container, and how to remove it.
 func (l Leftover) String() string {
 	by := "an unknown process"
 	if l.Host != "" {
@@ -159,8 +158,8 @@ func (l Leftover) String() string {
 	return fmt.Sprintf("%s made it for a command at %s, which may still run; if not: %s", by, l.Made.UTC().Format(time.RFC3339), l.Remove)
 }
 
-// Prober is a Runtime that can ask whether an agent responds. Its methods return
-// ErrUnprobeable if there is nobody to ask.
+// Prober is a Runtime that can ask whether an agent responds. Its methods return ErrUnprobeable if
+// nothing can answer.
 type Prober interface {
 	// Probe runs a command in the agent's directory and environment for at most the
 	// timeout. It returns why the command failed, or nothing.
@@ -171,10 +170,10 @@ type Prober interface {
 
 // Verifier is a Runtime that runs a command for as long as it takes where an agent works.
 type Verifier interface {
-	// Verify runs a command in the agent's directory and environment, and ends it, with all
-	// that it started, at the timeout. If ctx ends before it does, it runs on. The error is
-	// ErrUnprobeable if there is nobody to ask, an earlier one still runs, or the agent is suspended
-	// or ended meanwhile.
+	// Verify runs a command in the agent's directory and environment, and ends it and everything
+	// that it started at the timeout. If ctx ends first, the command continues. The error is
+	// ErrUnprobeable if nothing can answer, an earlier one still runs, or the agent is suspended or
+	// ended meanwhile.
 	Verify(ctx context.Context, p Location, run string, argv []string, timeout time.Duration) (Verification, error)
 }
 
@@ -188,8 +187,8 @@ type Verification struct {
 
 // Reverter is a Runtime whose places can be edited outside of agentform.
 type Reverter interface {
-	// Revert puts back what was edited of a session's place (Live.Edited), except what would
-	// end its agent: Restart puts that back.
+	// Revert reverts edits of a session's place (Live.Edited), except those whose revert would end
+	// its agent: Restart reverts these.
 	Revert(ctx context.Context, p Location, s Spec) error
 }
 

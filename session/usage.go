@@ -11,7 +11,7 @@ type Tokens struct {
 	// CacheWrite1h are written to a cache for an hour, which Anthropic prices apart.
 	CacheWrite1h int64 `json:"cache_write_1h"`
 	Output       int64 `json:"output"`
-	Reasoning    int64 `json:"reasoning"` // the part of Output that is thought and not said
+	Reasoning    int64 `json:"reasoning"` // the part of Output that is reasoning
 }
 
 // Plus returns the sum of both.
@@ -43,32 +43,32 @@ type Usage struct {
 	Key    string // names the answer in all files of the session; empty: there is no name
 	Tokens Tokens
 	Prompt int64 // how many tokens the model read for the whole answer
-	// More says that Tokens are added to what an earlier line of the file said of the
-	// same answer, as it was not whole then.
+	// More means that Tokens are an addition to an earlier line about the same answer, which was
+	// incomplete then.
 	More bool
 }
 
-// UsageContext is what the earlier lines of a session file say about the usage in the
-// later ones. The zero value is that of a file's beginning.
+// UsageContext is the state of reading usage after the earlier lines of a session file. The zero
+// value is the state at a file's beginning.
 type UsageContext struct {
 	Model string `json:"model,omitempty"`
-	// Total is what the file says that the conversation took in all. Only some agents do.
+	// Total is the conversation's usage according to the file. Only some agents write one.
 	Total Tokens `json:"total,omitzero"`
-	// Key and Last are the last answer, which later lines may say more of.
+	// Key and Last are the last answer, to which later lines may add.
 	Key  string `json:"key,omitempty"`
 	Last Tokens `json:"last,omitzero"`
 }
 
-// UsageReader is an Agent whose session files say how many tokens its models took.
+// UsageReader is an Agent whose session files have token counts.
 type UsageReader interface {
-	// UsageFiles returns the patterns of the files that may have usage of the
-	// conversation in the session file at path, besides that file: those of sub-agents.
+	// UsageFiles returns the patterns of further files with usage of the conversation in the
+	// session file at path: those of sub-agents.
 	UsageFiles(path, conversation string, now time.Time) []string
-	// UsageOwner returns the conversation that a file of UsageFiles belongs to, by its
-	// first line. Empty: the path says it.
+	// UsageOwner returns the conversation that a file of UsageFiles belongs to, from its first
+	// line. Empty: the path shows it.
 	UsageOwner(head []byte) string
-	// Usage returns what a line of a session file says that answers took, and updates
-	// the context. It leaves out answers that counted reports to be counted, except for
-	// what a later line of the same file adds to the last one.
+	// Usage returns the usage of answers in a line of a session file, and updates the context. It
+	// omits answers that counted reports as counted, except for an addition by a later line of the
+	// same file to the last one.
 	Usage(line []byte, c *UsageContext, counted func(key string) bool) []Usage
 }

@@ -50,14 +50,14 @@ type Verified struct {
 	Round  int       `json:"round,omitempty"`  // of the failures in a row, counted from 1
 	Detail string    `json:"detail,omitempty"` // why it failed, for people
 	Log    string    `json:"log,omitempty"`    // the file with all output, as the agent sees it; empty: there is none
-	// Unsaved says that it failed for files that were not committed: the same commit may be
-	// verified later.
+	// Unsaved means that it failed because of uncommitted files: the same commit may be verified
+	// later.
 	Unsaved bool `json:"unsaved,omitempty"`
-	// None says that there was no work to verify.
+	// None means that there was no work to verify.
 	None bool `json:"none,omitempty"`
 	// SentAt is when the agent was about to be sent the failure; zero: it was not.
 	SentAt time.Time `json:"sent_at,omitzero"`
-	// Held says that the agent is sent nothing more: a person is needed.
+	// Held means that the agent gets no more messages: the user's attention is needed.
 	Held bool `json:"held,omitempty"`
 }
 
@@ -69,7 +69,7 @@ func (v *Verified) Same(w *Verified) bool {
 	return v.Commit == w.Commit && v.At.Equal(w.At) && v.SentAt.Equal(w.SentAt) && v.Held == w.Held
 }
 
-// By reports whether the work is verified as a block asks for; v may be nil.
+// By reports whether the work is verified as a block requires; v may be nil.
 func (v *Verified) By(b Verify) bool {
 	return v != nil && v.OK && v.Block.SameTest(b)
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Blobs stores texts by their sha256: the prompts, of which the state has the digests.
+// Blobs stores texts by their sha256: the prompts, whose digests are in the state.
 type Blobs struct{ Dir string } // DATA_DIR/blobs
 
 // Put stores a text durably and returns its digest in hex.

@@ -7,8 +7,8 @@ import (
 
 // Follower keeps another copy of an open state, such as one that other machines read.
 type Follower interface {
-	// Allow is asked before a write that says what is about to happen to a session. That
-	// is not written if Allow returns an error.
+	// Allow is called before a write that announces a change of a session. If Allow returns an
+	// error, nothing is written.
 	Allow() error
 	// Written is called after each write, with the serial of the state. If a session was
 	// added, Written returns when the other copy has it, or else an error, and the session is
@@ -21,7 +21,7 @@ type Follower interface {
 // Follow makes f follow the writes from now on.
 func (s *Store) Follow(f Follower) { s.follow = f }
 
-// tell tells the Follower of a write.
+// tell notifies the Follower of a write.
 func tell(s *Store, added bool) error {
 	if s.follow == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Live sessions are marked with the lineage, so it must outlive the state file: it has a file
-// of its own, and a new state continues it. Live sessions can then be adopted again.
+// Live sessions are marked with the lineage, so it must outlive the state file. It has its own
+// file, and a new state continues it: live sessions can then be adopted again.
 
 var lineageForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 

@@ -68,11 +68,11 @@ func lock(ctx context.Context, path string, who Holder, wait time.Duration) (*fl
 	return nil, fmt.Errorf("lock state %s: %w", path, err)
 }
 
-// HeldBy returns the holder of a state's lock, zero if unknown, and whether anybody holds it.
+// HeldBy returns the holder of a state's lock, zero if unknown, and whether it is held.
 func HeldBy(path string) (Holder, bool) {
 	file := path + ".lock"
 	l := flock.New(file, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))
-	free, err := l.TryRLock() // succeeds unless somebody has the exclusive lock
+	free, err := l.TryRLock() // succeeds unless the exclusive lock is held
 	_ = l.Close()             // without clearing the holder
 	if err != nil || free {
 		return Holder{}, false

@@ -38,7 +38,7 @@ type CorruptError struct {
 	Err    error
 }
 
-// Error says what is wrong and how to go on.
+// Error returns the problem and the remedy.
 func (e *CorruptError) Error() string {
 	fix := session.Remedy{Code: session.RemedyRebuildCorrupt, Path: e.Path, HolderPath: e.Backup}
 	if e.Backup != "" {
@@ -151,7 +151,7 @@ func serialOf(path string) (uint64, error) {
 		return 0, err
 	}
 	defer f.Close()
-	// The serial is in the first bytes of what this package writes.
+	// This package writes the serial in the first bytes.
 	d := json.NewDecoder(io.LimitReader(f, 512))
 	for {
 		key, err := d.Token()

@@ -22,7 +22,7 @@ func (d Decoder) Clean(a *Attr, text string) bool {
 	return true
 }
 
-// Text decodes a text. Ok: it is there and valid.
+// Text decodes a text. ok is false if it is missing or invalid.
 func (d Decoder) Text(b *Block, name string, into *string) bool {
 	v, a, ok := d.Value(b, name, cty.String, "a string")
 	if !ok || !d.Clean(a, v.AsString()) {
@@ -235,7 +235,7 @@ func (d Decoder) ExactlyOne(b *Block, names ...string) string {
 	return ""
 }
 
-// Require reports a missing attribute. what says how to write it.
+// Require reports a missing attribute. what shows how to write it.
 func (d Decoder) Require(b *Block, name, what string) {
 	if d.Missing(b, name) {
 		d.FailAt(b.At(name), "Missing "+name, "This block needs %q: %s.", name, what)

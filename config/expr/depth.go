@@ -86,8 +86,8 @@ func suspicious(src []byte, harmless int) bool {
 	return false
 }
 
-// deepJSON counts the brackets of JSON, valid or not, and examines strings that may be
-// templates: HCL goes on after what it cannot read.
+// deepJSON counts the brackets of JSON, valid or not, and examines strings that may be templates:
+// HCL continues after what it cannot read.
 func deepJSON(src []byte, name string) *hcl.Diagnostic {
 	depth, line := 0, 1
 	at := func(offset int) hcl.Range {

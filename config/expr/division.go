@@ -10,8 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// divisions maps HCL's operators that divide to ones that refuse zero, of which HCL makes an
-// infinity.
+// divisions maps HCL's division operators to ones that refuse zero, for which HCL returns infinity.
 var divisions = map[*hclsyntax.Operation]*hclsyntax.Operation{
 	hclsyntax.OpDivide: divideBy(hclsyntax.OpDivide),
 	hclsyntax.OpModulo: divideBy(hclsyntax.OpModulo),

@@ -16,8 +16,8 @@ type Evaluator struct {
 	Watch *Watch
 }
 
-// Decoder decodes attributes of blocks into Go values. It leaves what into points to as it is
-// if the attribute is not set, or is invalid, which it reports.
+// Decoder decodes attributes of blocks into Go values. It leaves the value at into unchanged if the
+// attribute is not set, or is invalid, which it reports.
 type Decoder struct {
 	Eval    *Evaluator
 	Ctx     *hcl.EvalContext

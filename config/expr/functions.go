@@ -21,8 +21,8 @@ type mark string
 // Sensitive marks a value that may not be stored or shown.
 const Sensitive = mark("sensitive")
 
-// Functions returns the functions of expressions, under Terraform's names. Those of
-// go-cty-funcs that read outside the repository or log their arguments are made anew.
+// Functions returns the functions of expressions, under Terraform's names. It reimplements those of
+// go-cty-funcs that read outside the repository or log their arguments.
 func Functions(d *Dirs, p *Problems, w *Watch) map[string]function.Function {
 	list, lists := cty.List(cty.DynamicPseudoType), cty.Map(cty.List(cty.String))
 	fs := map[string]function.Function{

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// errRedacted stands for errors of functions with a sensitive argument, which they may quote.
+// errRedacted replaces errors of functions with a sensitive argument, which they may quote.
 var errRedacted = errors.New("the error is hidden, because an argument is sensitive")
 
 // guard wraps a function: it stops when the load has ended, refuses to allocate too much, and

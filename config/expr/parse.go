@@ -39,8 +39,8 @@ func (p *Problems) ParseFile(path, name string) (hcl.Body, bool) {
 	return parsed.Body, true
 }
 
-// upToOpenString removes the errors after the first string that its line does not end: HCL
-// takes what follows for strings and strings for what follows.
+// upToOpenString removes the errors after the first unterminated string of a line: HCL then
+// confuses strings with what is between them.
 func upToOpenString(diags hcl.Diagnostics) hcl.Diagnostics {
 	open := slices.IndexFunc(diags, func(d *hcl.Diagnostic) bool { return d.Summary == "Invalid multi-line string" })
 	if open < 0 {

@@ -46,7 +46,7 @@ func pathFunc(part func(string) string) function.Function {
 	return stringFunc("path", func(s string) (string, error) { return part(s), nil })
 }
 
-// base64decodeFunc is by hand because that of go-cty-funcs logs what it decodes.
+// base64decodeFunc replaces that of go-cty-funcs, which logs the decoded text.
 func base64decodeFunc() function.Function {
 	return stringFunc("str", func(s string) (string, error) {
 		b, err := base64.StdEncoding.DecodeString(s)

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Watch ends a load that exceeds its limits: a loop that somebody wrote by mistake.
+// Watch ends a load that exceeds its limits, such as an accidental loop.
 type Watch struct {
 	Limits
 	over atomic.Bool

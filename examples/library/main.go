@@ -78,7 +78,7 @@ func run(ctx context.Context, shim []string, repo string, areas []string) error 
 	return nil
 }
 
-// follow runs one agent to its end, and tells what becomes of it.
+// follow follows one agent to its end, and prints the result.
 func follow(ctx context.Context, sessions *agentform.Launcher, area, tree string) error {
 	spec := session.Spec{
 		Agent:     session.AgentSpec{Name: "writer", Command: []string{"sh", "-c", work}, OneShot: true},

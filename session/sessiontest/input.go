@@ -39,7 +39,7 @@ func pauses(t *testing.T, h Harness, mode string) {
 	}
 }
 
-// freezes checks that a runtime freezes agents if its traits say so, and else refuses to.
+// freezes checks that a runtime freezes agents if its traits say so, and otherwise refuses to.
 func freezes(t *testing.T, h Harness) {
 	if h.Runtime.Traits().Freeze {
 		pauses(t, h, session.Freeze)

@@ -15,7 +15,7 @@ type Call struct {
 	Run  string // if the operation has one
 }
 
-// State is everything that the runtime knows of a place.
+// State is everything that the runtime has of a place.
 type State struct {
 	Live     session.Live
 	Launch   session.Launch  // of the last run
@@ -35,9 +35,8 @@ type Step struct {
 	Exit     *session.Exit    // the agent exits; at 0 with cause failed_start, the launch fails
 }
 
-// Script says what happens in the next run that is launched under the name. The next
-// call does so for the run after that; the last script also serves all further runs.
-// Steps are in order of time.
+// Script sets the events of the next run that is launched under the name. The next call does so for
+// the run after that; the last script also serves all further runs. Steps are ordered by time.
 func (s *Scripted) Script(name string, steps ...Step) {
 	defer s.world.lock()()
 	s.world.scripts[name] = append(s.world.scripts[name], steps)
@@ -76,9 +75,8 @@ func (s *Scripted) Edit(name string, change func(*State)) {
 	change(s.world.must(name))
 }
 
-// Plant adds an object that was not created through the runtime: someone else's, or
-// what another agentform left. Live.Location.Name is its name. Whether it is foreign
-// follows from its mark.
+// Plant adds an object that was not created through the runtime: a foreign one, or one that another
+// agentform left. Live.Location.Name is its name. Its mark decides whether it is foreign.
 func (s *Scripted) Plant(l session.Live) session.Location {
 	defer s.world.lock()()
 	l.Location.Runtime = kind

@@ -9,24 +9,23 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Harness is a runtime under test, and what the tests need to know of its sessions. The
-// suite reads and writes no files: what is in a session's files is known to these
-// functions alone. A function that tells an agent something returns when the agent has
-// done it or will soon.
+// Harness is a runtime under test, with the functions that the tests need. The suite reads and
+// writes no files; only these functions access a session's files. A function that instructs an
+// agent returns when the agent has done it or will soon.
 type Harness struct {
 	Runtime session.Runtime // empty; the harness closes it
 	Lineage string          // Mark.Project of managed objects
 
-	// Launch describes a run, under a new run id, of an agent that stays until it is asked
-	// to exit. The suite clears RunDir if the runtime does not share files (Traits).
+	// Launch describes a run, with a new run id, of an agent that runs until an Exit. The suite
+	// clears RunDir if the runtime does not share files (Traits).
 	Launch func(t *testing.T, name string) session.Launch
-	// Exit tells the agent in the place to exit with the code.
+	// Exit makes the agent in the place exit with the code.
 	Exit func(t *testing.T, p session.Location, code int)
 	// Kill ends the agent in the place with SIGKILL, from outside.
 	Kill func(t *testing.T, p session.Location)
-	// Say tells the agent to print the lines, and nothing else.
+	// Say makes the agent print the lines, and nothing else.
 	Say func(t *testing.T, p session.Location, lines ...string)
-	// Heard returns the lines that the agent has been sent.
+	// Heard returns the lines that were sent to the agent.
 	Heard func(t *testing.T, p session.Location) []string
 	// Environment returns a variable as the agent sees it.
 	Environment func(t *testing.T, p session.Location, name string) string
@@ -37,8 +36,8 @@ type Harness struct {
 	Foreign func(t *testing.T, name string) session.Location
 }
 
-// Suite runs the tests that every runtime passes, each with a harness of its own. Traits
-// say which of the tests ask more of the runtime.
+// Suite runs the tests that every runtime passes, each with a harness of its own. Traits select
+// tests that require more of the runtime.
 func Suite(t *testing.T, open func(t *testing.T) Harness) {
 	for _, c := range []struct {
 		name string
@@ -120,8 +119,8 @@ func (h Harness) create(t *testing.T, name string) (session.Location, session.La
 	return p, l
 }
 
-// observe looks until it is known of every session whether its agent lives: one that is
-// elsewhere need not answer a busy machine in time.
+// observe retries until the liveness of every session is known: a remote one need not answer a busy
+// machine in time.
 func (h Harness) observe(t *testing.T, screens bool) []session.Live {
 	t.Helper()
 	for end := time.Now().Add(timeout); ; {
@@ -180,7 +179,7 @@ func (h Harness) dies(t *testing.T, name string) session.Live {
 	return l
 }
 
-// hears waits until the agent has been sent the line.
+// hears waits until the agent has received the line.
 func (h Harness) hears(t *testing.T, p session.Location, line string) {
 	t.Helper()
 	until(t, p.Name+" hears "+line, func() bool { return slices.Contains(h.Heard(t, p), line) })
