@@ -9,29 +9,27 @@ import (
 	"time"
 )
 
-// Backend stores one state and the lock of those who write it. An error that says nothing
-// else means that the backend was not reached or refused: nothing is known then of what it
-// stores.
+// Backend stores one state and the lock of its writers. Unless stated otherwise, an error means
+// that the backend was unreachable or refused, and that its content is unknown.
 type Backend interface {
 	// Read returns the state and its version. The error is ErrNone if there is none.
 	Read(ctx context.Context) (text []byte, v Version, err error)
 
-	// Write replaces the state that has version seen, "" for none, and returns the version
-	// of what it wrote. It is for the holder of the lock with that id. The error is a
-	// *ChangedError if the state has another version, and a *LostError if the lock is
-	// somebody else's. A reader never sees a part of a write.
+	// Write replaces the state that has version seen, "" for none, and returns the new version. It
+	// requires the lock with that id. The error is a *ChangedError if the state has another
+	// version, and a *LostError if another id has the lock. A reader never sees a part of a write.
 	Write(ctx context.Context, text []byte, seen Version, id string) (Version, error)
 
-	// Lock takes the lock, or renews it if i.ID has it, and returns how long it lasts without
-	// a renewal: 0 for ever. The error is a *HeldError if somebody else has it, and a
+	// Lock takes the lock, or renews it if i.ID has it, and returns how long it lasts without a
+	// renewal: 0 means without end. The error is a *HeldError if another id has it, and a
 	// *LostError if it was taken from i.ID.
 	Lock(ctx context.Context, i Info) (lease time.Duration, err error)
 
-	// Unlock releases the lock that i.ID has. It is not an error if nobody has it. The error is
-	// a *LostError if somebody else has it.
+	// Unlock releases the lock of i.ID. It is not an error if the lock is free. The error is a
+	// *LostError if another id has it.
 	Unlock(ctx context.Context, i Info) error
 
-	// Holder returns who has the lock. The error is ErrNone if nobody has.
+	// Holder returns the lock's holder. The error is ErrNone if it is free.
 	Holder(ctx context.Context) (Info, error)
 }
 
@@ -59,17 +57,17 @@ type Info struct {
 	Renewed time.Time `json:"Renewed,omitzero"`
 }
 
-// ErrNone reports that there is no state, or that nobody has the lock.
+// ErrNone reports that there is no state, or that the lock is free.
 var ErrNone = errors.New("there is none")
 
-// ChangedError reports a state that somebody else wrote since it was read.
+// ChangedError reports that another process has written the state since it was read.
 type ChangedError struct{ Seen, Found Version }
 
 func (e *ChangedError) Error() string {
 	return "another command has written the state since it was read"
 }
 
-// HeldError reports that somebody else has the lock.
+// HeldError reports that another process has the lock.
 type HeldError struct{ Holder Info } // zero if unknown
 
 func (e *HeldError) Error() string {
@@ -80,7 +78,7 @@ func (e *HeldError) Error() string {
 }
 
 // LostError reports that the lock was released by force, or expired and was taken.
-type LostError struct{ Holder Info } // who has it now; zero if nobody or unknown
+type LostError struct{ Holder Info } // the current holder; zero if none or unknown
 
 func (e *LostError) Error() string {
 	if e.Holder.ID == "" {

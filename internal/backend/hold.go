@@ -19,9 +19,8 @@ type Hold struct {
 	mu sync.Mutex // one write at a time
 }
 
-// Acquire takes the lock of b and renews it. It tries again until wait has passed or ctx
-// ends while somebody else has it, and calls waiting before each new try; the error is a
-// *HeldError then.
+// Acquire takes the lock of b and renews it. While it is held, Acquire retries until wait has
+// passed or ctx ends, and calls waiting before each retry; then the error is a *HeldError.
 func Acquire(ctx context.Context, b Backend, i Info, wait time.Duration, waiting func(Info)) (*Hold, error) {
 	until := time.Now().Add(wait)
 	for pause := time.Second; ; pause = min(2*pause, 16*time.Second) {
@@ -71,8 +70,8 @@ func hold(b Backend, i Info, lease time.Duration) *Hold {
 	return h
 }
 
-// renew renews the lock three times in each lease. One that could not be renewed for a whole
-// lease counts as lost, since somebody else may have it.
+// renew renews the lock three times in each lease. A lock that could not be renewed for a whole
+// lease counts as lost, since another process may have it.
 func (h *Hold) renew(ctx context.Context, lease time.Duration) {
 	defer close(h.done)
 	for renewed := time.Now(); ; {

@@ -15,7 +15,7 @@ import (
 
 // What happens to a session over its budget.
 const (
-	Notify = "notify" // it is only told
+	Notify = "notify" // only notifies
 	Pause  = "pause"
 	Stop   = "stop" // after the turn
 )
@@ -100,8 +100,7 @@ func beginOfDay(y int, m time.Month, d int, zone *time.Location) time.Time {
 	return t
 }
 
-// Share returns the part of the budget that was used: 1 is all of it. It is that of the
-// limit of which the most was used.
+// Share returns the used part of the budget, for its most used limit: 1 is all of it.
 func (b Budget) Share(used usage.Sum) float64 {
 	share := 0.0
 	if b.Tokens > 0 {

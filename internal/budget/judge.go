@@ -11,7 +11,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Subject is a session with what it used.
+// Subject is a session with its usage.
 type Subject struct {
 	ID      string
 	Address session.Address
@@ -23,7 +23,7 @@ type Subject struct {
 	From time.Time
 	Used usage.Session
 	Open time.Duration // work of the current run that is not recorded yet
-	// Known says that Used is all that is recorded.
+	// Known means that Used is complete.
 	Known bool
 	Held  *session.OverBudget // as recorded
 }
@@ -51,8 +51,8 @@ func (s Standing) Exceeded() bool { return s.Budget.Share(s.Used) >= 1 }
 // Warns reports whether the budget is nearly used up.
 func (s Standing) Warns() bool { return !s.Exceeded() && s.Budget.Share(s.Used) >= s.Budget.WarnAt }
 
-// Standings returns what is used of each budget, in the order of budgets and addresses. A
-// budget that counts for nobody has no standing.
+// Standings returns the usage of each budget, ordered by budget and address. A budget that applies
+// to no session has no standing.
 func Standings(budgets []Budget, sessions []Subject, now time.Time) []Standing {
 	var all []Standing
 	for _, b := range budgets {
@@ -102,8 +102,8 @@ func Standings(budgets []Budget, sessions []Subject, now time.Time) []Standing {
 	return all
 }
 
-// Unpriced says which tokens the cost of a standing leaves out, since their models have no
-// price; empty: none.
+// Unpriced returns which tokens the cost of a standing omits, since their models have no price;
+// empty: none.
 func (s Standing) Unpriced(subjects []Subject) string {
 	if s.Budget.Cost <= 0 || s.Used.Unpriced == 0 {
 		return ""
@@ -123,8 +123,8 @@ func (s Standing) Unpriced(subjects []Subject) string {
 		s.Budget.Name, plaintext.Thousands(s.Used.Unpriced), plaintext.List(slices.Sorted(maps.Keys(models)), "and"))
 }
 
-// Holds returns the sessions that are to be held, and by what. A hold on record stays as it
-// is while its reason lasts, and while it is not known what was used.
+// Holds returns the sessions to be held, and the budget of each. A recorded hold is unchanged while
+// its reason lasts, and while the usage is unknown.
 func Holds(standings []Standing, sessions []Subject, now time.Time) map[session.Address]session.OverBudget {
 	held := map[session.Address]*session.OverBudget{}
 	for _, x := range sessions {
@@ -170,8 +170,8 @@ func stricter(all map[session.Address]session.OverBudget, a session.Address, o s
 	}
 }
 
-// Subjects returns the sessions on record, and those that were removed, with what they used, by id.
-// All that they used is known.
+// Subjects returns the recorded sessions, and the removed ones with usage, by id. All of their
+// usage is known.
 func Subjects(records []session.Record, used map[string]usage.Session) []Subject {
 	all := make([]Subject, 0, len(used)+len(records))
 	recorded := make(map[string]bool, len(records))

@@ -25,7 +25,7 @@ type Workspace struct {
 	Clone    bool   // it has a repository of its own
 	Branch   string // of the session
 	Declared string // the base in the manifest; empty: none
-	// Elsewhere says that this machine does not see the files of the workspace.
+	// Elsewhere means that the files of the workspace are not on this machine.
 	Elsewhere bool
 	MovedAt   time.Time // last output of the session; zero: not known
 	// Git runs git in the workspace. If it is nil, or fails, the last count stays.
@@ -149,9 +149,9 @@ func (c *Counter) Refresh(ctx context.Context, always bool, all ...Workspace) (d
 	return differ
 }
 
-// save writes the file, with what others have counted since it was read, and without the
-// workspaces that do not exist any more. c.mu is held. Where it cannot be written, the
-// next command counts again.
+// save writes the file, with the counts of other processes since it was read, and without
+// workspaces that no longer exist. c.mu is held. If it cannot be written, the next command counts
+// again.
 func (c *Counter) save() {
 	for path, e := range c.file() {
 		if e.At.After(c.known[path].At) {
@@ -288,7 +288,7 @@ func watched(top string, files []string) []string {
 	return all
 }
 
-// stamps are the digests of the stamps of what a count depends on.
+// stamps are the digests of the stamps that a count depends on.
 type stamps struct {
 	refs, tree uint64
 	newest     []stamp.Stamp
@@ -332,7 +332,7 @@ func (s *stamps) digest(files []string) uint64 {
 	return sum.Sum64()
 }
 
-// verdict says whether a workspace is to be counted again.
+// verdict is whether a workspace is to be counted again.
 type verdict int
 
 const (

@@ -21,7 +21,7 @@ func Of(r session.Record, co session.Checkout, live *session.Live, open func(ses
 		w.MovedAt = live.MovedAt
 	}
 	switch {
-	case r.Tree.Mode == session.Plain: // what is there is not agentform's, and may be anything
+	case r.Tree.Mode == session.Plain: // its files are not agentform's, and may be anything
 	case HostGit(r):
 		w.Git, w.Here = git.Here(co.Path), true
 	case !r.Spec.Runtime.Traits().HostFiles:

@@ -122,8 +122,8 @@ func (f *Finder) load() *found {
 	return f.known
 }
 
-// Known returns the conflicts of sessions as they were last found. Sessions of which nothing is
-// known have none in the map.
+// Known returns the last known conflicts of sessions, without the sessions about which nothing is
+// known.
 func (f *Finder) Known(all []Work) map[session.Address][]Conflict {
 	known, conflicts := f.load(), map[session.Address][]Conflict{}
 	byRepo := map[string][]int{}

@@ -28,8 +28,7 @@ type round struct {
 // tip is a commit of a base.
 type tip struct{ name, commit string }
 
-// look finds the commits of the work that was counted again, and leaves the work of which
-// nothing is known out of r.known.
+// look finds the commits of the work that was counted again, and omits unknown work from r.known.
 func (r *round) look(ctx context.Context) {
 	before := r.known
 	r.known, r.tips = map[string]work{}, map[string]tip{}

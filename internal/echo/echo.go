@@ -159,7 +159,7 @@ func Without(screen string, texts []Text) (string, []session.Span) {
 	return b.String() + screen[at:], spans(g, found)
 }
 
-// spans returns the lines of the matches that stand alone. Adjacent ones are one span.
+// spans returns the lines of the isolated matches. Adjacent ones are one span.
 func spans(g []glyph, found []match) []session.Span {
 	slices.SortFunc(found, func(a, b match) int { return cmp.Or(a.from-b.from, a.to-b.to) })
 	var all []session.Span
@@ -198,8 +198,8 @@ func glyphsOf(screen string) []glyph {
 // match is where a line of a text shows: some of the characters of a screen.
 type match struct{ from, to int }
 
-// find returns where the text shows. A line of a longer text counts only beside another
-// one, except for the first one if it is not short: a program may show it for the whole.
+// find returns where the text is shown. A line of a longer text counts only next to another one,
+// except for a first line that is not short: a program may show it for the whole.
 func (t Text) find(g []glyph) []match {
 	sums := t.sums(g)
 	lines := make([][]match, len(t.Lines))

@@ -27,10 +27,9 @@ func (e *ChangedError) Error() string {
 	return strings.Join(e.Changes, "\n") + "\nnothing was changed; plan again"
 }
 
-// Apply applies an approved plan. It observes and plans again under the lock. If an
-// approved change has become another, nothing is done and the error is a
-// *ChangedError; a *state.LockedError, if another process has the lock. What was not
-// approved is left as it is, with a warning in the tally.
+// Apply applies an approved plan. It observes and plans again under the lock. If an approved change
+// now differs, nothing is done and the error is a *ChangedError; a *state.LockedError, if another
+// process has the lock. Changes that were not approved are left out, with a warning in the tally.
 func (e *Engine) Apply(ctx context.Context, q Request, approved plan.Plan, drain <-chan struct{}) (apply.Tally, error) {
 	tally, err := e.locked(ctx, drain, func(store *state.Store, a apply.Applier) (apply.Tally, error) {
 		st := store.State()

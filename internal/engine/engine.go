@@ -26,12 +26,12 @@ type Engine struct {
 	Keep      time.Duration // age limit of the sessions' histories; 0: none
 	Here      session.Owner // of new sessions; zero: not known
 
-	// Shared says that other machines change the state, too.
+	// Shared means that other machines change the state, too.
 	Shared bool
 	// Open locks and opens the state. restarts returns what counts for the restarts of a
 	// session of this machine. Nil: the state file.
 	Open func(ctx context.Context, restarts func(session.Record) []health.Moment) (*state.Store, error)
-	// Restarts returns what another machine knows of a session's restarts. It may be nil.
+	// Restarts returns another machine's facts about a session's restarts. It may be nil.
 	Restarts func(session.Record) []health.Moment
 
 	// Check refuses a state that must not be used from here. A nil Check accepts all.
@@ -41,7 +41,7 @@ type Engine struct {
 	Runtime  func(lineage string, spec session.RuntimeSpec) (session.Runtime, error)
 	Observer Observer         // without Runtime
 	Applier  apply.Applier    // without Store and Runtime
-	Activity *activity.Reader // nil: plans do not know what agents do
+	Activity *activity.Reader // nil: plans ignore the activity of agents
 	// Quotas returns the quotas that are used up, as a hub has seen them. It may be nil.
 	Quotas func(now time.Time) map[string]plan.Quota
 
@@ -64,9 +64,8 @@ type Request struct {
 // maxAttempts bounds how often a plan is computed while the state changes.
 const maxAttempts = 3
 
-// Plan computes what is to be done. It takes no lock. If the state keeps changing
-// meanwhile, the plan is incomplete and has a warning. The error says that the state
-// cannot be read.
+// Plan computes the changes to make. It takes no lock. If the state keeps changing meanwhile, the
+// plan is incomplete and has a warning. The error means that the state cannot be read.
 func (e *Engine) Plan(ctx context.Context, q Request) (plan.Plan, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -136,8 +135,8 @@ func (e *Engine) resolve(ctx context.Context, st state.State, q Request) session
 	}
 }
 
-// unresolved reports whether it is unknown whether a session that was being started
-// lives, or what becomes of a workspace on which a git process is at work.
+// unresolved reports whether it is unknown whether a session that was being started is alive, or
+// how a git process in a workspace will end.
 func unresolved(st state.State, w session.World) bool {
 	starting := map[string]bool{}
 	for _, r := range st.Sessions {
@@ -153,8 +152,8 @@ func unresolved(st state.State, w session.World) bool {
 	})
 }
 
-// halfMade reports whether a workspace that was being created or removed is neither there
-// nor gone. Whoever creates one waits for a partial one.
+// halfMade reports whether a workspace that was being created or removed is incomplete. Its next
+// creation waits for a partial one.
 func halfMade(r session.Record, at session.Checkout) bool {
 	switch r.Intent {
 	case session.Creating:

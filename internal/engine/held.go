@@ -37,8 +37,8 @@ func engineOfPaths(wanted []session.Spec, recorded []session.Record) map[string]
 	return of
 }
 
-// find asks each runtime once which workspaces it holds, unless the places of its sessions
-// show all of them.
+// find asks each runtime once for its workspaces, unless the places of its sessions show all of
+// them.
 func (h *held) find(ctx context.Context, open func(session.RuntimeSpec) (session.Runtime, error), wanted []session.Spec, recorded []session.Record, lives []session.Live) {
 	of := engineOfPaths(wanted, recorded)
 	if len(of) == 0 {
@@ -63,7 +63,7 @@ func (h *held) find(ctx context.Context, open func(session.RuntimeSpec) (session
 		wg.Go(func() {
 			rt, err := open(spec)
 			if err != nil {
-				return // its sessions say that the engine cannot be asked
+				return // its sessions report that the engine does not answer
 			}
 			x, ok := rt.(session.WorkspaceHolder)
 			if !ok {
@@ -81,8 +81,8 @@ func (h *held) find(ctx context.Context, open func(session.RuntimeSpec) (session
 	wg.Wait()
 }
 
-// add fills in the checkouts of a world: what a session's place shows of its workspace is
-// newer than what its engine knows of it. Of an engine that did not answer nothing is known.
+// add sets the checkouts of a world. A session's place has newer facts about its workspace than its
+// engine. Workspaces of an unresponsive engine are unknown.
 func (h *held) add(w *session.World) {
 	for path, engine := range h.paths {
 		if h.engines[engine] != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// HubInput is what the hub knows of recorded sessions besides what is observed.
+// HubInput is the hub's knowledge of recorded sessions, in addition to the observation.
 type HubInput struct {
 	plan.Hub
 	MaxRunning int                               // agents alive at once; 0: no limit
@@ -126,8 +126,8 @@ func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{})
 	return p, tally, err
 }
 
-// planHub plans within the limits of the hub. It asks for the secrets of each start once:
-// a start that is held for a missing one can make room for another.
+// planHub plans within the limits of the hub. It requests the secrets of each start once: a start
+// that is held for a missing one can make room for another.
 func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan {
 	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder, e.restarts.merged(e.Applier.Folder, e.Restarts)), map[session.Address]string{}
 	asked := map[session.Address]bool{}
@@ -231,7 +231,7 @@ func (h *restartHistories) counts(records []session.Record, w session.World, in 
 	return counts
 }
 
-// byRun returns what is live of the project, by run.
+// byRun returns the project's live sessions by run.
 func byRun(w session.World) map[string]*session.Live {
 	lives := make(map[string]*session.Live, len(w.Lives))
 	for i := range w.Lives {

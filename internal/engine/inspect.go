@@ -10,7 +10,7 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Observation is what is on record beside what is live.
+// Observation is the recorded and the live sessions.
 type Observation struct {
 	State    state.State // with what budgets order
 	Recorded state.State
@@ -24,7 +24,7 @@ type Observation struct {
 // Seen is one recorded session as observed.
 type Seen struct {
 	Record    session.Record
-	Live      *session.Live // nil: nothing of it is live
+	Live      *session.Live // nil: there is no live session
 	Checkout  session.Checkout
 	Diagnosis plan.Diagnosis
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// Observer takes snapshots of what is live. Its functions must be safe for concurrent
-// use, and must not change anything.
+// Observer takes snapshots of live sessions. Its functions must be safe for concurrent use, and
+// must not change anything.
 type Observer struct {
 	Runtime func(session.RuntimeSpec) (session.Runtime, error)
 	// Look reads a workspace's branch, without a process where it can.
@@ -98,9 +98,8 @@ func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []s
 	return w
 }
 
-// runtimes returns the runtimes that hold a recorded session or are to hold a wanted
-// one, one for each engine. A server that a record names is included, whatever its spec
-// says now.
+// runtimes returns the runtimes that have a recorded session or will have a declared one, one for
+// each engine. It includes a server that a record names, whatever the spec says now.
 func runtimes(wanted []session.Spec, recorded []session.Record) map[string]session.RuntimeSpec {
 	specs := map[string]session.RuntimeSpec{}
 	add := func(r session.RuntimeSpec) {
@@ -206,7 +205,7 @@ func changing(checkouts map[string]session.Checkout, wanted []session.Spec, reco
 			continue // a clone holds no branch of the repository
 		}
 		if s.Workspace.Mode == session.InPlace && checkouts[s.Workspace.Path].Branch == s.Branch {
-			continue // nothing is created, and nobody else can hold the branch
+			continue // nothing is created, and nothing else can hold the branch
 		}
 		t, recordedTree := trees[s.Address]
 		at := checkouts[t.Path]

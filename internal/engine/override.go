@@ -50,9 +50,9 @@ func (e *UnknownError) Error() string {
 	return remedy.With(string(e.Address)+" is not in the state", session.Remedy{Code: session.RemedyApplyManifest})
 }
 
-// Override applies and records what a person wants, under the lock. An override to what
-// the recorded spec says anyway ends the one before. A session with a problem, or whose
-// state is unknown, is left as it is and is among the errors; the others are changed.
+// Override applies and records a user's override, under the lock. An override that matches the
+// recorded spec ends the one before. A session with a problem, or in an unknown state, is left
+// unchanged and is among the errors; the others are changed.
 func (e *Engine) Override(ctx context.Context, o Override, drain <-chan struct{}) (plan.Plan, apply.Tally, error) {
 	var p plan.Plan
 	tally, err := e.locked(ctx, drain, func(store *state.Store, a apply.Applier) (apply.Tally, error) {

@@ -37,7 +37,7 @@ func (v Vars) Map() map[string]string {
 	return all
 }
 
-// LookUp is Program with an error that says why the program was not found.
+// LookUp is Program with an error that explains why the program was not found.
 func (v Vars) LookUp(name, dir string) (string, error) {
 	path, found := v.Program(name, dir)
 	switch {

@@ -28,8 +28,7 @@ const (
 	atOnce    = 2                // calls: each is a process
 	// reserve is the part of GitHub's limit that is left to others: a tenth.
 	reserve = 10
-	// blockedFor is how long nothing is asked of a server that refuses for its limit and does not
-	// say until when.
+	// blockedFor is how long a server gets no requests if it refuses for its limit without a time.
 	blockedFor = 10 * time.Minute
 )
 
@@ -48,7 +47,7 @@ func NewTool(e environ.Vars, now func() time.Time) *Tool {
 	return &Tool{Environ: e, Now: now, slots: make(chan struct{}, atOnce), limits: map[string]time.Time{}}
 }
 
-// ErrNoTool reports that there is no gh to ask with.
+// ErrNoTool reports that gh is missing.
 var ErrNoTool = errors.New("gh is not installed")
 
 // LimitedError reports that a server's limit is nearly used up.
@@ -101,8 +100,8 @@ type answer struct {
 	body   []byte
 }
 
-// ask asks the API. The error is a *LimitedError if its limit is nearly used up. An answer with
-// another status than 200 and 304 is an error.
+// ask sends a request to the API. The error is a *LimitedError if the limit is nearly used up. A
+// status other than 200 and 304 is an error.
 func (t *Tool) ask(ctx context.Context, q question) (answer, error) {
 	if err := t.free(q); err != nil {
 		return answer{}, err
@@ -143,7 +142,8 @@ func (t *Tool) free(q question) error {
 	return nil
 }
 
-// note notes what an answer says of the limit, and returns a *LimitedError if it refuses for that.
+// note records an answer's limit, and returns a *LimitedError if the limit was the reason of a
+// refusal.
 func (t *Tool) note(q question, a answer) error {
 	number := func(name string) (int, bool) {
 		n, err := strconv.Atoi(a.header.Get(name))
@@ -193,7 +193,7 @@ func (t *Tool) log(ctx context.Context, q question) (string, error) {
 	return strings.ToValidUTF8(string(out.text), "�"), nil
 }
 
-// run runs gh, and returns the first line of what it says of an error.
+// run runs gh, and returns the first line of its error message.
 func (t *Tool) run(ctx context.Context, argv []string, out io.Writer) (said string, err error) {
 	select {
 	case t.slots <- struct{}{}:
@@ -257,7 +257,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// ending keeps the last maxLog bytes of what is written.
+// ending keeps the last maxLog bytes written to it.
 type ending struct{ text []byte }
 
 func (e *ending) Write(p []byte) (int, error) {

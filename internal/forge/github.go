@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// PullRequest is a pull request as it is now.
+// PullRequest is the current state of a pull request.
 type PullRequest struct {
 	Number   int
 	URL      string
@@ -55,7 +55,7 @@ type Comment struct {
 
 const (
 	maxPages = 10      // of a list with 100 entries each
-	maxText  = 8 << 10 // bytes of what somebody wrote
+	maxText  = 8 << 10 // bytes of a user's text
 )
 
 // Reader reads the pull request of one branch again and again. It is for one goroutine.
@@ -91,8 +91,7 @@ func NewReader(t *Tool, p Place, branch string) (*Reader, error) {
 	return &Reader{tool: t, host: u.Host, repo: repo, branch: branch, cache: map[string]kept{}}, nil
 }
 
-// get returns an answer to a question, decoded, and asks only whether it has changed if there was
-// one.
+// get returns a decoded answer. If it has an earlier one, it only asks for changes.
 func get[T any](ctx context.Context, r *Reader, path string) (value T, err error) {
 	r.used[path] = true
 	last := r.cache[path]
@@ -130,7 +129,7 @@ type user struct {
 	Login string `json:"login"`
 }
 
-// prose is a text that somebody wrote, as much as is kept of it.
+// prose is a user's text, cut to maxText.
 type prose string
 
 func (p *prose) UnmarshalJSON(text []byte) error {
@@ -261,7 +260,7 @@ func (u *user) login() string {
 	return u.Login
 }
 
-// comments returns what reviews ask for and is not resolved.
+// comments returns the unresolved requests of reviews.
 func (r *Reader) comments(ctx context.Context, number int) (all []Comment, err error) {
 	path := fmt.Sprintf("repos/%s/pulls/%d/", r.repo, number)
 	written, err := list[reviewComment](ctx, r, path+"comments")
@@ -295,7 +294,7 @@ func (r *Reader) comments(ctx context.Context, number int) (all []Comment, err e
 	return all, err
 }
 
-// threads asks for what the other API does not have.
+// threads reads what the other API lacks.
 const threads = `query($owner: String!, $name: String!, $number: Int!, $after: String) {
   repository(owner: $owner, name: $name) {
     pullRequest(number: $number) {
@@ -381,7 +380,7 @@ func (r *Reader) Contains(ctx context.Context, commit, other string) (bool, erro
 	}
 	// The second page is without the files, which may be many.
 	a, err := r.tool.ask(ctx, question{host: r.host, path: fmt.Sprintf("repos/%s/compare/%s...%s?per_page=1&page=2", r.repo, other, commit)})
-	if a.status == http.StatusNotFound { // nobody has pushed it
+	if a.status == http.StatusNotFound { // not pushed yet
 		return false, nil
 	}
 	if err != nil {

@@ -102,10 +102,10 @@ func (p Place) Address(branch, base string) string {
 	return ""
 }
 
-// offered matches an address that a server says a pull request can be opened at.
+// offered matches an address in a server's output for opening a pull request.
 var offered = regexp.MustCompile(`(?m)^remote:\s+(https?://\S+)`)
 
-// Offered returns the first address in what a server said to a push; empty: none.
+// Offered returns the first such address in a server's output of a push; empty: none.
 func Offered(said string) string {
 	if m := offered.FindStringSubmatch(said); m != nil {
 		return m[1]

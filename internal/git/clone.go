@@ -150,7 +150,7 @@ func formatOf(commit string) string {
 	return "sha1"
 }
 
-// asidePrefix is that of directories beside a workspace that are to become it, or were it.
+// asidePrefix is the prefix of directories next to a workspace that are to replace it, or did.
 const asidePrefix = ".agentform-part-"
 
 func aside(path string) (string, error) {
@@ -161,8 +161,7 @@ func aside(path string) (string, error) {
 	return dir, err
 }
 
-// clearAside removes the directories that a killed agentform left beside path, as far as
-// it can.
+// clearAside removes, if possible, the directories that a killed agentform left next to path.
 func clearAside(path string) {
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	for _, e := range entries {

@@ -215,8 +215,8 @@ func (g examiner) store(ctx context.Context, path string) (string, error) {
 	return fmt.Sprintf("a repository with %s: %s", plural(n, "commit that no remote has", "commits that no remote has"), path), nil
 }
 
-// elsewhere reports whether there are remotes, none of which goes with the checkout. base
-// is what relative paths start from.
+// elsewhere reports whether there are remotes, all outside the checkout. Relative paths start at
+// base.
 func (g examiner) elsewhere(base, remotes string) bool {
 	if remotes == "" {
 		return false

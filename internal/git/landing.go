@@ -181,8 +181,8 @@ func UnsavedFiles(ctx context.Context, git Runner) (names []string, err error) {
 	return names, err
 }
 
-// status returns what git status prints of a checkout, with its branch. ignored is what of its
-// submodules does not count.
+// status returns the output of git status for a checkout, with its branch. ignored selects the
+// changes of submodules that do not count.
 func status(ctx context.Context, git Runner, ignored string) (string, error) {
 	out, err := git(ctx, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules="+ignored)
 	if err == nil && out == "" {
@@ -207,7 +207,7 @@ func unverified(verify bool) []string {
 	return []string{"--no-verify"}
 }
 
-// Scratch is a checkout in which work is merged. Nobody's branch is checked out in it.
+// Scratch is a checkout for merging work. No user's branch is checked out in it.
 type Scratch struct {
 	repo, path string
 	user       User
@@ -270,7 +270,7 @@ func (s *Scratch) remove(ctx context.Context) error {
 	return removeTree(s.path)
 }
 
-// git runs git in the checkout, and tells conflicts from other failures.
+// git runs git in the checkout, and distinguishes conflicts from other failures.
 func (s *Scratch) git(ctx context.Context, stdin string, args ...string) error {
 	_, _, err := s.user.run(ctx, s.path, stdin, slices.Concat(calm, args)...)
 	if err == nil || ctx.Err() != nil {
@@ -314,7 +314,7 @@ func (s *Scratch) Squash(ctx context.Context, commit, message, author string) (s
 	return s.head(ctx, s.git(ctx, message, args...))
 }
 
-// Rebase puts the commits of another one on top of what is checked out.
+// Rebase puts the commits of another one on top of the current one.
 func (s *Scratch) Rebase(ctx context.Context, commit string) (string, error) {
 	onto, err := s.head(ctx, nil)
 	if err == nil {
@@ -452,8 +452,8 @@ func Remote(ctx context.Context, repo, branch string) (name, url string, err err
 	return name, strings.TrimSpace(out), err
 }
 
-// Push pushes a commit as a branch of a remote, never by force, and returns what the remote
-// said. track makes that the upstream of the local branch of the same name.
+// Push pushes a commit as a branch of a remote, never by force, and returns the remote's output.
+// track sets that as the upstream of the local branch of the same name.
 func (u User) Push(ctx context.Context, repo, remote, commit, branch string, track, verify bool) (string, error) {
 	args := append([]string{"push"}, unverified(verify)...)
 	if track {

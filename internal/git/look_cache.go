@@ -38,7 +38,7 @@ func NewCloneLookCache() *LookCache {
 	return &LookCache{look: LookClone, stat: stamp.Lstat, now: time.Now}
 }
 
-// Look looks at a path, unless nothing has changed.
+// Look inspects a path, unless nothing has changed.
 func (l *LookCache) Look(path string) session.Checkout {
 	l.mu.Lock()
 	before, known := l.known[path]
@@ -63,8 +63,8 @@ func (l *LookCache) Look(path string) session.Checkout {
 	return co
 }
 
-// files are the stamps of what a look reads: the directory, its .git, HEAD, of a linked
-// worktree commondir, locked and the repository, and the file of the branch or packed-refs.
+// files are the stamps of what a look reads: the directory, its .git, HEAD, of a linked worktree
+// commondir, locked and the repository, and the file of the branch or packed-refs.
 type files [7]stamp.Stamp
 
 func (l *LookCache) files(path string, co session.Checkout) (f files) {

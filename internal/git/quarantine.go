@@ -12,8 +12,8 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// Quarantine holds commits that exist only to look at work: of what is not committed, and of
-// merges that nobody made. They are stored apart from the repository, which stays as it is.
+// Quarantine holds commits that serve only inspection: of uncommitted work, and of hypothetical
+// merges. They are stored outside the repository, which stays unchanged.
 type Quarantine struct {
 	repo string // any checkout of the repository
 	dir  string
@@ -91,9 +91,9 @@ func (q *Quarantine) Changed(ctx context.Context, from, to string) (paths []stri
 	return paths, added && removed, err
 }
 
-// Snapshot returns the commit that a checkout is at, and one of its files as they are now. That
-// has no ignored files, and of those that are not tracked, if there are any, the first thousand
-// that are not above 1 MiB. It is head if nothing else is there.
+// Snapshot returns the commit of a checkout, and one of its current files. The latter has no
+// ignored files, and at most a thousand untracked ones of at most 1 MiB. It is head if nothing
+// differs.
 func (q *Quarantine) Snapshot(ctx context.Context, path string, untracked bool) (head, commit string, err error) {
 	out, err := q.run(ctx, path, "", []string{"rev-parse", "HEAD^{commit}", "HEAD^{tree}"})
 	if err != nil {
@@ -185,7 +185,7 @@ func (q *Quarantine) Merge(ctx context.Context, ours, theirs string) (m Merge, c
 	return q.merge(ctx, ours, theirs, ours, theirs)
 }
 
-// Squash is Merge with a commit on top of ours that does not know of theirs, as of a squash or a
+// Squash is Merge with a commit on top of ours that does not include theirs, like a squash or a
 // rebase.
 func (q *Quarantine) Squash(ctx context.Context, ours, theirs string) (m Merge, commit string, err error) {
 	return q.merge(ctx, ours, theirs, ours)
@@ -246,8 +246,8 @@ func mergeTree(ctx context.Context, repo, ours, theirs string, env ...string) (M
 	return all[0], nil
 }
 
-// mergeTrees merges pairs of commits without a checkout. With an error it returns the merges
-// before the one that failed; errOldGit says that this git cannot do it.
+// mergeTrees merges pairs of commits without a checkout. With an error it returns the merges before
+// the failed one; errOldGit means that this git cannot do it.
 func mergeTrees(ctx context.Context, repo string, pairs [][2]string, env ...string) (all []Merge, err error) {
 	var lines strings.Builder
 	for _, p := range pairs {

@@ -60,7 +60,7 @@ func plural(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// RiskError reports that a checkout was not removed because of what it holds.
+// RiskError reports that a checkout was not removed because of its content.
 type RiskError struct {
 	Path string
 	Risk Risk
@@ -111,8 +111,8 @@ func atRisk(ctx context.Context, path, repo string) (r Risk, inner []string, err
 	return r, inner, err
 }
 
-// goneRisk returns what is left of a worktree whose directory is gone: in its HEAD, reflog,
-// index and the repositories of its submodules.
+// goneRisk returns the remains of a worktree whose directory is gone: in its HEAD, reflog, index
+// and the repositories of its submodules.
 func goneRisk(ctx context.Context, repo, entry string) (r Risk, err error) {
 	d, err := dirs{git: entry}.settle()
 	if err != nil {
@@ -286,7 +286,7 @@ func lacking(ctx context.Context, repo string, names []string) (map[string]bool,
 	if len(names) == 0 {
 		return lost, nil
 	}
-	// A tag stands for its commit. Nobody holds anything else.
+	// A tag stands for its commit, which nothing else holds.
 	out, err := feed(ctx, repo, strings.Join(names, "^{commit}\n")+"^{commit}\n", "cat-file", "--batch-check")
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func withEnv(ctx context.Context, dir, stdin string, env []string, args ...strin
 	return start(ctx, dir, stdin, slices.Concat(quiet, args), args, env...)
 }
 
-// start runs git with args and more variables; errors show said instead.
+// start runs git with args and more variables. Errors show said instead of args.
 func start(ctx context.Context, dir, stdin string, args, said []string, env ...string) (string, error) {
 	bin, err := exec.LookPath("git")
 	if err != nil {

@@ -28,7 +28,7 @@ type Shell func(ctx context.Context, stdin io.Reader, stdout io.Writer, argv ...
 type Volume struct {
 	Path string // absolute, as it is there
 	Run  Shell  // as the user of the agent
-	// Server is the repository of the clone, if that is on a server: Risk asks it.
+	// Server is the repository of the clone, if that is on a server. Risk queries it.
 	Server *Server
 }
 
@@ -319,10 +319,10 @@ func (v Volume) Unsaved(ctx context.Context) (Risk, error) {
 	return Risk{Uncommitted: s.risk.Uncommitted, Untracked: s.risk.Untracked, Busy: s.risk.Busy}, err
 }
 
-// Risk returns what would be lost if the directory, a clone of the repository, were removed. If
-// that is on a server, it is asked what it has.
-// After an error everything may be at risk, and of what is not a clone all is: it counts as
-// one untracked file. A directory that is empty or gone has nothing.
+// Risk returns what would be lost if the directory, a clone of the repository, were removed. For a
+// repository on a server, it queries the server. After an error everything may be at risk, and a
+// directory that is not a clone is at risk completely: it counts as one untracked file. A directory
+// that is empty or gone has nothing.
 func (v Volume) Risk(ctx context.Context, repo string) (r Risk, err error) {
 	defer wrap(&err, "check for unsaved work in %s", v.Path)
 	text := lookOnVolume + riskOnVolume
@@ -368,8 +368,8 @@ func (v Volume) Risk(ctx context.Context, repo string) (r Risk, err error) {
 	return r, err
 }
 
-// bundleOut prints the commit of a branch, and a bundle of what the commits named after it do
-// not have, if there is anything.
+// bundleOut prints the commit of a branch, and a bundle of the commits that those named after it
+// lack, if there are any.
 const bundleOut = `set -e
 path=$1 ref=refs/heads/$2
 cd "$path"

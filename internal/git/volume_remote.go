@@ -140,8 +140,8 @@ func (v Volume) AddRemoteClone(ctx context.Context, r Server, branch, base strin
 	return strings.TrimSpace(out.String()) == "made", err
 }
 
-// unpushed follows lookOnVolume: it prints the commits of refs and reflogs that the server does
-// not have, by what the server says now.
+// unpushed follows lookOnVolume: it prints the commits of refs and reflogs that the server
+// currently lacks.
 const unpushed = `
 key=$2 mark=$3 password=
 commits=.git/agentform.commits list=.git/agentform.list

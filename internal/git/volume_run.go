@@ -10,8 +10,8 @@ import (
 // errCutOff means that a command's output did not arrive in full.
 var errCutOff = errors.New("its output was lost on the way")
 
-// run runs a command line, and fails if not all of its output arrives. Kubernetes and Docker
-// may lose the end of what a command prints and report nothing:
+// run runs a command line, and fails if some of its output is missing. Kubernetes and Docker may
+// lose the end of a command's output without an error:
 // github.com/kubernetes/kubernetes/issues/124571, github.com/moby/moby/issues/27289.
 func (v Volume) run(ctx context.Context, stdin io.Reader, stdout io.Writer, argv ...string) error {
 	out := ended{to: stdout, mark: rand.Text()}

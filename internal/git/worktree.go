@@ -22,7 +22,7 @@ func Worktrees(ctx context.Context, repo string) ([]session.Held, error) {
 	sep := "\x00"
 	out, err := run(ctx, repo, "worktree", "list", "--porcelain", "-z")
 	if exitCode(err) == 129 {
-		// git before 2.36 knows no -z.
+		// git before 2.36 lacks -z.
 		sep = "\n"
 		out, err = run(ctx, repo, "worktree", "list", "--porcelain")
 	}
@@ -306,7 +306,7 @@ func RemoveWorktree(ctx context.Context, repo, path string) (err error) {
 	if risk.Any() {
 		return &RiskError{path, risk}
 	}
-	for _, p := range inner { // else git takes their branches for used
+	for _, p := range inner { // otherwise git considers their branches in use
 		if err := removeExamined(ctx, repo, p); err != nil {
 			return err
 		}
@@ -378,8 +378,8 @@ func (d dirs) partial() bool {
 	return err == nil && strings.HasPrefix(why, "initializing")
 }
 
-// finish waits for a git that still makes a worktree at path for a killed agentform, and
-// removes a worktree that nobody makes any more. there reports whether it is complete.
+// finish waits for the git of a killed agentform that is still creating a worktree at path, and
+// removes an abandoned one. there reports whether it is complete.
 func (d dirs) finish(ctx context.Context, repo, path, branch, entry string) (there bool, err error) {
 	began := dirs{git: entry, common: d.common}
 	if !began.partial() {

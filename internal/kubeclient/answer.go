@@ -7,8 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Unanswered reports whether the API server may have done what it was asked: its answer was
-// lost, or says that something failed meanwhile.
+// Unanswered reports whether the API server may have executed the request: its answer was lost, or
+// reports a failure meanwhile.
 func Unanswered(err error) bool {
 	var status apierrors.APIStatus
 	return err != nil && (!errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError)

@@ -21,7 +21,7 @@ type Settings struct {
 // Config returns how to reach the cluster, and the namespace of its context. Within a pod
 // without a kubeconfig it is the cluster of the pod, as the pod's service account.
 func Config(s Settings) (config *rest.Config, namespace string, err error) {
-	klog.SetLogger(logr.Discard()) // errors are returned, and not printed besides
+	klog.SetLogger(logr.Discard()) // errors are returned, and need not be printed
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = s.Kubeconfig
 	rules.WarnIfAllMissing = false

@@ -20,17 +20,17 @@ func ReadyTimeout(a session.AgentSpec) time.Duration {
 	return DefaultReadyTimeout
 }
 
-// FailedStartError says that the agent's command could not be executed.
+// FailedStartError means that the agent's command could not be executed.
 type FailedStartError struct{ Exit session.Exit }
 
 // Error returns why.
 func (e *FailedStartError) Error() string { return "the agent could not be started: " + e.Exit.Detail }
 
-// NotReadyError says that an agent did not come so far as to take a prompt.
+// NotReadyError means that an agent did not become ready for a prompt.
 type NotReadyError struct {
 	Why    string
 	After  time.Duration // the limit that passed; 0: the agent exited
-	Exit   *session.Exit // how the agent exited; nil: it lives
+	Exit   *session.Exit // how the agent exited; nil: it is alive
 	Ready  string        // the pattern that its screen did not show; empty: none was expected
 	Screen string
 	Asks   string // the question that it shows; empty: none

@@ -12,8 +12,7 @@ import (
 // much as there are, so that one for each session would cost the square of that.
 type Observer struct {
 	Observe func(context.Context) ([]session.Live, error)
-	// Gather lets others ask before an observation begins, so that it serves them too; nil:
-	// it begins at once.
+	// Gather delays an observation so that it serves other callers, too; nil: it starts at once.
 	Gather func(context.Context)
 
 	once  sync.Once
@@ -42,7 +41,7 @@ func (o *Observer) Lives(ctx context.Context, age time.Duration) ([]session.Live
 	}
 	began := time.Now()
 	lives, err := o.Observe(ctx)
-	if ctx.Err() == nil { // a canceled observation says nothing to the other callers
+	if ctx.Err() == nil { // a canceled observation is useless to the other callers
 		o.began, o.lives, o.err = began, lives, err
 	}
 	return lives, err

@@ -20,7 +20,7 @@ import (
 // Private is the directory, in a run's directory, that holds the run's own settings.
 const Private = "private"
 
-// Options are what a run is launched with besides its record.
+// Options are the settings of a run's launch, in addition to its record.
 type Options struct {
 	Name         string            // of the tmux session or container
 	Project      string            // the owner in the session's mark
@@ -89,7 +89,7 @@ func (r *Run) Prepare(o Options) (l session.Launch, err error) {
 		if start.Env == nil {
 			start.Env = map[string]string{}
 		}
-		// Whoever reads the telemetry tells the sessions apart by them.
+		// They distinguish the sessions in telemetry.
 		start.Env["OTEL_RESOURCE_ATTRIBUTES"] = "agentform.session=" + url.PathEscape(string(r.Record.Address)) + ",agentform.run=" + r.Record.Run.ID
 	}
 	env, secrets := Environ(s, o.Inherited, o.Secrets, o.Identity, start.Env)

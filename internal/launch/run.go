@@ -94,8 +94,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Live returns the session in which the run is, as the runtime shows it now. The error
-// is session.ErrGone if there is none.
+// Live returns the session with the run, as the runtime currently shows it. The error is
+// session.ErrGone if there is none.
 func (r *Run) Live(ctx context.Context) (*session.Live, error) {
 	lives, err := r.Lives(ctx)
 	if err != nil {
@@ -120,10 +120,9 @@ func (r *Run) Activity(l *session.Live) activity.Look {
 	return activity.Look{Detection: detection, Activity: detection.Activity, Prompt: l.Liveness == session.Alive && r.Agent.Ready(l.Screen)}
 }
 
-// Ready waits until the agent can take a prompt, and records when that was. An agent
-// without patterns is ready when its process lives, and a one-shot agent when it has done
-// its work. The error is a *NotReadyError if the agent exited or did not become ready in
-// time.
+// Ready waits until the agent can accept a prompt, and records that time. An agent without patterns
+// is ready when its process is alive, and a one-shot agent when it has done its work. The error is
+// a *NotReadyError if the agent exited or did not become ready in time.
 func (r *Run) Ready(ctx context.Context) error {
 	limit := ReadyTimeout(r.Record.Spec.Agent)
 	began, shown := time.Now(), ""

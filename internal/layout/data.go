@@ -2,7 +2,7 @@ package layout
 
 import "path/filepath"
 
-// Data is a project's data directory. Its methods say where what is.
+// Data is a project's data directory. Its methods return the paths in it.
 type Data struct{ Dir string }
 
 // Runs returns the directory of all runs.
@@ -11,13 +11,13 @@ func (d Data) Runs() string { return filepath.Join(d.Dir, "runs") }
 // Run returns the directory of a run.
 func (d Data) Run(id string) string { return filepath.Join(d.Runs(), id) }
 
-// Sessions returns the directory of what is kept of sessions, by role and id.
+// Sessions returns the directory of sessions' files, by role and id.
 func (d Data) Sessions() string { return filepath.Join(d.Dir, "agents") }
 
 // Workspaces returns the directory of the worktrees, by session and branch.
 func (d Data) Workspaces() string { return filepath.Join(d.Dir, "workspaces") }
 
-// Containers returns the directory of what containers have, by the session's id.
+// Containers returns the directory of containers' files, by the session's id.
 func (d Data) Containers() string { return filepath.Join(d.Dir, "containers") }
 
 // Container returns what a container has, as its agent sees the data directory.

@@ -1,4 +1,4 @@
-// Package layout knows where agentform keeps its files, and makes those directories.
+// Package layout has the paths of agentform's files, and creates their directories.
 package layout
 
 import (
@@ -34,7 +34,7 @@ func Ignore(dir string) error {
 	case err == nil && (fi.Size() > 0 || !fi.Mode().IsRegular()):
 		return nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil // one that cannot be looked at exists
+		return nil // one that cannot be inspected exists
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -44,8 +44,8 @@ func Ignore(dir string) error {
 	return errors.Join(err, f.Close())
 }
 
-// OpenRegular opens a file for reading, with flags such as O_NOFOLLOW. Anything but a
-// regular file is an error: a named pipe would block whoever reads it.
+// OpenRegular opens a file for reading, with flags such as O_NOFOLLOW. Anything but a regular file
+// is an error: a named pipe would block its reader.
 func OpenRegular(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0)
 	if err != nil {

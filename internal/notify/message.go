@@ -14,13 +14,13 @@ import (
 type message struct {
 	title  string // one line: who, what and where
 	text   string // what the agent, or its provider, says; may be empty
-	notes  string // lines of ours: the branch, and the command to go on with; may be empty
+	notes  string // agentform's lines: the branch, and the command to continue with; may be empty
 	link   string // an https address, or empty
 	urgent bool   // someone has to act
 }
 
-// The lengths of what a message says around the text, in characters. With them and twice
-// as many backslashes a text fits into any service's message.
+// The lengths of a message around its text, in characters. With them and twice as many backslashes
+// a text fits into any service's message.
 const (
 	maxTitle = 160
 	maxNotes = 300
@@ -34,7 +34,7 @@ const Test = "test"
 // text.
 const Report = "report"
 
-// happened says what an event is of a session.
+// happened describes an event of a session.
 var happened = map[string]string{
 	"escalated":       "needs you",
 	"blocked":         "asks",

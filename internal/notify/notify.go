@@ -131,8 +131,7 @@ func (n *Notifier) Send(e Event) {
 	}
 }
 
-// gets reports whether an event is for the target, and gives it the name that the target
-// knows it by.
+// gets reports whether an event is for the target, and sets the name under which the target has it.
 func (t Target) gets(e *Event) bool {
 	if e.Event == Report {
 		return t.Report == e.New
@@ -256,8 +255,8 @@ func (e Event) environ() []string {
 		"AGENTFORM_DETAIL=" + strings.ReplaceAll(cmp.Or(e.Detail, e.New), "\x00", ""), "AGENTFORM_OPTIONS=" + strings.ReplaceAll(e.options(), "\x00", "")}
 }
 
-// endGroup waits for the end of a process group, and kills it at a time or when ctx ends. A
-// zombie that nobody reaps keeps the group, so the end is not waited for after the kill.
+// endGroup waits for the end of a process group, and kills it at a time or when ctx ends. It does
+// not wait after the kill, since a zombie that is not reaped keeps the group.
 func endGroup(ctx context.Context, group int, at time.Time) {
 	for !errors.Is(syscall.Kill(-group, 0), syscall.ESRCH) {
 		if ctx.Err() != nil || time.Now().After(at) {
@@ -276,7 +275,7 @@ func (e Event) options() string {
 	return strings.Join(e.Question.Names(), "|")
 }
 
-// tail keeps the end of what is written to it.
+// tail keeps the end of the text written to it.
 type tail []byte
 
 func (t *tail) Write(b []byte) (int, error) {

@@ -30,7 +30,7 @@ const (
 	maxComplaint    = 200              // characters of an answer that an error quotes
 )
 
-// The headers of what a webhook is sent.
+// The headers of a webhook's request.
 const (
 	TimeHeader      = "X-Agentform-Timestamp" // Unix seconds
 	SignatureHeader = "X-Agentform-Signature" // see Sign
@@ -50,7 +50,7 @@ type request struct {
 	to      *url.URL
 	header  http.Header
 	body    []byte
-	service bool // a chat's, which says in its answer what is wrong
+	service bool // a chat service, whose answer explains an error
 }
 
 // request makes the request of a target's webhook. body is the event's JSON. Its errors
@@ -85,8 +85,8 @@ func (n *Notifier) request(ctx context.Context, t Target, e Event, body []byte) 
 	return r, nil
 }
 
-// secret returns the value of a secret. Its command may ask somebody, so secret does not
-// wait for its end when ctx ends.
+// secret returns the value of a secret. Its command may ask the user, so secret returns when ctx
+// ends.
 func (n *Notifier) secret(ctx context.Context, name string) (string, error) {
 	type result struct {
 		value string
@@ -113,7 +113,7 @@ func parseAddress(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// rateLimitError says that a webhook takes nothing before a time.
+// rateLimitError means that a webhook accepts nothing before a time.
 type rateLimitError struct {
 	answer string
 	until  time.Time
@@ -183,7 +183,7 @@ func retries(ctx context.Context, answer *http.Response, err error) (bool, error
 	return !is || !limited || wait < time.Until(end), nil
 }
 
-// retryAfter returns how long a rate limit lasts, as its answer says in the header.
+// retryAfter returns the duration of a rate limit, from the answer's header.
 func retryAfter(answer *http.Response) (time.Duration, bool) {
 	if answer.StatusCode != http.StatusTooManyRequests {
 		return 0, false
@@ -219,9 +219,9 @@ func bodyRetryAfter(body []byte) (float64, bool) {
 	return 0, false
 }
 
-// complaint returns what a service says about a request that it refused: Discord's
-// message, ntfy's error, Telegram's description, or Slack's text such as invalid_token. It
-// returns nothing that repeats a part of the address.
+// complaint returns a service's message about a refused request: Discord's message, ntfy's error,
+// Telegram's description, or Slack's text such as invalid_token. It returns nothing that repeats a
+// part of the address.
 func complaint(body []byte, to *url.URL) string {
 	var says struct{ Message, Error, Description string }
 	text := string(body)

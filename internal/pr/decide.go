@@ -13,7 +13,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Action is what is to be done about a pull request.
+// Action is what to do about a pull request.
 type Action string
 
 // The actions. Each but Nothing begins with recording what was read.
@@ -31,8 +31,8 @@ type Facts struct {
 	Was  *session.PullRequest // nil: nothing is recorded
 	Now  *forge.PullRequest   // nil: there is none
 	At   time.Time
-	// Rests says that the agent has ended a turn and takes text. Given is when it was last given
-	// something, Ended when it ended the turn of that.
+	// Rests means that the agent has ended a turn and accepts text. Given is the time of its last
+	// input, Ended that of the end of its turn.
 	Rests        bool
 	Given, Ended time.Time
 	From         time.Time // what was merged before does not count: a person started its agent again
@@ -82,12 +82,12 @@ const (
 	patience = 10 * time.Minute
 	// settled is how long after a turn its push has certainly reached the pull request.
 	settled = time.Minute
-	// remembered bounds the ids of what was sent. What is on a pull request at once is far less.
+	// remembered bounds the ids of sent items. A pull request has far fewer at a time.
 	remembered = 500
 )
 
-// Decide returns what is to be done, what is to be recorded first, and what the agent is to be
-// given. The times and ids of what is sent are in the record.
+// Decide returns the action, the record to write first, and the text for the agent. The record has
+// the times and ids of sent items.
 func Decide(f Facts) (Action, session.PullRequest, Parcel) {
 	next := noted(f)
 	note := func() (Action, session.PullRequest, Parcel) {
@@ -102,7 +102,7 @@ func Decide(f Facts) (Action, session.PullRequest, Parcel) {
 	case f.Now.Merged != "" && (next.Held() || f.Now.MergedAt.Before(f.From) || f.Landed && f.Was != nil && f.Was.Number == f.Now.Number && f.Was.State == session.PRMerged):
 		return note()
 	case f.Now.Merged != "" && f.Works:
-		return Nothing, next, Parcel{} // what it is doing may not be in the base
+		return Nothing, next, Parcel{} // its current work may not be in the base
 	case f.Now.Merged != "":
 		return Land, next, Parcel{}
 	case !f.Now.Open, next.Held(), !f.Rests, f.Unverified:
@@ -137,7 +137,7 @@ func Decide(f Facts) (Action, session.PullRequest, Parcel) {
 	return Send, next, fresh
 }
 
-// noted returns the record of what was read.
+// noted returns the record of the facts read.
 func noted(f Facts) session.PullRequest {
 	var next session.PullRequest
 	if f.Was != nil {

@@ -66,7 +66,7 @@ type message struct {
 
 func (m *message) line(format string, args ...any) { fmt.Fprintf(&m.text, format+"\n", args...) }
 
-// quote adds a text of others. end says that its end is what counts.
+// quote adds a foreign text. end means that its end matters.
 func (m *message) quote(what, text string, end bool) {
 	lines := plain(text)
 	if end {

@@ -44,7 +44,7 @@ const (
 // Scheduler reads the pull requests of sessions again and again.
 type Scheduler struct {
 	Access
-	Work *sync.WaitGroup // of what is under way
+	Work *sync.WaitGroup // of running jobs
 	Wake func()          // is called when something has changed
 
 	mu   sync.Mutex
@@ -68,14 +68,14 @@ func NewScheduler(a Access, work *sync.WaitGroup, wake func()) *Scheduler {
 	return &Scheduler{Access: a, Work: work, Wake: wake, jobs: map[string]*job{}}
 }
 
-// Watched reports whether the pull request of a session is read. One that has landed may get another
-// one, as long as it is not done.
+// Watched reports whether the pull request of a session is read. A session that has landed may get
+// another one unless it is done.
 func Watched(r session.Record) bool {
 	return r.Spec.PR.Declared() && r.Run.ID != "" && r.Tree.Branch != "" && r.Intent == session.Settled && (r.Landed == nil || r.Finished == nil)
 }
 
-// See adds a look at all sessions whose pull requests are read, and begins what is due. What has
-// begun ends with ctx.
+// See adds a look at all sessions whose pull requests are read, and starts due jobs. They end with
+// ctx.
 func (x *Scheduler) See(ctx context.Context, all []verify.Seen) {
 	there := make(map[string]bool, len(all))
 	for _, s := range all {
@@ -94,7 +94,7 @@ func (x *Scheduler) See(ctx context.Context, all []verify.Seen) {
 			}
 			if tell && !x.unread(ctx, s, err) {
 				x.mu.Lock()
-				x.jobs[s.Record.ID].tries-- // the next one says it
+				x.jobs[s.Record.ID].tries-- // the next one reports it
 				x.mu.Unlock()
 			}
 			if changed || tell {

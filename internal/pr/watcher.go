@@ -70,7 +70,7 @@ func (w *Watcher) facts(now *forge.PullRequest) Facts {
 	return f
 }
 
-// works reports whether the agent works, as far as it is known.
+// works reports whether the agent is known to work.
 func works(s verify.Seen) bool {
 	if s.Live == nil || s.Live.Liveness == session.Dead {
 		return false

@@ -56,7 +56,7 @@ func (r Rates) check() error {
 	return nil
 }
 
-// Most is the highest price of a million tokens that is taken for one, in USD.
+// Most is the highest accepted price of a million tokens, in USD.
 const Most = 1e6
 
 // Price is what tokens of a model cost.

@@ -1,3 +1,3 @@
-// Package report says what became of sessions in a span of time, by their status, their
-// histories and what they used. It is pure: it reads no files and no clock.
+// Package report describes the outcome of sessions in a span of time, from their status, their
+// histories and their usage. It is pure: it reads no files and no clock.
 package report

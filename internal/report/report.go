@@ -96,7 +96,7 @@ func compare(x, y Known) int {
 	return status.Compare(x.Session, y.Session)
 }
 
-// detail returns why a session needs a person, as far as its reason does not say it.
+// detail returns why a session needs attention, as far as its reason lacks it.
 func detail(x api.Session) string {
 	return strings.Join(slices.DeleteFunc([]string{x.BranchFault, x.Detail}, func(s string) bool { return s == "" || s == string(x.State) }), "; ")
 }
@@ -109,8 +109,8 @@ func (k Known) active(since time.Time, waits []api.ReportWait) bool {
 		slices.ContainsFunc(k.Events, func(e history.Event) bool { return !e.Time.Before(since) && does(e.Kind) })
 }
 
-// does reports whether an event of a kind is something that a session did, or that was done
-// with it. The other kinds say who looked.
+// does reports whether an event of a kind is an action by or on a session. The other kinds are
+// about viewers.
 func does(k history.Kind) bool {
 	switch k {
 	case history.Discovered, history.ClientAttached, history.ClientDetached, history.Observable, history.Moved, history.ApplyProgress, history.ApplySkipped:

@@ -60,8 +60,8 @@ func (k Known) waited(since, until time.Time) []api.ReportWait {
 
 type waits struct {
 	since time.Time
-	open  map[string]open            // by what is waited for
-	sums  map[string]*api.ReportWait // of what ended in the span
+	open  map[string]open            // by reason
+	sums  map[string]*api.ReportWait // those that ended in the span
 }
 
 type open struct {
@@ -77,7 +77,7 @@ func (w *waits) begin(e history.Event, kind, detail string) {
 	w.open[kind] = open{at, detail}
 }
 
-// end ends waits, and counts what of them was in the span.
+// end ends waits, and counts their part in the span.
 func (w *waits) end(at time.Time, kinds ...string) {
 	for _, kind := range kinds {
 		o, is := w.open[kind]
@@ -109,7 +109,7 @@ func (w *waits) take(e history.Event) {
 	case history.StatusChanged:
 		w.status(e)
 	case history.TurnEnded:
-		delete(w.open, ForInput) // somebody typed at its terminal, and nobody knows when
+		delete(w.open, ForInput) // a user typed at its terminal, at an unknown time
 		w.begin(e, ForInput, e.Detail)
 	case history.Sent, history.PromptDelivered:
 		if w.end(e.Time, ForInput); activity.Answers(e) {

@@ -170,7 +170,7 @@ func (s *Server) target(w http.ResponseWriter, r *http.Request, body any) (statu
 	return find(snapshot, r.PathValue("id"))
 }
 
-// act carries out an action, which goes on without the client, until the hub ends.
+// act carries out an action, which continues without the client, until the hub ends.
 func (s *Server) act(what func(context.Context) error) error {
 	s.doing.RLock()
 	defer s.doing.RUnlock()

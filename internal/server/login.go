@@ -113,8 +113,8 @@ func checkCookie(value, token string, ended *Logouts, now time.Time) (cookie, bo
 	return k, valid
 }
 
-// name returns the name of a login in the history and at terminals, such as "page 3f2a
-// (Firefox on Linux)". All of it but the id is of fixed lists: a browser says what it likes.
+// name returns the name of a login in the history and at terminals, such as "page 3f2a (Firefox on
+// Linux)". All of it but the id is from fixed lists, since a browser may send anything.
 func (k cookie) name(r *http.Request) string {
 	name := ByPage + " " + k.id[:min(len(k.id), 4)]
 	browser, system := named(r.UserAgent(), browsers), named(r.UserAgent(), systems)
@@ -127,8 +127,8 @@ func (k cookie) name(r *http.Request) string {
 	return name
 }
 
-// browsers and systems are pairs of what a user agent contains and what it means. Browsers
-// name those that they resemble, too, so the first match counts.
+// browsers and systems are pairs of a part of a user agent and its meaning. Browsers also name
+// those that they resemble, so the first match counts.
 var (
 	browsers = [][2]string{
 		{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"SamsungBrowser/", "Samsung Internet"}, {"Firefox/", "Firefox"}, {"FxiOS/", "Firefox"},
@@ -258,7 +258,7 @@ func login(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error 
 	return answer(w, http.StatusOK, accessOf(s, caller{by: k.name(r), operate: scope == api.Operate}))
 }
 
-// logout ends the login of a browser: whoever has a copy of its cookie is logged out, too.
+// logout ends the login of a browser, including all copies of its cookie.
 func logout(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error {
 	if c := callerOf(r); c.login != "" {
 		now := time.Now()

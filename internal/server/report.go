@@ -11,7 +11,7 @@ import (
 // Reporter returns the report of what a hub observed since a time.
 type Reporter func(s *hub.Snapshot, since time.Time) api.Report
 
-// reportSpan is the time of a report that asks for none, as of the command.
+// reportSpan is the default time of a report, as in the command.
 const reportSpan = 18 * time.Hour
 
 func getReport(s *Server, w http.ResponseWriter, r *http.Request) error {

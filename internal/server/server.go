@@ -55,8 +55,8 @@ type Config struct {
 	Log      *slog.Logger // nil: nowhere
 }
 
-// The authors of actions over TCP: with the token, and of a page that has logged in, of which
-// this is the first word.
+// The authors of actions over TCP: with the token, and of a page that has logged in, where this is
+// the first word.
 const (
 	ByToken = "api"
 	ByPage  = "page"
@@ -80,7 +80,7 @@ const (
 type Server struct {
 	cfg      Config
 	log      *slog.Logger
-	acting   context.Context // of actions, which go on when the client is gone
+	acting   context.Context // of actions, which continue when the client is gone
 	cancel   context.CancelFunc
 	doing    sync.RWMutex  // read-locked by actions
 	pace     time.Duration // between heartbeats of an event stream
@@ -115,9 +115,9 @@ func New(c Config) *Server {
 // Listener is an address at which a Server listens.
 type Listener struct {
 	net.Listener
-	Token string // required of requests; empty: whoever can connect is trusted
-	Host  string // a name of the server besides localhost and its addresses
-	// ReadOnly refuses all actions, whoever wants them.
+	Token string // required of requests; empty: every client is trusted
+	Host  string // a name of the server in addition to localhost and its addresses
+	// ReadOnly refuses all actions of all clients.
 	ReadOnly bool
 }
 

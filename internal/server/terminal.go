@@ -28,8 +28,8 @@ const (
 	frameQuiet = 2 * time.Millisecond
 	frameTime  = 16 * time.Millisecond
 	frameSize  = 16 << 10
-	// followTime is how often a viewer asks the last inspection whether its session is still
-	// there and has the same size.
+	// followTime is how often a viewer checks in the last inspection whether its session still
+	// exists and has the same size.
 	followTime = 500 * time.Millisecond
 	farewell   = 2 * time.Second
 	maxInput   = 256 << 10 // bytes of a message: a pasted text
@@ -295,7 +295,7 @@ func (v *viewer) read(ctx context.Context, done func(), messages chan<- api.Term
 	}
 }
 
-// ping asks the page whether it is there, and ends the viewer if it is not.
+// ping checks that the page is connected, and otherwise ends the viewer.
 func (v *viewer) ping(ctx context.Context, done func()) {
 	times := v.server.terminals.times
 	tick := time.NewTicker(times.ping)
@@ -366,7 +366,7 @@ func (v *viewer) attach(ctx context.Context, control bool) error {
 	case <-ended:
 	}
 	go func() {
-		for range before { // what the old client says of its end is not shown
+		for range before { // the old client's last output is not shown
 		}
 	}()
 	old.Close()
@@ -404,7 +404,7 @@ func (v *viewer) take(m api.TerminalInput) error {
 	return nil
 }
 
-// follow makes the relay what the room says that it is: who controls, and the size.
+// follow updates the relay from the room: who controls, and the size.
 func (v *viewer) follow(ctx context.Context) error {
 	if controls := v.server.terminals.controls(v); controls != v.controls {
 		if err := v.attach(ctx, controls); err != nil {

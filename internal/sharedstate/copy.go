@@ -32,7 +32,7 @@ type Copy struct {
 	Name    string // of the backend, for people: without credentials
 	Place   Place  // of the backend
 	Blobs   state.Blobs
-	Owner   session.Owner // of what this process starts
+	Owner   session.Owner // of sessions that this process starts
 	Project string
 	Version string // of agentform
 	Outputs string // directory of the sessions' directories; empty: in the data directory
@@ -135,7 +135,7 @@ func (c *Copy) moved(ctx context.Context, from string) error {
 	e := &MovedError{From: from, To: c.Name}
 	text, _, err := c.Backend.Read(ctx)
 	if err != nil {
-		return e // whichever way is chosen says why
+		return e // either way reports the reason
 	}
 	if d, err := decode(text); err == nil && d.MovedTo == "" {
 		lineage, err := state.Lineage(c.Path, c.Outputs)
@@ -148,7 +148,7 @@ func (c *Copy) open(ctx context.Context, who state.Holder, wait time.Duration) (
 	return state.Open(ctx, c.Path, c.Project, c.Version, who, wait, c.Outputs)
 }
 
-// take replaces the open copy by what was read, except for what this machine has not sent.
+// take replaces the open copy by the read state, except for this machine's unsent changes.
 func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) (Mark, error) {
 	d, err := decode(text)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) 
 	return next, writeMark(c.Path, next)
 }
 
-// begin notes the backend, of which nothing was read yet.
+// begin records the backend, from which nothing was read yet.
 func (c *Copy) begin() error {
 	return writeMark(c.Path, Mark{Backend: c.Name, Place: c.Place})
 }
@@ -218,23 +218,23 @@ func (c *Copy) merge(read, here []session.Record) []session.Record {
 	return merged
 }
 
-// Opening says how a shared state is opened.
+// Opening has the options for opening a shared state.
 type Opening struct {
 	Who  state.Holder
 	Wait time.Duration // for the locks
 	// Waiting is called with the holder of the backend's lock, before each new try. It may be
 	// nil.
 	Waiting func(backend.Info)
-	// Anew writes what is here if the backend has lost its state, or went back to an older one.
+	// Anew writes the local state if the backend has lost its state, or returned to an older one.
 	Anew bool
 	// Restarts returns what counts for the restarts of a session of this machine. It may be
 	// nil: as it was read.
 	Restarts func(session.Record) []health.Moment
 }
 
-// Open locks the shared state and the copy, brings the copy up to date, and opens it. What is
-// written to it is sent, and closing it unlocks the shared state. The error is a *LockedError
-// or a *state.LockedError if somebody else has a lock.
+// Open locks the shared state and the copy, updates the copy, and opens it. Writes to it are sent,
+// and closing it unlocks the shared state. The error is a *LockedError or a *state.LockedError if a
+// lock is held.
 func (c *Copy) Open(ctx context.Context, o Opening) (*state.Store, error) {
 	if _, err := c.check(ctx); err != nil {
 		return nil, err
@@ -329,7 +329,7 @@ func (c *Copy) Connect(ctx context.Context) error {
 	return c.Pull(ctx)
 }
 
-// Holder returns who has the backend's lock. The error is backend.ErrNone if nobody has.
+// Holder returns the holder of the backend's lock. The error is backend.ErrNone if it is free.
 func (c *Copy) Holder(ctx context.Context) (backend.Info, error) {
 	i, err := c.Backend.Holder(ctx)
 	if err != nil && !errors.Is(err, backend.ErrNone) {
@@ -338,7 +338,7 @@ func (c *Copy) Holder(ctx context.Context) (backend.Info, error) {
 	return i, err
 }
 
-// Rewrite writes the shared state again as it is, encrypted as is declared now.
+// Rewrite writes the shared state again unchanged, encrypted as now declared.
 func (c *Copy) Rewrite(ctx context.Context, o Opening) (err error) {
 	hold, err := c.acquire(ctx, o)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/agentform/agentform/state"
 )
 
-// document is what a backend stores: the text of a state, with what else a decision needs.
+// document is the content of a backend: the text of a state, with further facts for decisions.
 type document struct {
 	state.State
 	extras
 }
 
-// extras are the members of the JSON object besides those of the state.
+// extras are the additional members of the JSON object.
 type extras struct {
 	Prompts  map[string]string          `json:"prompts,omitempty"`  // by digest
 	Restarts map[string][]health.Moment `json:"restarts,omitempty"` // by the session's id
-	// MovedTo names where the state is now, for people. Nobody goes on with this one.
+	// MovedTo is where the state is now, for display. This one is no longer used.
 	MovedTo string `json:"moved_to,omitempty"`
 }
 

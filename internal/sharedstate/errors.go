@@ -9,7 +9,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// LockedError reports that somebody else has the lock of a shared state.
+// LockedError reports that the lock of a shared state is held.
 type LockedError struct {
 	Backend string
 	Holder  backend.Info // zero if unknown

@@ -13,10 +13,10 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Mark says what the copy of a state is a copy of. It lies beside the copy.
+// Mark identifies the original of a copy of a state. It is next to the copy.
 type Mark struct {
 	Backend string          `json:"backend"`
-	Version backend.Version `json:"version,omitempty"` // of what was read or written last; empty: nothing yet
+	Version backend.Version `json:"version,omitempty"` // last read or written; empty: none yet
 	// Serial is that of the copy when it was the same as Version. A copy with another
 	// serial has changes that were not sent.
 	Serial   uint64                     `json:"serial"`

@@ -33,15 +33,15 @@ type Migration struct {
 
 // Moved is the outcome of a migration.
 type Moved struct {
-	Backups  []string // paths of what was here, and of what was replaced elsewhere
+	Backups  []string // paths of the local state, and of replaced states elsewhere
 	Sessions int      // in the state that is used now
 	Copied   bool     // else the state that was there is used
 	LeftOut  int      // records of other machines that were not kept
 }
 
-// Run moves the state. Both sides are locked meanwhile, and the one that is left notes where
-// the state is now, so that nobody goes on with it. A state that other machines have moved
-// there already is used as it is, with what this machine knows of its own sessions.
+// Run moves the state. Both sides are locked meanwhile, and the old one records the new place, so
+// that it is no longer used. A state that other machines have already moved there is used
+// unchanged, with this machine's facts about its own sessions.
 func (m Migration) Run(ctx context.Context) (moved Moved, err error) {
 	var holds [2]*backend.Hold
 	for i, c := range []*Copy{m.From, m.To} {
@@ -240,7 +240,7 @@ func (m Migration) there(ctx context.Context) (text []byte, v backend.Version, d
 	return text, v, d, nil
 }
 
-// empty removes all records from the open copy, once nothing says that it is one of a backend.
+// empty removes all records from the open copy once it is no longer marked as a copy.
 func (m Migration) empty(store *state.Store, lineage string) error {
 	if err := os.Remove(MarkOf(m.Path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -248,7 +248,7 @@ func (m Migration) empty(store *state.Store, lineage string) error {
 	return store.Reset(state.State{Version: state.Version, Lineage: lineage})
 }
 
-// use replaces the open state by what the new backend has.
+// use replaces the open state by the new backend's.
 func (m Migration) use(store *state.Store, text []byte, v backend.Version) error {
 	if err := m.empty(store, store.State().Lineage); err != nil {
 		return err
@@ -257,8 +257,8 @@ func (m Migration) use(store *state.Store, text []byte, v backend.Version) error
 	return err
 }
 
-// join replaces the open state by what the new backend has of the same lineage, except for
-// the sessions of this machine, and sends these.
+// join replaces the open state by the new backend's of the same lineage, except for the sessions of
+// this machine, and sends these.
 func (m Migration) join(ctx context.Context, hold *backend.Hold, store *state.Store, text []byte, v backend.Version) error {
 	mark, err := m.To.take(store, text, v, Mark{})
 	if err != nil || hold == nil {
@@ -312,7 +312,7 @@ func (m Migration) Reconfigure(ctx context.Context) (moved Moved, err error) {
 	return moved, err
 }
 
-// keepOwn goes on with the state file alone, without what other machines have.
+// keepOwn continues with only the state file, without other machines' sessions.
 func (m Migration) keepOwn(store *state.Store, moved *Moved) error {
 	own := store.State()
 	others := m.others(own.Sessions)

@@ -40,8 +40,8 @@ type sender struct {
 // Allow implements state.Follower. It refuses when the lock is lost.
 func (s *sender) Allow() error { return context.Cause(s.hold.Lost()) }
 
-// Written implements state.Follower. Others must know of a new session before it is started:
-// they would start it, too.
+// Written implements state.Follower. A new session is sent before it is started: otherwise other
+// machines would start it, too.
 func (s *sender) Written(serial uint64, added bool) error {
 	if added {
 		return s.send(serial, false)
@@ -78,8 +78,8 @@ func (s *sender) Close() error {
 	return errors.Join(err, unlocked)
 }
 
-// send sends the state unless its serial was sent already: those who wait share one write.
-// The last one of a command has the restarts, too, and is noted beside the copy. Killed
+// send sends the state unless its serial was already sent: concurrent callers share one write. The
+// last write of a command includes the restarts, and is recorded next to the copy. After a kill
 // before that, the copy counts as not sent, and is merged with what was.
 func (s *sender) send(serial uint64, last bool) error {
 	s.sending.Lock()
@@ -113,7 +113,7 @@ func (s *sender) send(serial uint64, last bool) error {
 	if s.noted = last; !last {
 		return nil
 	}
-	_ = writeMark(s.copy.Path, s.mark) // without it the copy is merged with what was sent
+	_ = writeMark(s.copy.Path, s.mark) // without it the copy is merged with the sent state
 	return nil
 }
 
@@ -139,8 +139,8 @@ func (s *sender) promptsOf(sessions []session.Record) map[string]string {
 	return all
 }
 
-// restartsOf returns what counts for restarts: of this machine's sessions as it is known
-// here, of others as it was read.
+// restartsOf returns the facts about restarts: for this machine's sessions its own, for others
+// those read.
 func (s *sender) restartsOf(sessions []session.Record) map[string][]health.Moment {
 	all := map[string][]health.Moment{}
 	for _, r := range sessions {

@@ -26,8 +26,8 @@ func AnnotateHolds(all []Input, changes map[session.Address]plan.Change) {
 	}
 }
 
-// Forecast adds to sessions whose agent has exited, or that are queued, what a hub does
-// with them. For secrets it takes what a hub found before. hub says that one runs.
+// Forecast adds a hub's next action to sessions that have exited or are queued. For secrets it uses
+// a hub's last result. hub means that one is running.
 func Forecast(all []Input, changes map[session.Address]plan.Change, hub bool) {
 	for i := range all {
 		k := &all[i]

@@ -6,7 +6,7 @@ import (
 	"github.com/agentform/agentform/internal/wire"
 )
 
-// LandOf returns the document of what landing one session did, or would do.
+// LandOf returns the document of one session's landing, real or previewed.
 func LandOf(d land.Landed, dryRun bool) api.LandDocument {
 	x := api.Landed{Address: d.Address, Branch: d.Branch, Commit: d.Commit, Base: d.Base, Method: string(d.Method), Done: d.Done, Already: d.Already,
 		Commits: d.Commits, From: d.From, To: d.To, Moved: d.Moved, Remote: d.Remote, URL: d.URL, Open: d.Open, Note: d.Note, Steps: []api.LandStep{}}
@@ -16,7 +16,7 @@ func LandOf(d land.Landed, dryRun bool) api.LandDocument {
 	return api.LandDocument{Format: api.FormatVersion, DryRun: dryRun, Result: x}
 }
 
-// LandingOf returns the document of an order in which work lands, and of what became of it.
+// LandingOf returns the document of several landings, with their order and results.
 func LandingOf(l land.Many, dryRun bool) api.LandingDocument {
 	d := api.LandingDocument{Format: api.FormatVersion, DryRun: dryRun, Steps: []api.LandingStep{}, LeftOut: []api.LeftOut{}, Refreshes: refreshes(l.Refreshed)}
 	for _, m := range l.Members {
@@ -36,7 +36,7 @@ func LandingOf(l land.Many, dryRun bool) api.LandingDocument {
 	return d
 }
 
-// RefreshesOf returns the document of what refreshing sessions did, or would do.
+// RefreshesOf returns the document of refreshed sessions, real or previewed.
 func RefreshesOf(all []land.RefreshResult, dryRun bool) api.RefreshDocument {
 	return api.RefreshDocument{Format: api.FormatVersion, DryRun: dryRun, Refreshes: refreshes(all)}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Sort orders sessions as people want to see them: those that need somebody, in the order
-// of follow.Need.Compare, then those whose agent lives, the paused, those that wait for
-// their start, and those that are over; these by address.
+// Sort orders sessions by urgency: those that need attention, in the order of follow.Need.Compare,
+// then those with a live agent, the paused, those that wait for their start, and those that are
+// over; these by address.
 func Sort(sessions []api.Session) { slices.SortStableFunc(sessions, Compare) }
 
 // Compare is the order of Sort.

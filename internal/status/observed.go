@@ -114,7 +114,7 @@ func Followed(k Input, x api.Session) follow.Sight {
 		Stuck: k.Stuck, OffBranch: x.BranchOK != nil && !*x.BranchOK,
 	}
 	if x.Activity == session.Unobserved && k.Look != nil {
-		s.Activity = k.Look.Detection.Activity // its screen says whether it rests
+		s.Activity = k.Look.Detection.Activity // its screen shows whether it rests
 	}
 	s.Ready = k.Look != nil && k.Look.Prompt && s.Alive && x.State == session.StateRunning && takesPrompt(s.Activity)
 	if x.Since != nil {

@@ -42,8 +42,8 @@ func ToneOf(word string) api.Tone {
 	return api.Calm
 }
 
-// Why returns why a session is as it is, on one line; empty: its word says it. text shows the times in
-// a text of agentform's, and at and until when something happened or ends. nil: as in JSON.
+// Why returns the reason for a session's state on one line; empty: the word is enough. text formats
+// the times in agentform's texts, and at and until the time of an event or an end. nil: as in JSON.
 func Why(x api.Session, text func(string) string, at, until func(time.Time) string) string {
 	if text == nil {
 		utc := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }

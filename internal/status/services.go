@@ -28,9 +28,8 @@ type Housed struct {
 	OnRecord bool            `json:"on_record"`
 }
 
-// ServicesOf groups sessions, and live sessions that are not on record, by service, the
-// last of kind none. hub is what the hub observed, which may reach more than this
-// process; it may be nil.
+// ServicesOf groups sessions, and live sessions without a record, by service, the last of kind
+// none. hub is the hub's observation, which may reach more than this process; it may be nil.
 func ServicesOf(known []Input, orphans []session.Live, hub *api.StatusDocument) []Service {
 	found := map[session.Location]*Service{}
 	in := func(p session.Location, r session.RuntimeSpec, up *bool) *Service {
@@ -137,7 +136,7 @@ func sees(d *api.StatusDocument, s api.Session) *api.Session {
 	return nil
 }
 
-// detailOf returns a session's detail. Only a hub may know more of another machine's.
+// detailOf returns a session's detail. Only a hub may have more about another machine's.
 func detailOf(s api.Session, r session.RuntimeSpec, hub *api.StatusDocument) string {
 	if s.State == session.StateUnknown && hub == nil && r.Docker != nil && strings.Contains(r.Docker.Host, "://") && !strings.HasPrefix(r.Docker.Host, "unix://") {
 		return "hub not running"

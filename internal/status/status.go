@@ -28,7 +28,7 @@ type Input struct {
 	Live       *session.Live
 	Diagnosis  plan.Diagnosis
 	Look       *activity.Look       // what the agent does; nil: not read
-	Turn       *turn.Course         // what several looks say of its turn; nil: Look is the only one
+	Turn       *turn.Course         // the turn according to several looks; nil: Look is the only one
 	OffSince   time.Time            // since when they saw its workspace on another branch; zero: it is not
 	Checkout   *session.Checkout    // nil: not read
 	Changes    *changes.Count       // of the workspace; nil: not counted
@@ -190,8 +190,8 @@ func recorded(s *api.Session, r session.Record) {
 		}
 		s.Detail = join(s.Detail, o.String())
 	}
-	// What the hub gave up on is its detail, or what a live agent asks, waits for or failed at,
-	// and not how the last action failed.
+	// The detail is what the hub gave up on, or a live agent's question, wait or failure, and not
+	// the failure of the last action.
 	says := (s.State == session.StateRunning || s.State == session.StateStarting) && s.Detail != ""
 	if r.LastError != "" && !says && (s.Budget == nil || s.Budget.Reason != string(health.BudgetGone)) {
 		s.Detail = r.LastError

@@ -34,7 +34,7 @@ const (
 // UsageBy are the values of UsageQuery.By.
 func UsageBy() []string { return []string{BySession, ByAgent, ByModel, ByDay} }
 
-// UsageQuery says which usage is meant, and what it is summed by.
+// UsageQuery selects usage, and how it is summed.
 type UsageQuery struct {
 	By    string
 	Since time.Time // zero: from the beginning
@@ -57,8 +57,7 @@ func CurrentAddresses(all []usage.Session, records []session.Record) {
 	}
 }
 
-// UsageDocumentOf returns the sums of what sessions used, the dearest first, days in
-// their order.
+// UsageDocumentOf returns the sums of sessions' usage, the most expensive first, or days in order.
 func UsageDocumentOf(all []usage.Session, q UsageQuery) api.UsageDocument {
 	d := api.UsageDocument{Format: api.FormatVersion, By: q.By, Since: wire.UTCOrNil(q.Since), Currency: "USD",
 		Prices: price.BuiltIn().Date, Rows: []api.UsageRow{}, Unpriced: []string{}, Budgets: []api.BudgetUse{}}

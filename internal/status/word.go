@@ -74,8 +74,8 @@ func verified(x api.Session) *api.Verified {
 	return v
 }
 
-// Text returns the word of a session with what belongs to it: working 3m, idle 16m,
-// limit until 14:00, exited (1), queued 3rd.
+// Text returns the word of a session with its details: working 3m, idle 16m, limit until 14:00,
+// exited (1), queued 3rd.
 func Text(x api.Session, now time.Time) string {
 	word := Word(x)
 	switch note, since, until := behind(x); {

@@ -1,6 +1,6 @@
-// Package telemetry sends what a hub does to a collector of OpenTelemetry: the metrics of
-// /metrics, and a trace of each look and of each change of a session. The standard OTEL_*
-// variables say where to and how.
+// Package telemetry sends a hub's telemetry to a collector of OpenTelemetry: the metrics of
+// /metrics, and a trace of each look and of each change of a session. The standard OTEL_* variables
+// configure it.
 package telemetry
 
 import (
@@ -57,7 +57,7 @@ type Sender struct {
 // protocol is the only one that is linked; the one of gRPC would add megabytes.
 const protocol = "http/protobuf"
 
-// Start starts to send; nil: nothing says where to. Close ends it.
+// Start starts the sender; nil: there is no collector. Close ends it.
 func Start(ctx context.Context, c Config) (*Sender, error) {
 	traces, metrics := c.sends("TRACES"), c.sends("METRICS")
 	if !traces && !metrics || strings.EqualFold(c.Getenv("OTEL_SDK_DISABLED"), "true") {
@@ -100,7 +100,7 @@ func (c Config) sends(signal string) bool {
 	return c.Getenv("OTEL_"+signal+"_EXPORTER") != "none" && cmp.Or(c.told(signal), c.Endpoint) != ""
 }
 
-// told returns where the environment says that a signal goes; empty: nothing.
+// told returns the address for a signal in the environment; empty: none.
 func (c Config) told(signal string) string {
 	return cmp.Or(c.Getenv("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT"), c.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
 }
@@ -125,7 +125,7 @@ func (c Config) metricsTo() (options []otlpmetrichttp.Option) {
 	return options
 }
 
-// Looked sends that the hub has looked at all sessions.
+// Looked sends that the hub has inspected all sessions.
 func (s *Sender) Looked(took time.Duration) {
 	_, span := s.tracer.Start(context.Background(), "look", trace.WithTimestamp(time.Now().Add(-took)))
 	span.End()
@@ -168,7 +168,7 @@ func (s *Sender) begin(e history.Event, at time.Time) trace.Span {
 	return span
 }
 
-// Close sends what is left, as long as ctx lasts.
+// Close sends what is left until ctx ends.
 func (s *Sender) Close(ctx context.Context) error {
 	var all error
 	for _, end := range s.shutdown {

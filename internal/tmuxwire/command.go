@@ -148,8 +148,8 @@ const attachCommand = "attach-session"
 // own, which none chooses without a prefix.
 const pageFlag = "active-pane"
 
-// Watching returns a command line of Attach for a page that only watches: tmux takes no
-// keys from it, and its size counts for no window while another client is attached.
+// Watching returns a command line of Attach for a page that only watches: tmux ignores its keys,
+// and its size while another client is attached.
 func Watching(attach []string) []string { return withFlags(attach, "read-only,ignore-size,"+pageFlag) }
 
 // Controlling returns a command line of Attach for a page that types into the agent.
@@ -227,8 +227,8 @@ var reasons = []struct {
 	{"error connecting to", ErrNoServer},
 }
 
-// Reason returns the reason of a failure by what tmux printed to its standard error; nil
-// if it is none of the above.
+// Reason returns the reason of a failure from tmux's standard error, or nil if it is none of the
+// above.
 func Reason(stderr string) error {
 	for _, r := range reasons {
 		if strings.Contains(stderr, r.text) {

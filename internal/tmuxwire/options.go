@@ -32,7 +32,7 @@ func Options(watchers int) []Command {
 		{"set-option", "-g", "update-environment", ""},
 		{"set-option", "-g", "destroy-unattached", "off"},
 		{"set-option", "-g", "set-titles", "off"},
-		// The history is the only place for what an agent without a session file said. A full
+		// The history is the only place for the output of an agent without a session file. A full
 		// one takes 50 MB in the worst case (5 bytes a cell), text of agents a tenth of that.
 		{"set-option", "-g", "history-limit", "50000"},
 		{"set-option", "-gw", "remain-on-exit", "on"}, // keeps the exit status of the pane's process

@@ -31,8 +31,8 @@ type Pane struct {
 	Title      string
 }
 
-// Exit returns the exit code of the pane's process, or the name of the signal that ended
-// it: tmux reports a number or a name. It reports false if tmux knows neither.
+// Exit returns the exit code of the pane's process, or the signal that ended it: tmux reports a
+// number or a name. ok is false if tmux reports neither.
 func (p Pane) Exit() (code int, signal string, ok bool) {
 	if number, err := strconv.Atoi(p.ExitSignal); err == nil {
 		return 0, proc.SignalName(syscall.Signal(number)), true
@@ -117,8 +117,8 @@ func startCommand(printed string) []string {
 	return []string{"sh", "-c", printed}
 }
 
-// Rows divides what a list command printed whose format begins with the nonce and a bar.
-// A nonce that a program in a pane cannot know makes a line break within a row harmless.
+// Rows divides the output of a list command whose format starts with the nonce and a bar. The
+// nonce, unknown to programs in a pane, makes a line break within a row harmless.
 func Rows(text, nonce string) []string {
 	rows := strings.Split("\n"+strings.TrimSuffix(text, "\n"), "\n"+nonce+"|")
 	return rows[1:]
@@ -157,7 +157,7 @@ func Trim(screen string) string {
 	return strings.TrimRight(strings.Join(rows, "\n"), "\n")
 }
 
-// LastLines returns the last lines of what Capture printed, trimmed; 0 returns all.
+// LastLines returns the last lines of the output of Capture, trimmed; 0 returns all.
 func LastLines(text string, lines int) string {
 	rows := strings.Split(Trim(text), "\n")
 	if lines > 0 {

@@ -12,8 +12,8 @@ type Look struct {
 	Run      string // the id of its run
 	Activity session.Activity
 	Alive    bool
-	OneShot  bool      // it exits when its work is done: that it says so ends no turn
-	Screen   bool      // only its screen says what it does
+	OneShot  bool      // it exits when its work is done, so reporting that ends no turn
+	Screen   bool      // only its screen shows its activity
 	Prompt   bool      // its screen shows where a prompt is typed
 	Given    time.Time // when it was last given something; zero: never
 	Queued   bool      // it was at work when it was last given something
@@ -29,19 +29,18 @@ func (l Look) working() bool {
 	return l.Activity == session.Working || l.Activity == session.Blocked || l.Activity == session.BlockedAPI
 }
 
-// resting reports whether the agent waits for a prompt, or says that its work is done.
+// resting reports whether the agent waits for a prompt, or reports that its work is done.
 func (l Look) resting() bool {
 	return l.Activity == session.Idle || l.Activity == session.Done && !l.OneShot
 }
 
-// phrase reports whether only a line on its screen says that the agent is done or has failed. It
-// may work on after it.
+// phrase reports whether only a line on its screen shows that the agent is done or has failed. It
+// may continue to work.
 func (l Look) phrase() bool {
 	return l.Screen && (l.Activity == session.Done || l.Activity == session.Failed)
 }
 
-// Answer is what an agent's own file, or its hooks, say of the answer to the last text that
-// it was sent.
+// Answer is the state of the answer to the last text, according to the agent's file or hooks.
 type Answer string
 
 // The answers. A text is awaited until a turn has ended in which the agent has taken it up.
@@ -57,8 +56,8 @@ const (
 	// Calm is for an agent that was seen at work and rests now. A title or a screen
 	// between two states does not last so long, nor does the rest before a queued message.
 	Calm = 500 * time.Millisecond
-	// Between is for an agent that was at work when it was given something: it may rest
-	// before it takes that up, on a busy machine for longer than Calm (Gemini CLI 0.61.0).
+	// Between is for an agent that was working when it got input: it may rest before it takes that
+	// up, on a busy machine for longer than Calm (Gemini CLI 0.61.0).
 	Between = 2 * time.Second
 	// Settle is for an agent that was not seen at work since it was given something. The
 	// longest rest seen before it took up the prompt of its command line was 1.5 s
@@ -67,8 +66,8 @@ const (
 	// Patience is for an agent that has not taken up what it was sent: a person may have
 	// taken that back. On a busy machine, or with a slow hook, it rests for long before.
 	Patience = 30 * time.Second
-	// Quiet is for a line on the screen that says that the agent is done, or has failed: what
-	// it prints while it works is its work. Runtimes count seconds.
+	// Quiet is for a line on the screen that shows that the agent is done, or has failed: what it
+	// prints while it works is part of its work. Runtimes count seconds.
 	Quiet = 2 * time.Second
 	// FileLag is how long an agent's session file may lag behind its hooks and screen.
 	FileLag = 2 * time.Second
@@ -84,7 +83,7 @@ type Course struct {
 	ended time.Time // EndedAt, until the agent works or is given something; zero: it was not seen to end
 }
 
-// Once returns what one look says of an agent.
+// Once returns the result of a single look at an agent.
 func Once(l Look) *Course {
 	var c Course
 	c.See(l)
@@ -118,10 +117,10 @@ func (c *Course) See(l Look) {
 	}
 }
 
-// Since returns since when the agent has been as it is, as far as known.
+// Since returns the start of the agent's current activity, as far as known.
 func (c *Course) Since() time.Time { return c.since }
 
-// Held returns for how long the agent has been as it is since it was last given something.
+// Held returns how long the current activity has lasted since the last input.
 func (c *Course) Held() time.Duration {
 	from := c.since
 	if c.last.Given.After(from) {
@@ -142,8 +141,8 @@ func (c *Course) Settled() bool {
 	return c.Held() >= Settle && (c.last.Moved.IsZero() || c.last.At.Sub(c.last.Moved) >= Settle)
 }
 
-// Ended reports whether the live agent has done with what it was last given. One that was
-// given nothing has had no turn unless it was seen at work.
+// Ended reports whether the live agent has finished its last input. Without input it has had no
+// turn unless it was observed working.
 func (c *Course) Ended() bool {
 	l := c.last
 	switch {
@@ -154,14 +153,14 @@ func (c *Course) Ended() bool {
 	case l.Answer == Unknown && l.Queued && c.Held() < Between:
 		return false // the turn may be the one before
 	case l.TurnAt.After(l.Given):
-		return true // it has told so itself
+		return true // reported by the agent itself
 	}
 	return (c.work || !l.Given.IsZero()) && c.Settled()
 }
 
-// EndedAt returns when the agent has done with what it was last given, by its own word, by
-// when it was last seen at work, or else the time when it was given that; zero: it has not. It
-// stays the same until the agent works, is given something, or says that another turn ended.
+// EndedAt returns when the agent finished its last input: as it reported, or else when it was last
+// observed working, or else the time of the input; zero: it has not. The result is stable until the
+// agent works, gets input, or reports the end of another turn.
 func (c *Course) EndedAt() time.Time {
 	if !c.Ended() {
 		return time.Time{}
@@ -169,7 +168,7 @@ func (c *Course) EndedAt() time.Time {
 	return c.ended
 }
 
-// end returns when the turn of an agent ended that has not told so before.
+// end returns the end of the turn of an agent that did not report one before.
 func (c *Course) end() time.Time {
 	switch l := c.last; {
 	case l.TurnAt.After(l.Given):
@@ -181,21 +180,21 @@ func (c *Course) end() time.Time {
 	}
 }
 
-// Unconfirmed reports whether only a line on its screen says that a live agent is done or has
-// failed, and it has not come to rest.
+// Unconfirmed reports whether only a line on its screen shows that a live agent is done or has
+// failed, and it does not rest.
 func (c *Course) Unconfirmed() bool { return c.last.Alive && c.last.phrase() && !c.Settled() }
 
-// Interruptible reports whether ending the agent now interrupts no work. One that asks, or is at
-// a limit, does none. One whose screen alone says that it is done may work on, and one that was
-// sent a text takes that up in a moment.
+// Interruptible reports whether ending the agent now interrupts no work. An agent that asks, or is
+// at a limit, does none. An agent that is done only by its screen may continue, and one with new
+// input starts in a moment.
 func (c *Course) Interruptible() bool {
 	l := c.last
 	awaits := l.Answer == Awaited && (l.Activity == session.Idle || l.Activity == session.Done)
 	return l.Activity != session.Working && (!l.phrase() && !awaits || c.Settled())
 }
 
-// Due returns for how long the agent must go on resting to have done with what it was last
-// given; 0: it has, or rest alone does not say so.
+// Due returns how much longer the agent must rest to have finished its last input; 0: it has, or
+// rest alone does not decide.
 func (c *Course) Due() time.Duration {
 	l, held := c.last, c.Held()
 	if !l.Alive || !l.resting() || !c.work && l.Given.IsZero() || c.Ended() {

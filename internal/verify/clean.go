@@ -6,8 +6,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// untestable is the exit status by which a command says that a commit cannot be tested, as for
-// git bisect run.
+// untestable is the exit status of a command for a commit that cannot be tested, as for git bisect
+// run.
 const untestable = 125
 
 // inCheckout is a script that runs commands in a fresh checkout of the commit $1. The checkout

@@ -12,7 +12,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Action is what is to be done about the work of a session.
+// Action is what to do about the work of a session.
 type Action string
 
 // The actions.
@@ -51,13 +51,13 @@ func (f Facts) commits() bool {
 	return f.Spec.Commit && f.Based && len(f.Unsaved) > 0 && f.Uncommittable == "" && f.asked()
 }
 
-// unsent reports whether it is not known that the agent was given the failure: whoever was about to
-// send it was killed, perhaps after it was typed.
+// unsent reports whether it is unknown if the agent received the failure: the sender was killed,
+// perhaps after typing.
 func (f Facts) unsent() bool {
 	return f.Was != nil && !f.Was.SentAt.IsZero() && f.Given.Before(f.Was.SentAt)
 }
 
-// Decide returns what is to be done about the work of a session.
+// Decide returns what to do about the work of a session.
 func Decide(f Facts) Action {
 	was := f.Was
 	known := was != nil && was.Commit == f.Commit && was.Block.SameTest(f.Spec)
@@ -176,7 +176,7 @@ func Judge(f Facts, o Outcome, at time.Time) session.Verified {
 		v.Held = f.Spec.OnFailure == session.FailureHolds
 		return v
 	}
-	if v.None { // its agent has said that it is done: there is no failure that it could mend
+	if v.None { // its agent has reported that it is done: it has no failure to fix
 		v.Held = true
 		return v
 	}
@@ -187,7 +187,7 @@ func Judge(f Facts, o Outcome, at time.Time) session.Verified {
 		v.Round, v.SentAt, v.Held = max(was.Round, 1), was.SentAt, was.Held && was.Block.Equal(v.Block)
 	case was.Round < f.Spec.Rounds:
 		v.Round = was.Round + 1
-	case !was.SentAt.IsZero() || !f.Given.After(was.At): // else somebody has helped since
+	case !was.SentAt.IsZero() || !f.Given.After(was.At): // otherwise someone has helped since
 		v.Round = was.Round
 	}
 	v.Held = v.Held || v.Round >= f.Spec.Rounds

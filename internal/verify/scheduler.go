@@ -28,7 +28,7 @@ type Seen struct {
 // idle reports whether the work of the session can be verified.
 func (s Seen) idle() bool { return s.Record.Spec.Verify.Declared() && s.Rests() }
 
-// Rests reports whether its agent has ended a turn and takes text: nobody has paused it.
+// Rests means that its agent has ended a turn and accepts text: it is not paused.
 func (s Seen) Rests() bool {
 	r, l := s.Record, s.Live
 	return !s.Doing.Ended.IsZero() && s.Doing.Run == r.Run.ID && r.Intent == session.Settled && r.Finished == nil &&
@@ -104,9 +104,9 @@ func (x Reach) Tell(r session.Record, e history.Event) {
 }
 
 const (
-	// retryAfter is the time after a verification that could not be made until the next try. It
-	// doubles up to retryLimit, since each try may run the whole command again: then one that takes
-	// a minute has a processor for a tenth of the time, and what was mended is seen within a break.
+	// retryAfter is the time between a verification that could not be made and the next try. It
+	// doubles up to retryLimit, since each try may run the whole command again: a command of a
+	// minute then uses a tenth of a processor, and a fix is detected within a break.
 	retryAfter = 10 * time.Second
 	retryLimit = 10 * time.Minute
 	// toldAfter is the number of tries after which a person is needed. What ends by itself, such as
@@ -127,7 +127,7 @@ func retryDelay(tries int) time.Duration {
 // several processors.
 type Scheduler struct {
 	Access
-	Work *sync.WaitGroup // of what is under way
+	Work *sync.WaitGroup // of running jobs
 	Wake func()          // is called when something was verified
 
 	slots chan struct{}
@@ -262,7 +262,7 @@ func (x *Scheduler) verify(ctx context.Context, s Seen) error {
 	return err
 }
 
-// slot waits until a command may run, and returns what is to be called when it has ended.
+// slot waits until a command may run, and returns a function to call when it has ended.
 func (x *Scheduler) slot(ctx context.Context) (release func(), waited bool, err error) {
 	release = func() { <-x.slots }
 	select {

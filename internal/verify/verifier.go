@@ -14,7 +14,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Verifier verifies the work of one recorded session whose agent lives.
+// Verifier verifies the work of one recorded session with a live agent.
 type Verifier struct {
 	Session   session.Record
 	Place     session.Location
@@ -32,8 +32,8 @@ type Verifier struct {
 	// Tell adds an event to the history; its time, kind, reason and texts are set.
 	Tell func(history.Event)
 	Now  func() time.Time
-	// Slot waits until a command may run, and returns what is to be called when it has ended; nil:
-	// it may at once.
+	// Slot waits until a command may run, and returns a function to call when it has ended; nil: no
+	// wait.
 	Slot func(context.Context) (release func(), waited bool, err error)
 
 	ran *ran // the last command of the session's work; nil: it is not kept
@@ -54,7 +54,7 @@ func (r *ran) of(f Facts) bool {
 var ErrWorksOn = errors.New("its agent works on something else by now")
 
 // ErrOutdated reports that the session has changed meanwhile, such as by an outcome that another
-// process has recorded: what is to be done is to be decided again.
+// process has recorded: the decision must be made again.
 var ErrOutdated = errors.New("the session has changed meanwhile")
 
 // lookLimit bounds one look at a workspace, in which git may hang.
@@ -62,7 +62,7 @@ const lookLimit = time.Minute
 
 var errSlow = fmt.Errorf("git took longer than %s in its workspace", lookLimit)
 
-// Do does what is due about the work of the session as it is now.
+// Do does what is due about the session's current work.
 func (v *Verifier) Do(ctx context.Context) error {
 	f, base, err := v.look(ctx)
 	var o Outcome
@@ -95,7 +95,7 @@ func (v *Verifier) Do(ctx context.Context) error {
 }
 
 // Once verifies the work of the session, whatever is recorded, and returns the outcome and the end
-// of what the command printed. The agent is sent nothing.
+// of the command's output. It sends nothing to the agent.
 func (v *Verifier) Once(ctx context.Context) (now session.Verified, output string, err error) {
 	f, base, err := v.look(ctx)
 	if err == nil && f.commits() {
@@ -310,7 +310,7 @@ func (v *Verifier) record(ctx context.Context, f Facts, now session.Verified) er
 		e.Kind, e.Reason, e.Detail = history.VerificationFailed, now.Word(f.Spec.Rounds), now.Detail
 	}
 	v.Tell(e)
-	if now.Held && (f.Was == nil || !f.Was.Held || f.Given.After(f.Was.At)) { // else somebody knows
+	if now.Held && (f.Was == nil || !f.Was.Held || f.Given.After(f.Was.At)) { // otherwise someone was notified
 		v.escalate(now)
 	}
 	return nil
@@ -346,8 +346,8 @@ func (v *Verifier) send(ctx context.Context, f Facts, o Outcome) error {
 	return nil
 }
 
-// Untyped reports whether an error of Send means that nothing was typed, and may be later: the session
-// is paused, or its agent asks something.
+// Untyped reports whether an error of Send means that nothing was typed, but may be later: the
+// session is paused, or its agent asks a question.
 func Untyped(err error) bool {
 	_, paused := errors.AsType[*input.PausedError](err)
 	_, asks := errors.AsType[*input.DialogError](err)

@@ -253,8 +253,8 @@ func (b *Backend) release(ctx context.Context, i backend.Info) error {
 	return nil
 }
 
-// Holder takes the lock and releases it at once if nobody has it, because the protocol has
-// no request for its holder.
+// Holder takes a free lock and releases it at once, because the protocol has no request for its
+// holder.
 func (b *Backend) Holder(ctx context.Context) (backend.Info, error) {
 	if b.lock == nil {
 		return backend.Info{}, backend.ErrNone

@@ -32,7 +32,7 @@ import (
 	"github.com/agentform/agentform/internal/kubeclient"
 )
 
-// Settings say where the Secrets are.
+// Settings locate the Secrets.
 type Settings struct {
 	Config    *rest.Config
 	Namespace string
@@ -139,8 +139,8 @@ func (b *Backend) content(ctx context.Context, head *unstructured.Unstructured) 
 	return all, nil
 }
 
-// Write relies on the resourceVersion that it has seen: whoever took the lock after it was
-// looked at here finds a state that has changed.
+// Write relies on the resourceVersion that it has seen: a process that takes the lock after the
+// check finds a changed state.
 func (b *Backend) Write(ctx context.Context, text []byte, seen backend.Version, id string) (backend.Version, error) {
 	l, err := b.readLock(ctx)
 	if err != nil {
@@ -361,10 +361,10 @@ type lock struct {
 	object *unstructured.Unstructured // nil if there is no Lease
 }
 
-// held reports whether somebody has the lock. The API server's time is known to a second.
+// held reports whether the lock is held. The API server's time has a resolution of a second.
 func (l lock) held() bool { return l.ID != "" && l.age < l.lease+time.Second }
 
-// holder returns who has the lock, zero for nobody.
+// holder returns the lock's holder, zero for none.
 func (l lock) holder() backend.Info {
 	if !l.held() {
 		return backend.Info{}
@@ -375,7 +375,7 @@ func (l lock) holder() backend.Info {
 // infoAnnotation has the description of the lock, as JSON.
 const infoAnnotation = "agentform.dev/lock"
 
-// readLock returns the lock, without object if nobody has it.
+// readLock returns the lock, without object if it is free.
 func (b *Backend) readLock(ctx context.Context) (lock, error) {
 	object, err := b.leases.Get(ctx, b.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -442,8 +442,7 @@ func (b *Backend) refusal(do string, err error) error {
 	return fmt.Errorf("cannot %s the %s: %w", do, b.Name(), err)
 }
 
-// clock tells the time of the API server, from the header Date of its answers, whose times
-// are whole seconds.
+// clock returns the time of the API server from the header Date of its answers, in whole seconds.
 type clock struct{ ahead atomic.Int64 } // of this machine's, in nanoseconds
 
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }

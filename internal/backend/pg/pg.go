@@ -20,7 +20,7 @@ import (
 	"github.com/agentform/agentform/internal/backend"
 )
 
-// Settings say where the tables are.
+// Settings locate the tables.
 type Settings struct {
 	ConnStr  string        // what it lacks is read from the variables and files of libpq
 	Password string        // if neither ConnStr nor these have one
@@ -190,7 +190,7 @@ type lock struct {
 	expired bool
 }
 
-// live returns who has the lock, zero for nobody.
+// live returns the lock's holder, zero for none.
 func (l lock) live() backend.Info {
 	if l.expired {
 		return backend.Info{}
@@ -214,7 +214,7 @@ func (b *Backend) holder(ctx context.Context) (l lock, err error) {
 	return l, nil
 }
 
-// none makes an error of what is not there the one of backends.
+// none converts an error about a missing row to that of backends.
 func none(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) || slices.Contains(missing, code(err)) {
 		return backend.ErrNone

@@ -91,8 +91,8 @@ func (b *Backend) Read(ctx context.Context) ([]byte, backend.Version, error) {
 	return o.text, backend.Version(o.etag), err
 }
 
-// Write relies on its condition alone: whoever took the lock after it was looked at here
-// finds a state that has changed.
+// Write relies on its condition alone: a process that takes the lock after the check finds a
+// changed state.
 func (b *Backend) Write(ctx context.Context, text []byte, seen backend.Version, id string) (backend.Version, error) {
 	l, err := b.readLock(ctx)
 	if err != nil {
@@ -198,12 +198,12 @@ type lock struct {
 	age  time.Duration // since it was written, by the clock of the store
 }
 
-// held reports whether somebody has the lock. The store's times are whole seconds.
+// held reports whether the lock is held. The store's times are whole seconds.
 func (l lock) held() bool {
 	return l.ID != "" && l.age < time.Duration(l.Lease*float64(time.Second))+time.Second
 }
 
-// holder returns who has the lock, zero for nobody.
+// holder returns the lock's holder, zero for none.
 func (l lock) holder() backend.Info {
 	if !l.held() {
 		return backend.Info{}

@@ -19,7 +19,7 @@ import (
 	"github.com/agentform/agentform/internal/backend"
 )
 
-// Settings say who can read the state.
+// Settings has the readers of the state.
 type Settings struct {
 	Recipients []string // age1…, one of whose identities is enough to read
 	Identities string   // the text of a file of AGE-SECRET-KEY-… lines
