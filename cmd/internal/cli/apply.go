@@ -120,17 +120,18 @@ func planAndApply(ctx context.Context, a *app, o applyOptions) error {
 	for n := 0; ; n++ {
 		err := planAndApplyOnce(ctx, a, t, o)
 		changed := reconcile.Outdated(err)
+		var said exit.Code
 		switch {
-		case changed == "":
+		case changed == "" && (err == nil || !a.JSON || errors.As(err, &said)):
 			return err
-		case !o.autoApprove || o.file != "" || n == maxReplans:
+		case changed == "", !o.autoApprove || o.file != "" || n == maxReplans:
 			return t.Fail(nil, err)
 		}
 		a.Log.Info("something changed in the meantime: planning again", "what", changed)
 	}
 }
 
-// planAndApplyOnce plans and applies once. That the plan is outdated is an error that it has not reported.
+// planAndApplyOnce plans and applies once. It does not report that the plan is outdated.
 func planAndApplyOnce(ctx context.Context, a *app, t *reporter.Reporter, o applyOptions) error {
 	x, err := planToApply(ctx, a, o)
 	if err != nil {
@@ -138,7 +139,7 @@ func planAndApplyOnce(ctx context.Context, a *app, t *reporter.Reporter, o apply
 	}
 	asks := o.file == "" && !o.autoApprove
 	if o.afterTurn {
-		x = x.AfterTurn(o.turnLimit)
+		x.AfterTurn(o.turnLimit)
 	}
 	if asks {
 		x.KeptWork(ctx)
@@ -173,7 +174,7 @@ func carryOut(outer context.Context, a *app, t *reporter.Reporter, x reconcile.P
 	ctx, drain, done := a.Interruptible(outer)
 	defer done()
 	run := reconcile.Run{
-		AfterTurn: o.afterTurn, TurnLimit: o.turnLimit, StopOnError: o.onError == "stop", Wait: o.wait, Drain: drain, Emit: t.Event, Need: t.Need,
+		StopOnError: o.onError == "stop", Wait: o.wait, Drain: drain, Emit: t.Event, Need: t.Need,
 	}
 	applied, err := x.Apply(ctx, run)
 	if err != nil {

@@ -94,7 +94,7 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		return err
 	}
 	if len(named) == 0 && !a.JSON {
-		noneRunning(a)
+		fmt.Fprintln(a.Err, "No sessions in the state.")
 		return nil
 	}
 	if o.verify {

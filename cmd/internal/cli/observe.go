@@ -34,6 +34,11 @@ func openObserver(a *app) (*project.Project, *fleet.Observer, error) {
 	if err != nil {
 		return p, nil, err
 	}
+	warnOfManifest(a, p)
+	return p, project.Fleet(p), nil
+}
+
+func warnOfManifest(a *app, p *project.Project) {
 	if watch.Broken(p) {
 		first := slices.IndexFunc(p.Problems, func(d session.Diagnostic) bool { return d.Severity == session.Error })
 		a.Warn(p.Problems[first : first+1])
@@ -41,7 +46,6 @@ func openObserver(a *app) (*project.Project, *fleet.Observer, error) {
 			a.Say(fmt.Sprintf("\nThe manifest has %s: agentform validate", plaintext.Count(more, "more problem")))
 		}
 	}
-	return p, project.Fleet(p), nil
 }
 
 // declaredIn returns the addresses of a snapshot's sessions and of those that the manifest has.
@@ -56,14 +60,11 @@ func fileExists(path string) bool {
 
 // openSelection returns the sessions that are meant, or all if none are named or chosen.
 func openSelection(a *app, o sessionArgs) (*watch.Selection, error) {
-	_, s, err := a.State()
+	p, s, err := a.State()
 	if err != nil {
 		return nil, err
 	}
-	p, _, err := openObserver(a)
-	if err != nil {
-		return nil, err
-	}
+	warnOfManifest(a, p)
 	return watch.Select(p, s, o.Sessions)
 }
 

@@ -2,73 +2,89 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
+	"slices"
+	"time"
 
-	"github.com/agentform/agentform/cmd/internal/action/reconcile"
+	"github.com/spf13/cobra"
+
+	"github.com/agentform/agentform/cmd/internal/action/choose"
+	"github.com/agentform/agentform/cmd/internal/action/usage"
+	"github.com/agentform/agentform/cmd/internal/action/watch"
+	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/cmd/internal/reporter"
-	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/report"
+	"github.com/agentform/agentform/session"
 )
 
-// applyOnly carries out a plan for one session.
-func applyOnly(ctx context.Context, a *app, t *reporter.Reporter, x reconcile.Planned, run reconcile.Run) error {
-	if x.HasErrors() {
-		return t.Fail(x.Problems, nil)
+func reportCommand(a *app) *cobra.Command {
+	var since string
+	c := &cobra.Command{
+		Use:   "report [ADDR...]",
+		Short: "Show what became of the sessions in the last hours",
+		Long: `Shows for each session what it was asked, what became of it, what it used, what it waited
+for and for how long, and how often its agent was restarted; also for sessions that were
+removed. Below the table are the sessions that need attention, in the order of agentform
+next, and the names of those in which nothing happened.
+
+RESULT is how far its workspace is from its base, as CHANGES of agentform status, whether
+its work is verified and landed, and its pull request. COST is the list price of what it
+used since then (agentform usage). WAITED is for an answer, input or the end of a pause
+(you), a limit (the model's provider), a place (max_running), a dependency, a budget, a
+restart or a secret. The longest wait is first.
+
+report starts nothing and asks no model. What happened while no hub was running is known
+only as far as a command inspected the sessions.`,
+		Example: `  agentform report
+  agentform report worker --since 2d
+  agentform report --since 2026-11-01 --format markdown
+  agentform report --json`,
 	}
-	if err := x.Nothing(); err != nil {
-		return err
+	c.Flags().StringVar(&since, "since", "18h", "start at this `time`: a duration ago such as 18h, or a date such as 2026-11-01")
+	format := formatFlag(a, c, "text", "markdown", "json")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		from, err := flags.Since(since, time.Now())
+		if err != nil {
+			return exit.Usage(c.CommandPath(), err)
+		}
+		return runReport(c.Context(), a, args, from, *format)
 	}
-	if err := checkReady(ctx, t, x); err != nil {
-		return err
-	}
-	ctx, drain, done := a.Interruptible(ctx)
-	defer done()
-	run.Drain, run.Emit = drain, t.Event
-	applied, err := x.Apply(ctx, run)
+	return c
+}
+
+func runReport(ctx context.Context, a *app, typed []string, since time.Time, format string) error {
+	p, e, err := openObserver(a)
 	if err != nil {
-		return t.Fail(nil, err)
-	}
-	t.NotInherited(x.NotInherited(), x.Project.Manifest.DataDir)
-	return t.End(applied.Tally, nil, applied.Err)
-}
-
-// reportHub says what keeps the hub from doing what the manifest declares, or what else needs it.
-func reportHub(a *app, p *project.Project, also []string) {
-	if a.JSON {
-		return
-	}
-	if lack := reconcile.HubLacks(p, also); lack != "" {
-		a.Say("\n" + lack)
-	}
-}
-
-func newReporter(a *app, command string) (*reporter.Reporter, error) {
-	return reporter.New(a.Streams, a.Version, command)
-}
-
-// checkReady prints what this machine lacks for a plan. It fails if that prevents an apply.
-func checkReady(ctx context.Context, t *reporter.Reporter, x reconcile.Planned) error {
-	missing, prevents := x.Missing(ctx)
-	if err := t.Diagnostics(missing); err != nil || !prevents {
 		return err
 	}
-	return errors.New("no changes made: fix the errors above")
-}
-
-// autoHub starts the hub of a manifest with hub = "auto".
-func autoHub(ctx context.Context, a *app, p *project.Project) {
-	if _, runs := hub.Running(p.Manifest.DataDir); runs || !p.Manifest.HubAuto {
-		return
+	e.Count()
+	usage.Ask(ctx, p, e)
+	s, err := e.Look(ctx)
+	if err != nil {
+		return err
 	}
-	var w io.Writer = a.Err
-	if a.JSON {
-		w = io.Discard
+	now := s.World.At.Local()
+	in := report.Input{Project: p.Manifest.Project, Since: since, Until: now, Supervisor: watch.Supervisor(s)}
+	in.Sessions, in.Unread = project.Reported(p, e.WithHistories(s), e.Usage, since)
+	if len(typed) > 0 {
+		known := declaredIn(p, s)
+		for _, k := range in.Sessions {
+			known = append(known, k.Address())
+		}
+		slices.SortFunc(known, session.Address.Compare)
+		named, err := choose.All(slices.Compact(known), typed)
+		if err != nil {
+			return err
+		}
+		in.Sessions = slices.DeleteFunc(in.Sessions, func(k report.Known) bool { return !slices.Contains(named, k.Address()) })
 	}
-	err := detach(ctx, a, p, serveOptions{}, w)
-	var taken *hub.TakenError // by another apply, at the same moment
-	if err != nil && !errors.As(err, &taken) {
-		fmt.Fprintf(a.Err, "Warning: the hub could not be started: %v\n", err)
+	switch d := report.Of(in); format {
+	case "json":
+		return view.ReportJSON(a.Out, d)
+	case "markdown":
+		return view.ReportMarkdown(a.Out, d, now)
+	default:
+		return view.Report(a.Out, a.OutStyle(), d, now)
 	}
 }

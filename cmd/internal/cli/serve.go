@@ -255,7 +255,7 @@ func listenFlags(a *app, o serveOptions) (args []string) {
 
 func runDetach(ctx context.Context, a *app, o serveOptions) error {
 	p, _, err := a.State()
-	if err == nil {
+	if err == nil { // the hub in the background could not show what is wrong with the manifest
 		p, _, err = a.Optional()
 	}
 	if err != nil {

@@ -21,8 +21,6 @@ import (
 // Run has the options for carrying out a plan.
 type Run struct {
 	Origin      session.Origin
-	AfterTurn   bool
-	TurnLimit   time.Duration // for AfterTurn; 0: as in the manifest
 	StopOnError bool
 	Wait        bool            // until the started sessions are ready
 	Drain       <-chan struct{} // closed: nothing more is begun
@@ -39,19 +37,17 @@ type Applied struct {
 	run     Run
 }
 
-// AfterTurn returns the plan with a limit for turns that may end first.
-func (x Planned) AfterTurn(limit time.Duration) Planned {
-	x.Plan = x.Plan.AfterTurn(engine.TurnLimit(limit))
-	return x
+// AfterTurn lets running turns end first, for at most limit; 0: as the manifest says.
+func (x *Planned) AfterTurn(limit time.Duration) {
+	x.turnLimit = engine.TurnLimit(limit)
+	x.Plan = x.Plan.AfterTurn(x.turnLimit)
 }
 
 // Apply carries out the plan. If anything has changed since, it fails without effect; see Outdated.
 func (x Planned) Apply(ctx context.Context, run Run) (*Applied, error) {
 	r := x.Project.Reconciler(project.ToAct)
 	r.Applier.Emit, r.Applier.StopOnError, r.Applier.Origin = run.Emit, run.StopOnError, run.Origin
-	if run.AfterTurn {
-		r.Applier.AfterTurn = engine.TurnLimit(run.TurnLimit)
-	}
+	r.Applier.AfterTurn = x.turnLimit
 	x.Request.Wait = run.Wait
 	done := &Applied{planned: x, engine: r, run: run}
 	done.Tally, done.Err = r.Apply(ctx, x.Request, x.Plan, run.Drain)

@@ -23,6 +23,8 @@ type Planned struct {
 	plan.Plan
 	Project *project.Project
 	Request engine.Request
+
+	turnLimit func(session.Spec) time.Duration // nil: as the stop blocks say
 }
 
 // Plan compares the manifest, the state and the running sessions.

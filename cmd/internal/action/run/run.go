@@ -188,6 +188,7 @@ func (d *End) Answer(ctx context.Context, every time.Duration) (string, error) {
 		}
 		select {
 		case <-ctx.Done():
+			return plaintext.Safe(n.LastMessage), nil
 		case <-time.After(every):
 		}
 		look := e.Activity.Look(*last.Record, last.Live, last.Events, time.Now())
