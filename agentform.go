@@ -50,6 +50,7 @@ import (
 	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/program"
 	"github.com/agentform/agentform/internal/shim/socketdir"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
@@ -614,10 +615,8 @@ func (s *Session) watch(ctx context.Context, every time.Duration, until Until, t
 			if !yield(o, err) || err == nil && (o.Status.Terminal() || until == UntilTurn && o.TurnEnded && s.tracker.resting()) {
 				return
 			}
-			select {
-			case <-ctx.Done():
+			if !sleep.For(ctx, every) {
 				return
-			case <-time.After(every):
 			}
 		}
 	}
@@ -637,10 +636,8 @@ func (s *Session) WaitTurn(ctx context.Context) (Observation, error) {
 		case o.Status.Terminal():
 			return o, fmt.Errorf("wait for the turn of session %q: it is %s (%s) and %w", s.rec.ID, o.Status, o.Detail, ErrOver)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, turnInterval) {
 			return o, errors.Join(context.Cause(ctx), err)
-		case <-time.After(turnInterval):
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agentform/agentform/internal/sleep"
 )
 
 // Client is a client of a hub's unix socket, safe for concurrent use. Sessions are named
@@ -173,10 +175,7 @@ func (c *Client) Events(ctx context.Context, after string, ids ...string) iter.S
 				yield(Event{}, err)
 				return
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(again):
-			}
+			sleep.For(ctx, again)
 		}
 	}
 }

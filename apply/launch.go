@@ -14,6 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/launch"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
@@ -174,10 +175,8 @@ func (s *starter) taken(ctx context.Context, rt session.Runtime, l session.Launc
 		case has != nil || time.Now().After(until):
 			return session.Location{}, why
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 100*time.Millisecond) {
 			return session.Location{}, why
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
@@ -346,10 +345,8 @@ func (s *starter) hasPrompt(ctx context.Context, e *entry, r *launch.Run, text, 
 		if sent.IsZero() || !look.Observable || time.Since(sent) > turn.Patience {
 			return false, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 250*time.Millisecond) {
 			return false, ctx.Err()
-		case <-time.After(250 * time.Millisecond):
 		}
 	}
 }

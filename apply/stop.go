@@ -9,6 +9,7 @@ import (
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -103,10 +104,8 @@ func (s *stopper) awaitTurn(ctx context.Context, rec session.Record, l session.L
 		if left <= 0 {
 			return false, nil
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, min(pause, left)) {
 			return false, fmt.Errorf("wait for its turn to end: %w", ctx.Err())
-		case <-time.After(min(pause, left)):
 		}
 	}
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/client"
 
-	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
@@ -94,8 +94,8 @@ func remove(ctx context.Context, c engine, name string) error {
 		case client.IsErrConnectionFailed(err), err != nil && !errdefs.IsConflict(err) && tries == removeTries:
 			return explain(err)
 		}
-		if ended := contained.Sleep(ctx, wait); ended != nil { // conflict: the engine is removing it
-			return errors.Join(fmt.Errorf("container %s still exists: %w", name, ended), explain(err))
+		if !sleep.For(ctx, wait) { // conflict: the engine is removing it
+			return errors.Join(fmt.Errorf("container %s still exists: %w", name, ctx.Err()), explain(err))
 		}
 	}
 }

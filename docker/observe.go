@@ -19,6 +19,7 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/reported"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -185,7 +186,7 @@ func (o *observation) assess(ctx context.Context, l *session.Live, created time.
 		l.Agent = session.Process{PID: seen.Process.PID, Start: seen.Process.Start}
 		contained.Show(l, seen, k.Paused, o.screens)
 		ending := seen.Shim && !seen.Agent && seen.Exit == nil && seen.Process.PID != 0
-		if !ending || time.Now().After(deadline) || contained.Sleep(ctx, wait) != nil {
+		if !ending || time.Now().After(deadline) || !sleep.For(ctx, wait) {
 			return
 		}
 	}

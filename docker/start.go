@@ -12,6 +12,7 @@ import (
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/shim/reported"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -134,8 +135,8 @@ func await(ctx context.Context, done func() (bool, error), check func() error) e
 				return err
 			}
 		}
-		if err := contained.Sleep(ctx, wait); err != nil {
-			return err
+		if !sleep.For(ctx, wait) {
+			return ctx.Err()
 		}
 	}
 }

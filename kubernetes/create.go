@@ -24,6 +24,7 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -73,7 +74,7 @@ func (c *cluster) lookUp(ctx context.Context, r schema.GroupVersionResource, o *
 		case err == nil, !kubeclient.Unanswered(err):
 			return nil
 		}
-		if contained.Sleep(ctx, 200*time.Millisecond) != nil {
+		if !sleep.For(ctx, 200*time.Millisecond) {
 			return nil
 		}
 	}
@@ -439,7 +440,7 @@ func (t target) awaitInit(ctx context.Context, p program, empty bool) error {
 		case errors.Is(err, errNoProgram) && uploaded != nil:
 			return uploaded
 		}
-		if ended := contained.Sleep(ctx, wait); ended != nil {
+		if !sleep.For(ctx, wait) {
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}
@@ -487,8 +488,8 @@ func (t target) awaitPod(ctx context.Context, schedule time.Duration) error {
 				return fmt.Errorf("kubernetes: pod %s did not start within %s: %s (kubectl describe pod %s -n %s)", t.pod, podTimeout, shim.OneLine(reason, 500), t.pod, t.cluster.namespace)
 			}
 		}
-		if err := contained.Sleep(ctx, wait); err != nil {
-			return fmt.Errorf("wait for pod %s: %s: %w", t.pod, shim.OneLine(reason, 300), err)
+		if !sleep.For(ctx, wait) {
+			return fmt.Errorf("wait for pod %s: %s: %w", t.pod, shim.OneLine(reason, 300), ctx.Err())
 		}
 	}
 }

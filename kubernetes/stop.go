@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/reported"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
@@ -67,7 +68,7 @@ var (
 // remove removes an object and waits until it is gone. It retries if the reply was lost.
 func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, name string, how metav1.DeleteOptions) error {
 	err := c.of(r).Delete(ctx, name, how)
-	if kubeclient.Unanswered(err) && contained.Sleep(ctx, 200*time.Millisecond) == nil {
+	if kubeclient.Unanswered(err) && sleep.For(ctx, 200*time.Millisecond) {
 		err = c.of(r).Delete(ctx, name, how)
 	}
 	switch {
@@ -82,8 +83,8 @@ func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, nam
 // awaitGone waits until no object of that name exists.
 func (c *cluster) awaitGone(ctx context.Context, r schema.GroupVersionResource, name string) error {
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
-		if ended := contained.Sleep(ctx, wait); ended != nil {
-			return fmt.Errorf("kubernetes: %s %s still exists: %w", r.Resource, name, ended)
+		if !sleep.For(ctx, wait) {
+			return fmt.Errorf("kubernetes: %s %s still exists: %w", r.Resource, name, ctx.Err())
 		}
 		var there struct{ Metadata metadata }
 		if err := c.get(ctx, r, name, &there); apierrors.IsNotFound(err) {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/tmuxwire"
 )
 
@@ -177,25 +178,14 @@ func newNonce() string {
 	return hex.EncodeToString(b)
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // poll calls f until it reports that it is done or fails, at intervals that grow to most.
 func poll(ctx context.Context, most time.Duration, f func() (done bool, err error)) error {
 	for wait := time.Millisecond; ; wait = min(2*wait, most) {
 		if done, err := f(); done || err != nil {
 			return err
 		}
-		if err := sleep(ctx, wait); err != nil {
-			return err
+		if !sleep.For(ctx, wait) {
+			return ctx.Err()
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -59,7 +60,7 @@ func (s *server) awaitExit() {
 		if ids, err := s.ask(ctx, tmuxwire.Command{"list-sessions", "-F", "#{session_id}"}); err != nil || ids != "" {
 			return
 		}
-		_ = sleep(ctx, 2*time.Millisecond)
+		sleep.For(ctx, 2*time.Millisecond)
 	}
 }
 
@@ -150,7 +151,7 @@ func retry(ctx context.Context, on func() *server, f func() error) error {
 			s.terminateStuck()
 			terminated = true
 		}
-		if sleep(ctx, wait) != nil {
+		if !sleep.For(ctx, wait) {
 			return err
 		}
 	}

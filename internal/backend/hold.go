@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/agentform/agentform/internal/sleep"
 )
 
 // Hold is a lock that is renewed until it is released or lost.
@@ -43,10 +45,8 @@ func Acquire(ctx context.Context, b Backend, i Info, wait time.Duration, waiting
 		if waiting != nil {
 			waiting(held.Holder)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, min(pause, left)) {
 			return nil, errors.Join(err, context.Cause(ctx))
-		case <-time.After(min(pause, left)):
 		}
 	}
 }
@@ -75,10 +75,8 @@ func hold(b Backend, i Info, lease time.Duration) *Hold {
 func (h *Hold) renew(ctx context.Context, lease time.Duration) {
 	defer close(h.done)
 	for renewed := time.Now(); ; {
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, lease/3) {
 			return
-		case <-time.After(lease / 3):
 		}
 		began := time.Now()
 		try, cancel := context.WithDeadline(ctx, renewed.Add(lease))
@@ -136,10 +134,8 @@ func (h *Hold) Release(ctx context.Context) error {
 		if err == nil || errors.As(err, &lost) || time.Now().After(until) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, unlockPause) {
 			return err
-		case <-time.After(unlockPause):
 		}
 	}
 }

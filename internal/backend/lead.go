@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/agentform/agentform/internal/sleep"
 )
 
 // leadRetry is the pause between two attempts to take the lock of the one that leads.
@@ -27,10 +29,8 @@ func Lead(ctx context.Context, b Backend, i Info, follow func(holder Info), fail
 		} else if ctx.Err() == nil {
 			failed(err)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, leadRetry) {
 			return nil, context.Cause(ctx)
-		case <-time.After(leadRetry):
 		}
 	}
 }

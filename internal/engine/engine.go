@@ -11,6 +11,7 @@ import (
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/internal/activity"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -129,7 +130,7 @@ const settleTimeout = 15 * time.Second
 func (e *Engine) resolve(ctx context.Context, st state.State, q Request) session.World {
 	for until := time.Now().Add(settleTimeout); ; {
 		w := e.world(ctx, st, q)
-		if !unresolved(st, w) || time.Now().After(until) || !sleep(ctx, 200*time.Millisecond) {
+		if !unresolved(st, w) || time.Now().After(until) || !sleep.For(ctx, 200*time.Millisecond) {
 			return w
 		}
 	}

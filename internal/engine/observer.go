@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/sharedstate"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -248,18 +249,9 @@ func (o Observer) awaitExits(ctx context.Context, w *session.World) {
 				alive = alive || w.Runs[run].Alive
 			}
 		}
-		if !alive || !sleep(ctx, 20*time.Millisecond) {
+		if !alive || !sleep.For(ctx, 20*time.Millisecond) {
 			return
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"github.com/agentform/agentform/internal/sleep"
 )
 
 const (
@@ -34,10 +36,8 @@ func Looks[T any](ctx context.Context, every time.Duration, told func() int64, l
 				if told != nil {
 					left = min(left, pollInterval)
 				}
-				select {
-				case <-ctx.Done():
+				if !sleep.For(ctx, left) {
 					return
-				case <-time.After(left):
 				}
 				if told != nil && told() != heard {
 					break

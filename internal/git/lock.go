@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/agentform/agentform/internal/sleep"
 )
 
 const (
@@ -46,10 +48,8 @@ func hold(ctx context.Context, common string) (release func(), err error) {
 		if time.Since(since) > lockTimeout && !strings.HasPrefix(holder, mine) {
 			return nil, heldBy(common, holder)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, lockRetry) {
 			return nil, fmt.Errorf("%w: %w", heldBy(common, holder), context.Cause(ctx))
-		case <-time.After(lockRetry):
 		}
 	}
 	// For people, and to notice another holder.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
@@ -398,10 +399,8 @@ func (d dirs) finish(ctx context.Context, repo, path, branch, entry string) (the
 		if time.Now().After(until) {
 			return false, fmt.Errorf("an earlier git is still creating it, after %s", finishTimeout)
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 50*time.Millisecond) {
 			return false, fmt.Errorf("wait for a git that is still creating it: %w", context.Cause(ctx))
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	co := Look(path)

@@ -22,6 +22,7 @@ import (
 	"github.com/agentform/agentform/internal/forge"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/pr"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/internal/verify"
@@ -209,7 +210,7 @@ func (h *Hub) loop(ctx context.Context, lost func() error) error {
 			asked = append(asked, c)
 		case <-timer.C:
 		case <-h.wake:
-			if !sleep(ctx, max(wakeDelay, time.Until(pause))) {
+			if !sleep.For(ctx, max(wakeDelay, time.Until(pause))) {
 				return nil
 			}
 		case x := <-h.prober.done:
@@ -311,14 +312,5 @@ func (h *Hub) finish() {
 			h.engine.Close()
 			return
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
 	}
 }

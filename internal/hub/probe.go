@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
@@ -86,7 +87,7 @@ func heartbeat(ctx context.Context, rt session.Runtime, target session.Prober, p
 			return "", err
 		case time.Now().After(until):
 			return fmt.Sprintf("a key was sent, and %d bytes were not read within %s", unread, limit), nil
-		case !sleep(ctx, 50*time.Millisecond):
+		case !sleep.For(ctx, 50*time.Millisecond):
 			return "", context.Cause(ctx)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/proc"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
@@ -27,7 +28,7 @@ func (p *Processes) Watch(w Watched) {
 }
 
 func (p *Processes) Run(ctx context.Context, wake func()) error {
-	for sleep(ctx, pollProcesses) {
+	for sleep.For(ctx, pollProcesses) {
 		if p.gone() {
 			wake()
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -38,7 +39,7 @@ func whenFree(ctx context.Context, record func() error) error {
 		if _, locked := errors.AsType[*state.LockedError](err); !locked {
 			return err
 		}
-		if !sleep(ctx, lockRetry) {
+		if !sleep.For(ctx, lockRetry) {
 			return context.Cause(ctx)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -94,7 +95,7 @@ func (x *subscriptions) follow(ctx context.Context, n session.EventSource, spec 
 		if ctx.Err() == nil {
 			x.log.Warn("a runtime reports no events: changes are seen by polling", "runtime", spec.Key(), "error", err)
 		}
-		if !sleep(ctx, retryInterval) {
+		if !sleep.For(ctx, retryInterval) {
 			return
 		}
 		x.wake()

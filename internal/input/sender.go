@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
@@ -495,10 +496,8 @@ func (s Sender) confirm(ctx context.Context, d delivery, timeout time.Duration) 
 }
 
 func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
+	if !sleep.For(ctx, d) {
 		return fmt.Errorf("wait for the agent to receive the text: %w", ctx.Err())
-	case <-time.After(d):
-		return nil
 	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
@@ -78,10 +79,8 @@ func Type(ctx context.Context, in session.Input, press, paste func(string) error
 	if in.NoEnter {
 		return nil
 	}
-	select {
-	case <-ctx.Done():
+	if !sleep.For(ctx, pasteDelay) {
 		return fmt.Errorf("the text was typed, and Enter was not: %w", ctx.Err())
-	case <-time.After(pasteDelay):
-		return press("Enter")
 	}
+	return press("Enter")
 }

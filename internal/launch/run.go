@@ -10,6 +10,7 @@ import (
 
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
@@ -78,24 +79,14 @@ func (r *Run) findProcess(ctx context.Context) *session.Exit {
 	for until := time.Now().Add(processTimeout); ; {
 		facts := r.Facts(r.Record.Run.ID)
 		r.Record.Run.BootID, r.Record.Run.Agent = facts.BootID, facts.Agent
-		if facts.Agent.PID != 0 || facts.Exit != nil || time.Now().After(until) || !pause(ctx, 5*time.Millisecond) {
+		if facts.Agent.PID != 0 || facts.Exit != nil || time.Now().After(until) || !sleep.For(ctx, 5*time.Millisecond) {
 			return facts.Exit
 		}
 	}
 }
 
-// pause sleeps, and reports whether ctx has not ended meanwhile.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
-
-// Live returns the session with the run, as the runtime currently shows it. The error is
-// session.ErrGone if there is none.
+// Live returns the session in which the run is, as the runtime shows it now. The error
+// is session.ErrGone if there is none.
 func (r *Run) Live(ctx context.Context) (*session.Live, error) {
 	lives, err := r.Lives(ctx)
 	if err != nil {
@@ -149,7 +140,7 @@ func (r *Run) Ready(ctx context.Context) error {
 		case late:
 			return r.timedOut(limit, screen)
 		}
-		if !pause(ctx, wait) {
+		if !sleep.For(ctx, wait) {
 			return fmt.Errorf("wait until it is ready: %w", ctx.Err())
 		}
 	}
@@ -162,7 +153,7 @@ func (r *Run) lastScreen(ctx context.Context, shown string) string {
 		if l, err := r.Live(ctx); err == nil && strings.TrimSpace(l.Screen) != "" {
 			return l.Screen
 		}
-		if shown != "" || !pause(ctx, 100*time.Millisecond) {
+		if shown != "" || !sleep.For(ctx, 100*time.Millisecond) {
 			break
 		}
 	}

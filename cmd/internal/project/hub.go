@@ -24,6 +24,7 @@ import (
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/price"
 	"github.com/agentform/agentform/internal/shim/rundir"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -183,10 +184,8 @@ func (x puller) Run(ctx context.Context, wake func()) error {
 			seen = serial
 			wake()
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, pullEvery) {
 			return nil
-		case <-time.After(pullEvery):
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/agentform/agentform/internal/sleep"
 )
 
 // Backend observes sessions and runs commands of agentform.
@@ -159,11 +161,7 @@ func (p *program) perform(requests []any, signals <-chan os.Signal) (quit bool, 
 			p.stopLoad = stop
 			go p.guard(func() {
 				defer stop()
-				select {
-				case <-ctx.Done():
-				case <-time.After(settled):
-				}
-				if ctx.Err() != nil {
+				if !sleep.For(ctx, settled) {
 					return
 				}
 				if text, err := p.backend.Load(ctx, r); ctx.Err() == nil {

@@ -30,6 +30,7 @@ import (
 
 	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/kubeclient"
+	"github.com/agentform/agentform/internal/sleep"
 )
 
 // Settings locate the Secrets.
@@ -312,12 +313,7 @@ const restartTime = 8 * time.Second
 
 // sleepUntil waits a moment and reports whether neither the time nor the context has ended.
 func sleepUntil(ctx context.Context, until time.Time) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(200 * time.Millisecond):
-		return time.Now().Before(until)
-	}
+	return sleep.For(ctx, 200*time.Millisecond) && time.Now().Before(until)
 }
 
 func (b *Backend) Unlock(ctx context.Context, i backend.Info) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/sleep"
 )
 
 // Settings locate the tables.
@@ -274,15 +275,10 @@ func (b *Backend) query(ctx context.Context, row []any, sql string, args ...any)
 	var err error
 	for pause := retryPause; ; pause *= 2 {
 		var interrupted bool
-		if interrupted, err = b.try(ctx, row, sql, args...); !interrupted || time.Now().Add(pause).After(until) {
+		interrupted, err = b.try(ctx, row, sql, args...)
+		if !interrupted || time.Now().Add(pause).After(until) || !sleep.For(ctx, pause) {
 			break
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-			continue
-		}
-		break
 	}
 	if err == nil || errors.Is(err, pgx.ErrNoRows) {
 		return err

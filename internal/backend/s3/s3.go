@@ -24,6 +24,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/sleep"
 )
 
 // Settings are those of Terraform's s3 backend. Credentials, and what is empty here, are
@@ -316,10 +317,8 @@ func (b *Backend) put(ctx context.Context, key string, text []byte, etag string)
 		case status != http.StatusConflict || try == conflicts:
 			return "", b.refusal("write", key, orSilent(ctx, err))
 		}
-		select {
-		case <-ctx.Done():
+		if !sleep.For(ctx, 100*time.Millisecond) {
 			return "", b.refusal("write", key, orSilent(ctx, ctx.Err()))
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }

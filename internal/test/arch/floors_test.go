@@ -23,6 +23,7 @@ const module = "github.com/agentform/agentform"
 var floors = map[string]int{
 	"internal/proc":             -2,
 	"internal/stamp":            -2,
+	"internal/sleep":            -2,
 	"internal/shim/rundir":      -1,
 	"internal/shim/filecopy":    -1,
 	"internal/shim/install":     0,

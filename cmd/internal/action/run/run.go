@@ -23,6 +23,7 @@ import (
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/internal/wire"
@@ -186,11 +187,7 @@ func (d *End) Answer(ctx context.Context, every time.Duration) (string, error) {
 		if n.Answered(given) || time.Now().After(end) {
 			return plaintext.Safe(n.LastMessage), nil
 		}
-		select {
-		case <-ctx.Done():
-			return plaintext.Safe(n.LastMessage), nil
-		case <-time.After(every):
-		}
+		sleep.For(ctx, every)
 		look := e.Activity.Look(*last.Record, last.Live, last.Events, time.Now())
 		last.Look = &look
 	}

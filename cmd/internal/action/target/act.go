@@ -12,6 +12,7 @@ import (
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/input"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
@@ -24,7 +25,7 @@ func (t *Target) Send(ctx context.Context, reader *activity.Reader, inputs []ses
 	}
 	for i, in := range inputs {
 		if i > 0 {
-			pause(ctx)
+			sleep.For(ctx, keyPause)
 		}
 		outcome, sent, err := reader.Send(ctx, t.Runtime, t.Record, *t.Live, in, command, t.Project.Log)
 		if err != nil {
@@ -51,13 +52,6 @@ func (t *Target) Send(ctx context.Context, reader *activity.Reader, inputs []ses
 // keyPause is the time between two keys. A program that reads two at once may take them for another
 // one, as Escape Escape for Alt+Escape. Copilot CLI 1.0.102 waits half a second for the second one.
 const keyPause = 200 * time.Millisecond
-
-func pause(ctx context.Context) {
-	select {
-	case <-time.After(keyPause):
-	case <-ctx.Done():
-	}
-}
 
 // Capture returns the session's screen.
 func (t *Target) Capture(ctx context.Context, lines int) view.Tail {
