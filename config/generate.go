@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
 // Draft is a session for which Generate writes a block. Its prompt has its text.
@@ -153,6 +154,28 @@ func (b *blockBody) text(path, s string) {
 func (b *blockBody) list(path string, all []string) {
 	if len(all) > 0 {
 		b.add(path, texts(all))
+	}
+}
+
+// json adds an attribute whose value is written as its JSON, if it has any.
+func (b *blockBody) json(path string, value any) {
+	var v ctyjson.SimpleJSONValue
+	text, err := json.Marshal(value)
+	if err == nil && v.UnmarshalJSON(text) == nil && !v.IsNull() {
+		b.add(path, hclText(v.Value))
+	}
+}
+
+// mounts adds the attribute of that name if there are any.
+func (b *blockBody) mounts(all []session.Mount) {
+	var values []cty.Value
+	for _, v := range all {
+		values = append(values, cty.ObjectVal(map[string]cty.Value{
+			"source": cty.StringVal(v.Source), "target": cty.StringVal(v.Target), "read_only": cty.BoolVal(v.ReadOnly),
+		}))
+	}
+	if len(values) > 0 {
+		b.add("mounts", hclText(cty.TupleVal(values)))
 	}
 }
 
@@ -489,32 +512,18 @@ func (g *generator) runtime(s session.Spec) (b blockBody, ok bool) {
 	}
 	g.runtimes[r.Key()] = r
 	var x blockBody
-	objects := func(name string, all []cty.Value) {
-		if len(all) > 0 {
-			x.add(name, hclText(cty.TupleVal(all)))
-		}
-	}
 	x.text("socket", r.Socket)
 	x.values("", language.RuntimeBlock().Kind(r.Kind), &s, defaults(), map[string]func(){
-		"mounts":      func() { objects("mounts", mountObjects(r.Docker.Mounts)) },
-		"tolerations": func() { objects("tolerations", tolerationObjects(r.Kubernetes.Tolerations)) },
-		"affinity":    func() { writeAffinity(&x, r.Kubernetes.Affinity) },
-		"volumes":     func() { objects("volumes", volumeObjects(r.Kubernetes.Volumes)) },
+		"mounts":      func() { x.mounts(r.Docker.Mounts) },
+		"tolerations": func() { x.json("tolerations", r.Kubernetes.Tolerations) },
+		"affinity":    func() { x.json("affinity", json.RawMessage(r.Kubernetes.Affinity)) },
+		"volumes":     func() { x.json("volumes", r.Kubernetes.Volumes) },
 	})
 	writeBlock(&g.declared, fmt.Sprintf("runtime %q %q", r.Kind, r.Name), x)
 	return b, true
 }
 
-func mountObjects(mounts []session.Mount) (all []cty.Value) {
-	for _, v := range mounts {
-		all = append(all, cty.ObjectVal(map[string]cty.Value{
-			"source": cty.StringVal(v.Source), "target": cty.StringVal(v.Target), "read_only": cty.BoolVal(v.ReadOnly),
-		}))
-	}
-	return all
-}
-
-// sameValue compares values as the state file stores them.
+// sameValue compares by what the state file would have.
 func sameValue(a, b any) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)

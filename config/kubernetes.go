@@ -135,11 +135,10 @@ func optional(of map[string]cty.Type) cty.Type {
 	return cty.ObjectWithOptionalAttrs(of, slices.Collect(maps.Keys(of)))
 }
 
-func textOf(v cty.Value, name string) string {
-	if v.IsNull() || v.GetAttr(name).IsNull() {
-		return ""
-	}
-	return v.GetAttr(name).AsString()
+// decodeObject reads an object of texts and booleans into a struct whose JSON has the same names.
+func decodeObject(v cty.Value, into any) {
+	text, _ := ctyjson.Marshal(v, v.Type())
+	_ = json.Unmarshal(text, into)
 }
 
 func readTolerations(d reader, b *expr.Block, into *[]session.Toleration) {
@@ -150,7 +149,8 @@ func readTolerations(d reader, b *expr.Block, into *[]session.Toleration) {
 		return
 	}
 	for _, v := range all {
-		t := session.Toleration{Key: textOf(v, "key"), Operator: textOf(v, "operator"), Value: textOf(v, "value"), Effect: textOf(v, "effect")}
+		var t session.Toleration
+		decodeObject(v, &t)
 		switch {
 		case !slices.Contains([]string{"", "Equal", "Exists"}, t.Operator):
 			d.Fail(a, "Invalid toleration", `The operator of a toleration is "Equal" or "Exists", not %q.`, expr.Cut(t.Operator))
@@ -202,10 +202,8 @@ func readVolumes(d reader, b *expr.Block, into *[]session.PodVolume) {
 	}
 	taken := map[string]bool{}
 	for _, e := range all {
-		v := session.PodVolume{Target: textOf(e, "target"), Claim: textOf(e, "claim"), Secret: textOf(e, "secret"), ConfigMap: textOf(e, "config_map")}
-		if !e.IsNull() && !e.GetAttr("read_only").IsNull() {
-			v.ReadOnly = e.GetAttr("read_only").True()
-		}
+		var v session.PodVolume
+		decodeObject(e, &v)
 		given := slices.DeleteFunc([]string{v.Claim, v.Secret, v.ConfigMap}, func(s string) bool { return s == "" })
 		clean := path.Clean(v.Target)
 		switch {
@@ -225,42 +223,5 @@ func readVolumes(d reader, b *expr.Block, into *[]session.PodVolume) {
 		taken[clean] = true
 		v.Target = clean
 		*into = append(*into, v)
-	}
-}
-
-// filled returns those texts that are not empty.
-func filled(values map[string]string) map[string]cty.Value {
-	all := map[string]cty.Value{}
-	for name, value := range values {
-		if value != "" {
-			all[name] = cty.StringVal(value)
-		}
-	}
-	return all
-}
-
-func tolerationObjects(tolerations []session.Toleration) (all []cty.Value) {
-	for _, t := range tolerations {
-		all = append(all, cty.ObjectVal(filled(map[string]string{"key": t.Key, "operator": t.Operator, "value": t.Value, "effect": t.Effect})))
-	}
-	return all
-}
-
-func volumeObjects(volumes []session.PodVolume) (all []cty.Value) {
-	for _, v := range volumes {
-		object := filled(map[string]string{"target": v.Target, "claim": v.Claim, "secret": v.Secret, "config_map": v.ConfigMap})
-		if v.ReadOnly {
-			object["read_only"] = cty.True
-		}
-		all = append(all, cty.ObjectVal(object))
-	}
-	return all
-}
-
-func writeAffinity(b *blockBody, affinity string) {
-	if typ, err := ctyjson.ImpliedType([]byte(affinity)); err == nil {
-		if v, err := ctyjson.Unmarshal([]byte(affinity), typ); err == nil {
-			b.add("affinity", hclText(v))
-		}
 	}
 }
