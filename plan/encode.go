@@ -47,8 +47,7 @@ func Encode(p Plan) ([]byte, error) {
 func Decode(b []byte) (Plan, error) {
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if _, is := errors.AsType[*json.SyntaxError](err); is {
 			return Plan{}, ErrNotPlan
 		}
 		return Plan{}, fmt.Errorf("damaged plan file: %w", err)

@@ -85,8 +85,7 @@ func readJournal(path string) (journal, error) {
 		return journal{}, fmt.Errorf("read state: %w", err)
 	}
 	j, err := parseJournal(b)
-	var newer *NewerError
-	if errors.As(err, &newer) {
+	if newer, is := errors.AsType[*NewerError](err); is {
 		newer.Path = JournalOf(path)
 		return journal{}, err
 	}

@@ -262,8 +262,7 @@ func check(r session.Record) error {
 }
 
 func explain(b []byte, err error) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
 		at := min(int(syntax.Offset), len(b))
 		return fmt.Errorf("line %d: %w", 1+bytes.Count(b[:at], []byte("\n")), err)
 	}

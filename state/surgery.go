@@ -12,8 +12,7 @@ import (
 // Decode parses the text of a state file. The error about a newer format is a *NewerError.
 func Decode(text []byte) (State, error) {
 	s, err := decode("", text, nil)
-	var corrupt *CorruptError
-	if errors.As(err, &corrupt) {
+	if corrupt, is := errors.AsType[*CorruptError](err); is {
 		return s, corrupt.Err
 	}
 	return s, err

@@ -141,9 +141,8 @@ func (p program) run(ctx context.Context, socket string, stdin io.Reader, args .
 		case ctx.Err() != nil:
 			err = ctx.Err()
 		}
-		var exit *exec.ExitError
-		if errors.As(err, &exit) && !exit.Exited() {
-			// A part of its output may be missing.
+		if exit, is := errors.AsType[*exec.ExitError](err); is && !exit.Exited() {
+			// A part of what it printed may be missing.
 			return out.String(), &Error{Command: args[0], Err: err}
 		}
 		return out.String(), failure(args[0], errs.String(), err)

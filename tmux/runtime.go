@@ -195,8 +195,7 @@ func (r *Runtime) Unread(ctx context.Context, _ session.Location, run string) (n
 
 // unprobeable marks an error that means that no shim answers.
 func unprobeable(err error) error {
-	var refusal *shim.Error
-	if errors.As(err, &refusal) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	if _, refused := errors.AsType[*shim.Error](err); refused || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("%w: %w", session.ErrUnprobeable, err)
 	}
 	return err

@@ -174,8 +174,7 @@ func ReadFile(path string) ([]byte, error) {
 
 // Reason returns the text of a file system error without the path.
 func Reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
+	if p, is := errors.AsType[*fs.PathError](err); is {
 		return p.Err.Error()
 	}
 	return err.Error()

@@ -137,8 +137,7 @@ func (d Decoder) Plain(a *Attr, v cty.Value) bool {
 
 // Conversion returns a conversion's error with the path to the part of the value.
 func Conversion(err error) string {
-	var p cty.PathError
-	if errors.As(err, &p) && len(p.Path) > 0 {
+	if p, is := errors.AsType[cty.PathError](err); is && len(p.Path) > 0 {
 		var at strings.Builder
 		for _, step := range p.Path {
 			switch s := step.(type) {

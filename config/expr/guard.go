@@ -33,8 +33,7 @@ func guard(name string, f function.Function, w *Watch) function.Function {
 		if err == nil || !slices.ContainsFunc(args, cty.Value.ContainsMarked) {
 			return err
 		}
-		var arg function.ArgError
-		if errors.As(err, &arg) {
+		if arg, is := errors.AsType[function.ArgError](err); is {
 			return function.NewArgError(arg.Index, errRedacted)
 		}
 		return errRedacted

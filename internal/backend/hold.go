@@ -30,9 +30,9 @@ func Acquire(ctx context.Context, b Backend, i Info, wait time.Duration, waiting
 		if err == nil {
 			return hold(b, i, lease), nil
 		}
-		var held *HeldError
 		left := time.Until(until)
-		if !errors.As(err, &held) {
+		held, is := errors.AsType[*HeldError](err)
+		if !is {
 			// The answer may have been lost, and not every lock expires.
 			after, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTime)
 			defer cancel()
@@ -116,8 +116,7 @@ func (h *Hold) Write(ctx context.Context, text []byte, seen Version) (Version, e
 		return "", err
 	}
 	v, err := h.backend.Write(ctx, text, seen, h.info.ID)
-	var lost *LostError
-	if errors.As(err, &lost) {
+	if _, lost := errors.AsType[*LostError](err); lost {
 		h.lose(err)
 	}
 	return v, err
@@ -130,8 +129,7 @@ func (h *Hold) Release(ctx context.Context) error {
 	<-h.done
 	for until := time.Now().Add(unlockTime); ; {
 		err := h.backend.Unlock(ctx, h.info)
-		var lost *LostError
-		if err == nil || errors.As(err, &lost) || time.Now().After(until) {
+		if _, lost := errors.AsType[*LostError](err); err == nil || lost || time.Now().After(until) {
 			return err
 		}
 		if !sleep.For(ctx, unlockPause) {

@@ -176,8 +176,7 @@ func (s *Sessions) askShim(ctx context.Context, p session.Location, run string, 
 	if err == nil {
 		err = at.AskShim(ctx, run, do)
 	}
-	var refusal *shim.Error
-	if errors.As(err, &refusal) || errors.Is(err, session.ErrGone) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+	if _, refused := errors.AsType[*shim.Error](err); refused || errors.Is(err, session.ErrGone) || errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("%w: %w", session.ErrUnprobeable, err)
 	}
 	return err

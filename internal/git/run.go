@@ -169,8 +169,7 @@ func environ() []string {
 }
 
 func exitCode(err error) int {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, is := errors.AsType[*exec.ExitError](err); is {
 		return exit.ExitCode()
 	}
 	return -1

@@ -211,8 +211,7 @@ func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
 		return a, err
 	}
 	answered, err := s.awaitGone(ctx, a)
-	var stays *NotAnsweredError
-	if chosen && q.Marked == 0 || !errors.As(err, &stays) {
+	if _, stays := errors.AsType[*NotAnsweredError](err); chosen && q.Marked == 0 || !stays {
 		return answered, err
 	}
 	// Keys are read in order: once the dialog has reacted to a later key, Enter was read and lost.
@@ -224,8 +223,7 @@ func (s Sender) Answer(ctx context.Context, r Reply) (Answered, error) {
 	} else {
 		again = s.submitAgain(ctx, q, strings.TrimSpace(r.Text))
 	}
-	var other *OtherQuestionError
-	if again != nil && !errors.As(again, &other) && !errors.Is(again, session.ErrGone) {
+	if _, other := errors.AsType[*OtherQuestionError](again); again != nil && !other && !errors.Is(again, session.ErrGone) {
 		return answered, err
 	}
 	return s.awaitGone(ctx, a)
@@ -420,9 +418,8 @@ func (s Sender) typeAnswer(ctx context.Context, q session.Question, o session.Op
 	}
 	parts := append(probesOf(text), ending(text))
 	now, err := s.awaitTyped(ctx, q, func(now Snapshot) bool { return shows(now.Screen, parts) > shows(before.Screen, parts) })
-	// A dialog may hide the typed text.
-	var hidden *NotAnsweredError
-	if err != nil && (!errors.As(err, &hidden) || now.Screen == before.Screen) {
+	// A dialog may hide what is typed.
+	if _, hidden := errors.AsType[*NotAnsweredError](err); err != nil && (!hidden || now.Screen == before.Screen) {
 		return err
 	}
 	return s.key(ctx, "Enter")

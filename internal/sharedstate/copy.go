@@ -69,8 +69,7 @@ func (c *Copy) Pull(ctx context.Context) error {
 		return err
 	}
 	store, err := c.open(ctx, state.Holder{}, 0)
-	var locked *state.LockedError
-	if errors.As(err, &locked) {
+	if _, locked := errors.AsType[*state.LockedError](err); locked {
 		return nil
 	}
 	if err != nil {
@@ -256,8 +255,7 @@ func (c *Copy) opened(ctx context.Context, hold *backend.Hold, o Opening) (*stat
 		return nil, err
 	}
 	text, v, m, err := c.read(ctx)
-	var gone *GoneError
-	if o.Anew && errors.As(err, &gone) {
+	if _, gone := errors.AsType[*GoneError](err); o.Anew && gone {
 		m, err = Mark{Backend: c.Name, Place: c.Place}, nil
 	}
 	switch have := store.State(); {
@@ -286,8 +284,7 @@ func (c *Copy) opened(ctx context.Context, hold *backend.Hold, o Opening) (*stat
 // acquire takes the backend's lock.
 func (c *Copy) acquire(ctx context.Context, o Opening) (*backend.Hold, error) {
 	hold, err := backend.Acquire(ctx, c.Backend, c.info(o.Who), o.Wait, o.Waiting)
-	var held *backend.HeldError
-	if errors.As(err, &held) {
+	if held, is := errors.AsType[*backend.HeldError](err); is {
 		err = &LockedError{c.Name, held.Holder}
 		if ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))

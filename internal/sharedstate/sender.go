@@ -71,8 +71,7 @@ func (s *sender) Close() error {
 		err = &UnsentError{s.copy.Name, s.copy.Path, err}
 	}
 	unlocked := release(s.hold)
-	var lost *backend.LostError
-	if errors.As(unlocked, &lost) && err != nil {
+	if _, lost := errors.AsType[*backend.LostError](unlocked); lost && err != nil {
 		return err // which says so
 	}
 	return errors.Join(err, unlocked)

@@ -22,8 +22,7 @@ import (
 
 // Error returns the error for a flag that cannot be parsed, with a suggestion.
 func Error(c *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
+	if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
 		typed := unknown.GetSpecifiedName()
 		if all := unknown.GetSpecifiedShortnames(); all != "" {
 			typed, _, _ = strings.Cut(all, "=") // -colour is parsed as the shorthands c, o, l, …

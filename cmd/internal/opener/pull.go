@@ -39,8 +39,7 @@ func (o *Opener) Pull(p *project.Project) error {
 		defer time.AfterFunc(2*time.Second, func() { fmt.Fprintln(o.Err, "The shared state: no answer yet…") }).Stop()
 	}
 	err := p.Stored.Pull(o.Context)
-	var unreachable *sharedstate.UnreachableError
-	if errors.As(err, &unreachable) && !slices.Contains(deciding, words[1]) {
+	if _, unreachable := errors.AsType[*sharedstate.UnreachableError](err); unreachable && !slices.Contains(deciding, words[1]) {
 		o.Warn([]session.Diagnostic{{Severity: session.Warning, Summary: "the shared state was not read",
 			Detail: err.Error() + "\nthis is what this machine knew last"}})
 		err = nil

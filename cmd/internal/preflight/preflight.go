@@ -241,8 +241,8 @@ func (h Host) missingBases(ctx context.Context, made plan.Plan) []session.Diagno
 		if changed {
 			branch = "" // it exists, and would land in the base
 		}
-		var missing *git.BaseError
-		if err := git.CheckBase(ctx, s.Workspace.Repo, branch, s.Workspace.Base); !errors.As(err, &missing) || reported[*missing] {
+		missing, is := errors.AsType[*git.BaseError](git.CheckBase(ctx, s.Workspace.Repo, branch, s.Workspace.Base))
+		if !is || reported[*missing] {
 			continue
 		}
 		reported[*missing] = true
@@ -273,8 +273,7 @@ func (h Host) missingImages(ctx context.Context, lineage string, specs []session
 		if !is {
 			continue
 		}
-		var missing *docker.ImageError
-		if err := docker.CheckImage(ctx, engine, key[1]); errors.As(err, &missing) {
+		if missing, is := errors.AsType[*docker.ImageError](docker.CheckImage(ctx, engine, key[1])); is {
 			found = append(found, session.Diagnostic{Severity: session.Warning, Address: needed[key][0], Range: h.declared(needed[key][0]),
 				Summary: fmt.Sprintf("image %s does not exist", key[1]), Detail: missing.Error() + neededBy(needed[key])})
 		}

@@ -105,8 +105,7 @@ func Foreground(c *exec.Cmd) (code int, err error) {
 	if errors.Is(err, exec.ErrWaitDelay) {
 		return 0, nil
 	}
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, is := errors.AsType[*exec.ExitError](err); is {
 		if status, ok := failed.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			return 128 + int(status.Signal()), nil
 		}
