@@ -61,19 +61,9 @@ func directoryOf(s session.Spec) string {
 		}
 	}
 	if s.Workspace.Explicit {
-		return withoutLinks(s.Workspace.Path)
+		return fileid.Resolve(s.Workspace.Path)
 	}
 	return s.Workspace.Path
-}
-
-func withoutLinks(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if up := filepath.Dir(path); up != path {
-		return filepath.Join(withoutLinks(up), filepath.Base(path))
-	}
-	return path
 }
 
 // checkPath allows only in-place sessions on one branch to share a directory.

@@ -8,10 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agentform/agentform/internal/fileid"
 )
 
 // Dirs are the directories of a project, and what was read in them.
@@ -56,17 +57,7 @@ func (d *Dirs) Resolve(path, base string) (string, error) {
 		path = filepath.Join(base, path)
 	}
 	path = filepath.Clean(path)
-	rest := []string{filepath.Base(path)}
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			slices.Reverse(rest)
-			return filepath.Join(append([]string{real}, rest...)...), nil
-		}
-		if dir == filepath.Dir(dir) {
-			return path, nil
-		}
-		rest = append(rest, filepath.Base(dir))
-	}
+	return filepath.Join(fileid.Resolve(filepath.Dir(path)), filepath.Base(path)), nil
 }
 
 // Repository returns the top of the git repository, or worktree, of a directory, or "".

@@ -1,9 +1,10 @@
-// Package fileid identifies files across renames.
+// Package fileid identifies files across renames and links.
 package fileid
 
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -30,6 +31,17 @@ func Place(path string) string {
 	}
 	s := fi.Sys().(*syscall.Stat_t)
 	return fmt.Sprint(s.Dev, ":", s.Ino)
+}
+
+// Resolve follows the links in the part of a path that exists.
+func Resolve(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if up := filepath.Dir(path); up != path {
+		return filepath.Join(Resolve(up), filepath.Base(path))
+	}
+	return path
 }
 
 // Renamed reports whether what is at path has the identity id and was renamed from old.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agentform/agentform/internal/fileid"
 )
 
 // Runner runs git in a checkout, with arguments, and returns what it printed.
@@ -182,9 +184,9 @@ func (g examiner) checkout(ctx context.Context, path string, d dirs) (string, er
 
 // holds reports whether a path goes with the checkout: it is below the top or an entry.
 func (g examiner) holds(path string) bool {
-	path = resolve(path)
+	path = fileid.Resolve(path)
 	return slices.ContainsFunc(append([]string{g.top}, g.entries...), func(dir string) bool {
-		rel, err := filepath.Rel(resolve(dir), path)
+		rel, err := filepath.Rel(fileid.Resolve(dir), path)
 		return err == nil && filepath.IsLocal(rel)
 	})
 }
@@ -253,7 +255,7 @@ func (g examiner) ownWorktrees(ctx context.Context, common string) (string, erro
 			return "", err
 		}
 		path := filepath.Dir(within(entry, text))
-		if d, err := findDirs(path); err == nil && resolve(d.git) == resolve(entry) {
+		if d, err := findDirs(path); err == nil && fileid.Resolve(d.git) == fileid.Resolve(entry) {
 			if g.holds(path) {
 				continue
 			}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/fileid"
 	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
@@ -209,25 +210,14 @@ func repository(repo string) (dirs, error) {
 // entry returns the git directory of the linked worktree at path, which may be gone, or "".
 func (d dirs) entry(path string) string {
 	entries, _ := d.worktreeDirs()
-	path = resolve(path)
+	path = fileid.Resolve(path)
 	for _, dir := range entries {
 		text, err := readSmall(filepath.Join(dir, "gitdir"))
-		if err == nil && resolve(filepath.Dir(within(dir, text))) == path {
+		if err == nil && fileid.Resolve(filepath.Dir(within(dir, text))) == path {
 			return dir
 		}
 	}
 	return ""
-}
-
-// resolve follows the links in the part of a path that exists.
-func resolve(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	if up := filepath.Dir(path); up != path {
-		return filepath.Join(resolve(up), filepath.Base(path))
-	}
-	return path
 }
 
 func hasBranch(ctx context.Context, repo, branch string) (bool, error) {

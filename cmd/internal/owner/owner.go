@@ -57,14 +57,7 @@ func Resolve(path string) string {
 	if err != nil {
 		return path
 	}
-	for at, rest := abs, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if filepath.Dir(at) == at {
-			return abs
-		}
-	}
+	return fileid.Resolve(abs)
 }
 
 // A UserError reports that a data directory belongs to another user.
