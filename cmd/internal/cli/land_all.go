@@ -12,6 +12,8 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 )
 
 // runLandAll lands the work of all sessions, in an order that is shown before.
@@ -29,7 +31,7 @@ func runLandAll(ctx context.Context, a *app, o landOptions) error {
 		return err
 	}
 	if o.dryRun && a.JSON {
-		return view.LandingJSON(a.Out, land.Many{Members: all}, true)
+		return wire.Write(a.Out, status.LandingOf(land.Many{Members: all}, true))
 	}
 	if !a.JSON {
 		if err := view.Landing(a.Out, a.OutStyle(), all); err != nil || o.dryRun {
@@ -66,7 +68,7 @@ func runLandAll(ctx context.Context, a *app, o landOptions) error {
 		}
 	}
 	if a.JSON {
-		if err := view.LandingJSON(a.Out, many, false); err != nil {
+		if err := wire.Write(a.Out, status.LandingOf(many, false)); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,8 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/cmd/internal/view/ci"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -141,7 +143,7 @@ func printFailedPlan(ctx context.Context, a *app, o planOptions, err error) erro
 	if o.ci() != "" {
 		err = printPlan(ctx, a, none, o.ci())
 	} else {
-		err = view.PlanJSON(a.Out, none.Plan, a.Version)
+		err = wire.Write(a.Out, status.PlanOf(none.Plan, a.Version))
 	}
 	if err != nil {
 		return err
@@ -196,7 +198,7 @@ func tellUndeclared(a *app) {
 func showPlan(a *app, x reconcile.Planned, detail string, warnings []session.Diagnostic) error {
 	if a.JSON {
 		x.Problems = append(x.Problems, warnings...)
-		return view.PlanJSON(a.Out, x.Plan, a.Version)
+		return wire.Write(a.Out, status.PlanOf(x.Plan, a.Version))
 	}
 	a.Warn(warnings)
 	return view.Plan(a.Out, a.OutStyle(), x.Plan, detail == "full") // its last line counts the changes, so no pager hides that

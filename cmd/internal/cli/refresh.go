@@ -11,6 +11,8 @@ import (
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/land"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -97,6 +99,8 @@ func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
 		line: func(x land.RefreshResult) error {
 			return view.RefreshedLine(a.Out, a.OutStyle(), x.Refreshed, o.dryRun)
 		},
-		json: func(w io.Writer, all []land.RefreshResult) error { return view.RefreshedJSON(w, all, o.dryRun) },
+		json: func(w io.Writer, all []land.RefreshResult) error {
+			return wire.Write(w, status.RefreshesOf(all, o.dryRun))
+		},
 	}.end(a)
 }

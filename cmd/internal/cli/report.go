@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/report"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -81,7 +82,7 @@ func runReport(ctx context.Context, a *app, typed []string, since time.Time, for
 	}
 	switch d := report.Of(in); format {
 	case "json":
-		return view.ReportJSON(a.Out, d)
+		return wire.Write(a.Out, d)
 	case "markdown":
 		return view.ReportMarkdown(a.Out, d, now)
 	default:

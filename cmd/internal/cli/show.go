@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 )
 
 // lastEvents is how many events fit on a screen with the rest.
@@ -77,7 +78,7 @@ func runShow(ctx context.Context, a *app, typed, detail string) error {
 		x.Exit = p.Facts(k.Record.Run.ID).Exit
 	}
 	if a.JSON {
-		return view.ShowJSON(a.Out, x)
+		return wire.Write(a.Out, x.Document())
 	}
 	return view.Show(a.Out, a.OutStyle(), x, time.Now())
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 )
 
 type statusOptions struct {
@@ -129,7 +130,7 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	case *o.format == "name":
 		return view.Names(a.Out, sessions)
 	case a.JSON:
-		return view.StatusJSON(a.Out, sessions, watch.Supervisor(s))
+		return wire.Write(a.Out, status.DocumentOf(sessions, watch.Supervisor(s)))
 	}
 	switch watch.Supervisor(s) {
 	case api.HubSuspended:

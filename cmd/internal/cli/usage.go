@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 )
 
 type usageOptions struct {
@@ -79,7 +80,7 @@ func runUsage(ctx context.Context, a *app, typed []string, o usageOptions) error
 	}
 	switch {
 	case a.JSON:
-		return view.UsageJSON(a.Out, d)
+		return wire.Write(a.Out, d)
 	case o.csv:
 		return view.UsageCSV(a.Out, d)
 	}

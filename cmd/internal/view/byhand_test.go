@@ -10,6 +10,8 @@ import (
 
 	"github.com/agentform/agentform/cmd/internal/prune"
 	"github.com/agentform/agentform/internal/land"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -113,7 +115,7 @@ func TestMovedAndImported(t *testing.T) {
 	if err := Plan(&text, Style{}, p, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := PlanJSON(&doc, p, "0.1.0"); err != nil {
+	if err := wire.Write(&doc, status.PlanOf(p, "0.1.0")); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"~ session.new (was session.old) will be updated in place: it was session.old\n",

@@ -6,17 +6,11 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
-	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
 func document(w io.Writer, fields ...any) error {
 	return wire.Write(w, append(wire.Object{"format_version", api.FormatVersion}, fields...))
-}
-
-// PlanJSON writes a plan as one document. version is agentform's.
-func PlanJSON(w io.Writer, p plan.Plan, version string) error {
-	return wire.Write(w, status.PlanOf(p, version))
 }
 
 // ValidJSON writes the diagnostics of validate as one document.
@@ -25,14 +19,6 @@ func ValidJSON(w io.Writer, ds []session.Diagnostic) error {
 	return document(w, "valid", len(errs) == 0, "error_count", len(errs), "warning_count", len(warnings),
 		"diagnostics", wire.List(ds))
 }
-
-// StatusJSON writes sessions as one document, in the order given.
-func StatusJSON(w io.Writer, sessions []api.Session, supervisor api.Supervisor) error {
-	return wire.Write(w, status.DocumentOf(sessions, supervisor))
-}
-
-// ShowJSON writes one session in full as one document.
-func ShowJSON(w io.Writer, x status.Detail) error { return wire.Write(w, x.Document()) }
 
 // Build identifies a build of agentform.
 type Build struct {

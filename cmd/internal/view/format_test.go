@@ -14,13 +14,14 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 )
 
 // YAML has the same content as JSON, and no control character reaches the terminal.
 func TestYAML(t *testing.T) {
 	golden(t, "status.yaml", func(w io.Writer) error {
 		var document bytes.Buffer
-		if err := StatusJSON(&document, sampleSessions()[:1], api.HubDown); err != nil {
+		if err := wire.Write(&document, status.DocumentOf(sampleSessions()[:1], api.HubDown)); err != nil {
 			return err
 		}
 		return YAML(w, document.Bytes())

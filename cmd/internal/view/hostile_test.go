@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/doctor"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	_ "github.com/agentform/agentform/internal/test/seed"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
@@ -61,7 +62,7 @@ func TestHostileValues(t *testing.T) {
 			Diagnostics(&text, style, p.Problems), Show(&text, style, s, at), Status(&text, style, []api.Session{s.Session}, false, at),
 			Events(&text, style, []history.Event{e}, at), StateShow(&text, style, *s.Record), StateList(&text, []session.Record{*s.Record}),
 			Doctor(&text, style, []doctor.Finding{{Level: doctor.Level(x), Subject: x, Problem: x, Remedy: x}}), Version(&text, Build{x, x, x, x}),
-			PlanJSON(&documents, p, x), ShowJSON(&documents, s), EventsJSON(&documents, []history.Event{e}), TailJSON(&documents, Tail{Text: x}),
+			wire.Write(&documents, status.PlanOf(p, x)), wire.Write(&documents, s.Document()), EventsJSON(&documents, []history.Event{e}), TailJSON(&documents, Tail{Text: x}),
 		} {
 			if err != nil {
 				t.Fatal(err)
@@ -149,8 +150,8 @@ func TestWriteErrors(t *testing.T) {
 	lines, err := NewLines(w, "0.1.0", time.Now)
 	for name, err := range map[string]error{
 		"NewLines": err, "Lines.Plan": lines.Plan(samplePlan()), "Lines.Summary": lines.Summary(Tally{}),
-		"Plan": Plan(w, s, samplePlan(), false), "PlanJSON": PlanJSON(w, samplePlan(), ""), "Status": Status(w, s, nil, false, at),
-		"StatusJSON": StatusJSON(w, nil, api.HubDown), "Diagnostics": Diagnostics(w, s, sampleDiagnostics()), "EventsJSON": EventsJSON(w, sampleEvents()),
+		"Plan": Plan(w, s, samplePlan(), false), "PlanJSON": wire.Write(w, status.PlanOf(samplePlan(), "")), "Status": Status(w, s, nil, false, at),
+		"StatusJSON": wire.Write(w, status.DocumentOf(nil, api.HubDown)), "Diagnostics": Diagnostics(w, s, sampleDiagnostics()), "EventsJSON": EventsJSON(w, sampleEvents()),
 		"Show": Show(w, s, sampleShown(), at), "Doctor": Doctor(w, s, nil), "Summary": Summary(w, s, Tally{}), "Version": Version(w, Build{}),
 	} {
 		if err == nil {

@@ -11,21 +11,23 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/land"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
 
 func TestDocuments(t *testing.T) {
 	all := map[string]func(io.Writer) error{
-		"plan-whole.json": func(w io.Writer) error { return PlanJSON(w, samplePlan(), "0.1.0") },
-		"plan.json":       func(w io.Writer) error { return PlanJSON(w, smallPlan(), "0.1.0") },
+		"plan-whole.json": func(w io.Writer) error { return wire.Write(w, status.PlanOf(samplePlan(), "0.1.0")) },
+		"plan.json":       func(w io.Writer) error { return wire.Write(w, status.PlanOf(smallPlan(), "0.1.0")) },
 		"validate.json":   func(w io.Writer) error { return ValidJSON(w, sampleDiagnostics()[1:3]) },
 		"status.json": func(w io.Writer) error {
 			s := sampleSessions()
-			return StatusJSON(w, []api.Session{s[1], s[len(s)-1]}, api.HubDown)
+			return wire.Write(w, status.DocumentOf([]api.Session{s[1], s[len(s)-1]}, api.HubDown))
 		},
-		"usage.json":      func(w io.Writer) error { return UsageJSON(w, sampleUsage()) },
-		"show.json":       func(w io.Writer) error { return ShowJSON(w, sampleShown()) },
+		"usage.json":      func(w io.Writer) error { return wire.Write(w, sampleUsage()) },
+		"show.json":       func(w io.Writer) error { return wire.Write(w, sampleShown().Document()) },
 		"state-list.json": func(w io.Writer) error { return StateListJSON(w, sampleState(), sampleState().Sessions) },
 		"state-show.json": func(w io.Writer) error { return StateShowJSON(w, *record("session.api", "agents/api")) },
 		"doctor.json":     func(w io.Writer) error { return DoctorJSON(w, sampleFindings()) },
@@ -45,15 +47,15 @@ func TestDocuments(t *testing.T) {
 			})
 		},
 		"refresh.json": func(w io.Writer) error {
-			return RefreshedJSON(w, []land.RefreshResult{
+			return wire.Write(w, status.RefreshesOf([]land.RefreshResult{
 				{Refreshed: land.Refreshed{Address: "session.api", Branch: "agents/api", Base: "main", Method: land.Merge, Done: true, Commits: 3, From: "9fd63385b1e0c7a2", To: "1c0ffee5b1e0c7a2"}},
 				{Refreshed: land.Refreshed{Address: "session.docs", Branch: "agents/docs", Base: "main", Method: land.Merge, Commits: 1, From: "42d63385b1e0c7a2", To: "42d63385b1e0c7a2", Conflicts: []string{"go.mod"}, Sent: true}},
-			}, false)
+			}, false))
 		},
 		"landing.json": func(w io.Writer) error {
 			api := &land.Member{Facts: land.Facts{Address: "session.api", Branch: "agents/api", Base: "main", Commit: "9fd63385b1e0c7a2", Commits: make([]git.Commit, 2)}, Tree: "4b825dc642cb6eb9"}
 			docs := &land.Member{Facts: land.Facts{Address: "session.docs", Branch: "agents/docs"}, Refused: errors.New("session.docs is working")}
-			return LandingJSON(w, land.Many{Members: []*land.Member{api, docs}, Landed: []land.Landed{{Address: "session.api", Done: true, To: "1c0ffee5b1e0c7a2"}}}, false)
+			return wire.Write(w, status.LandingOf(land.Many{Members: []*land.Member{api, docs}, Landed: []land.Landed{{Address: "session.api", Done: true, To: "1c0ffee5b1e0c7a2"}}}, false))
 		},
 		"logs.json": func(w io.Writer) error {
 			return TailJSON(w, Tail{Address: "session.api", Path: "/home/ada/.claude/projects/-work/6d1f0a52.jsonl", Entries: sampleEntries()})
@@ -61,7 +63,7 @@ func TestDocuments(t *testing.T) {
 		"report.json": func(w io.Writer) error {
 			r := sampleReport()
 			r.Sessions, r.Needs = []api.ReportSession{r.Sessions[0], r.Sessions[len(r.Sessions)-1]}, r.Needs[:1]
-			return ReportJSON(w, r)
+			return wire.Write(w, r)
 		},
 		"events.jsonl": func(w io.Writer) error { return EventsJSON(w, sampleEvents()[2:]) },
 		"apply.jsonl":  applyLines,

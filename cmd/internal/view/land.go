@@ -7,7 +7,6 @@ import (
 
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
@@ -130,10 +129,4 @@ func Landing(w io.Writer, s Style, all []*land.Member) error {
 	p.line()
 	p.line(fmt.Sprintf("Landing: %d to land, %d left out.", len(rows), len(all)-len(rows)))
 	return p.flush(w)
-}
-
-// LandingJSON writes the landings of several sessions, or with dryRun their preview, as one
-// document.
-func LandingJSON(w io.Writer, l land.Many, dryRun bool) error {
-	return wire.Write(w, status.LandingOf(l, dryRun))
 }

@@ -5,8 +5,6 @@ import (
 
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/internal/wire"
 )
 
 // RefreshedLine writes the outcome of refreshing one session, with dryRun a preview.
@@ -35,9 +33,4 @@ func RefreshedLine(w io.Writer, s Style, x land.Refreshed, dryRun bool) error {
 		p.prose(2, head, commits, " of ", base, " merged into ", branch, ", now at ", abbreviated(x.To))
 	}
 	return p.flush(w)
-}
-
-// RefreshedJSON writes the outcomes of refreshing sessions as one document.
-func RefreshedJSON(w io.Writer, all []land.RefreshResult, dryRun bool) error {
-	return wire.Write(w, status.RefreshesOf(all, dryRun))
 }

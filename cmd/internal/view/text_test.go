@@ -13,6 +13,8 @@ import (
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
+	"github.com/agentform/agentform/internal/status"
+	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/hashicorp/go-multierror"
@@ -47,7 +49,7 @@ func TestPlanSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "plan.txt", func(w io.Writer) error { return Plan(w, Style{}, saved, false) })
-	golden(t, "plan-whole.json", func(w io.Writer) error { return PlanJSON(w, saved, "0.1.0") })
+	golden(t, "plan-whole.json", func(w io.Writer) error { return wire.Write(w, status.PlanOf(saved, "0.1.0")) })
 }
 
 func TestPlanSummary(t *testing.T) {

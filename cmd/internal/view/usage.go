@@ -12,7 +12,6 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 )
 
@@ -106,11 +105,8 @@ func cost(u *api.Usage) string {
 	return plaintext.Dollars(*u.Cost)
 }
 
-// UsageJSON writes the usage of sessions as one document.
-func UsageJSON(w io.Writer, d api.UsageDocument) error { return wire.Write(w, d) }
-
-// UsageCSV writes the usage of sessions as CSV, without a total. The cost of tokens without a price
-// is empty.
+// UsageCSV writes what sessions used as CSV, without a total. The cost of tokens without a
+// price is empty.
 func UsageCSV(w io.Writer, d api.UsageDocument) error {
 	c := csv.NewWriter(w)
 	_ = c.Write([]string{d.By, "answers", "input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning", "total", "cost_usd", "unpriced"}) // Error tells
