@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/prune"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/status"
@@ -67,7 +68,7 @@ func TestByHand(t *testing.T) {
 	three, none := 3, 0
 	golden(t, "diff.json", func(w io.Writer) error {
 		return DiffJSON(w, []Diff{{Address: "session.api", Branch: "agents/api", Workspace: data + "/workspaces/api-5e897c/agents-api", Base: "main",
-			MergeBase: "f1ff7eec0ffee0000000000000000000000000000", Ahead: 2, Files: []DiffFile{
+			MergeBase: "f1ff7eec0ffee0000000000000000000000000000", Ahead: 2, Files: []api.DiffFile{
 				{Path: "cart.go", Change: "modified", Added: &three, Removed: &none},
 				{Path: "cart/total.go", OldPath: "total.go", Change: "renamed", Added: &none, Removed: &none},
 				{Path: "logo.png", Change: "untracked"}}}})

@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
@@ -17,24 +18,15 @@ type Diff struct {
 	Workspace string          `json:"workspace"`
 	Base      string          `json:"base"`       // a branch, tag or commit; empty: HEAD
 	MergeBase string          `json:"merge_base"` // a commit
-	Ahead     int             `json:"ahead"`      // commits missing in the base
-	Files     []DiffFile      `json:"files"`
+	Ahead     int             `json:"ahead"`      // commits that the base lacks
+	Files     []api.DiffFile  `json:"files"`
 }
 
-// DiffFile is a file that differs.
-type DiffFile struct {
-	Path    string `json:"path"`
-	OldPath string `json:"old_path,omitempty"`
-	Change  string `json:"change"`
-	Added   *int   `json:"added"` // lines; null: the file is binary
-	Removed *int   `json:"removed"`
-}
-
-// DiffFiles converts files for documents.
-func DiffFiles(files []git.DiffFile) []DiffFile {
-	all := []DiffFile{}
+// DiffFiles returns files as documents have them.
+func DiffFiles(files []git.DiffFile) []api.DiffFile {
+	all := []api.DiffFile{}
 	for _, f := range files {
-		x := DiffFile{Path: f.Path, OldPath: f.OldPath, Change: f.Change}
+		x := api.DiffFile{Path: f.Path, OldPath: f.OldPath, Change: f.Change}
 		if f.Added >= 0 {
 			x.Added, x.Removed = &f.Added, &f.Removed
 		}

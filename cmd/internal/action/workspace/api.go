@@ -44,10 +44,7 @@ func diffDocument(ctx context.Context, p *project.Project, r session.Record) (ap
 		return api.DiffDocument{}, fmt.Errorf("%s: %w", r.Address, err)
 	}
 	doc := api.DiffDocument{Format: api.FormatVersion, Address: d.Address, Branch: d.Branch, Workspace: d.Workspace, Base: d.Base,
-		MergeBase: d.MergeBase, Ahead: d.Ahead, Files: []api.DiffFile{}}
-	for _, f := range d.Files {
-		doc.Files = append(doc.Files, api.DiffFile(f))
-	}
+		MergeBase: d.MergeBase, Ahead: d.Ahead, Files: d.Files}
 	var patch, said bytes.Buffer
 	// A setting of the user must not change what the page reads.
 	args := append([]string{"diff", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/"}, x.From.Args()...)
