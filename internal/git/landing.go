@@ -162,7 +162,7 @@ func Unsaved(ctx context.Context, path string, git Runner) (r Risk, err error) {
 	if err != nil {
 		return r, err
 	}
-	out, err := status(ctx, git, "dirty") // what is in a submodule does not land
+	out, err := status(ctx, git, "normal", "dirty") // what is in a submodule does not land
 	r.Uncommitted, r.Untracked = counted(out)
 	r.Busy = d.busy()
 	return r, err
@@ -172,7 +172,7 @@ func Unsaved(ctx context.Context, path string, git Runner) (r Risk, err error) {
 // are neither tracked nor ignored, of a directory of these the name of that. A submodule with such
 // files is one, too.
 func UnsavedFiles(ctx context.Context, git Runner) (names []string, err error) {
-	out, err := status(ctx, git, "none")
+	out, err := status(ctx, git, "normal", "none")
 	for entry := range strings.SplitSeq(out, "\x00") {
 		if len(entry) > len("XY ") && !strings.HasPrefix(entry, "## ") {
 			names = append(names, entry[len("XY "):])
@@ -181,10 +181,10 @@ func UnsavedFiles(ctx context.Context, git Runner) (names []string, err error) {
 	return names, err
 }
 
-// status returns the output of git status for a checkout, with its branch. ignored selects the
-// changes of submodules that do not count.
-func status(ctx context.Context, git Runner, ignored string) (string, error) {
-	out, err := git(ctx, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules="+ignored)
+// status returns what git status prints of a checkout, with its branch. untracked says how files
+// that are not tracked are listed, and ignored what of its submodules does not count.
+func status(ctx context.Context, git Runner, untracked, ignored string) (string, error) {
+	out, err := git(ctx, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files="+untracked, "--ignore-submodules="+ignored)
 	if err == nil && out == "" {
 		err = errors.New("run git in it: its output was lost")
 	}
@@ -223,11 +223,7 @@ var calm = []string{
 
 // NewScratch makes a checkout of a commit at path.
 func (u User) NewScratch(ctx context.Context, repo, path, commit string, verify bool) (*Scratch, error) {
-	d, err := repository(repo)
-	if err != nil {
-		return nil, err
-	}
-	release, err := hold(ctx, d.common)
+	_, release, err := holdRepository(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -244,11 +240,7 @@ func (s *Scratch) Close() error { return RemoveScratch(context.Background(), s.r
 
 // RemoveScratch removes a scratch checkout, also one that a killed process left.
 func RemoveScratch(ctx context.Context, repo, path string) error {
-	d, err := repository(repo)
-	if err != nil {
-		return err
-	}
-	release, err := hold(ctx, d.common)
+	_, release, err := holdRepository(ctx, repo)
 	if err != nil {
 		return err
 	}

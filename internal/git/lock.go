@@ -57,6 +57,16 @@ func hold(ctx context.Context, common string) (release func(), err error) {
 	return func() { _ = l.Close() }, nil
 }
 
+// holdRepository finds a repository and takes its lock.
+func holdRepository(ctx context.Context, repo string) (dirs, func(), error) {
+	d, err := repository(repo)
+	if err != nil {
+		return dirs{}, nil, err
+	}
+	release, err := hold(ctx, d.common)
+	return d, release, err
+}
+
 func heldBy(common, holder string) error {
 	if holder = strings.TrimSpace(holder); holder == "" {
 		holder = "another process"

@@ -155,10 +155,7 @@ func above(name string) iter.Seq[string] {
 
 // Uncommitted returns the files that are not committed in the checkout that git runs in.
 func Uncommitted(ctx context.Context, git Runner) (names []string, err error) {
-	out, err := git(ctx, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
-	if err == nil && out == "" {
-		err = errors.New("run git in it: its output was lost")
-	}
+	out, err := status(ctx, git, "all", "dirty")
 	for entry := range strings.SplitSeq(out, "\x00") {
 		if len(entry) > 3 && !strings.HasPrefix(entry, "## ") {
 			names = append(names, strings.TrimSuffix(entry[3:], "/"))

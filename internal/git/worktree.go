@@ -68,11 +68,7 @@ func parseHeld(lines []string) (h session.Held, ok bool) {
 // repository's post-checkout hook runs, and can fail. After an error nothing is left behind.
 func AddWorktree(ctx context.Context, repo, path, branch, base string) (branchMade bool, err error) {
 	defer wrap(&err, "add worktree %s on branch %q", path, branch)
-	d, err := repository(repo)
-	if err != nil {
-		return false, err
-	}
-	release, err := hold(ctx, d.common)
+	d, release, err := holdRepository(ctx, repo)
 	if err != nil {
 		return false, err
 	}
@@ -253,11 +249,7 @@ func commitOf(ctx context.Context, repo, base string) (string, error) {
 // RepairWorktrees reconnects a repository and its worktrees at the paths after a move.
 func RepairWorktrees(ctx context.Context, repo string, paths ...string) (err error) {
 	defer wrap(&err, "repair the worktrees of %s", repo)
-	common, err := CommonDir(repo)
-	if err != nil {
-		return err
-	}
-	release, err := hold(ctx, common)
+	_, release, err := holdRepository(ctx, repo)
 	if err != nil {
 		return err
 	}
@@ -272,11 +264,7 @@ func RepairWorktrees(ctx context.Context, repo string, paths ...string) (err err
 // repository's entry. A worktree that does not exist is not an error.
 func RemoveWorktree(ctx context.Context, repo, path string) (err error) {
 	defer wrap(&err, "remove worktree %s", path)
-	d, err := repository(repo)
-	if err != nil {
-		return err
-	}
-	release, err := hold(ctx, d.common)
+	d, release, err := holdRepository(ctx, repo)
 	if err != nil {
 		return err
 	}
