@@ -40,10 +40,12 @@ func (r *run) probe(p shim.Probe) shim.Reply {
 		}
 		return shim.Refuse(shim.CodeFailed, err.Error())
 	}
-	done, err := r.runProbe(path, p.Argv, min(limit, shim.ProbeLimit))
+	printed := ""
+	done, err := r.runNext(path, p.Argv, r.env, min(limit, shim.ProbeLimit), func(out io.Reader) { printed = end4K(out) }, func(pid int) { syscall.Kill(-pid, syscall.SIGKILL) })
 	if err != nil {
 		return shim.Refuse(shim.CodeFailed, fmt.Sprintf("start the probe: %v", err))
 	}
+	done.Output = printed
 	return shim.Reply{OK: true, Probed: done}
 }
 
@@ -79,7 +81,9 @@ func occupied(r *run) *shim.Reply {
 	return &refused
 }
 
-func (r *run) runProbe(path string, argv []string, limit time.Duration) (*shim.Probed, error) {
+// runNext runs a command next to the agent, and kills it at the limit. read reads what it prints,
+// until that ends or may take no longer.
+func (r *run) runNext(path string, argv, env []string, limit time.Duration, read func(io.Reader), kill func(pid int)) (*shim.Probed, error) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		return nil, err
@@ -90,9 +94,12 @@ func (r *run) runProbe(path string, argv []string, limit time.Duration) (*shim.P
 		return nil, err
 	}
 	defer out.Close()
-	printed := make(chan string, 1)
-	go func() { printed <- end4K(out) }()
-	pid, ended, err := r.startNext(path, argv, r.env, []uintptr{null.Fd(), in.Fd(), in.Fd()})
+	printed := make(chan struct{})
+	go func() {
+		defer close(printed)
+		read(out)
+	}()
+	pid, ended, err := r.startNext(path, argv, env, []uintptr{null.Fd(), in.Fd(), in.Fd()})
 	in.Close()
 	if err != nil {
 		return nil, err
@@ -103,12 +110,12 @@ func (r *run) runProbe(path string, argv []string, limit time.Duration) (*shim.P
 	case status = <-ended:
 	case <-time.After(limit):
 		p.TimedOut = true
-		syscall.Kill(-pid, syscall.SIGKILL)
+		kill(pid)
 		status = <-ended
 	}
 	tell(p, status)
 	_ = out.SetReadDeadline(time.Now().Add(probeDrain))
-	p.Output = <-printed
+	<-printed
 	return p, nil
 }
 

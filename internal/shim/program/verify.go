@@ -59,55 +59,26 @@ func verify(r *run, p shim.Probe) shim.Reply {
 }
 
 func runVerify(r *run, argv []string, limit time.Duration, log *log) (*shim.Probed, error) {
-	p := &shim.Probed{Log: log.name()}
 	path, err := lookup(argv[0], r.config.Dir, r.env)
 	if s, ok := errors.AsType[*startError](err); ok {
-		p.Code, p.Output = s.code, err.Error()
-		_, _ = io.WriteString(log, p.Output+"\n") // the reply has it, too
-		return p, nil
+		_, _ = io.WriteString(log, err.Error()+"\n") // the reply has it, too
+		return &shim.Probed{Code: s.code, Output: err.Error(), Log: log.name()}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return nil, err
-	}
-	defer null.Close()
-	out, in, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer out.Close()
-	printed := make(chan struct{})
-	go func() {
-		defer close(printed)
-		_, _ = io.Copy(log, out) // until it ends, or its deadline
-	}()
-	mark := strconv.FormatInt(time.Now().UnixNano(), 10)
-	env := append(r.env[:len(r.env):len(r.env)], verifyVariable+"="+mark)
 	program, err := executable()
 	if err != nil {
 		return nil, err
 	}
+	mark := strconv.FormatInt(time.Now().UnixNano(), 10)
+	env := append(r.env[:len(r.env):len(r.env)], verifyVariable+"="+mark)
 	argv = slices.Concat(r.again, []string{shim.VerifyMode, path}, argv)
-	pid, ended, err := r.startNext(program, argv, env, []uintptr{null.Fd(), in.Fd(), in.Fd()})
-	in.Close()
+	p, err := r.runNext(program, argv, env, limit, func(out io.Reader) { _, _ = io.Copy(log, out) }, func(pid int) { killMarked(pid, mark) })
 	if err != nil {
 		return nil, err
 	}
-	var status syscall.WaitStatus
-	select {
-	case status = <-ended:
-	case <-time.After(limit):
-		p.TimedOut = true
-		killMarked(pid, mark)
-		status = <-ended
-	}
-	tell(p, status)
-	_ = out.SetReadDeadline(time.Now().Add(probeDrain))
-	<-printed
-	p.Output = log.end()
+	p.Output, p.Log = log.end(), log.name()
 	return p, nil
 }
 
