@@ -23,7 +23,7 @@ func GlanceOf(x api.Session, now time.Time) Glance {
 		changes += fmt.Sprintf(", %d behind", *n)
 	}
 	if names := conflictNames(x.Conflicts); names != nil {
-		changes += ", conflicts with " + few(names)
+		changes += ", conflicts with " + few(names, 2)
 	}
 	if p := x.Pull; p != nil && p.Number > 0 {
 		changes += ", pull request " + requested(p)

@@ -22,7 +22,7 @@ func RefreshedLine(w io.Writer, s Style, x land.Refreshed, dryRun bool) error {
 		} else if dryRun {
 			end = ""
 		}
-		p.prose(2, head, p.paint(yellow, "conflicts"), " with ", commits, " of ", base, " in ", p.paint(noInk, few(x.Conflicts)), end)
+		p.prose(2, head, p.paint(yellow, "conflicts"), " with ", commits, " of ", base, " in ", p.paint(noInk, few(x.Conflicts, 2)), end)
 	case dryRun && x.Method == land.Rebase:
 		p.prose(2, head, "would rebase ", branch, " onto ", commits, " of ", base)
 	case dryRun:

@@ -101,7 +101,7 @@ func result(x api.ReportSession, show func(string) string) []string {
 		parts = append(parts, text)
 	}
 	if names := conflictNames(x.Conflicts); names != nil {
-		parts = append(parts, "conflicts with "+show(few(names)))
+		parts = append(parts, "conflicts with "+show(few(names, 2)))
 	}
 	if v := x.Verified; v != nil {
 		word := session.Verified{OK: v.OK, Round: v.Round}.Word(v.Rounds)
@@ -145,14 +145,10 @@ const mostQuiet = 8
 
 func quiet(all []session.Address) string {
 	var names []string
-	for i, a := range all {
-		if rest := len(all) - i; i == mostQuiet && rest > 1 {
-			names = append(names, fmt.Sprintf("%d more", rest))
-			break
-		}
-		names = append(names, plaintext.OneLine(a.Short()))
+	for _, a := range all {
+		names = append(names, a.Short())
 	}
-	return plaintext.List(names, "and")
+	return few(names, mostQuiet)
 }
 
 // waitWords name what sessions wait for, after a duration.

@@ -88,7 +88,7 @@ func facts(x status.Detail, now time.Time) []attribute {
 		}
 	}
 	for _, c := range *cmp.Or(x.Conflicts, &[]api.Conflict{}) {
-		add("conflicts", "with "+cmp.Or(c.Base, string(c.With))+" in "+few(c.Files))
+		add("conflicts", "with "+cmp.Or(c.Base, string(c.With))+" in "+few(c.Files, 2))
 	}
 	add("runtime", x.Runtime)
 	at("started", x.StartedAt, " ("+age(x.Session, now)+" ago)")

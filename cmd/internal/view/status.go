@@ -127,7 +127,7 @@ func writeNotes(p *page, sessions []api.Session, now time.Time) {
 		}
 	}
 	for _, why := range reasons {
-		x, name := of[why][0], few(shortNames(of[why]))+": "
+		x, name := of[why][0], few(shortNames(of[why]), 2)+": "
 		note := p.note(x, name, why)
 		p.line(p.paint(wordInk(x), strings.TrimSpace(name)), " ", p.paint(noInk, note))
 		if how := howToAnswer(of[why]...); how != "" {
@@ -149,11 +149,11 @@ func shortNames(sessions []api.Session) (names []string) {
 	return names
 }
 
-// few lists names briefly: first, second and 4 more.
-func few(names []string) string {
+// few lists names, at most as many: with two, first, second and 4 more.
+func few(names []string, most int) string {
 	var some []string
 	for i, name := range names {
-		if rest := len(names) - i; i == 2 && rest > 1 {
+		if rest := len(names) - i; i == most && rest > 1 {
 			some = append(some, fmt.Sprintf("%d more", rest))
 			break
 		}
