@@ -42,16 +42,23 @@ func Table(rows []Entry, indent, width int) string {
 // Paragraph wraps a text. A word wider than the width gets its own line.
 func Paragraph(text string, indent, width int) string {
 	margin := strings.Repeat(" ", indent)
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return ""
+	}
+	return margin + fill(words, indent, width, "\n"+margin, indent) + "\n"
+}
+
+// fill joins words, of which the first begins in the column used. Before a word that does not fit
+// into the width it writes the break, which ends in the column indent.
+func fill(words []string, used, width int, lineBreak string, indent int) string {
 	var b strings.Builder
-	used := 0
-	for _, word := range strings.Fields(text) {
+	for i, word := range words {
 		n := utf8.RuneCountInString(word)
 		switch {
-		case used == 0:
-			b.WriteString(margin)
-			used = indent
+		case i == 0:
 		case used+1+n > width:
-			b.WriteString("\n" + margin)
+			b.WriteString(lineBreak)
 			used = indent
 		default:
 			b.WriteByte(' ')
@@ -59,9 +66,6 @@ func Paragraph(text string, indent, width int) string {
 		}
 		b.WriteString(word)
 		used += n
-	}
-	if used > 0 {
-		b.WriteByte('\n')
 	}
 	return b.String()
 }
@@ -120,24 +124,8 @@ func shellLines(lines string, width int) string {
 	for line := range strings.Lines(lines) {
 		line = strings.TrimRight(line, "\n")
 		margin := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		used := 0
-		for i, word := range shellWords(strings.TrimSpace(line)) {
-			n := utf8.RuneCountInString(word)
-			switch {
-			case i == 0:
-				b.WriteString(margin)
-				used = len(margin)
-			case used+1+n > width-2: // for the backslash
-				b.WriteString(" \\\n" + margin + "    ")
-				used = len(margin) + 4
-			default:
-				b.WriteByte(' ')
-				used++
-			}
-			b.WriteString(word)
-			used += n
-		}
-		b.WriteByte('\n')
+		words := shellWords(strings.TrimSpace(line))
+		b.WriteString(margin + fill(words, len(margin), width-len(` \`), " \\\n"+margin+"    ", len(margin)+4) + "\n")
 	}
 	return b.String()
 }
