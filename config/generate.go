@@ -523,7 +523,7 @@ func (g *generator) runtime(s session.Spec) (b blockBody, ok bool) {
 	return b, true
 }
 
-// sameValue compares by what the state file would have.
+// sameValue compares values as the state file stores them.
 func sameValue(a, b any) bool {
 	x, _ := json.Marshal(a)
 	y, _ := json.Marshal(b)

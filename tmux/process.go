@@ -142,7 +142,7 @@ func (p program) run(ctx context.Context, socket string, stdin io.Reader, args .
 			err = ctx.Err()
 		}
 		if exit, is := errors.AsType[*exec.ExitError](err); is && !exit.Exited() {
-			// A part of what it printed may be missing.
+			// A part of its output may be missing.
 			return out.String(), &Error{Command: args[0], Err: err}
 		}
 		return out.String(), failure(args[0], errs.String(), err)

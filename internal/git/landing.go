@@ -181,8 +181,8 @@ func UnsavedFiles(ctx context.Context, git Runner) (names []string, err error) {
 	return names, err
 }
 
-// status returns what git status prints of a checkout, with its branch. untracked says how files
-// that are not tracked are listed, and ignored what of its submodules does not count.
+// status returns the output of git status for a checkout, with its branch. untracked selects how
+// untracked files are listed, and ignored the changes of submodules that do not count.
 func status(ctx context.Context, git Runner, untracked, ignored string) (string, error) {
 	out, err := git(ctx, "--work-tree=.", "status", "--porcelain", "--branch", "-z", "--no-renames", "--untracked-files="+untracked, "--ignore-submodules="+ignored)
 	if err == nil && out == "" {

@@ -418,7 +418,7 @@ func (s Sender) typeAnswer(ctx context.Context, q session.Question, o session.Op
 	}
 	parts := append(probesOf(text), ending(text))
 	now, err := s.awaitTyped(ctx, q, func(now Snapshot) bool { return shows(now.Screen, parts) > shows(before.Screen, parts) })
-	// A dialog may hide what is typed.
+	// A dialog may hide the typed text.
 	if _, hidden := errors.AsType[*NotAnsweredError](err); err != nil && (!hidden || now.Screen == before.Screen) {
 		return err
 	}

@@ -85,8 +85,8 @@ func (r *Run) findProcess(ctx context.Context) *session.Exit {
 	}
 }
 
-// Live returns the session in which the run is, as the runtime shows it now. The error
-// is session.ErrGone if there is none.
+// Live returns the session with the run, as the runtime currently shows it. The error is
+// session.ErrGone if there is none.
 func (r *Run) Live(ctx context.Context) (*session.Live, error) {
 	lives, err := r.Lives(ctx)
 	if err != nil {

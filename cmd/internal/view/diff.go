@@ -18,11 +18,11 @@ type Diff struct {
 	Workspace string          `json:"workspace"`
 	Base      string          `json:"base"`       // a branch, tag or commit; empty: HEAD
 	MergeBase string          `json:"merge_base"` // a commit
-	Ahead     int             `json:"ahead"`      // commits that the base lacks
+	Ahead     int             `json:"ahead"`      // commits missing in the base
 	Files     []api.DiffFile  `json:"files"`
 }
 
-// DiffFiles returns files as documents have them.
+// DiffFiles converts files for documents.
 func DiffFiles(files []git.DiffFile) []api.DiffFile {
 	all := []api.DiffFile{}
 	for _, f := range files {

@@ -16,8 +16,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Report writes a report for people: a line for each session, and below who is needed. Ages
-// and times are those of now, in its zone.
+// Report writes a report as text: a line for each session, then the sessions that need attention.
+// Ages and times are relative to now, in its zone.
 func Report(w io.Writer, s Style, r api.Report, now time.Time) error {
 	p := &page{Style: s}
 	p.prose(2, p.paint(bold, r.Project), p.paint(noInk, headline(r, now)))

@@ -149,7 +149,7 @@ func shortNames(sessions []api.Session) (names []string) {
 	return names
 }
 
-// few lists names, at most as many: with two, first, second and 4 more.
+// few lists at most this many names: with two, first, second and 4 more.
 func few(names []string, most int) string {
 	var some []string
 	for i, name := range names {

@@ -105,8 +105,8 @@ func cost(u *api.Usage) string {
 	return plaintext.Dollars(*u.Cost)
 }
 
-// UsageCSV writes what sessions used as CSV, without a total. The cost of tokens without a
-// price is empty.
+// UsageCSV writes the usage of sessions as CSV, without a total. The cost of tokens without a price
+// is empty.
 func UsageCSV(w io.Writer, d api.UsageDocument) error {
 	c := csv.NewWriter(w)
 	_ = c.Write([]string{d.By, "answers", "input", "cache_read", "cache_write", "cache_write_1h", "output", "reasoning", "total", "cost_usd", "unpriced"}) // Error tells

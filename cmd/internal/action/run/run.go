@@ -187,7 +187,9 @@ func (d *End) Answer(ctx context.Context, every time.Duration) (string, error) {
 		if n.Answered(given) || time.Now().After(end) {
 			return plaintext.Safe(n.LastMessage), nil
 		}
-		sleep.For(ctx, every)
+		if !sleep.For(ctx, every) {
+			return plaintext.Safe(n.LastMessage), nil
+		}
 		look := e.Activity.Look(*last.Record, last.Live, last.Events, time.Now())
 		last.Look = &look
 	}
