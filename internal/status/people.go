@@ -26,22 +26,6 @@ func Asking(a session.Address, q *session.Question) api.Session {
 	return forPeople(api.Session{Address: a, Status: session.StatusBlocked, Activity: session.Blocked, State: session.StateRunning, Question: q}, session.Spec{})
 }
 
-// tones are those of words that are not calm.
-var tones = map[string]api.Tone{
-	"asks": api.Attention, "limit": api.Attention, "exited": api.Attention, "unknown": api.Attention, "timed out": api.Attention,
-	"failed": api.Broken, "error": api.Broken, "stuck": api.Broken, "unhealthy": api.Broken, red: api.Broken, WrongBranchWord: api.Broken,
-	"working": api.Active, "running": api.Active, "starting": api.Active,
-	"done": api.Over, "stopped": api.Over,
-}
-
-// ToneOf returns the tone of a word of Word.
-func ToneOf(word string) api.Tone {
-	if t, ok := tones[word]; ok {
-		return t
-	}
-	return api.Calm
-}
-
 // Why returns the reason for a session's state on one line; empty: the word is enough. text formats
 // the times in agentform's texts, and at and until the time of an event or an end. nil: as in JSON.
 func Why(x api.Session, text func(string) string, at, until func(time.Time) string) string {
@@ -106,17 +90,17 @@ func remedyOf(x api.Session, spec session.Spec) *api.Remedy {
 	switch word := Word(x); {
 	case x.OverBudget != nil:
 		return with(api.ActionStart, session.RemedyIgnoreBudget)
-	case word == WrongBranchWord && x.BranchLive != "":
+	case word == WordWrongBranch && x.BranchLive != "":
 		return with("", session.RemedySwitch)
-	case word == "asks" && x.Question != nil:
+	case word == WordAsks && x.Question != nil:
 		return with(api.ActionAnswer, session.RemedyAnswer)
-	case word == "asks":
+	case word == WordAsks:
 		return with(api.ActionAnswer, session.RemedyAttach)
-	case word == red && x.Verified.Held:
+	case word == WordRed && x.Verified.Held:
 		return with(api.ActionSend, session.RemedyContinue)
-	case word == "unknown" && x.Host == "":
+	case word == WordUnknown && x.Host == "":
 		return with("", session.RemedyDoctor)
-	case slices.Contains([]string{"exited", "unhealthy", "error", "failed", "timed out"}, word):
+	case slices.Contains([]string{WordExited, WordUnhealthy, WordError, WordFailed, WordTimedOut}, word):
 		for _, a := range x.Actions {
 			if a == api.ActionRestartSession || a == api.ActionStart || a == api.ActionRestart {
 				return with(a, session.RemedyRestartSession)

@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/agentform/agentform/api"
@@ -11,23 +12,76 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// WrongBranchWord is the word of a session whose workspace is on another branch.
-const WrongBranchWord = "wrong branch"
+// The words of Word, those that need attention first.
+const (
+	WordAsks        = "asks"
+	WordWrongBranch = "wrong branch"
+	WordStuck       = "stuck"
+	WordFailed      = "failed"
+	WordError       = "error"
+	WordExited      = "exited"
+	WordTimedOut    = "timed out"
+	WordUnhealthy   = "unhealthy"
+	WordRed         = "red" // its work did not pass verification
+	WordLimit       = "limit"
+	WordUnknown     = "unknown"
+	WordWorking     = "working"
+	WordIdle        = "idle"
+	WordVerified    = "verified"
+	WordRunning     = "running"
+	WordStarting    = "starting"
+	WordQueued      = "queued"
+	WordPending     = "pending"
+	WordPaused      = "paused"
+	WordStopped     = "stopped"
+	WordDone        = "done"
+)
 
-// Word returns what a session is and does in one word for people: asks, limit, working,
-// idle, verified, red, done, failed, exited, timed out, stopped, paused, starting, queued,
-// pending, stuck, unhealthy, error, unknown, running or wrong branch.
+// words are the words of Word in that order, with their tones.
+var words = []struct {
+	word string
+	tone api.Tone
+}{
+	{WordAsks, api.Attention}, {WordWrongBranch, api.Broken}, {WordStuck, api.Broken}, {WordFailed, api.Broken},
+	{WordError, api.Broken}, {WordExited, api.Attention}, {WordTimedOut, api.Attention}, {WordUnhealthy, api.Broken},
+	{WordRed, api.Broken}, {WordLimit, api.Attention}, {WordUnknown, api.Attention},
+	{WordWorking, api.Active}, {WordIdle, api.Calm}, {WordVerified, api.Calm}, {WordRunning, api.Active}, {WordStarting, api.Active},
+	{WordQueued, api.Calm}, {WordPending, api.Calm}, {WordPaused, api.Calm}, {WordStopped, api.Over}, {WordDone, api.Over},
+}
+
+// Words yields the words of Word, those that need attention first.
+func Words() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, w := range words {
+			if !yield(w.word) {
+				return
+			}
+		}
+	}
+}
+
+// ToneOf returns the tone of a word of Word.
+func ToneOf(word string) api.Tone {
+	for _, w := range words {
+		if w.word == word {
+			return w.tone
+		}
+	}
+	return api.Calm
+}
+
+// Word returns what a session is and does in one word for people.
 func Word(x api.Session) string {
 	needs := func(r follow.Reason) bool { return x.Needs != nil && x.Needs.Reason == string(r) }
 	switch {
 	case WrongBranch(x):
-		return WrongBranchWord
+		return WordWrongBranch
 	case needs(follow.NeedsStart):
-		return "stuck"
+		return WordStuck
 	case needs(follow.NeedsTime):
-		return "timed out"
+		return WordTimedOut
 	case x.Queue != nil:
-		return "queued"
+		return WordQueued
 	case x.Activity == session.Done, x.Activity == session.Failed:
 		return string(x.Activity)
 	}
@@ -35,7 +89,7 @@ func Word(x api.Session) string {
 	case session.StateRunning, session.StateStarting:
 		return liveWord(x)
 	case session.StateStale:
-		return "exited"
+		return WordExited
 	}
 	return string(x.State)
 }
@@ -43,26 +97,23 @@ func Word(x api.Session) string {
 func liveWord(x api.Session) string {
 	switch {
 	case x.Activity == session.Blocked:
-		return "asks" // also before it was ready
+		return WordAsks // also before it was ready
 	case x.Activity == session.BlockedAPI:
-		return "limit"
+		return WordLimit
 	case x.Unhealthy != nil:
-		return "unhealthy"
+		return WordUnhealthy
 	case x.State == session.StateStarting, x.Activity == session.Booting:
-		return string(session.StateStarting)
+		return WordStarting
 	case x.Activity == session.Unobserved, x.Activity == session.NoActivity, x.Activity == "":
 		return string(x.State)
 	}
 	if v := verified(x); v != nil && v.OK {
-		return "verified"
+		return WordVerified
 	} else if v != nil {
-		return red
+		return WordRed
 	}
 	return string(x.Activity)
 }
-
-// red is the word of a session whose work did not pass verification.
-const red = "red"
 
 // verified returns the outcome of the last verification if it is of what the session rests
 // from, or if a person is needed for it; nil: its agent works, or has worked since.
@@ -92,21 +143,21 @@ func Text(x api.Session, now time.Time) string {
 // behind returns what belongs behind the word of a session: a note, the age of a time, or until when.
 func behind(x api.Session) (note string, since, until *time.Time) {
 	switch Word(x) {
-	case red:
+	case WordRed:
 		if v := x.Verified; v.Round > 0 {
 			note = fmt.Sprintf("%d/%d", v.Round, v.Rounds)
 		}
-	case "working", "idle", "verified", "starting", "paused":
+	case WordWorking, WordIdle, WordVerified, WordStarting, WordPaused:
 		since = x.Since
-	case "limit":
+	case WordLimit:
 		until = x.Until
-	case string(session.StateUnknown):
+	case WordUnknown:
 		if x.Host != "" {
 			note = "(on " + x.Host + ")"
 		}
-	case "queued":
+	case WordQueued:
 		note = ordinal(*x.Queue)
-	case "exited", "failed", "error":
+	case WordExited, WordFailed, WordError:
 		if e := x.Exit; e != nil && e.Cause != session.CauseFailedStart {
 			note = "(" + cmp.Or(e.Signal, fmt.Sprint(e.Code)) + ")"
 		}

@@ -29,6 +29,7 @@ func TestText(t *testing.T) {
 	}
 	until := func(t time.Time) func(*api.Session) { return func(x *api.Session) { x.Until = &t } }
 	place := func(n int) func(*api.Session) { return func(x *api.Session) { x.Queue = &n } }
+	missing := slices.Collect(Words())
 	for want, x := range map[string]api.Session{
 		"asks":                     running(session.Blocked, time.Minute),
 		"limit":                    running(session.BlockedAPI, time.Minute),
@@ -70,6 +71,13 @@ func TestText(t *testing.T) {
 		if got := Text(x, at); got != want {
 			t.Errorf("%s, %s is %q, want %q", x.State, x.Activity, got, want)
 		}
+		if !slices.Contains(slices.Collect(Words()), Word(x)) {
+			t.Errorf("%q is not in the table", Word(x))
+		}
+		missing = slices.DeleteFunc(missing, func(word string) bool { return word == Word(x) })
+	}
+	if len(missing) > 0 {
+		t.Errorf("no session is %q", missing)
 	}
 	if got := Text(running(session.Unobserved, time.Minute), at); got != "running" {
 		t.Errorf("an agent that cannot be observed yet is %q", got)

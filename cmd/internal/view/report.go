@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/report"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
@@ -86,7 +87,7 @@ func reportRows(all []api.ReportSession) [][]cell {
 
 // inkOf returns the ink for a status word with its details.
 func inkOf(text string) ink {
-	for _, word := range tallied {
+	for word := range status.Words() {
 		if rest, is := strings.CutPrefix(text, word); is && (rest == "" || rest[0] == ' ') {
 			return inkOfWord(word)
 		}

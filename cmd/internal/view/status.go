@@ -267,10 +267,6 @@ func why(x api.Session, now time.Time) string {
 		func(t time.Time) string { return since(t, now) }, func(t time.Time) string { return clock(t, now) })
 }
 
-// tallied are the words of the totals, those that need attention first.
-var tallied = []string{"asks", status.WrongBranchWord, "stuck", "failed", "error", "exited", "timed out", "unhealthy", "red", "limit", "unknown",
-	"working", "idle", "verified", "running", "starting", "queued", "pending", "paused", "stopped", "done"}
-
 // Tallied returns how many sessions have each status word: 1 asks, 2 idle.
 func Tallied(sessions []api.Session) string { return tally(&page{}, sessions, ", ") }
 
@@ -282,7 +278,7 @@ func tally(p *page, sessions []api.Session, between string) string {
 		inks[word] = wordInk(x)
 	}
 	var parts []string
-	for _, word := range tallied {
+	for word := range status.Words() {
 		if n := counts[word]; n > 0 {
 			parts = append(parts, p.paint(inks[word], fmt.Sprintf("%d %s", n, word)))
 		}
@@ -336,7 +332,7 @@ func stateInk(s session.State) ink {
 // toneInks are the inks of tones, wordInks those of words with their own.
 var (
 	toneInks = map[api.Tone]ink{api.Attention: yellow, api.Broken: red, api.Active: green}
-	wordInks = map[string]ink{"verified": green, "starting": cyan, "paused": blue, "idle": noInk, "done": noInk}
+	wordInks = map[string]ink{status.WordVerified: green, status.WordStarting: cyan, status.WordPaused: blue, status.WordIdle: noInk, status.WordDone: noInk}
 )
 
 func wordInk(x api.Session) ink { return inkOfWord(status.Word(x)) }

@@ -87,10 +87,10 @@ func TestWrongBranch(t *testing.T) {
 		word   string
 		reason plan.Reason
 	}{
-		"runs":               {of(session.StateRunning, on("main")), status.WrongBranchWord, plan.ReasonBranchMismatch},
-		"is paused":          {of(session.StatePaused, on("main")), status.WrongBranchWord, plan.ReasonBranchMismatch},
-		"is not applied":     {of(session.StatePending, on("main")), status.WrongBranchWord, plan.ReasonBranchMismatch},
-		"is detached":        {of(session.StateRunning, on("")), status.WrongBranchWord, plan.ReasonBranchMismatch},
+		"runs":               {of(session.StateRunning, on("main")), status.WordWrongBranch, plan.ReasonBranchMismatch},
+		"is paused":          {of(session.StatePaused, on("main")), status.WordWrongBranch, plan.ReasonBranchMismatch},
+		"is not applied":     {of(session.StatePending, on("main")), status.WordWrongBranch, plan.ReasonBranchMismatch},
+		"is detached":        {of(session.StateRunning, on("")), status.WordWrongBranch, plan.ReasonBranchMismatch},
 		"is stopped":         {of(session.StateStopped, on("main")), "stopped", plan.ReasonBranchMismatch},
 		"is in error":        {of(session.StateError, on("main")), "error", plan.ReasonBranchMismatch},
 		"its folder is gone": {of(session.StateRunning, session.Checkout{}), "running", plan.ReasonWorkspaceGone},
@@ -100,7 +100,7 @@ func TestWrongBranch(t *testing.T) {
 		if word := status.Word(c.Session); word != c.word || c.BranchReason != c.reason || Tallied([]api.Session{c.Session}) != want {
 			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, Tallied([]api.Session{c.Session}), c.word, c.reason)
 		}
-		if d := status.DocumentOf([]api.Session{c.Session}, api.HubDown); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == status.WrongBranchWord) {
+		if d := status.DocumentOf([]api.Session{c.Session}, api.HubDown); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == status.WordWrongBranch) {
 			t.Errorf("%s: in JSON %+v, %d", name, d.Counts, d.WrongBranch)
 		}
 	}
