@@ -76,28 +76,30 @@ func refused(x api.Session, code, why, next string) error {
 }
 
 func unlessStale(x api.Session) error {
-	switch x.State {
-	case session.StateStale:
+	switch {
+	case allows(api.ActionRestartSession, x):
 		return nil
-	case session.StateStopped, session.StateError:
+	case x.State == session.StateStopped, x.State == session.StateError:
 		return refused(x, "not_stale", "is not stale", "POST start starts it")
 	}
 	return refused(x, "not_stale", "is not stale", "POST restart restarts it whatever its state")
 }
 
 func unlessPaused(x api.Session) error {
-	if x.Alive == nil || *x.Alive || x.Desired == session.Paused {
+	if allows(api.ActionResume, x) {
 		return nil
 	}
 	return refused(x, "not_paused", "is not paused", "POST start starts it")
 }
 
 func unlessAlive(x api.Session) error {
-	if x.Alive == nil || *x.Alive {
+	if allows(api.ActionPause, x) {
 		return nil
 	}
 	return refused(x, "gone", "has no agent to pause", "POST start starts it")
 }
+
+func allows(a api.Action, x api.Session) bool { return status.Allows(a, x.State, x.Alive, x.Desired) }
 
 func (s *Server) command(w http.ResponseWriter, r *http.Request, verb string, o engine.Override, body any, refuse func(api.Session) error) error {
 	k, err := s.target(w, r, body)

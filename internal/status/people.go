@@ -80,6 +80,21 @@ func actions(x api.Session) []api.Action {
 	return all
 }
 
+// Allows reports whether an action can be carried out with a session in a state. alive is whether its
+// agent runs; nil: that is unknown. desired is its desired state, with manual overrides.
+func Allows(a api.Action, state session.State, alive *bool, desired session.Desired) bool {
+	lives := alive == nil || *alive
+	switch a {
+	case api.ActionRestartSession:
+		return state == session.StateStale
+	case api.ActionPause:
+		return lives
+	case api.ActionResume: // of a session that was stopped it would start the agent
+		return lives || desired == session.Paused
+	}
+	return true
+}
+
 // remedyOf returns what to do about what a session is; nil: nothing.
 func remedyOf(x api.Session, spec session.Spec) *api.Remedy {
 	with := func(a api.Action, code session.RemedyCode) *api.Remedy {

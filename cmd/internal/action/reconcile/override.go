@@ -7,12 +7,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
@@ -125,23 +127,22 @@ func withoutSpent(records []session.Record, named []session.Address, unnamed boo
 	return left, spent
 }
 
-// onlyLiving returns the sessions with an agent, and an error for each other: resume must not start
-// a stopped session.
+// onlyLiving returns the sessions with which a verb can be carried out, and an error for each other.
 func onlyLiving(ctx context.Context, r *engine.Engine, named []session.Address, verb Verb) (living []session.Address, gone []error, err error) {
-	status, err := r.Inspect(ctx, false)
+	all, err := r.Inspect(ctx, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	living = slices.Clone(named)
-	for _, seen := range status.Sessions {
+	for _, seen := range all.Sessions {
 		address := seen.Record.Address
-		if !slices.Contains(living, address) || seen.Diagnosis.Alive == nil || *seen.Diagnosis.Alive ||
-			verb == Resume && plan.Desired(seen.Record) == session.Paused {
+		is := seen.Diagnosis
+		if !slices.Contains(living, address) || status.Allows(api.Action(verb), is.State, is.Alive, plan.Desired(seen.Record)) {
 			continue
 		}
 		living = slices.DeleteFunc(living, func(a session.Address) bool { return a == address })
-		err := fmt.Errorf("%s: %s: start it first\nagentform restart %s restarts it", address, seen.Diagnosis.Detail, target.Quoted(address))
-		if seen.Diagnosis.State == session.StateStopped {
+		err := fmt.Errorf("%s: %s: start it first\nagentform restart %s restarts it", address, is.Detail, target.Quoted(address))
+		if is.State == session.StateStopped {
 			err = fmt.Errorf("%s is stopped: start it first\nagentform start %s starts it again", address, target.Quoted(address))
 		}
 		gone = append(gone, err)
