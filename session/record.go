@@ -76,6 +76,11 @@ func (r Record) Unmade() bool { return r.Intent == Queued && r.Run.ID == "" }
 // was landed.
 func (r Record) Spent() bool { return r.Landed != nil && r.Run.ID == "" && r.Tree.Path == "" }
 
+// HasBranch reports whether the session has a workspace of git, on a branch.
+func (r Record) HasBranch() bool {
+	return !r.Unmade() && !r.Spent() && r.Tree.Mode != Plain && r.Tree.Mode != ""
+}
+
 // Location is where a session is: a tmux session on a server's socket, or a container. Names are
 // hints; the run id in the place's mark is the identity.
 type Location struct {

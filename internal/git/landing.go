@@ -460,6 +460,10 @@ func (u User) Push(ctx context.Context, repo, remote, commit, branch string, tra
 // refs/agentform/NAME/BRANCH.
 const TakenRefs = "refs/agentform/"
 
+// TakenRef returns the ref of work that was taken over from a session's branch. name is the session's, as
+// in the names of its workspace.
+func TakenRef(name, branch string) string { return TakenRefs + name + "/" + branch }
+
 // MergedInto returns the first of the usual bases of a branch that has all the work of a
 // commit; empty: none has.
 func MergedInto(ctx context.Context, repo, branch, commit string) (string, error) {

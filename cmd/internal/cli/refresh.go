@@ -69,7 +69,7 @@ func runRefresh(ctx context.Context, a *app, o refreshOptions) error {
 	}
 	var all []session.Address
 	for _, address := range named {
-		if r := seen.Of(address).Record; o.ByFlag() && (r == nil || r.Unmade() || r.Spent() || r.Tree.Mode == session.Plain) {
+		if r := seen.Of(address).Record; o.ByFlag() && (r == nil || !r.HasBranch()) {
 			continue
 		}
 		all = append(all, address)

@@ -71,8 +71,7 @@ func (x *lander) Land(ctx context.Context, address session.Address, o api.LandOp
 		facts, steps, decided := Decide(ctx, l, q)
 		done, err = WouldBe(facts, steps, q.Method), decided
 	} else {
-		done, err = l.Land(ctx, q, func(land.Step) {})
-		f.Record(ctx, l.Record, done, false)
+		done, err = f.Land(ctx, l, q, false)
 	}
 	if err != nil {
 		return d, fmt.Errorf("land %s: %w", address, err)

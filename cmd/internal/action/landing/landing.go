@@ -114,7 +114,7 @@ func (f *Fleet) reachClone(l *land.Lander) error {
 
 // Ref returns the ref of the work fetched from a session.
 func Ref(a session.Address, branch string) string {
-	return git.TakenRefs + config.WorkspaceName(a) + "/" + branch
+	return git.TakenRef(config.WorkspaceName(a), branch)
 }
 
 // Decide returns the facts of a session, and the steps to land its work.
@@ -132,9 +132,17 @@ func WouldBe(f land.Facts, steps []land.Step, m land.Method) land.Landed {
 		Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Steps: steps}
 }
 
-// Record records a landing in the state and in the session's history. With asked, work that the
+// Land lands work as q has it, and records that, also what was done before an error. With asked, work
+// that the base already has counts as landed.
+func (f *Fleet) Land(ctx context.Context, l *land.Lander, q land.Request, asked bool) (land.Landed, error) {
+	done, err := l.Land(ctx, q, func(step land.Step) { f.Step(l.Record.Address, step) })
+	f.record(context.WithoutCancel(ctx), l.Record, done, asked)
+	return done, err
+}
+
+// record records a landing in the state and in the session's history. With asked, work that the
 // base already has counts as well.
-func (f *Fleet) Record(ctx context.Context, r session.Record, d land.Landed, asked bool) {
+func (f *Fleet) record(ctx context.Context, r session.Record, d land.Landed, asked bool) {
 	if d.Done && (d.Worked || asked) && (r.Landed == nil || r.Landed.Into != d.Base || r.Landed.From != d.Commit) {
 		l := session.Landed{Into: d.Base, Commit: d.In, From: d.Commit, At: time.Now().UTC(), Unverified: r.Unverified(d.Commit)}
 		if err := engine.RecordLanding(ctx, f.Project.Reconciler(project.ToAct), r, l); err != nil {

@@ -38,7 +38,7 @@ func (f *Fleet) Foresee(ctx context.Context, o Options) (all []*land.Member, err
 	byRepo := map[string][]*land.Member{}
 	for _, k := range seen.Known {
 		r := k.Record
-		if r == nil || r.Unmade() || r.Spent() || r.Tree.Mode == session.Plain || r.Tree.Mode == "" {
+		if r == nil || !r.HasBranch() {
 			continue
 		}
 		m := &land.Member{Facts: land.Facts{Address: r.Address, Branch: r.Tree.Branch}, Needs: r.Spec.DependsOn, Priority: r.Spec.Priority}
@@ -88,7 +88,7 @@ func (f *Fleet) recordKilled(ctx context.Context, l *land.Lander, is land.Facts)
 	}
 	done, err := l.Land(ctx, land.Request{Method: land.Merge}, func(land.Step) {})
 	if err == nil && done.Already {
-		f.Record(ctx, l.Record, done, true)
+		f.record(ctx, l.Record, done, true)
 	}
 	return err
 }
@@ -134,9 +134,7 @@ func (f *Fleet) landMember(ctx context.Context, l *land.Lander, m *land.Member, 
 	l.Verify = func(ctx context.Context, path string) error { return f.verifyResult(ctx, l.Record, path) }
 	q := o.Request
 	q.Tree = m.Tree
-	done, err := l.Land(ctx, q, func(s land.Step) { f.Step(m.Address, s) })
-	f.Record(ctx, l.Record, done, o.Removes)
-	return done, err
+	return f.Land(ctx, l, q, o.Removes)
 }
 
 // verifyResult runs the command of a session's verify block, after the setup of its workspace, in a

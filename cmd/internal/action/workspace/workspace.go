@@ -59,7 +59,7 @@ func Fetch(ctx context.Context, p *project.Project, lineage string, r session.Re
 		return f, err
 	}
 	t = r.Tree
-	f.Ref = "refs/agentform/" + config.WorkspaceName(r.Address) + "/" + t.Branch
+	f.Ref = git.TakenRef(config.WorkspaceName(r.Address), t.Branch)
 	v, err := VolumeOf(p, lineage, r)
 	if err != nil {
 		return f, err
