@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,8 +11,6 @@ import (
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/flags"
-	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/tmux"
 )
@@ -92,66 +88,4 @@ func runAdopt(ctx context.Context, a *app, typed, id string) error {
 		return err
 	}
 	return applyOnly(ctx, a, t, x, reconcile.Run{Origin: session.FromAdopt})
-}
-
-func findAdoptable(ctx context.Context, a *app) (adopt.Adoptable, error) {
-	p, s, err := a.Optional()
-	if err != nil {
-		return adopt.Adoptable{}, err
-	}
-	return adopt.Find(ctx, p, s)
-}
-
-// reportNotAdopted prints what is left alone.
-func reportNotAdopted(a *app, x adopt.Adoptable) {
-	for _, found := range x.Sessions {
-		if _, ok := x.Addresses[found.ID]; !ok {
-			fmt.Fprintf(a.Err, "%s: not adopted: %s\n  %s\n", plaintext.Safe(found.ID), found.Problem, plaintext.Safe(found.Remedy))
-		}
-	}
-	for _, u := range x.Unasked {
-		fmt.Fprintf(a.Err, "tmux server %s was skipped: %s\n", plaintext.Safe(u.Socket), plaintext.Safe(u.Problem))
-	}
-}
-
-func runAdoptList(ctx context.Context, a *app) error {
-	x, err := findAdoptable(ctx, a)
-	if err != nil {
-		return err
-	}
-	if a.JSON {
-		return view.AdoptableJSON(a.Out, x.Found, x.Addresses)
-	}
-	return view.Adoptable(a.Out, a.OutStyle(), x.Found, x.Addresses, x.Managed, time.Now())
-}
-
-func runAdoptAll(ctx context.Context, a *app) error {
-	x, err := findAdoptable(ctx, a)
-	if err != nil {
-		return err
-	}
-	reportNotAdopted(a, x)
-	drafts, failed := x.Drafts(ctx)
-	if len(drafts)+len(failed) == 0 {
-		fmt.Fprintln(a.Err, "No agent in your tmux servers can be adopted.")
-		return nil
-	}
-	t, err := newReporter(a, "Adopt")
-	if err != nil {
-		return err
-	}
-	if len(drafts) == 0 {
-		return t.Fail(nil, errors.Join(failed...))
-	}
-	made, err := x.All(ctx, drafts)
-	if err != nil {
-		return err
-	}
-	ctx, drain, done := a.Interruptible(ctx)
-	defer done()
-	applied, err := made.Apply(ctx, reconcile.Run{Origin: session.FromAdopt, Drain: drain, Emit: t.Event})
-	if err != nil {
-		return t.Fail(made.Problems, errors.Join(append(failed, err)...))
-	}
-	return t.End(applied.Tally, made.Problems, errors.Join(append(failed, applied.Err)...))
 }

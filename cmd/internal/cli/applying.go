@@ -4,71 +4,126 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"time"
 
 	"github.com/agentform/agentform/cmd/internal/action/reconcile"
+	"github.com/agentform/agentform/cmd/internal/action/watch"
+	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/reporter"
-	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/cmd/internal/streams"
+	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/session"
 )
 
-// applyOnly carries out a plan for one session.
-func applyOnly(ctx context.Context, a *app, t *reporter.Reporter, x reconcile.Planned, run reconcile.Run) error {
-	if x.HasErrors() {
-		return t.Fail(x.Problems, nil)
-	}
-	if err := x.Nothing(); err != nil {
+// planAndApply plans again where the plan is outdated and approval was given in advance.
+func planAndApply(ctx context.Context, a *app, o applyOptions) error {
+	t, err := newReporter(a, o.verb)
+	if err != nil {
 		return err
+	}
+	for n := 0; ; n++ {
+		err := planAndApplyOnce(ctx, a, t, o)
+		changed := reconcile.Outdated(err)
+		var said exit.Code
+		switch {
+		case changed == "" && (err == nil || !a.JSON || errors.As(err, &said)):
+			return err
+		case changed == "", !o.autoApprove || o.file != "" || n == maxReplans:
+			return t.Fail(nil, err)
+		}
+		a.Log.Info("something changed in the meantime: planning again", "what", changed)
+	}
+}
+
+// planAndApplyOnce plans and applies once. It does not report that the plan is outdated.
+func planAndApplyOnce(ctx context.Context, a *app, t *reporter.Reporter, o applyOptions) error {
+	x, err := planToApply(ctx, a, o)
+	if err != nil {
+		return err
+	}
+	asks := o.file == "" && !o.autoApprove
+	if o.afterTurn {
+		x.AfterTurn(o.turnLimit)
+	}
+	if asks {
+		x.KeptWork(ctx)
+	}
+	if err := t.Plan(x.Plan, o.detail == "full"); err != nil {
+		return err
+	}
+	if x.Idle(o.wait) {
+		if !o.Destroy {
+			autoHub(ctx, a, x.Project)
+			defer reportHub(a, x.Project, x.HubNeeds())
+		}
+		return finishUnchanged(a, t, x)
 	}
 	if err := checkReady(ctx, t, x); err != nil {
 		return err
 	}
-	ctx, drain, done := a.Interruptible(ctx)
+	if asks && (x.Acts() || x.Waits()) {
+		question := "Apply this plan to %q?"
+		if o.Destroy {
+			question = "Destroy these sessions of %q?"
+		}
+		if err := a.Confirm(fmt.Sprintf(question, x.Project.Manifest.Project), a.Command+" --auto-approve"); err != nil {
+			return err
+		}
+	}
+	return carryOut(ctx, a, t, x, o)
+}
+
+// carryOut applies a plan, and waits if that is asked.
+func carryOut(outer context.Context, a *app, t *reporter.Reporter, x reconcile.Planned, o applyOptions) error {
+	ctx, drain, done := a.Interruptible(outer)
 	defer done()
-	run.Drain, run.Emit = drain, t.Event
+	run := reconcile.Run{
+		StopOnError: o.onError == "stop", Wait: o.wait, Drain: drain, Emit: t.Event, Need: t.Need,
+	}
 	applied, err := x.Apply(ctx, run)
 	if err != nil {
-		return t.Fail(nil, err)
-	}
-	t.NotInherited(x.NotInherited(), x.Project.Manifest.DataDir)
-	return t.End(applied.Tally, nil, applied.Err)
-}
-
-// reportHub says what keeps the hub from doing what the manifest declares, or what else needs it.
-func reportHub(a *app, p *project.Project, also []string) {
-	if a.JSON {
-		return
-	}
-	if lack := reconcile.HubLacks(p, also); lack != "" {
-		a.Say("\n" + lack)
-	}
-}
-
-func newReporter(a *app, command string) (*reporter.Reporter, error) {
-	return reporter.New(a.Streams, a.Version, command)
-}
-
-// checkReady prints what this machine lacks for a plan. It fails if that prevents an apply.
-func checkReady(ctx context.Context, t *reporter.Reporter, x reconcile.Planned) error {
-	missing, prevents := x.Missing(ctx)
-	if err := t.Diagnostics(missing); err != nil || !prevents {
 		return err
 	}
-	return errors.New("no changes made: fix the errors above")
+	t.NotInherited(x.NotInherited(), x.Project.Manifest.DataDir)
+	if !o.Destroy && len(applied.Results) > 0 {
+		autoHub(ctx, a, x.Project)
+	}
+	applied.Await(ctx)
+	interrupted := applied.Interrupted(ctx)
+	err = t.End(applied.Tally, x.Problems, applied.Err)
+	if !o.Destroy {
+		reportHub(a, x.Project, applied.HubNeeds())
+	}
+	if !o.wait && !interrupted {
+		done() // from here on Ctrl-C only ends the wait
+		lookAgain(outer, a, x.Project, applied.Started())
+	}
+	return err
 }
 
-// autoHub starts the hub of a manifest with hub = "auto".
-func autoHub(ctx context.Context, a *app, p *project.Project) {
-	if _, runs := hub.Running(p.Manifest.DataDir); runs || !p.Manifest.HubAuto {
+// lookAgain prints, at a terminal, what became of the sessions that an apply started. The
+// apply is over: what cannot be observed or is interrupted is left out.
+func lookAgain(ctx context.Context, a *app, p *project.Project, started map[session.Address]bool) {
+	if len(started) == 0 || a.JSON || !streams.IsTerminal(a.Out) {
 		return
 	}
-	var w io.Writer = a.Err
-	if a.JSON {
-		w = io.Discard
+	ctx, stop := streams.UntilInterrupted(ctx)
+	defer stop()
+	if all := watch.Started(ctx, p, started); len(all) > 0 {
+		_ = view.Started(a.Out, a.OutStyle(), all, time.Now()) // as the lines before it
 	}
-	err := detach(ctx, a, p, serveOptions{}, w)
-	var taken *hub.TakenError // by another apply, at the same moment
-	if err != nil && !errors.As(err, &taken) {
-		fmt.Fprintf(a.Err, "Warning: the hub could not be started: %v\n", err)
+}
+
+// maxReplans bounds how often an apply that need not ask plans again.
+const maxReplans = 3
+
+func finishUnchanged(a *app, t *reporter.Reporter, x reconcile.Planned) error {
+	switch {
+	case a.JSON, x.HasErrors():
+		return t.Fail(x.Problems, nil)
+	case !x.Complete:
+		return exit.Error
 	}
+	return nil
 }

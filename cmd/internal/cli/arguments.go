@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
@@ -34,4 +37,26 @@ func setArguments(a *app, c *cobra.Command) {
 	if c.Args == nil {
 		c.Args = flags.Arguments(least, most)
 	}
+}
+
+func afterDash(c *cobra.Command, args []string) []string {
+	if at := c.ArgsLenAtDash(); at >= 0 {
+		return args[at:]
+	}
+	return nil
+}
+
+// promptOf returns the prompt of --prompt; - is standard input.
+func promptOf(a *app, typed string) (string, error) {
+	if typed != "-" {
+		return typed, nil
+	}
+	text, err := io.ReadAll(a.In)
+	if err != nil {
+		return "", fmt.Errorf("read the prompt: %w", err)
+	}
+	if len(text) == 0 {
+		return "", errors.New("--prompt -: standard input is empty")
+	}
+	return string(text), nil
 }

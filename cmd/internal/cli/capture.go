@@ -3,15 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/plaintext"
-	"github.com/agentform/agentform/internal/wire"
 )
 
 func captureCommand(a *app) *cobra.Command {
@@ -51,58 +47,8 @@ func runCapture(ctx context.Context, a *app, o *sessionArgs, lines int) error {
 		return nil
 	}
 	tails := make([]view.Tail, len(targets))
-	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
+	begun := a.Each(ctx, len(targets), a.Open().Parallelism, func(ctx context.Context, i int) {
 		tails[i] = targets[i].Capture(ctx, lines)
 	})
-	tails = tails[:begun]
-	m := view.Many{Verb: "captured", All: len(targets), Left: len(targets) - begun}
-	var errs []error
-	for _, x := range tails {
-		if x.Err != nil {
-			errs = append(errs, x.Err)
-		}
-	}
-	m.Failed, m.Done = len(errs), begun-len(errs)
-	if err := printTails(a, tails, !o.ByFlag() && len(o.Typed) == 1 && len(targets) == 1); err != nil {
-		return err
-	}
-	return endMany(a, m, nil, errs)
-}
-
-// printTails prints screens, each of several below a title.
-func printTails(a *app, tails []view.Tail, single bool) error {
-	switch {
-	case a.JSON && single && tails[0].Err != nil:
-		return nil
-	case a.JSON && single:
-		return view.TailJSON(a.Out, tails[0])
-	case a.JSON:
-		return view.TailsJSON(a.Out, tails)
-	}
-	printed := 0
-	for _, x := range tails {
-		if x.Err != nil {
-			continue
-		}
-		tail, truncated := wire.Tail(plaintext.Safe(x.Text))
-		if len(tails) > 1 {
-			if printed > 0 {
-				fmt.Fprintln(a.Out)
-			}
-			if err := view.Title(a.Out, a.OutStyle(), x.Address); err != nil {
-				return err
-			}
-		}
-		printed++
-		if truncated {
-			fmt.Fprintln(a.Err, "(only the last 48 KiB)")
-		}
-		if tail == "" {
-			continue
-		}
-		if _, err := io.WriteString(a.Out, tail+"\n"); err != nil {
-			return err
-		}
-	}
-	return nil
+	return tailResults(a, "captured", len(targets), tails[:begun], !o.ByFlag() && len(o.Typed) == 1 && len(targets) == 1).end(a)
 }

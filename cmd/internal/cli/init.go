@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,10 +13,8 @@ import (
 	"github.com/agentform/agentform/cmd/internal/action/connect"
 	"github.com/agentform/agentform/cmd/internal/action/scaffold"
 	"github.com/agentform/agentform/cmd/internal/exit"
-	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/streams"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
 )
 
@@ -85,56 +81,19 @@ type initOptions struct {
 }
 
 func runInit(ctx context.Context, a *app, o initOptions) error {
-	if err := scaffold.CheckNone(a.Dir, "agentform validate checks it"); err != nil {
-		return err
-	}
-	if _, found := a.Environ.Program("git", a.Dir); !found {
-		return errors.New("git is not on PATH: sessions work on branches of a repository\nInstall git 2.30 or later (apt-get install git, brew install git)")
-	}
-	root, err := git.Toplevel(ctx, a.Dir)
-	if errors.Is(err, git.ErrNotRepository) {
-		return fmt.Errorf("%s is not in a git repository\ncreate one with: git init", a.Dir)
-	}
+	r, err := scaffold.Find(ctx, a.Environ, a.Dir)
 	if err != nil {
 		return err
 	}
-	installed := preflight.Host{Environ: a.Environ, Dir: a.Dir}.Installed()
-	first, err := askFirst(a, o, installed)
+	first, err := askFirst(a, o, r.Installed)
 	if err != nil {
 		return err
 	}
-	first.Base = git.Look(root).Branch
-	if err := scaffold.WriteNew(filepath.Join(a.Dir, scaffold.ManifestFile), []byte(first.Text()), 0o644); err != nil {
-		return fmt.Errorf("write the manifest: %w", err)
-	}
-	ignored, err := scaffold.Ignore(a.Dir, ".agentform/")
+	x, err := r.Write(ctx, first)
 	if err != nil {
 		return err
 	}
-	reportInit(a, installed, first, ignored)
-	if has, err := git.HasCommits(ctx, root); err == nil && !has {
-		_ = view.Prose(a.Out, a.OutStyle(), "\nThe repository has no commit yet. Create one with: "+preflight.FirstCommit) // as fmt.Fprint
-	}
-	fmt.Fprintln(a.Out, "\nNext: agentform plan")
-	return nil
-}
-
-func reportInit(a *app, installed []string, first scaffold.First, ignored bool) {
-	out := a.Out
-	others := slices.DeleteFunc(slices.Clone(installed), func(name string) bool { return name == first.Agent })
-	fmt.Fprintf(out, "Wrote %s: one session of %s, on a branch of its own.\n", scaffold.ManifestFile, first.Agent)
-	if ignored {
-		fmt.Fprintln(out, "Added .agentform/ to .gitignore: state and worktrees stay out of the repository.")
-	}
-	switch {
-	case len(installed) == 0:
-		fmt.Fprintf(out, "\nNone of %s is on PATH: install one, or declare your own agent.\n", plaintext.List(agent.Names(), "and"))
-	case len(others) > 0:
-		fmt.Fprintf(out, "\nAlso installed: %s.\n", strings.Join(others, ", "))
-	}
-	if _, found := a.Environ.Program("tmux", a.Dir); !found {
-		fmt.Fprintln(out, "\ntmux is not on PATH, and sessions run in it: install tmux 3.2 or later.")
-	}
+	return view.WriteInitialized(a.Out, a.OutStyle(), x)
 }
 
 // askFirst asks at a terminal what the flags leave open. It returns the answers, or the

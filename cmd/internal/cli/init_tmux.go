@@ -9,6 +9,7 @@ import (
 	"github.com/agentform/agentform/cmd/internal/action/adopt"
 	"github.com/agentform/agentform/cmd/internal/action/scaffold"
 	"github.com/agentform/agentform/cmd/internal/action/target"
+	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/plaintext"
 )
@@ -32,7 +33,9 @@ func runInitFromTmux(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	reportNotAdopted(a, x)
+	if err := view.NotAdopted(a.Err, a.ErrStyle(), x.Found, x.Addresses); err != nil {
+		return err
+	}
 	all, failed := x.Drafts(ctx)
 	for _, err := range failed {
 		fmt.Fprintln(a.Err, "left out: "+plaintext.Safe(err.Error()))

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,17 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/cmd/internal/action/choose"
-	"github.com/agentform/agentform/cmd/internal/action/landing"
-	"github.com/agentform/agentform/cmd/internal/action/reconcile"
-	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/flags"
-	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/cmd/internal/streams"
-	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/internal/land"
-	"github.com/agentform/agentform/session"
 )
 
 type landOptions struct {
@@ -131,171 +122,4 @@ After an interruption, run the same command again to continue.`,
 	f.BoolVar(&o.stop, "stop", false, "then stop the session")
 	f.BoolVar(&o.keep, "keep", false, "then leave the session as it is, and do not ask")
 	return c
-}
-
-func runLand(ctx context.Context, a *app, typed string, o landOptions) error {
-	p, s, err := a.State()
-	if err != nil {
-		return err
-	}
-	address, err := choose.One(choose.Addresses(p.Manifest.Sessions, s.Sessions), typed)
-	var rec *session.Record
-	if err == nil {
-		rec = project.Find(s.Sessions, address)
-	}
-	switch {
-	case err == nil && rec == nil:
-		err = target.NotApplied(address)
-	case rec != nil && rec.Spent():
-		err = target.Spent(*rec)
-	}
-	if err != nil {
-		if o.dryRun || o.keep {
-			return err
-		}
-		show := func(d land.Landed, after view.Cleanup) error {
-			if a.JSON {
-				return view.LandJSON(a.Out, d, after, false)
-			}
-			return view.Cleaned(a.Out, a.OutStyle(), d, after)
-		}
-		if found, again := landing.FinishRemoval(ctx, p, typed, show); found {
-			return again
-		}
-		return err
-	}
-	f := landing.Of(p, printStep(a), a.Warn)
-	l, err := f.Lander(ctx, address)
-	if err != nil {
-		return err
-	}
-	if o.dryRun {
-		return landDryRun(ctx, a, l, o)
-	}
-	working, stop := streams.UntilInterrupted(ctx)
-	done, err := l.Land(working, o.Request, func(step land.Step) { f.Step(address, step) })
-	interrupted := working.Err() != nil && ctx.Err() == nil
-	stop()
-	f.Record(ctx, l.Record, done, o.remove)
-	if err != nil && interrupted {
-		fmt.Fprintln(a.Err, "Interrupted: nothing was landed. Run the same command to continue.")
-		return exit.Interrupted
-	}
-	if err != nil {
-		return err
-	}
-	if !a.JSON {
-		if err := view.Landed(a.Out, a.OutStyle(), done); err != nil {
-			return err
-		}
-	}
-	after, err := cleanUp(ctx, a, p, l, done, o)
-	if a.JSON {
-		return errors.Join(err, view.LandJSON(a.Out, done, after, false))
-	}
-	return errors.Join(err, view.Cleaned(a.Out, a.OutStyle(), done, after))
-}
-
-// printStep prints what is about to be done.
-func printStep(a *app) func(session.Address, land.Step) {
-	return func(address session.Address, step land.Step) {
-		if !a.JSON {
-			_ = view.LandStep(a.Err, a.ErrStyle(), address, step) // only progress
-		}
-	}
-}
-
-func landDryRun(ctx context.Context, a *app, l *land.Lander, o landOptions) error {
-	f, steps, err := landing.Decide(ctx, l, o.Request)
-	if err != nil {
-		return err
-	}
-	if !a.JSON {
-		return view.LandPlan(a.Out, a.OutStyle(), f, steps)
-	}
-	return view.LandJSON(a.Out, landing.WouldBe(f, steps, o.Method), view.Cleanup{}, true)
-}
-
-// cleanUp does what was asked for after landing, or asks.
-func cleanUp(ctx context.Context, a *app, p *project.Project, l *land.Lander, d land.Landed, o landOptions) (c view.Cleanup, err error) {
-	r := l.Record
-	stopped := landing.Stopped(r)
-	if !o.stop && !o.remove && !o.keep {
-		if a.JSON || !streams.IsTerminal(a.In) {
-			hintCleanup(a, r, d)
-			return c, nil
-		}
-		if o.remove, o.stop, err = askCleanup(a, r, d, stopped); err != nil {
-			return c, err
-		}
-	}
-	switch {
-	case o.remove && !d.Done:
-		return c, errors.New("nothing was removed: the work is not in its base")
-	case o.remove:
-		return landing.Remove(ctx, p, l, d, func(x reconcile.Planned) error {
-			return runQuietly(a, func(quiet *app) error {
-				t, err := newReporter(quiet, "Destroy")
-				if err != nil {
-					return err
-				}
-				return applyOnly(ctx, quiet, t, x, reconcile.Run{Origin: r.Origin})
-			})
-		})
-	case o.stop && !stopped:
-		stop := overrideOptions{sessionArgs: named([]string{string(r.Address)}), Override: reconcile.Override{Verb: reconcile.Stop}}
-		err = runQuietly(a, func(quiet *app) error { return runOverride(ctx, quiet, stop) })
-		c.Stopped = err == nil
-	}
-	return c, err
-}
-
-// hintCleanup says how to do later what nobody can be asked now.
-func hintCleanup(a *app, r session.Record, d land.Landed) {
-	switch {
-	case a.JSON:
-	case d.Done:
-		a.Say("To stop it, remove its worktree and delete the branch: agentform land " + target.Quoted(r.Address) + " --remove")
-	default:
-		a.Say("When it is merged and fetched: agentform land " + target.Quoted(r.Address) + " --remove")
-	}
-}
-
-// askCleanup asks what is done with a session whose work is landed.
-func askCleanup(a *app, r session.Record, d land.Landed, stopped bool) (remove, stop bool, err error) {
-	switch {
-	case d.Done && r.Tree.Created:
-		a.Say(fmt.Sprintf("\nRemove %s: stop it, remove its workspace and delete the branch %s?", r.Address, d.Branch))
-		fmt.Fprint(a.Err, "  yes, stop (only stop it) or no [no]: ")
-	case d.Done:
-		a.Say(fmt.Sprintf("\nRemove %s: stop it and remove it from the state? Its workspace and branch are kept.", r.Address))
-		fmt.Fprint(a.Err, "  yes, stop (only stop it) or no [no]: ")
-	case stopped:
-		return false, false, nil
-	default:
-		fmt.Fprintf(a.Err, "\nStop %s until the pull request is merged?\n  yes or no [no]: ", r.Address)
-	}
-	text, err := a.Answer()
-	if err != nil {
-		return false, false, err
-	}
-	switch strings.ToLower(text) {
-	case "yes", "y":
-		return d.Done, !d.Done, nil
-	case "stop", "s":
-		return false, true, nil
-	}
-	return false, false, nil
-}
-
-// runQuietly runs a command whose own output, with --json, would not fit the document.
-func runQuietly(a *app, run func(*app) error) error {
-	if !a.JSON {
-		return run(a)
-	}
-	s, o := *a.Streams, *a.Opener
-	s.JSON, s.Out, o.Streams = false, a.Err, &s
-	quiet := *a
-	quiet.Opener = &o
-	return run(&quiet)
 }

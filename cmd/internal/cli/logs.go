@@ -72,22 +72,6 @@ type logsOptions struct {
 	noPrefix, verify bool
 }
 
-func noPrefixFlag(c *cobra.Command, value *bool) {
-	c.Flags().BoolVar(value, "no-prefix", false, "do not begin lines with the name of the session")
-}
-
-// tailFlag adds --tail. things are what it counts.
-func tailFlag(c *cobra.Command, most *logs.Tail, things string) {
-	c.Flags().IntVarP((*int)(most), "tail", "n", -1, "print only the last `N` "+things+" (-1: all)")
-}
-
-func checkTail(t logs.Tail) error {
-	if t < -1 {
-		return errors.New("--tail: must be 0 or more; -1 prints all")
-	}
-	return nil
-}
-
 func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	p, s, named, err := o.open(a)
 	if err != nil {
@@ -114,7 +98,11 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 		all[i] = logs.Open(p, *project.Find(s.Sessions, address), o.Options, out(i))
 	}
 	if a.JSON {
-		return logsJSON(a, all, o.Single(named))
+		tails := make([]view.Tail, len(all))
+		for i, l := range all {
+			tails[i] = l.Document()
+		}
+		return tailResults(a, "printed the logs of", len(all), tails, o.Single(named)).end(a)
 	}
 	var errs []error
 	var following []*logs.Log
@@ -145,32 +133,4 @@ func runLogs(ctx context.Context, a *app, o logsOptions) error {
 	})
 }
 
-// prefixes begin lines with the names of sessions.
-func prefixes(a *app, w io.Writer, named []session.Address) *view.Prefixes {
-	names := make([]string, len(named))
-	for i, address := range named {
-		names[i] = address.Short()
-	}
-	return view.NewPrefixes(w, a.Style(w), names)
-}
-
-// nopCloser is a writer whose Close does nothing.
-type nopCloser struct{ io.Writer }
-
 func (nopCloser) Close() error { return nil }
-
-func logsJSON(a *app, all []*logs.Log, single bool) error {
-	var tails []view.Tail
-	var errs []error
-	for _, l := range all {
-		x := l.Document()
-		if x.Err != nil {
-			errs = append(errs, x.Err)
-		}
-		tails = append(tails, x)
-	}
-	if err := printTails(a, tails, single); err != nil {
-		return err
-	}
-	return endMany(a, view.Many{Verb: "printed the logs of", All: len(all), Done: len(all) - len(errs), Failed: len(errs)}, nil, errs)
-}

@@ -1,52 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
-	"sync"
 
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/view"
 )
-
-// forEach calls do with 0 to n-1, several at once as --parallelism has it. The first
-// Ctrl-C begins nothing more, the second cancels. It returns how many were begun.
-func forEach(ctx context.Context, a *app, n int, do func(ctx context.Context, i int)) (begun int) {
-	if n == 1 {
-		do(ctx, 0)
-		return 1
-	}
-	ctx, drain, done := a.Interruptible(ctx)
-	defer done()
-	return inParallel(n, a.Open().Parallelism, drain, func(i int) { do(ctx, i) })
-}
-
-// inParallel calls do with 0 to n-1, at most limit at once, and begins nothing more when
-// drain is closed. It returns how many were begun.
-func inParallel(n, limit int, drain <-chan struct{}, do func(i int)) (begun int) {
-	var work sync.WaitGroup
-	defer work.Wait()
-	slots := make(chan struct{}, max(1, limit))
-	for i := range n {
-		select {
-		case <-drain:
-			return i
-		case slots <- struct{}{}:
-		}
-		select {
-		case <-drain: // as well
-			return i
-		default:
-		}
-		work.Go(func() {
-			defer func() { <-slots }()
-			do(i)
-		})
-	}
-	return n
-}
 
 // results are what became of several sessions.
 type results[T any] struct {
@@ -115,6 +75,4 @@ func endMany(a *app, m view.Many, w io.Writer, errs []error) error {
 }
 
 // noneRunning says that flags chose no session that runs.
-func noneRunning(a *app) {
-	fmt.Fprintln(a.Err, "No sessions are running.")
-}
+func noneRunning(a *app) { a.Say("No sessions are running.") }

@@ -4,19 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
-	"github.com/agentform/agentform/cmd/internal/action/reconcile"
-	"github.com/agentform/agentform/cmd/internal/action/run"
-	"github.com/agentform/agentform/cmd/internal/flags"
-	"github.com/agentform/agentform/cmd/internal/reporter"
-
 	"github.com/spf13/cobra"
 
+	"github.com/agentform/agentform/cmd/internal/action/run"
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 )
 
 type runOptions struct {
@@ -100,13 +96,6 @@ the session.`,
 	return c
 }
 
-func afterDash(c *cobra.Command, args []string) []string {
-	if at := c.ArgsLenAtDash(); at >= 0 {
-		return args[at:]
-	}
-	return nil
-}
-
 func runRun(ctx context.Context, a *app, o runOptions) error {
 	p, s, err := a.Optional()
 	if err != nil {
@@ -144,27 +133,4 @@ func runRun(ctx context.Context, a *app, o runOptions) error {
 		a.Say("Remove: agentform destroy --target " + name)
 	}
 	return nil
-}
-
-func startOne(ctx context.Context, a *app, t *reporter.Reporter, x *run.Session) error {
-	made, err := x.Plan(ctx)
-	if err != nil {
-		return err
-	}
-	return applyOnly(ctx, a, t, made, reconcile.Run{Origin: run.Origin})
-}
-
-// promptOf returns the prompt of --prompt; - is standard input.
-func promptOf(a *app, typed string) (string, error) {
-	if typed != "-" {
-		return typed, nil
-	}
-	text, err := io.ReadAll(a.In)
-	if err != nil {
-		return "", fmt.Errorf("read the prompt: %w", err)
-	}
-	if len(text) == 0 {
-		return "", errors.New("--prompt -: standard input is empty")
-	}
-	return string(text), nil
 }

@@ -115,7 +115,7 @@ func runSend(ctx context.Context, a *app, o sendOptions) error {
 			inputs = append(inputs, session.Input{Key: key})
 		}
 	}
-	begun := forEach(ctx, a, len(targets), func(ctx context.Context, i int) {
+	begun := a.Each(ctx, len(targets), a.Open().Parallelism, func(ctx context.Context, i int) {
 		given[i] = targets[i].Send(ctx, reader, inputs, o.command)
 	})
 	return results[view.Sent]{

@@ -1,33 +1,16 @@
 package cli
 
 import (
-	"bytes"
-	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"runtime/debug"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/api"
-	"github.com/agentform/agentform/cmd/internal/action/landing"
-	"github.com/agentform/agentform/cmd/internal/action/serve"
-	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/exit"
-	"github.com/agentform/agentform/cmd/internal/project"
-	"github.com/agentform/agentform/cmd/internal/secret"
-	"github.com/agentform/agentform/cmd/internal/streams"
-	"github.com/agentform/agentform/internal/hub/service"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/wire"
-	"github.com/agentform/agentform/state"
 )
 
 type serveOptions struct {
@@ -154,154 +137,10 @@ func (o serveOptions) check() error {
 	return nil
 }
 
-// gcPercent saves memory: the hub runs for months and need not be fast.
-const gcPercent = 70
-
-func runServe(ctx context.Context, a *app, o serveOptions) error {
-	p, _, err := a.State()
-	if err != nil {
-		return err
-	}
-	a.Warn(p.Problems) // the sessions in the state are supervised all the same
-	log := a.Log
-	if o.logFile != "" {
-		w, err := serve.LogFile(a.Absolute(o.logFile))
-		if err != nil {
-			return err
-		}
-		defer w.Close()
-		log = slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: a.level}))
-	}
-	a.Log, p.Log = log, log
-	ctx, stop := streams.UntilInterrupted(ctx)
-	defer stop()
-	project.SetCloseOnExec()
-	if a.Environ.Get("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-
-	in := serve.Input{
-		Project: p, Version: a.Version, Listen: o.listen, Remote: o.remote, ReadOnly: o.readOnly, Elect: o.elect, Advertise: o.advertise,
-		Diff: workspace.ForAPI(p), Land: landing.ForAPI(p, func() (state.State, error) { _, s, err := a.State(); return s, err }, a.Warn), Log: log,
-	}
-	if o.listen != "" {
-		token := tokenOf(a, p, o)
-		in.Token = token.Get
-		in.Linked = func(l api.Link) {
-			if token.Made() && !o.vars { // else the command that started this process prints it
-				printLink(a.Out, l)
-			}
-		}
-	}
-	return serve.Run(ctx, in)
-}
-
-// tokenOf returns where the token of --listen comes from.
-func tokenOf(a *app, p *project.Project, o serveOptions) serve.Token {
-	t := serve.Token{Given: a.Environ.Get(secret.TokenVariable), Variable: secret.TokenVariable, DataDir: p.Manifest.DataDir}
-	if o.tokenFile != "" {
-		t.File = a.Absolute(o.tokenFile)
-	}
-	return t
-}
-
-func printLink(w io.Writer, l api.Link) {
-	fmt.Fprintf(w, "Open the page (this link works once, for 10 minutes; agentform open prints another):\n  %s\n", l.URL)
-}
-
 func runPrintSocket(a *app) error {
 	path, err := a.Open().HubSocket()
 	if err == nil {
 		_, err = fmt.Fprintln(a.Out, path)
 	}
-	return err
-}
-
-func runPrintUnit(a *app, o serveOptions) error {
-	p, err := a.Manifest()
-	if err != nil {
-		return err
-	}
-	if o.listen != "" && o.tokenFile == "" {
-		return errors.New("a service does not have your environment: use --token-file with --listen")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find agentform's own program: %w", err)
-	}
-	for _, v := range a.SensitiveVars() {
-		fmt.Fprintf(a.Err, "Variable %[1]s is sensitive, so its value is not in the unit.\nSet AGENTFORM_VAR_%[1]s in a file that only you can read, and name that file in the unit: EnvironmentFile=FILE\n", v.Name)
-	}
-	argv := slices.Concat([]string{self}, a.Flags(), a.VarFlags(false), []string{"serve"}, listenFlags(a, o))
-	_, err = io.WriteString(a.Out, service.Unit(p.Manifest.Project, argv, a.Environ.Get("PATH")))
-	return err
-}
-
-func listenFlags(a *app, o serveOptions) (args []string) {
-	if o.listen != "" {
-		args = append(args, "--listen", o.listen)
-	}
-	if o.tokenFile != "" {
-		args = append(args, "--token-file", a.Absolute(o.tokenFile))
-	}
-	if o.remote {
-		args = append(args, "--allow-remote")
-	}
-	if o.readOnly {
-		args = append(args, "--read-only")
-	}
-	return args
-}
-
-func runDetach(ctx context.Context, a *app, o serveOptions) error {
-	p, _, err := a.State()
-	if err == nil { // the hub in the background could not show what is wrong with the manifest
-		p, _, err = a.Optional()
-	}
-	if err != nil {
-		return err
-	}
-	return detach(ctx, a, p, o, a.Out)
-}
-
-func detach(ctx context.Context, a *app, p *project.Project, o serveOptions, w io.Writer) error {
-	path := a.Absolute(cmp.Or(o.logFile, filepath.Join(p.Manifest.DataDir, service.LogFile)))
-	socket, err := p.HubSocket()
-	if err != nil {
-		return err
-	}
-	vars, err := json.Marshal(a.Vars)
-	if err != nil {
-		return err
-	}
-	pid, err := service.Start(ctx, service.Command{
-		Args: slices.Concat(a.Flags(), []string{"serve", "--" + varsOnStdin, "--log-file", path}, listenFlags(a, o)),
-		Dir:  a.Dir, Environ: a.Environ, Stdin: bytes.NewReader(vars), DataDir: p.Manifest.DataDir, Socket: socket, Log: path,
-	})
-	if err == nil {
-		fmt.Fprintf(w, "Hub started for %s (pid %d), logging to %s.\nStop it with: agentform serve --stop\n", p.Manifest.Project, pid, a.Relative(path))
-	}
-	if err == nil && o.listen != "" && tokenOf(a, p, o).Made() {
-		client := api.Dial(socket)
-		defer client.Close()
-		l, err := client.Link(ctx, api.LinkOptions{})
-		if err != nil {
-			return err
-		}
-		printLink(w, l)
-	}
-	return err
-}
-
-func runStopHub(ctx context.Context, a *app) error {
-	h, was, err := service.Stop(ctx, a.Open().Manifest.DataDir)
-	if err != nil {
-		return err
-	}
-	text := "No hub is running for this project.\n"
-	if was {
-		text = fmt.Sprintf("Hub stopped (pid %d). Sessions keep running.\n", h.PID)
-	}
-	_, err = io.WriteString(a.Out, text)
 	return err
 }

@@ -132,15 +132,8 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	case a.JSON:
 		return wire.Write(a.Out, status.DocumentOf(sessions, watch.Supervisor(s)))
 	}
-	switch watch.Supervisor(s) {
-	case api.HubSuspended:
-		fmt.Fprintf(a.Out, "hub: suspended (pid %d)\n  %s\n\n", s.Holder.PID, hub.Continue(s.Holder))
-	case api.HubRuns:
-		fmt.Fprintf(a.Out, "hub: running (pid %d)\n\n", s.Holder.PID)
-	case api.HubDown:
-		if fileExists(filepath.Join(p.Manifest.DataDir, hub.LockFile)) {
-			fmt.Fprint(a.Out, "hub: not running (start it: agentform serve --detach)\n\n")
-		}
+	if err := view.Hub(a.Out, watch.Supervisor(s), s.Holder, fileExists(filepath.Join(p.Manifest.DataDir, hub.LockFile))); err != nil {
+		return err
 	}
 	if err := view.Status(a.Out, a.OutStyle(), sessions, o.wide, time.Now()); err != nil {
 		return err

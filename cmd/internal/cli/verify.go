@@ -63,7 +63,7 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 	}
 	access := target.Verifications(p, e, seen, p.Reconciler(project.ToAct))
 	given := make([]view.Verification, len(all))
-	begun := forEach(ctx, a, len(all), func(ctx context.Context, i int) { given[i] = target.Verify(ctx, p, access, all[i]) })
+	begun := a.Each(ctx, len(all), a.Open().Parallelism, func(ctx context.Context, i int) { given[i] = target.Verify(ctx, p, access, all[i]) })
 	return results[view.Verification]{
 		verb: "verified", all: len(all), given: given[:begun], json: view.VerifiedJSON, to: a.Err,
 		fault: func(x view.Verification) error { return x.Err },
@@ -75,32 +75,22 @@ func runVerify(ctx context.Context, a *app, o sessionArgs) error {
 // runVerifyLogs prints what the commands of the last verifications printed.
 func runVerifyLogs(ctx context.Context, a *app, o logsOptions, records []session.Record) error {
 	tails := make([]view.Tail, len(records))
-	var errs []error
 	for i, r := range records {
-		tails[i] = view.Tail{Address: r.Address}
 		text, err := workspace.VerifyLog(ctx, a.Opened(), r)
+		tails[i] = view.Tail{Address: r.Address, Text: logs.LastLines(o.Tail, text)}
 		if err != nil {
 			tails[i].Err = target.OfSession(r.Address, err)
-			errs = append(errs, tails[i].Err)
-			continue
 		}
-		tails[i].Text = logs.LastLines(o.Tail, text)
-		if a.JSON {
-			continue
-		}
+	}
+	x := tailResults(a, "printed the logs of", len(records), tails, len(records) == 1 && !o.ByFlag())
+	x.line = func(t view.Tail) error { // of the whole text
 		if len(records) > 1 {
-			if err := view.Title(a.Out, a.OutStyle(), r.Address); err != nil {
+			if err := view.Title(a.Out, a.OutStyle(), t.Address); err != nil {
 				return err
 			}
 		}
-		if _, err := io.WriteString(a.Out, plaintext.Safe(tails[i].Text)); err != nil {
-			return err
-		}
+		_, err := io.WriteString(a.Out, plaintext.Safe(t.Text))
+		return err
 	}
-	if a.JSON {
-		if err := printTails(a, tails, len(records) == 1 && !o.ByFlag()); err != nil {
-			return err
-		}
-	}
-	return endMany(a, view.Many{Verb: "printed the logs of", All: len(records), Done: len(records) - len(errs), Failed: len(errs)}, nil, errs)
+	return x.end(a)
 }

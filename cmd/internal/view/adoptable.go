@@ -58,6 +58,21 @@ func Adoptable(w io.Writer, s Style, found discover.Found, addresses map[string]
 	return p.flush(w)
 }
 
+// NotAdopted writes which of the found sessions and servers are left as they are, and why.
+func NotAdopted(w io.Writer, s Style, found discover.Found, addresses map[string]session.Address) error {
+	p := &page{Style: s}
+	for _, x := range found.Sessions {
+		if _, can := addresses[x.ID]; !can {
+			p.line(p.paint(noInk, x.ID), ": not adopted: ", x.Problem)
+			p.line("  ", p.paint(noInk, x.Remedy))
+		}
+	}
+	for _, u := range found.Unasked {
+		p.line("tmux server ", p.paint(noInk, u.Socket), " was skipped: ", p.paint(noInk, u.Problem))
+	}
+	return p.flush(w)
+}
+
 // AdoptableJSON writes the same as one document.
 func AdoptableJSON(w io.Writer, found discover.Found, addresses map[string]session.Address) error {
 	sessions := make([]wire.Object, len(found.Sessions))

@@ -113,6 +113,19 @@ type Tail struct {
 	Err       error
 }
 
+// TailText writes the end of a session's text, with titled below the session's name. truncated is true
+// if the text was longer than the limit.
+func TailText(w io.Writer, s Style, x Tail, titled bool) (truncated bool, err error) {
+	tail, truncated := wire.Tail(plaintext.Safe(x.Text))
+	if titled {
+		err = Title(w, s, x.Address)
+	}
+	if err == nil && tail != "" {
+		_, err = io.WriteString(w, tail+"\n")
+	}
+	return truncated, err
+}
+
 // TailsJSON writes the tails of several sessions as one document.
 func TailsJSON(w io.Writer, all []Tail) error {
 	sessions := make([]wire.Object, len(all))

@@ -1,9 +1,11 @@
 package arch_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -32,6 +34,27 @@ func TestNoCommandLines(t *testing.T) {
 				}
 				return true
 			})
+		}
+	}
+}
+
+// longestCommand is how many lines a file of a command may have: its help and flags, what it calls, and how
+// it prints the result.
+const longestCommand = 150
+
+func TestCommandsAreShort(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.name() != "cmd/internal/cli" {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(text, []byte("\n")); n > longestCommand {
+				t.Errorf("%s has %d lines, more than %d: an action in cmd/internal/action does what a command does", name, n, longestCommand)
+			}
 		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/renameio/v2"
+
 	"github.com/agentform/agentform/cmd/internal/action/await"
 	"github.com/agentform/agentform/cmd/internal/preflight"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -94,8 +96,23 @@ func (x Planned) For(p *project.Project, name string) (Planned, error) {
 	return x, nil
 }
 
-// Encode returns the plan in Decode's format.
-func (x Planned) Encode() ([]byte, error) { return plan.Encode(x.Plan) }
+// Save writes the plan to a file, which only its owner can read, because a plan has prompts.
+func (x Planned) Save(path string) error {
+	b, err := plan.Encode(x.Plan)
+	if err != nil {
+		return err
+	}
+	return writeOwn(path, b)
+}
+
+// writeOwn writes a file that only its owner can read, at once. What is there and is no file,
+// as /dev/null or a pipe, is written to: root could replace it for the whole machine.
+func writeOwn(path string, b []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return os.WriteFile(path, b, 0o600)
+	}
+	return renameio.WriteFile(path, b, 0o600, renameio.IgnoreUmask())
+}
 
 // Warnings returns what this machine lacks for the plan, and budgets without a price.
 func (x Planned) Warnings(ctx context.Context) []session.Diagnostic {

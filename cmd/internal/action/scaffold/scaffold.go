@@ -3,6 +3,7 @@ package scaffold
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,11 @@ import (
 
 	"github.com/google/renameio/v2"
 
+	"github.com/agentform/agentform/cmd/internal/preflight"
+	"github.com/agentform/agentform/cmd/internal/view"
 	"github.com/agentform/agentform/config"
+	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/git"
 )
 
 // ManifestFile is the name of the file that is written.
@@ -116,4 +121,43 @@ func Ignore(dir, line string) (added bool, err error) {
 		return false, fmt.Errorf("add %s to .gitignore: %w", line, err)
 	}
 	return true, nil
+}
+
+// Repository is where a first manifest is written.
+type Repository struct {
+	dir, root string
+	Installed []string // the agents
+	tmux      bool     // is installed
+}
+
+// Find looks for a repository without a manifest at a directory.
+func Find(ctx context.Context, e environ.Vars, dir string) (Repository, error) {
+	r := Repository{dir: dir, Installed: preflight.Host{Environ: e, Dir: dir}.Installed()}
+	if err := CheckNone(dir, "agentform validate checks it"); err != nil {
+		return r, err
+	}
+	if _, found := e.Program("git", dir); !found {
+		return r, errors.New("git is not on PATH: sessions work on branches of a repository\nInstall git 2.30 or later (apt-get install git, brew install git)")
+	}
+	_, r.tmux = e.Program("tmux", dir)
+	var err error
+	if r.root, err = git.Toplevel(ctx, dir); errors.Is(err, git.ErrNotRepository) {
+		return r, fmt.Errorf("%s is not in a git repository\ncreate one with: git init", dir)
+	}
+	return r, err
+}
+
+// Write writes the manifest, whose sessions start from the branch that is checked out.
+func (r Repository) Write(ctx context.Context, f First) (view.Initialized, error) {
+	x := view.Initialized{File: ManifestFile, Agent: f.Agent, Installed: r.Installed, Tmux: r.tmux, Commit: true}
+	f.Base = git.Look(r.root).Branch
+	if err := WriteNew(filepath.Join(r.dir, ManifestFile), []byte(f.Text()), 0o644); err != nil {
+		return x, fmt.Errorf("write the manifest: %w", err)
+	}
+	if has, err := git.HasCommits(ctx, r.root); err == nil {
+		x.Commit = has
+	}
+	var err error
+	x.Ignored, err = Ignore(r.dir, ".agentform/")
+	return x, err
 }

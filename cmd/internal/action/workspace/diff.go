@@ -121,6 +121,22 @@ func (x *Comparison) inView(ctx context.Context, args ...string) (string, error)
 	return git.Elsewhere(x.elsewhere(git.ViewElsewhere(80, args...)...), git.ViewInput(x.untracked, x.Base.Commit))(ctx)
 }
 
+// Arguments returns git's arguments for a diff. form is --stat or --name-only; empty: the whole diff. An
+// empty color leaves that to git.
+func (x *Comparison) Arguments(form, color string, paths []string) []string {
+	args := []string{"diff"}
+	if !x.Trusted {
+		args = append(args, "--no-ext-diff", "--no-textconv")
+	}
+	if form != "" {
+		args = append(args, form)
+	}
+	if color != "" {
+		args = append(args, "--color="+color)
+	}
+	return slices.Concat(args, x.From.Args(), paths)
+}
+
 // Command returns a command that prints the diff without a pager.
 func (x *Comparison) Command(ctx context.Context, environ []string, columns int, args []string) *exec.Cmd {
 	if columns == 0 {

@@ -1,4 +1,4 @@
-package cli
+package streams
 
 import (
 	"sync/atomic"
@@ -8,14 +8,14 @@ import (
 func TestInParallel(t *testing.T) {
 	drain := make(chan struct{})
 	var now, most atomic.Int32
-	if n := inParallel(20, 3, drain, func(int) {
+	if n := InParallel(20, 3, drain, func(int) {
 		most.Store(max(most.Load(), now.Add(1)))
 		now.Add(-1)
 	}); n != 20 || most.Load() > 3 {
 		t.Errorf("%d begun, %d at once", n, most.Load())
 	}
 	did := 0
-	if n := inParallel(20, 1, drain, func(i int) {
+	if n := InParallel(20, 1, drain, func(i int) {
 		if did++; i == 4 {
 			close(drain)
 		}
