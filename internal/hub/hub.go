@@ -242,6 +242,8 @@ func (h *Hub) loop(ctx context.Context, lost func() error) error {
 
 // round observes and acts once. It returns the time until the next round.
 func (h *Hub) round(ctx context.Context) time.Duration {
+	h.feed.hold()
+	defer h.feed.release()
 	s := h.observer.observe(ctx, h.repairs.running)
 	if s == nil || ctx.Err() != nil {
 		return time.Hour // the loop ends: only its timer must not fire first
@@ -249,6 +251,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.prober.start(ctx, s, h.observer.memory)
 	h.count(ctx, s)
 	h.snapshot.Store(s)
+	h.feed.release()
 	h.recordQuotas(s)
 	h.resumption.see(ctx, s, h.observer.turns)
 	h.verifications.See(ctx, fleet.AllSeen(s.Sessions, func(k status.Input) bool { return k.Record.Spec.Verify.Declared() && s.Fault == nil }))

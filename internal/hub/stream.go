@@ -48,7 +48,13 @@ type stream struct {
 	excerpts int
 	more     chan struct{} // closed and replaced with each event
 	closed   bool
+	holding  bool            // by hold
+	held     []history.Event // since
+	longest  *time.Timer     // of the first of them
 }
+
+// mostHeld bounds how long an event waits for the snapshot that has it.
+const mostHeld = 250 * time.Millisecond
 
 func newStream() *stream {
 	return &stream{life: strconv.FormatInt(time.Now().UnixNano(), 36), first: 1, more: make(chan struct{})}
@@ -60,6 +66,37 @@ func (s *stream) put(events ...history.Event) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.holding {
+		if len(s.held) == 0 {
+			s.longest = time.AfterFunc(mostHeld, s.release)
+		}
+		s.held = append(s.held, events...)
+		return
+	}
+	s.add(events)
+}
+
+// hold makes events wait until release, so that subscribers find what an event says in the snapshot.
+func (s *stream) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holding = true
+}
+
+// release passes on the events that wait.
+func (s *stream) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holding = false
+	if len(s.held) > 0 {
+		s.longest.Stop()
+		s.add(s.held)
+		s.held = nil
+	}
+}
+
+// add passes on events. The caller holds the lock.
+func (s *stream) add(events []history.Event) {
 	for _, e := range events {
 		s.events = append(s.events, e)
 		s.excerpts += len(e.Excerpt)
@@ -76,6 +113,7 @@ func (s *stream) put(events ...history.Event) {
 }
 
 func (s *stream) close() {
+	s.release()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {

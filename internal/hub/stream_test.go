@@ -35,6 +35,10 @@ func TestEvents(t *testing.T) {
 		}
 		listeners.Go(func() {
 			for e := range events {
+				k, _ := h.Snapshot().Of(e.Address)
+				if e.Kind == history.OverrideSet && k.Record.Override == nil {
+					t.Error("the snapshot lacks what an event says")
+				}
 				got <- e
 			}
 		})
