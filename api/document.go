@@ -51,6 +51,7 @@ type Session struct {
 	Remedy      *Remedy           `json:"remedy"`   // null: there is nothing to do about it
 	Actions     []Action          `json:"actions"`  // what makes sense to do with it now
 	Detail      string            `json:"detail"`   // why, for people
+	Doing       string            `json:"doing"`    // the last that its agent said or printed, on one line; empty: not known
 	Question    *session.Question `json:"question"` // what the agent asks, if its answers are known
 	Since       *time.Time        `json:"since"`    // since when it is and does so, if that is known
 	Needs       *Need             `json:"needs"`    // null: it needs nobody

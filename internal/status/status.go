@@ -14,6 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/conflicts"
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/internal/usage"
 	"github.com/agentform/agentform/internal/wire"
@@ -43,6 +44,23 @@ type Input struct {
 }
 
 func (k Input) Address() session.Address { return k.spec().Address }
+
+// mostDoing limits what a document has of the last that an agent said, in bytes.
+const mostDoing = 160
+
+// doing returns the last that an agent said or, without a session file, printed.
+func doing(k Input) string {
+	var text string
+	switch {
+	case k.Look != nil && k.Look.Transcript != nil:
+		text = cmp.Or(k.Look.Transcript.LastMessage, k.Look.Transcript.LastPrompt)
+	case k.Live != nil:
+		text = strings.TrimRight(k.Live.Screen, " \n")
+		text = text[strings.LastIndexByte(text, '\n')+1:]
+	}
+	text = plaintext.OneLine(text[:min(len(text), 4*mostDoing)])
+	return strings.ToValidUTF8(text[:min(len(text), mostDoing)], "")
+}
 
 // Of returns the document of a session.
 func Of(k Input) api.Session {
@@ -97,6 +115,7 @@ func Of(k Input) api.Session {
 	if l := k.Live; l != nil {
 		live(&s, *l)
 	}
+	s.Doing = doing(k)
 	if k.interrupted(s.Activity) {
 		s.Detail = join(Interrupted, s.Detail)
 	}
