@@ -59,7 +59,13 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	if n, err := strconv.Atoi(r.URL.Query().Get("events")); err == nil {
 		events = n
 	}
-	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: k.Events[max(0, len(k.Events)-events):]}
+	past := k.Events
+	if events > 0 && k.Record != nil {
+		if read, err := s.cfg.History(*k.Record); err == nil { // else without the screens
+			past = read
+		}
+	}
+	x := status.Detail{Session: status.Of(k), Record: k.Record, Events: past[max(0, len(past)-events):]}
 	if k.Live != nil {
 		x.Screen = k.Live.Screen
 	} else {

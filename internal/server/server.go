@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/netutil"
 
 	"github.com/agentform/agentform/apply"
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
@@ -43,16 +44,18 @@ type Config struct {
 	Activity *activity.Reader
 	Usage    *usage.Store
 	Facts    func(run string) session.RunFacts // how a run ended; nil: not known
-	Metrics  *Metrics
-	Project  string
-	Version  string       // of agentform
-	Diff     Differ       // nil: the API has no diffs
-	Land     Lander       // nil: the API lands and refreshes nothing
-	Report   Reporter     // nil: the API has no reports
-	Logouts  *Logouts     // nil: a logout counts until the hub exits
-	Environ  []string     // of the commands that attach terminals
-	By       string       // the author of actions over the unix socket: the owner of the hub
-	Log      *slog.Logger // nil: nowhere
+	// History returns the history of a session, with the screens at its events, which the hub does not keep.
+	History func(session.Record) ([]history.Event, error)
+	Metrics *Metrics
+	Project string
+	Version string       // of agentform
+	Diff    Differ       // nil: the API has no diffs
+	Land    Lander       // nil: the API lands and refreshes nothing
+	Report  Reporter     // nil: the API has no reports
+	Logouts *Logouts     // nil: a logout counts until the hub exits
+	Environ []string     // of the commands that attach terminals
+	By      string       // the author of actions over the unix socket: the owner of the hub
+	Log     *slog.Logger // nil: nowhere
 }
 
 // The authors of actions over TCP: with the token, and of a page that has logged in, where this is
