@@ -60,13 +60,13 @@ func TestStrangersMakeRoom(t *testing.T) {
 			t.Fatal(code, err)
 		}
 		browser := dial()
-		if code, err := ask(browser, "/page.css", cookie); code != http.StatusOK || err != nil {
+		if code, err := ask(browser, "/v/0/page.css", cookie); code != http.StatusOK || err != nil {
 			t.Fatal(code, err)
 		}
 		var unauthenticated []client
 		for range 5 * most {
 			c := dial()
-			if code, err := ask(c, "/page.css", ""); code != http.StatusOK || err != nil {
+			if code, err := ask(c, "/v/0/page.css", ""); code != http.StatusOK || err != nil {
 				t.Fatalf("a new connection: %d, %v", code, err)
 			}
 			unauthenticated = append(unauthenticated, c)
@@ -74,13 +74,13 @@ func TestStrangersMakeRoom(t *testing.T) {
 		if code, err := ask(owner, "/v1/access", token); code != http.StatusOK || err != nil {
 			t.Errorf("the connection of who has the token: %d, %v", code, err)
 		}
-		if code, err := ask(browser, "/page.css", cookie); code != http.StatusOK || err != nil {
+		if code, err := ask(browser, "/v/0/page.css", cookie); code != http.StatusOK || err != nil {
 			t.Errorf("the connection of a browser that has logged in: %d, %v", code, err)
 		}
 		if code, err := ask(dial(), "/v1/access", token); code != http.StatusOK || err != nil {
 			t.Errorf("another one: %d, %v", code, err)
 		}
-		if _, err := ask(unauthenticated[0], "/page.css", ""); err == nil {
+		if _, err := ask(unauthenticated[0], "/v/0/page.css", ""); err == nil {
 			t.Error("the oldest one without the token is still there")
 		}
 		// A connection with the token that is closed gives its place away.
@@ -93,7 +93,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 				t.Fatalf("it is not closed: %v", err)
 			}
 		}
-		if code, err := ask(dial(), "/page.css", ""); code != http.StatusOK || err != nil {
+		if code, err := ask(dial(), "/v/0/page.css", ""); code != http.StatusOK || err != nil {
 			t.Errorf("one without the token, when others have left: %d, %v", code, err)
 		}
 		limiter.mu.Lock()

@@ -5,9 +5,11 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/agentform/agentform/internal/server"
 )
@@ -27,7 +29,8 @@ func TestPageFiles(t *testing.T) {
 		}
 		return w.Code, w.Header().Get("Content-Type"), string(body)
 	}
-	asked := regexp.MustCompile(`(?:src|href|from)[= ]"(/[^"]+)"|import\("(/[^"]+)"\)`)
+	asked := regexp.MustCompile(`(?:src|href)="(/[^"]+)"|from "(\.[^"]+)"|import\("(\.[^"]+)"\)|URL\("(\.[^"]+)", import`)
+	kept := regexp.MustCompile(`^/v/[0-9a-f]{10,}/`)
 	markup := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|\bFunction\(|"https?://| on[a-z]+="| style="|dangerously`)
 	var size bytes.Buffer
 	zip := gzip.NewWriter(&size)
@@ -37,15 +40,31 @@ func TestPageFiles(t *testing.T) {
 		if status != 200 || !strings.HasPrefix(kind, "text/") || text == "" {
 			t.Errorf("GET %s: %d %s", next[0], status, kind)
 		}
+		if cached := kept.MatchString(next[0]); cached != (next[0] != "/") {
+			t.Errorf("%s is not below its version", next[0])
+		}
 		_, _ = io.WriteString(zip, text) // to a buffer
-		if strings.HasPrefix(next[0], "/vendor/") {
+		if strings.Contains(next[0], "/vendor/") {
 			continue
 		}
 		if found := markup.FindString(text); found != "" {
 			t.Errorf("%s has %q", next[0], found)
 		}
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		if strings.HasSuffix(next[0], ".mjs") && len(lines) > 150 {
+			t.Errorf("%s has %d lines: divide it by what it shows", next[0], len(lines))
+		}
+		for i, line := range lines {
+			if utf8.RuneCountInString(line) > 120 {
+				t.Errorf("%s:%d has more than 120 letters", next[0], i+1)
+			}
+		}
 		for _, m := range asked.FindAllStringSubmatch(text, -1) {
-			if at := m[1] + m[2]; !seen[at] {
+			at := m[1]
+			if at == "" {
+				at = path.Join(path.Dir(next[0]), m[2]+m[3]+m[4])
+			}
+			if at != "/icon.svg" && !seen[at] {
 				seen[at] = true
 				next = append(next, at)
 			}
@@ -61,7 +80,35 @@ func TestPageFiles(t *testing.T) {
 			t.Errorf("%s: %d %s", x, status, text)
 		}
 	}
-	if _, _, text := get("GET", "/vendor/LICENSES"); !strings.Contains(text, "@xterm/xterm 6.0.0") {
+	if _, _, text := get("GET", "/v/0/vendor/LICENSES"); !strings.Contains(text, "@xterm/xterm 6.0.0") {
 		t.Error("the licenses of the vendored modules are missing")
+	}
+}
+
+// What the page is made of is kept by browsers, and what it is now is asked for each time.
+func TestPageCaching(t *testing.T) {
+	t.Parallel()
+	handler := server.New(server.Config{}).Handler(server.Listener{Token: token})
+	get := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+		return w
+	}
+	document := get("/")
+	module := regexp.MustCompile(`/v/[0-9a-f]+/page\.mjs`).FindString(document.Body.String())
+	for path, want := range map[string]string{
+		"/": "no-store", module: "private, max-age=31536000, immutable",
+		"/v/1/page.mjs":      "no-store", // of a page that another version has served
+		"/icon.svg?needs=12": "private, max-age=86400",
+	} {
+		if w := get(path); w.Code != 200 || w.Header().Get("Cache-Control") != want {
+			t.Errorf("GET %s: %d, Cache-Control: %s", path, w.Code, w.Header().Get("Cache-Control"))
+		}
+	}
+	for path, want := range map[string]string{"/icon.svg": "", "/icon.svg?needs=3": ">3<", "/icon.svg?needs=12": ">9+<", "/icon.svg?needs=<b>": ""} {
+		text := get(path).Body.String()
+		if has := strings.Contains(text, "<text"); has != (want != "") || !strings.Contains(text, want) || strings.Contains(text, "<b>") {
+			t.Errorf("GET %s: %s", path, text)
+		}
 	}
 }

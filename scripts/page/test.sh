@@ -3,6 +3,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 scripts/page/vendor.sh --check
+npm ci --prefix internal/test/page --no-audit --no-fund --ignore-scripts --silent
+(cd internal/test/page && npm run --silent lint)
+node --test internal/test/page/model.test.mjs
 scripts/tools.sh "${CHROMIUM:-chromium}"
 CHROMIUM=$(command -v "${CHROMIUM:-chromium}")
 export CHROMIUM
@@ -12,5 +15,4 @@ trap 'rm -rf "$BIN"' EXIT
 cp bin/agentform bin/agentform-shim "$BIN"
 "$GO" build -o "$BIN/fakeagent" ./internal/test/page/agent
 [ -z "${SCREENSHOTS:-}" ] || SCREENSHOTS=$(realpath -m "$SCREENSHOTS")
-npm ci --prefix internal/test/page --no-audit --no-fund --ignore-scripts --silent
 node --test ${ONLY:+--test-name-pattern "$ONLY"} internal/test/page/page.test.mjs

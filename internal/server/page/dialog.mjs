@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "/vendor/preact.mjs";
+import { useEffect, useRef } from "./vendor/preact.mjs";
 
 // useDialog returns a ref of a dialog that is shown modally and tells when it closes.
 export function useDialog(close) {

@@ -24,7 +24,7 @@ async function open({ view = "", size = { width: 1280, height: 800 }, link, dark
   const context = await browser.newContext({ viewport: size, colorScheme: dark ? "dark" : "light", hasTouch: touch, isMobile: touch });
   contexts.push(context);
   const page = await context.newPage();
-  page.setDefaultTimeout(30000);
+  page.setDefaultTimeout(Number(process.env.PATIENCE ?? 30000));
   page.on("pageerror", (e) => problems.push(e.message));
   page.on("console", (m) => /Content Security|TrustedType|Refused to/i.test(m.text()) && !axeStyles.test(m.text()) && problems.push(m.text()));
   await page.goto(link ?? (await to.newLink()));
@@ -107,16 +107,27 @@ test("the fleet shows, filters, sorts and groups, in the words of the command li
   await page.waitForSelector('.row a:text-is("web")');
   const d = await fleet.json("status");
   for (const s of d.sessions) await says(page, s.name, ".table");
-  assert.equal(await page.textContent(".tools [role=status]"), "4 running");
+  const counts = {};
+  for (const s of d.sessions) counts[s.word] = (counts[s.word] ?? 0) + 1;
+  const chips = await page.locator(".chip").allTextContents();
+  assert.deepEqual(chips.map((c) => c.trim()).sort(), Object.entries(counts).map(([word, n]) => `${n} ${word}`).sort());
+  for (const s of d.sessions) assert.equal((await row(page, s.name).locator(".word").textContent()).replace(/ \d+[smh].*/, ""), s.word);
   await accessible(page, "fleet");
   await page.keyboard.press("/");
-  await page.keyboard.type("builder");
-  await says(page, "1 shown", ".tools");
+  await page.keyboard.type("role:builder");
+  await page.waitForFunction(() => document.querySelectorAll(".rows .row").length === 1);
+  assert.equal(new URL(page.url()).hash, "#/?q=role%3Abuilder");
+  await page.reload();
+  await page.waitForSelector('.row a:text-is("web")');
   assert.equal(await page.locator(".rows .row").count(), 1);
   await page.fill("#filter", "");
+  await page.click(`.chip >> nth=0`);
+  assert.equal(await page.locator(".rows .row").count(), Number(chips[0].trim().split(" ")[0]));
+  await page.click(`.chip >> nth=0`);
   await page.selectOption("select", "role");
   await says(page, "builder 1", ".rows");
   await page.selectOption("select", "");
+  await page.waitForFunction(() => document.querySelectorAll(".rows .row").length === 4);
   const names = () => page.locator(".rows .row").evaluateAll((r) => r.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).map((x) => x.querySelector("a").textContent));
   await page.click('.head button:has-text("Session")');
   await page.click('.head button:has-text("Session")');
@@ -154,11 +165,17 @@ test("each view has its structure", async () => {
   await structured(page, "keys", "dialog");
 });
 
-test("drift is shown beside what is declared", async () => {
+// row is the row of a session in the fleet.
+const row = (page, name) => page.locator(".rows .row", { has: page.locator(`a:text-is("${name}")`) });
+
+test("drift is shown where there is drift", async () => {
   const page = await open();
   const { sessions } = await fleet.json("status", "cat");
   execFileSync("git", ["checkout", "-qb", "elsewhere"], { cwd: sessions[0].workspace, env: fleet.env });
-  await page.waitForFunction(() => [...document.querySelectorAll(".c-drift.differs")].some((e) => e.textContent.includes("elsewhere")));
+  await row(page, "cat").locator('.word:text-is("wrong branch")').waitFor();
+  assert.match(await row(page, "cat").locator(".c-now").textContent(), /elsewhere/);
+  assert.equal(await row(page, "cat").locator(".differs").count(), 1);
+  assert.equal(await row(page, "shell").locator(".differs").count(), 0);
   await page.evaluate(() => (location.hash = "#/plan"));
   await says(page, "branch mismatch");
   await accessible(page, "plan");
@@ -172,11 +189,11 @@ test("a question is answered in two clicks, and its event is on the screen", asy
   await page.evaluate(() => {
     const seen = (window.seen = {});
     new MutationObserver(() => {
-      if (!seen.blocked && document.querySelector(".activity.blocked")) seen.blocked = Date.now();
+      if (!seen.blocked && document.querySelector(".row .word.attention")) seen.blocked = Date.now();
     }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
   });
   await fleet.agentform("send", "web", "ask touch x");
-  await page.waitForSelector(".activity.blocked");
+  await page.waitForSelector(".row .word.attention");
   const events = (await fleet.agentform("events", "web", "--json")).trim().split("\n").map((l) => JSON.parse(l));
   const event = events.filter((e) => e.type === "status_changed" && e.new === "blocked").at(-1);
   const late = (await page.evaluate(() => window.seen.blocked)) - Date.parse(event.time);
@@ -185,12 +202,17 @@ test("a question is answered in two clicks, and its event is on the screen", asy
   const needs = await fleet.json("next", "--all");
   await page.click("nav >> text=Needs you");
   await says(page, 'run "touch x"?');
+  await says(page, "Do you want to proceed?", "article .screen"); // the end of its screen is above the question
   assert.deepEqual(await page.locator("article h3 a").allTextContents(), (needs.sessions ?? needs.needs ?? needs).map((n) => n.name ?? n.address.replace("session.", "")));
   await accessible(page, "needs");
   await shot(page, "needs-you");
   await page.click('.answers button:has-text("yes")');
   await until("the agent has the answer", async () => (await fleet.agentform("logs", "web")).includes("the answer was 1"));
   await page.waitForFunction(() => !document.querySelector(".answers"));
+  await says(page, "Answered web: yes");
+  await page.evaluate(() => (location.hash = "#/s/session.web/timeline"));
+  await page.click(".events details >> nth=0"); // the screen at that moment
+  await says(page, "touch x", ".events details[open] pre");
 });
 
 test("the report shows what became of the sessions, what they waited for, and who needs you", async () => {
@@ -262,7 +284,6 @@ test("two pages of different size show one terminal", async () => {
   for (const [page, width] of [[small, 360], [large, 1280]]) assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width);
   await small.click('.key-row button:text-is("Ctrl")');
   assert.equal(await small.getAttribute('.key-row button:text-is("Ctrl")', "aria-pressed"), "true");
-  await shot(small, "phone");
   await small.evaluate(() => (location.hash = "#/"));
   await small.waitForSelector(".row a");
   assert.ok((await small.evaluate(() => document.documentElement.scrollWidth)) <= 360);
@@ -278,8 +299,13 @@ test("a comment on a line of the diff reaches the agent", async () => {
   await accessible(page, "changes");
   await page.click('[aria-label="comment on line 4 of cart.go"]');
   await page.fill("textarea", "why 1?");
+  await page.click("text=Add comment");
+  await page.click('[aria-label="comment on line 1 of cart.go"]');
+  await page.fill("textarea", "a shop?");
+  await page.click("text=Add comment");
   await shot(page, "changes");
-  await page.click("text=Send to the agent");
+  await page.click("text=Send 2 comments");
+  await says(page, "sent ", ".remark");
   await until("the agent has it", async () => (await fleet.agentform("logs", "api")).includes("cart.go:4: why 1?"));
   await page.click('.tabs a:text-is("conversation")');
   await says(page, "cart.go:4: why 1?", ".entries");
@@ -297,10 +323,9 @@ test("work that cannot be merged is named before it lands", async () => {
   const workspace = (name) => sessions.find((s) => s.name === name).workspace;
   for (const name of ["api", "web"]) writeFileSync(join(workspace(name), "<b>tax.go"), `package ${name}\n`);
   const page = await open();
-  const row = (name) => page.locator(".rows .row", { has: page.locator(`a:text-is("${name}")`) });
   for (const name of ["api", "web"]) await fleet.agentform("send", name, "look"); // what has had output is looked at
-  await until("the fleet names it", async () => (await row("api").locator(".conflict").textContent().catch(() => "")) === "conflicts with web");
-  assert.equal(await row("web").locator(".conflict").getAttribute("title"), "api: <b>tax.go");
+  await until("the fleet names it", async () => (await row(page, "api").locator(".conflict").textContent().catch(() => "")) === "conflicts with web");
+  assert.equal(await row(page, "web").locator(".conflict").getAttribute("title"), "api: <b>tax.go");
   await accessible(page, "fleet with conflicts");
   await shot(page, "conflicts");
   await page.evaluate(() => (location.hash = "#/s/session.api/changes"));
@@ -341,7 +366,7 @@ test("what a session lacks is brought into its branch", async () => {
   const button = page.locator('button:text-is("Refresh")');
   await fleet.agentform("send", "web", "look"); // what has had output is looked at
   await button.waitFor();
-  await says(page, " behind.", ".diff");
+  await says(page, " behind", ".diff .tools");
   await shot(page, "behind");
   await fleet.agentform("wait", "web");
   writeFileSync(join(workspace, "cart.go"), "package web\n");
@@ -385,12 +410,12 @@ test("all work lands in the order that was shown", async () => {
   await shot(page, "land-all-dark");
   await dialog.getByLabel("verified only").check();
   await says(page, "Nothing to land.", "dialog");
-  assert.ok(await dialog.locator("button.yes").isDisabled());
+  assert.ok(await dialog.locator("button.primary").isDisabled());
   await dialog.getByLabel("verified only").uncheck();
   await dialog.locator('button:text-is("Land 2")').waitFor();
 
   works("web", "web.go", "package more\n");
-  await dialog.locator("button.yes").click();
+  await dialog.locator("button.primary").click();
   await says(page, "session.web would make another main than was foreseen", "dialog");
   assert.doesNotMatch(git("web", "log", "--format=%s", "main"), /of web/);
   await says(page, "web 2 commits of agents/web on main", "dialog ol"); // the order as it is then
@@ -400,7 +425,7 @@ test("all work lands in the order that was shown", async () => {
   await page.evaluate(() => document.querySelector('[aria-label="light or dark"]').click());
   await accessible(page, "land all in the light");
   await shot(page, "land-all");
-  for (let i = 0; i < 20 && !(await page.evaluate(() => document.activeElement.matches("button.yes"))); i++) await page.keyboard.press("Tab");
+  for (let i = 0; i < 20 && !(await page.evaluate(() => document.activeElement.matches("button.primary"))); i++) await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
   await says(page, "2 of 2 sessions landed.", "dialog");
   assert.equal(await dialog.locator("p.landed").count(), 2);
@@ -454,16 +479,6 @@ test("a long order fits a phone, and its result says where it stopped", async ()
   await inside(page.locator('dialog button:text-is("Close")'));
   await accessible(page, "landed in part");
   await shot(page, "landed-all-phone");
-});
-
-test("a pull request is shown with how it is", async () => {
-  const page = await open();
-  const shown = await page.evaluate(async () => {
-    const { pull } = await import("/model.mjs");
-    const pr = { number: 12, url: "https://github.com/shop/api/pull/12", state: "open", checks: "failed", reviews: 2, round: 1, rounds: 3 };
-    return [pull({ pr, pr_url: pr.url }), pull({ pr: { ...pr, checks: "", reviews: 0, round: 0 } }), pull({ pr: { number: 0 }, pr_url: "" })];
-  });
-  assert.deepEqual(shown, ["https://github.com/shop/api/pull/12 (open, checks failed, 2 reviews, sent 1/3)", "https://github.com/shop/api/pull/12 (open)", ""]);
 });
 
 test("a session that has needed somebody for 5 seconds is notified of, once", async () => {
@@ -613,14 +628,134 @@ test("a page connects again to the next hub, and shows nothing twice", async () 
   assert.equal((await screen(page)).split("\n").filter((l) => l === "once-42").length, 1);
 });
 
+const sizes = { desktop: { width: 1440, height: 900 }, tablet: { width: 820, height: 1180 }, phone: { width: 360, height: 740 } };
+
+// lastRow is the bottom of the last row of a terminal that has text, in px of the viewport.
+const lastRow = (page) => page.evaluate(() => {
+  const { terminal } = document.querySelector(".terminal-tab > .terminal");
+  const b = terminal.buffer.active;
+  let row = terminal.rows - 1;
+  while (row > 0 && !b.getLine(b.baseY + row)?.translateToString(true)) row--;
+  const screen = terminal.element.querySelector(".xterm-screen").getBoundingClientRect();
+  const box = document.querySelector(".terminal-tab > .terminal").getBoundingClientRect();
+  return { bottom: screen.top + ((row + 1) * screen.height) / terminal.rows, top: box.top, end: box.bottom };
+});
+
+test("what matters is inside the page at every size", async () => {
+  await fleet.agentform("send", "shell", "seq 60");
+  for (const [name, size] of Object.entries(sizes)) {
+    const page = await open({ size, touch: name === "phone", view: "#/s/session.shell/terminal" });
+    await says(page, "You are watching");
+    await shows(page, "\n60\n");
+    await until(`the last row is seen on a ${name}`, async () => {
+      const { bottom, top, end } = await lastRow(page);
+      return bottom > top && bottom <= end + 1 && end <= size.height;
+    });
+    const width = () => page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok((await width()) <= size.width);
+    const height = (await page.locator(".terminal-tab > .terminal").boundingBox()).height;
+    if (name === "phone") assert.ok(height >= 0.5 * size.height, `the terminal has ${height} px`);
+    await page.evaluate(() => (location.hash = "#/s/session.api/conversation"));
+    await page.waitForSelector(".conversation .send");
+    assert.ok((await page.locator(".conversation .send").boundingBox()).height < size.height / 4);
+    assert.ok((await width()) <= size.width);
+    if (name !== "phone") continue;
+    for (const view of ["#/", "#/needs", "#/s/session.shell/terminal"]) {
+      await page.evaluate((v) => (location.hash = v), view);
+      await page.waitForTimeout(300);
+      const small = await page.evaluate(() => [...document.querySelectorAll("button, select, input:not([type=checkbox])")].filter((e) => e.offsetParent && e.getBoundingClientRect().height < 39).map((e) => e.outerHTML.slice(0, 80)));
+      assert.deepEqual(small, [], view);
+    }
+  }
+});
+
+test("the keyboard leaves a terminal", async () => {
+  const page = await open({ view: "#/s/session.cat/terminal" });
+  await says(page, "You are watching");
+  await page.click(".terminal-tab > .terminal");
+  await page.keyboard.press("x");
+  await says(page, "Take control to type");
+  for (let i = 0; i < 3; i++) await page.keyboard.press("Tab");
+  const inside = () => page.evaluate(() => Boolean(document.activeElement.closest(".terminal-tab > .terminal")));
+  assert.equal(await inside(), false);
+  await control(page);
+  await page.waitForFunction(() => document.activeElement.closest(".terminal-tab > .terminal"));
+  await page.keyboard.press("Tab"); // is the agent's
+  assert.equal(await inside(), true);
+  await page.keyboard.press("Control+Shift+K");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), "Release control");
+  await page.keyboard.press("Enter");
+  await says(page, "You are watching");
+});
+
+test("what is looked at meanwhile takes no control, and the terminal has the colors of the page", async () => {
+  const page = await open({ view: "#/s/session.shell/terminal", size: { width: 1100, height: 700 } });
+  await says(page, "You are watching");
+  await control(page);
+  await page.click('.tabs a:text-is("changes")');
+  await page.waitForSelector(".diff");
+  await page.click('.tabs a:text-is("terminal")');
+  await says(page, "You control this terminal");
+  const background = () => page.evaluate(() => document.querySelector(".terminal-tab > .terminal").terminal.options.theme.background);
+  const before = await background();
+  await page.click('[aria-label="light or dark"]');
+  assert.notEqual(await background(), before);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.click('.tabs a:text-is("details")');
+  await page.waitForSelector(".panes.two dl.details"); // both have room
+  await says(page, "You control this terminal");
+});
+
+test("several sessions are paused with one question", async () => {
+  const page = await open();
+  for (const name of ["shell", "cat"]) {
+    await page.waitForSelector(`.row a:text-is("${name}")`);
+    await row(page, name).locator("input").check();
+  }
+  await accessible(page, "selected");
+  await page.keyboard.press("p");
+  await says(page, "Pause 2 sessions?", "dialog");
+  await page.click('dialog button:text-is("Pause 2")');
+  await says(page, "2 of 2 paused");
+  await row(page, "shell").locator('.word:text("paused")').waitFor();
+  await row(page, "shell").locator("a").click();
+  await says(page, "Paused: this is its screen.");
+  await page.evaluate(() => (location.hash = "#/"));
+  await page.click('.bulk button:text-is("Resume 2")');
+  await page.click('dialog button:text-is("Resume 2")');
+  await says(page, "2 of 2 resumed");
+  await until("both run", async () => (await fleet.json("status", "shell", "cat")).sessions.every((s) => s.state === "running"));
+});
+
+test("a hub that does not answer is said once, and gone when it does", async () => {
+  const page = await open();
+  await page.waitForSelector(".row a");
+  await page.route("**/v1/**", (route) => route.abort());
+  await says(page, "The hub has not answered since", "body");
+  assert.equal(await page.locator(".trouble").count(), 0);
+  await accessible(page, "away");
+  await page.unroute("**/v1/**");
+  await page.waitForFunction(() => !document.querySelector(".away"));
+});
+
+test("a page whose address is damaged shows the fleet", async () => {
+  const page = await open();
+  await page.goto(`${fleet.origin}/#/s/%/x`);
+  await page.reload();
+  await page.waitForSelector(".row a");
+});
+
 test("a session that ends offers its restart", async () => {
   const page = await open({ view: "#/s/session.cat/terminal" });
   await says(page, "You are watching");
   await control(page);
   await type(page, "exit 3\n");
-  await says(page, "The agent has ended");
-  await page.click(".terminal-tools >> text=Restart");
-  await says(page, "You are watching");
+  await says(page, "Its agent has ended at ");
+  await says(page, "exit status 3");
+  await says(page, "exit 3", ".last-screen"); // its last words
+  await page.click(".verbs >> text=Restart");
+  await page.click('dialog button:text-is("Restart")');
+  await says(page, "You are watching"); // the terminal of the next run, without a click
   await shows(page, "ready");
 });
 
@@ -648,7 +783,7 @@ session "api" {
     const page = await open({ to: other, view: "#/s/session.api/details" });
     await says(page, "paused by the budget few: 220 of 200 tokens; until ");
     // The hub pauses it just then: the line is there before.
-    await page.waitForFunction(() => [...document.querySelectorAll("section.session .verbs button")].map((b) => b.textContent).join() === "Start anyway…,Stop");
+    await page.waitForFunction(() => [...document.querySelectorAll("section.session .verbs button")].map((b) => b.textContent.trim()).join() === "Start anyway…,Stop");
     await accessible(page, "held");
     await page.click('button:text-is("Start anyway…")');
     await says(page, "220 of 200 tokens. All budgets of api start over, so that it may spend as much again until ", "dialog");
@@ -658,7 +793,7 @@ session "api" {
     await page.click('button:text-is("Start anyway…")');
     await page.click('dialog button:text-is("Start anyway")');
     await says(page, "Started api: its budgets start over.");
-    await page.waitForFunction(() => !document.querySelector("section.session > .hold"));
+    await page.waitForFunction(() => !document.querySelector(".session-head .hold"));
     await page.waitForSelector('.verbs button:text-is("Restart")');
     const [api] = (await other.json("status", "api")).sessions;
     assert.equal(api.state, "running");

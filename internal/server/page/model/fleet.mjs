@@ -1,0 +1,75 @@
+// The rows of the fleet: filtered, sorted and grouped.
+
+// query reads a filter: is:asks role:builder agent:, runtime:, branch:, and words that rows have. In a word
+// of is: a hyphen stands for a space.
+export function query(filter) {
+  return filter
+    .toLowerCase()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((term) => {
+      const [, field, value] = /^(is|role|agent|runtime|branch):(.*)$/.exec(term) ?? [];
+      if (field === "is") return (s) => s.word.replaceAll(" ", "-") === value;
+      if (field === "branch") return (s) => `${s.branch} ${s.branch_live}`.toLowerCase().includes(value);
+      if (field) return (s) => s[field].toLowerCase() === value;
+      return (s) => searched(s).includes(term);
+    });
+}
+
+const searched = (s) =>
+  [s.name, s.address, s.role, s.agent, s.runtime, s.word, s.branch, s.branch_live, s.why, s.needs?.reason]
+    .join(" ")
+    .toLowerCase();
+
+// toggled is a filter with or without sessions of a word.
+export function toggled(filter, word) {
+  const term = `is:${word.replaceAll(" ", "-")}`;
+  const terms = filter.split(/\s+/).filter(Boolean);
+  const others = terms.filter((t) => !t.startsWith("is:"));
+  return (terms.includes(term) ? others : [...others, term]).join(" ");
+}
+
+// rows are what the fleet lists: a row has a group's name or a session.
+export function rows(sessions, { filter = "", sort = "", descending = false, group = "" } = {}) {
+  const terms = query(filter);
+  let all = terms.length ? sessions.filter((s) => terms.every((is) => is(s))) : sessions;
+  const value = columns[sort];
+  if (value) {
+    const sign = descending ? -1 : 1;
+    all = all
+      .map((s, i) => [value(s), i, s])
+      .sort(([a, i], [b, j]) => sign * (a < b ? -1 : a > b ? 1 : 0) || i - j)
+      .map(([, , s]) => s);
+  }
+  if (!group) return all.map((session) => ({ session }));
+  const groups = new Map();
+  for (const s of all) {
+    const name = s[group] || "none";
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(s);
+  }
+  return [...groups]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, some]) => [{ group: name, count: some.length }, ...some.map((session) => ({ session }))]);
+}
+
+// columns are what the fleet can be sorted by.
+export const columns = {
+  status: (s) => s.word,
+  session: (s) => s.name,
+  branch: (s) => s.branch,
+  changes: (s) => (s.changes ? s.changes.added + s.changes.removed + s.changes.untracked : -1),
+  cost: (s) => s.usage?.cost ?? -1,
+  age: (s) => -(Date.parse(s.started_at ?? "") || 0),
+};
+
+// differences are what a plan would change or has found to differ, by the address of the session.
+export function differences(plan) {
+  const all = new Map();
+  const add = (address, text) => all.set(address, [...(all.get(address) ?? []), text]);
+  for (const d of plan?.drift ?? []) add(d.address, d.detail || d.kind.replaceAll("_", " "));
+  for (const c of plan?.changes ?? []) {
+    if (c.action !== "none") add(c.address, `${c.action}: ${c.detail || c.reason.replaceAll("_", " ")}`);
+  }
+  return all;
+}

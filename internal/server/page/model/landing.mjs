@@ -1,0 +1,27 @@
+// What became of landing and refreshing.
+import { count } from "./times.mjs";
+
+// landed says how many of an order have landed.
+export const landed = (d) => `${d.steps.filter((x) => x.landed).length} of ${count(d.steps.length, "session")} landed.`;
+
+// outcome is what became of a step of an order.
+export const outcome = (x) =>
+  x.landed
+    ? `landed, ${x.base} is now at ${x.base_is.slice(0, 7)}`
+    : x.error
+      ? x.error
+      : "not landed: one before it failed";
+
+// leftOut is why a session does not land, without its name.
+export const leftOut = (x) =>
+  x.why.startsWith(x.address) ? x.why.slice(x.address.length).replace(/^[: ]+/, "") : x.why;
+
+// refreshed is what became of bringing a base into a branch.
+export function refreshed(x) {
+  if (x.error) return x.error;
+  if (x.sent) return `Its agent was asked to merge ${x.base}, which conflicts in ${x.conflicts.join(", ")}.`;
+  if (x.conflicts.length) return `${x.base} conflicts in ${x.conflicts.join(", ")}: nothing was changed.`;
+  if (x.already) return `${x.branch} has all of ${x.base} already.`;
+  const commits = `${count(x.commits, "commit")} of ${x.base}`;
+  return x.method === "rebase" ? `${x.branch} is rebased onto ${commits}.` : `${commits} merged into ${x.branch}.`;
+}

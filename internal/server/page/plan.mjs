@@ -1,0 +1,59 @@
+// The plan: what the hub is about to do, drift, and what happened.
+import { html } from "./vendor/preact.mjs";
+import * as model from "./model.mjs";
+import { Events } from "./parts.mjs";
+import { store } from "./store.mjs";
+
+const symbols = {
+  create: "+",
+  update: "~",
+  restart: "↻",
+  replace: "±",
+  delete: "-",
+  adopt: ">",
+  forget: ".",
+  hold: "…",
+};
+const symbol = (action) => symbols[action] ?? "‖"; // as agentform plan
+
+function Field({ f }) {
+  const after = f.sensitive ? "sensitive" : JSON.stringify(f.after);
+  return html`<p class="field">${f.path}:${" "}<del>${JSON.stringify(f.before)}</del> → <ins>${after}</ins></p>`;
+}
+
+function Change({ c }) {
+  const detail = model.local(c.detail || c.reason.replaceAll("_", " "), store.now);
+  return html`<li class=${c.action}><span class="symbol" aria-hidden="true">${symbol(c.action)}</span>
+    <div><a href=${model.link(c)}>${c.address}</a>${" "}<b>${c.action}</b>${" "}<span>${detail}</span>
+      ${
+        c.until &&
+        html`<p class="hold">held until ${model.day(c.until, store.now)}, in${" "}
+          <b>${model.countdown(Date.parse(c.until) - store.now)}</b></p>`
+      }
+      ${c.fields.map((f) => html`<${Field} key=${f.path} f=${f} />`)}</div></li>`;
+}
+
+const Drift = ({ d }) =>
+  html`<li><span class="symbol" aria-hidden="true">≠</span><div><a href=${model.link(d)}>${d.address}</a>${" "}
+    <b>${d.kind.replaceAll("_", " ")}</b>${" "}${d.detail}</div></li>`;
+
+const Problem = ({ d }) =>
+  html`<li><span class="symbol" aria-hidden="true">!</span><div><b>${d.summary}</b>${" "}${d.detail}</div></li>`;
+
+export function Plan() {
+  const p = store.plan;
+  if (!p) return html`<section><p role="status">Reading the plan…</p></section>`;
+  const changes = p.changes.filter((c) => c.action !== "none");
+  const problems = [...p.errors, ...p.warnings];
+  return html`<section class="plan" aria-label="plan"><h2>What the hub is about to do</h2>
+    ${!changes.length && html`<p>Nothing: every session is as it was applied.</p>`}
+    <ul>${changes.map((c) => html`<${Change} key=${c.address} c=${c} />`)}</ul>
+    <h2>Drift</h2>
+    ${!p.drift.length && html`<p>None: what runs is what was applied.</p>`}
+    <ul>${p.drift.map((d, i) => html`<${Drift} key=${i} d=${d} />`)}</ul>
+    ${problems.length > 0 && html`<h2>Problems</h2>`}
+    <ul>${problems.map((d, i) => html`<${Problem} key=${i} d=${d} />`)}</ul>
+    <h2>Events</h2>
+    ${!store.events.length && html`<p>None since this page was opened.</p>`}
+    <${Events} events=${store.events} named /></section>`;
+}

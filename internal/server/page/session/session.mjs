@@ -1,0 +1,66 @@
+// One session: its head, its terminal, and another view of it beside or instead.
+import { html, useEffect, useRef, useState } from "../vendor/preact.mjs";
+import { Answers, Keys } from "../act.mjs";
+import * as model from "../model.mjs";
+import { Word } from "../parts.mjs";
+import { Changes } from "./changes.mjs";
+import { Conversation } from "./conversation.mjs";
+import { Details } from "./details.mjs";
+import { TerminalTab } from "./terminal.mjs";
+import { Timeline } from "./timeline.mjs";
+import { set, store } from "../store.mjs";
+import { Verbs } from "../verbs.mjs";
+
+export const tabs = ["terminal", "conversation", "timeline", "changes", "details"];
+const views = { conversation: Conversation, timeline: Timeline, changes: Changes, details: Details };
+
+// useWide reports whether two views fit next to each other.
+function useWide() {
+  const [query] = useState(() => matchMedia("(min-width: 1400px)"));
+  const [wide, setWide] = useState(query.matches);
+  useEffect(() => {
+    const change = () => setWide(query.matches);
+    query.addEventListener("change", change);
+    return () => query.removeEventListener("change", change);
+  }, []);
+  return wide;
+}
+
+const Question = ({ s }) =>
+  html`<div class="question" role="alert">${s.question && html`<p class="asked">${s.question.text}</p>`}
+    ${s.question ? html`<${Answers} s=${s} />` : html`<${Keys} s=${s} />`}</div>`;
+
+function Head({ s }) {
+  const facts = [s.agent, s.branch, model.lines(s), model.behind(s), model.cost(s.usage)].filter(Boolean);
+  const why = model.why(s, store.now);
+  return html`<div class="session-head">
+    <div class="tools"><h2>${s.name}</h2><${Word} s=${s} text=${model.text(s, store.now)} />
+      <span class="facts">${facts.join(" · ")}</span><span class="gap"></span><${Verbs} s=${s} />
+      <button class="more" onClick=${() => set({ dialog: { verbs: s.address } })}>Actions…</button></div>
+    ${s.over_budget && html`<p class="hold" role="status">${model.held(s, store.now)}</p>`}
+    ${why && !s.over_budget && !s.question && html`<p class="why">${why}</p>`}
+    ${s.remedy && !s.question && html`<p class="remedy">${s.remedy.text}</p>`}
+    ${s.activity === "blocked" && html`<${Question} s=${s} />`}</div>`;
+}
+
+export function Session({ address, tab }) {
+  const wide = useWide();
+  const opened = useRef(false); // the terminal, which stays while others are looked at
+  const s = store.sessions.find((x) => x.address === address);
+  if (!s) {
+    const why = store.loaded ? `No session ${address} in the state.` : "Reading…";
+    return html`<section><p role="status">${why}</p><p><a href="#/">Fleet</a></p></section>`;
+  }
+  const View = views[tab];
+  opened.current ||= wide || !View;
+  return html`<section class="session" aria-label=${s.name}><${Head} s=${s} />
+    <nav class="tabs" aria-label="views of the session">${tabs.map(
+      (t) => html`<a key=${t} href=${model.link(s, t)} aria-current=${t === tab ? "page" : undefined}>${t}</a>`,
+    )}</nav>
+    <div class=${`panes${wide && View ? " two" : ""}`}>
+      ${
+        opened.current &&
+        html`<div key="terminal" class="pane" hidden=${Boolean(View) && !wide}><${TerminalTab} s=${s} /></div>`
+      }
+      ${View && html`<div key=${tab} class="pane"><${View} s=${s} /></div>`}</div></section>`;
+}

@@ -1,0 +1,57 @@
+// What the hub says: its documents, and its events.
+import { ask } from "./api.mjs";
+import { retry } from "./model.mjs";
+import { notify } from "./notices.mjs";
+import { fail, kept, set, store } from "./store.mjs";
+
+const interval = 5000; // ms, if no event comes
+let asking = false;
+let again = false;
+let refreshing = 0;
+export async function refresh() {
+  if (asking) return void (again = true);
+  asking = true;
+  const began = performance.now();
+  try {
+    const [d, plan] = await Promise.all([ask("/v1/sessions?ranked=true"), ask("/v1/plan")]);
+    set({ sessions: d.sessions, plan, loaded: true, away: null });
+    notify();
+  } catch (e) {
+    if (e.status) fail(e);
+    else set({ away: { since: store.away?.since ?? Date.now(), next: Date.now() + interval } });
+  }
+  asking = false;
+  clearTimeout(refreshing);
+  // A large fleet takes longer: at most a third of the time goes into it.
+  refreshing = setTimeout(refresh, again ? Math.max(50, 2 * (performance.now() - began)) : interval);
+  again = false;
+}
+export const soon = () => {
+  clearTimeout(refreshing);
+  refreshing = setTimeout(refresh, 20);
+};
+
+let stream = null;
+let last = "";
+let streamTries = 0;
+export function listen() {
+  stream?.close();
+  stream = new EventSource(`/v1/events${last ? `?after=${encodeURIComponent(last)}` : ""}`);
+  stream.onopen = () => {
+    streamTries = 0;
+    set({ connected: true });
+    soon();
+  };
+  stream.onmessage = ({ data, lastEventId }) => {
+    last = lastEventId;
+    const e = { id: lastEventId, ...JSON.parse(data) };
+    set({ events: [e, ...store.events].slice(0, kept) });
+    soon();
+  };
+  stream.onerror = () => {
+    if (store.connected) set({ connected: false });
+    stream.close();
+    last = ""; // an id of a hub that has ended is not known to the next
+    setTimeout(listen, retry(streamTries++));
+  };
+}

@@ -1,0 +1,67 @@
+// The verbs of sessions, of one or of several at once.
+import { html } from "./vendor/preact.mjs";
+import { ask as request, of } from "./api.mjs";
+import { act } from "./act.mjs";
+import { Icon } from "./icons.mjs";
+import * as model from "./model.mjs";
+import { operates, set, store } from "./store.mjs";
+import { soon } from "./stream.mjs";
+
+// ask asks before a verb is carried out with sessions. Typing and answering ask nothing.
+export function ask(all, v) {
+  const [s] = all;
+  if (v.name === "answer" || v.name === "send") return set({ dialog: { [v.name]: all.map((x) => x.address) } });
+  if (all.length > 1) {
+    const names = all.map((x) => x.name).join(", ");
+    const title = `${v.label} ${all.length} sessions?`;
+    return set({ dialog: { title, text: names, yes: `${v.label} ${all.length}`, run: () => many(all, v) } });
+  }
+  const one = (done, body) => () => act(done, s.address, v.name, body);
+  if (v.over) {
+    const run = one(`Started ${s.name}: its budgets start over.`, { ignore_budget: true });
+    const title = `Start ${s.name} over its budget?`;
+    return set({ dialog: { title, text: model.again(s, store.now), yes: "Start anyway", run } });
+  }
+  set({ dialog: { title: `${v.label} ${s.name}?`, text: v.about, yes: v.label, run: one(`${s.name} ${v.done}`) } });
+}
+
+// many carries out a verb with several sessions, and names those with which it failed.
+async function many(all, v) {
+  set({ trouble: "", notice: "" });
+  const failed = [];
+  let done = 0;
+  await Promise.all(
+    all.map((s) =>
+      request(`${of(s.address)}/${v.name}`, {}).then(
+        () => set({ notice: `${++done} of ${all.length} ${v.done}` }),
+        (e) => failed.push(`${s.name}: ${e.message}`),
+      ),
+    ),
+  );
+  if (failed.length) set({ trouble: failed.join("\n") });
+  soon();
+}
+
+// Verbs are the buttons of a session, but for answers, which stand below its question.
+export const Verbs = ({ s }) =>
+  html`<div class="verbs">${model
+    .verbs(s)
+    .filter((v) => v.name !== "answer")
+    .map(
+      (v) =>
+        html`<button key=${v.name} disabled=${!operates()} onClick=${() => ask([s], v)}>
+          <${Icon} name=${v.icon} />${" "}${v.label}</button>`,
+    )}</div>`;
+
+// Bulk has the verbs of the sessions that are selected.
+export function Bulk({ sessions, clear }) {
+  if (!sessions.length) return null;
+  return html`<div class="tools bulk" role="group" aria-label="selected sessions">
+    <b role="status">${sessions.length} selected</b>
+    ${model.shared(sessions).map(
+      (x) =>
+        html`<button key=${x.verb.name} disabled=${!operates()} onClick=${() => ask(x.sessions, x.verb)}>
+          ${x.verb.label}${" "}${x.sessions.length}</button>`,
+    )}
+    <button class="quiet" onClick=${clear}>Clear</button></div>`;
+}

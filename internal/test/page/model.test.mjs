@@ -1,0 +1,129 @@
+// What the page makes of documents, without a browser.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import * as model from "../../server/page/model.mjs";
+
+const now = Date.parse("2026-03-14T14:00:00Z");
+const ago = (ms) => new Date(now - ms).toISOString();
+
+test("names of files in a diff are those of the files", () => {
+  const text = String.raw`diff --git "a/\303\244 \303\266.txt" "b/\303\244 \303\266.txt"
+new file mode 100644
+--- /dev/null
++++ "b/\303\244 \303\266.txt"
+@@ -0,0 +1 @@
++one
+diff --git "a/with\"quote" "b/with\"quote"
+old mode 100644
+new mode 100755
+diff --git a/old name b/new name
+similarity index 100%
+rename from old name
+rename to new name
+diff --git a/a b/c b/a b/c
+Binary files a/a b/c and b/a b/c differ
+diff --git a/gone b/gone
+deleted file mode 100644
+--- a/gone
++++ /dev/null
+@@ -1,2 +0,0 @@
+-one
+--- two`;
+  const files = model.patch(text).map((f) => [f.path, f.notes.join(", "), f.hunks.flatMap((h) => h.lines).length]);
+  assert.deepEqual(files, [
+    ["ä ö.txt", "new file", 1],
+    ['with"quote', "old mode 100644, new mode 100755", 0],
+    ["new name", "renamed from old name", 0],
+    ["a b/c", "binary", 0],
+    ["gone", "deleted file", 2],
+  ]);
+});
+
+test("lines of a diff have the numbers of both sides", () => {
+  const [{ hunks }] = model.patch("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -3,2 +5,2 @@ f\n same\n-old\n+new");
+  assert.deepEqual(hunks[0].lines, [
+    { kind: "same", text: "same", before: 3, after: 5 },
+    { kind: "removed", text: "old", before: 4 },
+    { kind: "added", text: "new", after: 6 },
+  ]);
+});
+
+test("comments are one message, a line each", () => {
+  const all = [
+    { path: "a.go", line: 3, text: " why?\n\nreally " },
+    { path: "ä ö.txt", line: 1, text: "no" },
+  ];
+  assert.equal(model.comments(all), "a.go:3: why? really\nä ö.txt:1: no");
+});
+
+const session = (x) => ({ name: "api", address: "session.api", role: "", agent: "", runtime: "", word: "idle", branch: "", branch_live: "", why: "", needs: null, usage: null, started_at: null, ...x });
+
+test("a filter has words of the status, fields, and texts", () => {
+  const all = [
+    session({ name: "api", role: "builder", word: "asks" }),
+    session({ name: "web", role: "builder", word: "wrong branch", branch_live: "feature/x" }),
+    session({ name: "docs", role: "writer", word: "idle", why: "limit" }),
+  ];
+  const named = (filter) => model.rows(all, { filter }).map((r) => r.session.name).join();
+  assert.equal(named("is:asks"), "api");
+  assert.equal(named("is:wrong-branch role:Builder"), "web");
+  assert.equal(named("branch:feature"), "web");
+  assert.equal(named("limit"), "docs");
+  assert.equal(named("feature/x"), "web");
+  assert.equal(named("is:asks is:idle"), "");
+  assert.equal(model.toggled("role:builder is:asks", "wrong branch"), "role:builder is:wrong-branch");
+  assert.equal(model.toggled("role:builder is:asks", "asks"), "role:builder");
+});
+
+test("rows are sorted and grouped, and keep their order where they are equal", () => {
+  const all = [session({ name: "b", role: "x", usage: { cost: 2 } }), session({ name: "a" }), session({ name: "c", role: "x", usage: { cost: 2 } })];
+  const names = (options) => model.rows(all, options).map((r) => r.session?.name ?? `${r.group} ${r.count}`).join();
+  assert.equal(names({}), "b,a,c");
+  assert.equal(names({ sort: "session", descending: true }), "c,b,a");
+  assert.equal(names({ sort: "cost", descending: true }), "b,c,a");
+  assert.equal(names({ group: "role" }), "none 1,a,x 2,b,c");
+});
+
+test("a view has an address, and a damaged address is the fleet", () => {
+  for (const hash of ["#/s/%/x", "#/nowhere", "", "#/s/"]) assert.equal(model.route(hash).view, "fleet", hash);
+  const s = { address: 'session.worker["a/b"]' };
+  assert.deepEqual(model.route(model.link(s, "changes")), { view: "session", address: s.address, tab: "changes" });
+  const shape = { view: "fleet", filter: "is:asks a&b", sort: "cost", descending: true, group: "role" };
+  assert.deepEqual(model.route(model.fleetLink(shape)), shape);
+  assert.equal(model.fleetLink(model.route("#/")), "#/");
+});
+
+test("a word has its note, its age or its end behind it", () => {
+  const text = (x) => model.text(session(x), now);
+  assert.equal(text({ word: "exited", word_note: "(3)" }), "exited (3)");
+  assert.equal(text({ word: "working", word_since: ago(180e3) }), "working 3m");
+  assert.match(text({ word: "limit", word_until: ago(-3600e3) }), /^limit until (\w+ \d+ \w+ )?\d\d:\d\d$/);
+  assert.equal(text({ word: "asks" }), "asks");
+});
+
+test("times in texts are clocks", () => {
+  const text = model.local("next try 2026-03-14T13:59:00.123456789Z (2 of 3)", now);
+  assert.match(text, /^next try \d\d:\d\d:\d\d \(2 of 3\)$/);
+});
+
+test("one verb restarts, and each verb of several has the sessions that have it", () => {
+  const stale = session({ name: "a", actions: ["restart-session", "restart", "stop"] });
+  const asks = session({ name: "b", actions: ["answer", "restart", "pause", "stop"] });
+  assert.deepEqual(model.verbs(stale).map((v) => v.label), ["Restart", "Stop"]);
+  const shared = model.shared([stale, asks]).map((x) => `${x.verb.name} ${x.sessions.length}`);
+  assert.deepEqual(shared, ["restart-session 1", "stop 2", "restart 1", "pause 1"]);
+});
+
+test("a session that has ended says when and how", () => {
+  const ended = (x) => model.ended(session({ session_alive: false, started_at: ago(1e6), ...x }), now);
+  assert.match(ended({ exit: { code: 3, at: ago(60e3) } }), /^Its agent has ended at .*\d\d:\d\d, exit status 3\.$/);
+  assert.match(ended({ exit: { code: 137, signal: "SIGKILL", at: ago(60e3) } }), /, ended by SIGKILL\.$/);
+  assert.equal(ended({ started_at: null }), "It has not started yet.");
+});
+
+test("a pull request is shown with how it is", () => {
+  const pr = { number: 12, url: "https://github.com/shop/api/pull/12", state: "open", checks: "failed", reviews: 2, round: 1, rounds: 3 };
+  assert.equal(model.pull({ pr, pr_url: pr.url }), `${pr.url} (open, checks failed, 2 reviews, sent 1/3)`);
+  assert.equal(model.pull({ pr: { ...pr, checks: "", reviews: 0, round: 0 } }), `${pr.url} (open)`);
+  assert.equal(model.pull({ pr: { number: 0 }, pr_url: "" }), "");
+});
