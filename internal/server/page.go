@@ -24,7 +24,7 @@ var pageFiles embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// unversioned is the folder of the page's files in index.html.
+// unversioned is the directory of the page's files in index.html.
 const unversioned = "/v/0/"
 
 // servePage adds the files of the page, which have nothing of the project. The addresses of all but the

@@ -85,6 +85,23 @@ func TestPageFiles(t *testing.T) {
 	}
 }
 
+// What is long and text is compressed for browsers.
+func TestCompression(t *testing.T) {
+	t.Parallel()
+	s := server.New(server.Config{})
+	for path, want := range map[string]bool{"/": true, "/v/0/page.css": true, "/v/0/vendor/xterm.mjs": true, "/favicon.ico": false} {
+		for _, accepted := range []string{"gzip", ""} {
+			r := httptest.NewRequest("GET", "http://localhost"+path, nil)
+			r.Header.Set("Accept-Encoding", accepted)
+			w := httptest.NewRecorder()
+			s.Handler(server.Listener{Token: token}).ServeHTTP(w, r)
+			if zipped := w.Header().Get("Content-Encoding") == "gzip"; zipped != (want && accepted != "") {
+				t.Errorf("%s, accepted %q: Content-Encoding %q", path, accepted, w.Header().Get("Content-Encoding"))
+			}
+		}
+	}
+}
+
 // What the page is made of is kept by browsers, and what it is now is asked for each time.
 func TestPageCaching(t *testing.T) {
 	t.Parallel()

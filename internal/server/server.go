@@ -1,6 +1,7 @@
 package server
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"iter"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/net/netutil"
+
+	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
@@ -190,7 +193,22 @@ func (s *Server) Handler(l Listener) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, fail(http.StatusNotFound, "not_found", "no endpoint "+shorten(r.URL.Path), "GET /v1/openapi.json lists the endpoints"))
 	})
-	return s.middleware(l, mux)
+	h := s.middleware(l, mux)
+	if l.Token != "" { // else the client is on this machine
+		h = compressed(h)
+	}
+	return h
+}
+
+// compressed compresses documents and the files of the page for clients that accept it. Event streams
+// and terminals are left as they are: each of their messages is sent at once.
+func compressed(h http.Handler) http.Handler {
+	wrap, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed),
+		gzhttp.ContentTypes([]string{"application/json", "text/javascript", "text/css", "text/html", "image/svg+xml"}))
+	if err != nil { // never: the options are constant
+		return h
+	}
+	return wrap(h)
 }
 
 // dispatch handles the requests to one path, with a route for each method.

@@ -4,7 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 scripts/page/vendor.sh --check
 npm ci --prefix internal/test/page --no-audit --no-fund --ignore-scripts --silent
-(cd internal/test/page && npm run --silent lint)
+npm ci --prefix internal/test/page/_lint --no-audit --no-fund --ignore-scripts --silent
+npm run --prefix internal/test/page/_lint --silent lint
 node --test internal/test/page/model.test.mjs
 scripts/tools.sh "${CHROMIUM:-chromium}"
 CHROMIUM=$(command -v "${CHROMIUM:-chromium}")

@@ -19,13 +19,18 @@ function Verb({ s, v }) {
 
 // Row is drawn again when something in it differs: most rows stay as they are while the fleet scrolls.
 export class Row extends Component {
-  shouldComponentUpdate(next) {
-    return Object.keys(next).some((k) => next[k] !== this.props[k]);
+  shouldComponentUpdate(next, { over }) {
+    return over !== this.state.over || Object.keys(next).some((k) => next[k] !== this.props[k]);
   }
 
-  render({ s, top, index, at, chosen, choose, text, now, age, differs }) {
+  // Its verbs are made when they are wanted: a page of rows has hundreds.
+  enter = () => this.setState({ over: true });
+  leave = () => this.setState({ over: false });
+
+  render({ s, top, index, at, chosen, choose, text, now, age, differs }, { over }) {
     const classes = `row${at ? " at" : ""}${chosen ? " chosen" : ""}`;
-    return html`<div class=${classes} role="row" aria-rowindex=${index + 2}
+    return html`<div class=${classes} role="row" aria-rowindex=${index + 2} onMouseEnter=${this.enter}
+      onMouseLeave=${this.leave} onFocusIn=${this.enter}
       style=${{ transform: `translateY(${top}px)` }}>
       <span role="cell" class="c-choose">
         <input type="checkbox" aria-label=${`select ${s.name}`} checked=${chosen}
@@ -39,9 +44,9 @@ export class Row extends Component {
       <span role="cell" class="c-merge"><${Conflicts} all=${model.conflicts(s)} />${model.behind(s)}</span>
       <span role="cell" class="c-number" title=${model.priced(s.usage)}>${model.cost(s.usage)}</span>
       <span role="cell" class="c-number">${age}</span>
-      <span role="cell" class="row-verbs">${model
-        .verbs(s)
-        .map((v) => html`<${Verb} key=${v.name} s=${s} v=${v} />`)}</span>
+      <span role="cell" class="row-verbs">${
+        (at || over) && model.verbs(s).map((v) => html`<${Verb} key=${v.name} s=${s} v=${v} />`)
+      }</span>
     </div>`;
   }
 }
