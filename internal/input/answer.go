@@ -374,7 +374,8 @@ func (s Sender) key(ctx context.Context, key string) error {
 }
 
 // typeLine types the key of an option in a dialog without a cursor, and presses Enter if the
-// program shows the key and waits.
+// program shows the key and waits. A program that reads a line shows it behind the question, which
+// then is no question any more.
 func (s Sender) typeLine(ctx context.Context, q session.Question, key string) error {
 	before, err := s.look(ctx, q)
 	if err != nil {
@@ -383,6 +384,7 @@ func (s Sender) typeLine(ctx context.Context, q session.Question, key string) er
 	if err := s.Runtime.Send(ctx, s.Location, session.Input{Text: key, NoEnter: true}); err != nil {
 		return err
 	}
+	var echoed time.Time // since when the key is behind the question
 	for pressed := time.Now(); time.Since(pressed) < moveTimeout; {
 		if err := pause(ctx, lookInterval); err != nil {
 			return err
@@ -391,10 +393,16 @@ func (s Sender) typeLine(ctx context.Context, q session.Question, key string) er
 		if err != nil {
 			return err
 		}
-		if x := now.Detection.Question; x == nil || x.ID != q.ID {
+		rest, follows := strings.CutPrefix(strings.TrimSpace(now.Screen), strings.TrimSpace(before.Screen))
+		switch x := now.Detection.Question; {
+		case x != nil && x.ID == q.ID && now.Screen != before.Screen:
+			return s.key(ctx, "Enter")
+		case x != nil && x.ID == q.ID:
+		case !follows || strings.TrimSpace(rest) != key:
 			return nil
-		}
-		if now.Screen != before.Screen {
+		case echoed.IsZero():
+			echoed = time.Now()
+		case time.Since(echoed) >= stableFor:
 			return s.key(ctx, "Enter")
 		}
 	}

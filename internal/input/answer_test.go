@@ -27,6 +27,7 @@ type asker struct {
 	glued           bool // it reads all keys at once, and ignores Enter after a text
 	spins           bool // it redraws all the time
 	hides           bool // it shows dots for a text
+	line            bool // it reads a line behind the question
 	// chose is the agent's reaction to Enter.
 	chose func(a *asker)
 	// onLook runs before each observation.
@@ -106,6 +107,10 @@ func (a *asker) observe(context.Context) (Snapshot, error) {
 	s := Snapshot{Screen: a.above + typed, Detection: session.Detection{Activity: session.Idle}}
 	if a.announced {
 		s.Detection.Activity = session.Blocked
+	}
+	if a.line && a.q != nil && typed != "" {
+		s.Screen = a.above + fmt.Sprint(*a.q, 0) + " " + typed
+		return s, nil
 	}
 	if a.q != nil {
 		q := *a.q
@@ -193,6 +198,12 @@ func TestAnswer(t *testing.T) {
 			"with a text: Down Down Down text a green one Enter"},
 		"no word is a text": {asker{q: mixed, chose: closes}, Reply{Text: "7"}, `"7" is not an answer to: run m?`},
 		"a key in a line":   {asker{q: line, chose: closes}, Reply{Text: "no"}, "no: text n Enter"},
+		"a key in a line behind the question": {asker{q: line, line: true, chose: func(a *asker) { a.above, a.typed, a.q = a.above+"y\n", "", nil }}, Reply{Text: "yes"}, "yes: text y Enter"},
+		"a key that is shown and has chosen": {asker{q: line, line: true, chose: closes, onLook: func(a *asker) {
+			if a.typed != "" && a.looks%3 == 0 {
+				a.above, a.typed, a.q = "Go on? y\ndone\n", "", nil
+			}
+		}}, Reply{Text: "yes"}, "yes: text y"},
 		"keys with names": {asker{q: named, spins: true, chose: func(a *asker) { a.q = question("y") }}, Reply{Text: "always"},
 			"always, then run y? [yes] [always] [no]: Right Enter"},
 		"one key with a name": {asker{q: named, spins: true, chose: func(a *asker) {
