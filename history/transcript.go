@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
+
+	"github.com/agentform/agentform/session"
 )
 
 // TranscriptName is the file with a session's screens. Older ones have the suffixes .1, .2,
@@ -32,6 +35,30 @@ func AppendScreen(dir string, at time.Time, run, why, screen string) error {
 	}
 	return nil
 }
+
+// LastScreen returns the last screen in the transcript in a session's directory; empty: there is none.
+func LastScreen(dir string) string {
+	f, err := openRead(filepath.Join(dir, TranscriptName))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	b := make([]byte, min(info.Size(), 2*session.TailLimit))
+	n, _ := f.ReadAt(b, info.Size()-int64(len(b))) // what can be read is the end
+	text := "\n" + string(b[:n])
+	heads := screenHead.FindAllStringIndex(text, -1)
+	if len(heads) == 0 {
+		return ""
+	}
+	return strings.TrimRight(text[heads[len(heads)-1][1]:], "\n")
+}
+
+// screenHead is the line above a screen in a transcript.
+var screenHead = regexp.MustCompile(`\n--- \S+ run \S+: .*\n`)
 
 func withoutGaps(text string) string {
 	var kept []string

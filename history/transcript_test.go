@@ -23,6 +23,18 @@ func TestKeep(t *testing.T) {
 	if want := "--- 2026-03-14T09:26:53Z run r1: idle → blocked\nhello\n\nallow? y/n\n"; err != nil || string(got) != want {
 		t.Errorf("kept %q, %v, want %q", got, err, want)
 	}
+	if got := LastScreen(dir); got != "hello\n\nallow? y/n" {
+		t.Errorf("the last screen is %q", got)
+	}
+	if err := AppendScreen(dir, at, "r2", "stopped", "--- one\n--- run: two"); err != nil {
+		t.Fatal(err)
+	}
+	if got := LastScreen(dir); got != "--- one\n--- run: two" {
+		t.Errorf("the last screen is %q", got)
+	}
+	if got := LastScreen(t.TempDir()); got != "" {
+		t.Errorf("without a transcript the last screen is %q", got)
+	}
 	if err := AppendScreen(dir, at, "r1", "much", strings.Repeat("x\n", 1<<20)); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
-	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
@@ -164,9 +163,7 @@ func hubOf(dir string, l server.Lander, open func(by string) *engine.Engine, wak
 		Activity: reader, Looked: metrics.Looked, Wakers: wakers,
 	})
 	return h, server.New(server.Config{Hub: h, Activity: reader, Usage: usage.New(data, price.BuiltIn().Cost), Facts: open("ada").Observer.Facts, Metrics: metrics,
-		History: func(r session.Record) ([]history.Event, error) {
-			return history.Read(open("ada").Applier.Folder(r), time.Time{})
-		},
+		Folder:  open("ada").Applier.Folder,
 		Project: "shop", Version: "test", By: "ada", Environ: os.Environ(),
 		Land: l, Report: func(s *hub.Snapshot, since time.Time) api.Report {
 			return report.Of(report.Input{Project: "shop", Since: since, Until: s.At, Supervisor: api.HubRuns})

@@ -129,7 +129,7 @@ func FuzzRequest(f *testing.F) {
 			return // net/http answers it without us
 		}
 		hub := newSham()
-		server := New(Config{Hub: hub, Activity: reader, Usage: usage.New(t.TempDir(), price.BuiltIn().Cost), Metrics: NewMetrics("test"), History: func(session.Record) ([]history.Event, error) { return nil, nil }, Project: "shop", By: "ada"})
+		server := New(Config{Hub: hub, Activity: reader, Usage: usage.New(t.TempDir(), price.BuiltIn().Cost), Metrics: NewMetrics("test"), Folder: func(session.Record) string { return "" }, Project: "shop", By: "ada"})
 		defer server.cancel()
 		q, err := http.NewRequestWithContext(t.Context(), method, "http://localhost"+at.RequestURI(), strings.NewReader(body))
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/api"
+	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/status"
@@ -61,7 +62,7 @@ func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	past := k.Events
 	if events > 0 && k.Record != nil {
-		if read, err := s.cfg.History(*k.Record); err == nil { // else without the screens
+		if read, err := history.Read(s.cfg.Folder(*k.Record), time.Time{}); err == nil { // else without the screens
 			past = read
 		}
 	}
@@ -90,8 +91,13 @@ func (s *Server) getData(w http.ResponseWriter, r *http.Request) error {
 	d := api.Data{Format: api.FormatVersion, Address: x.Address, ID: x.ID, Alive: x.Alive, Observable: x.Observable,
 		Activity: x.Activity, Path: told.Path}
 	d.Entries, d.Truncated = status.LastEntries(told.Entries, most)
-	if k.Live != nil {
+	switch {
+	case k.Live != nil:
 		d.Screen = s.screen(r.Context(), *k.Live, k.Record.Address, most, told.Path == "")
+	case k.Record != nil:
+		text, cut := lastLines(history.LastScreen(s.cfg.Folder(*k.Record)), most)
+		d.Screen.Text, d.Screen.Truncated = wire.Tail(text)
+		d.Screen.Truncated = d.Screen.Truncated || cut
 	}
 	d.Truncated = d.Truncated || d.Screen.Truncated || told.Cut
 	return answer(w, http.StatusOK, d)

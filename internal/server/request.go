@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,12 +115,25 @@ func decode(w http.ResponseWriter, r *http.Request, into any) error {
 	d := json.NewDecoder(strings.NewReader(string(body)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return badRequest("invalid body: "+shorten(err.Error()), "GET /v1/openapi.json describes it")
+		return badRequest("invalid body: "+shorten(invalid(err)), "GET /v1/openapi.json describes it")
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return badRequest("there is more than one value in the body", "")
 	}
 	return nil
+}
+
+// invalid returns what is wrong with a body, without the types of this program.
+func invalid(err error) string {
+	t, typed := errors.AsType[*json.UnmarshalTypeError](err)
+	if !typed {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	must := map[reflect.Kind]string{
+		reflect.String: "a string", reflect.Bool: "true or false", reflect.Struct: "an object", reflect.Slice: "an array",
+		reflect.Int: "a whole number", reflect.Int64: "a whole number",
+	}[t.Type.Kind()]
+	return cmp.Or(t.Field, "it") + " must be " + cmp.Or(must, "another type") + ", not " + t.Value
 }
 
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {

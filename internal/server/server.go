@@ -19,7 +19,6 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"github.com/agentform/agentform/apply"
-	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
@@ -47,18 +46,17 @@ type Config struct {
 	Activity *activity.Reader
 	Usage    *usage.Store
 	Facts    func(run string) session.RunFacts // how a run ended; nil: not known
-	// History returns the history of a session, with the screens at its events, which the hub does not keep.
-	History func(session.Record) ([]history.Event, error)
-	Metrics *Metrics
-	Project string
-	Version string       // of agentform
-	Diff    Differ       // nil: the API has no diffs
-	Land    Lander       // nil: the API lands and refreshes nothing
-	Report  Reporter     // nil: the API has no reports
-	Logouts *Logouts     // nil: a logout counts until the hub exits
-	Environ []string     // of the commands that attach terminals
-	By      string       // the author of actions over the unix socket: the owner of the hub
-	Log     *slog.Logger // nil: nowhere
+	Folder   func(session.Record) string       // of a session's history, with the screens, which the hub does not keep
+	Metrics  *Metrics
+	Project  string
+	Version  string       // of agentform
+	Diff     Differ       // nil: the API has no diffs
+	Land     Lander       // nil: the API lands and refreshes nothing
+	Report   Reporter     // nil: the API has no reports
+	Logouts  *Logouts     // nil: a logout counts until the hub exits
+	Environ  []string     // of the commands that attach terminals
+	By       string       // the author of actions over the unix socket: the owner of the hub
+	Log      *slog.Logger // nil: nowhere
 }
 
 // The authors of actions over TCP: with the token, and of a page that has logged in, where this is

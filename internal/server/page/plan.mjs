@@ -54,6 +54,6 @@ export function Plan() {
     ${problems.length > 0 && html`<h2>Problems</h2>`}
     <ul>${problems.map((d, i) => html`<${Problem} key=${i} d=${d} />`)}</ul>
     <h2>Events</h2>
-    ${!store.events.length && html`<p>None since this page was opened.</p>`}
+    ${!store.events.length && html`<p>None in the last hour.</p>`}
     <${Events} events=${store.events} named /></section>`;
 }

@@ -31,12 +31,15 @@ export const soon = () => {
   refreshing = setTimeout(refresh, 20);
 };
 
+const past = 3600e3; // ms of which events are shown at first
 let stream = null;
-let last = "";
+let last = `0.0.${Date.now() - past}000000`; // the id of an event; this is a time, in ns
 let streamTries = 0;
+const same = (e, other) => other && e.time === other.time && e.type === other.type && e.address === other.address;
+
 export function listen() {
   stream?.close();
-  stream = new EventSource(`/v1/events${last ? `?after=${encodeURIComponent(last)}` : ""}`);
+  stream = new EventSource(`/v1/events?after=${encodeURIComponent(last)}`);
   stream.onopen = () => {
     streamTries = 0;
     set({ connected: true });
@@ -45,13 +48,15 @@ export function listen() {
   stream.onmessage = ({ data, lastEventId }) => {
     last = lastEventId;
     const e = { id: lastEventId, ...JSON.parse(data) };
+    if (same(e, store.events[0])) return;
     set({ events: [e, ...store.events].slice(0, kept) });
     soon();
   };
   stream.onerror = () => {
     if (store.connected) set({ connected: false });
     stream.close();
-    last = ""; // an id of a hub that has ended is not known to the next
+    const [newest] = store.events; // an id of a hub that has ended is not known to the next
+    last = `0.0.${(newest ? Date.parse(newest.time) : Date.now()) - 1}000000`;
     setTimeout(listen, retry(streamTries++));
   };
 }

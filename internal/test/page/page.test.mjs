@@ -756,6 +756,13 @@ test("a session that ends offers its restart", async () => {
   await page.click(".verbs >> text=Restart");
   await page.click('dialog button:text-is("Restart")');
   await says(page, "You are watching"); // the terminal of the next run, without a click
+  await fleet.agentform("send", "cat", "echo before the stop");
+  await shows(page, "before the stop");
+  await page.click(".verbs >> text=Stop");
+  await page.click('dialog button:text-is("Stop")');
+  await says(page, "before the stop", ".last-screen"); // of which nothing runs any more
+  await fleet.agentform("start", "cat");
+  await says(page, "You are watching");
   await shows(page, "ready");
 });
 

@@ -15,14 +15,12 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/hub/service"
 	"github.com/agentform/agentform/internal/notify"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/internal/usage"
-	"github.com/agentform/agentform/session"
 )
 
 // Input has the settings of a hub.
@@ -104,7 +102,7 @@ func Run(ctx context.Context, in Input) (err error) {
 		notifySystemd(log, daemon.SdNotifyReady)
 		err = serveAPI(serving, p, server.Config{
 			Hub: hub, Activity: config.Activity, Usage: config.Usage, Facts: p.Facts, Metrics: metrics,
-			History: func(r session.Record) ([]history.Event, error) { return history.Read(p.SessionDir(r), time.Time{}) },
+			Folder:  p.SessionDir,
 			Project: p.Manifest.Project, Version: in.Version, By: p.Who().User, Environ: p.Environ, Log: log,
 			Diff: in.Diff, Land: in.Land, Report: report,
 		}, tcp, in.Linked)
