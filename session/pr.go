@@ -10,7 +10,7 @@ type PR struct {
 	Checks  PRUse    `json:"checks"`
 	Reviews PRUse    `json:"reviews"`
 	Rounds  int      `json:"rounds"`         // texts in a row after which a person is needed; 0: there is no block
-	From    []string `json:"from,omitempty"` // GitHub's associations of people whose reviews are sent
+	From    []string `json:"from,omitempty"` // associations of people whose reviews are sent, in GitHub's words
 }
 
 // Declared reports whether there is a pr block.

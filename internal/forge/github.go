@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -16,132 +14,12 @@ import (
 	"time"
 )
 
-// PullRequest is the current state of a pull request.
-type PullRequest struct {
-	Number   int
-	URL      string
-	Open     bool
-	Base     string // the branch that it is to be merged into
-	Head     string // its commit
-	Merged   string // the commit of the base that has it; empty: it is not merged
-	MergedAt time.Time
-	Checks   []Check   // of Head
-	Comments []Comment // that are not resolved, the oldest first
-}
-
-// Check is the last run of a check.
-type Check struct {
-	ID     int64
-	Name   string
-	URL    string
-	Done   bool
-	Failed bool
-	At     time.Time // when it ended
-	Job    int64     // of GitHub Actions, whose log there is; 0: it is another program's
-	Says   string    // of that program
-}
-
-// Comment is a comment of a review on a file, or a review that requests changes.
-type Comment struct {
-	ID          string
-	Author      string
-	Association string // of the author with the repository: OWNER, MEMBER, NONE
-	Path        string // empty: it is the review itself
-	Line        int    // 0: it is about the file, or about lines that have changed since
-	Body        string
-	URL         string
-	At          time.Time
-}
-
-const (
-	maxPages = 10      // of a list with 100 entries each
-	maxText  = 8 << 10 // bytes of a user's text
-)
-
-// Reader reads the pull request of one branch again and again. It is for one goroutine.
-type Reader struct {
-	tool   *Tool
-	host   string
-	repo   string // owner/name
-	branch string
-	cache  map[string]kept
-	used   map[string]bool // of the cache, in this round
-}
-
-// kept is the last answer to a question.
-type kept struct {
-	etag  string
-	value any
-}
-
-// ErrUnread reports that pull requests of a server are not read.
-var ErrUnread = errors.New("only pull requests on GitHub are read")
-
-// NewReader returns a reader of the pull request of a branch. The error is ErrUnread if its
-// repository is not on GitHub.
-func NewReader(t *Tool, p Place, branch string) (*Reader, error) {
-	u, err := url.Parse(p.Web)
-	if err != nil || p.Kind != GitHub {
-		return nil, ErrUnread
-	}
-	repo := strings.Trim(u.Path, "/")
-	if owner, name, ok := strings.Cut(repo, "/"); !ok || owner == "" || name == "" || strings.ContainsAny(name, "/?#") {
-		return nil, ErrUnread
-	}
-	return &Reader{tool: t, host: u.Host, repo: repo, branch: branch, cache: map[string]kept{}}, nil
-}
-
-// get returns a decoded answer. If it has an earlier one, it only asks for changes.
-func get[T any](ctx context.Context, r *Reader, path string) (value T, err error) {
-	r.used[path] = true
-	last := r.cache[path]
-	a, err := r.tool.ask(ctx, question{host: r.host, path: path, etag: last.etag})
-	if err != nil {
-		return value, err
-	}
-	if a.status == http.StatusNotModified {
-		return last.value.(T), nil
-	}
-	if err = json.Unmarshal(a.body, &value); err != nil {
-		return value, fmt.Errorf("read the answer of %s to %s: %w", r.host, path, err)
-	}
-	r.cache[path] = kept{a.header.Get("ETag"), value}
-	return value, nil
-}
-
-// list returns the entries of all pages.
-func list[T any](ctx context.Context, r *Reader, path string) (all []T, err error) {
-	for page := 1; page <= maxPages; page++ {
-		next, err := get[[]T](ctx, r, fmt.Sprintf("%s?per_page=100&page=%d", path, page))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, next...)
-		if len(next) < 100 {
-			break
-		}
-	}
-	return all, nil
-}
+// gitHub reads a pull request of GitHub.
+type gitHub struct{ *Reader }
 
 // user is who wrote something; GitHub has none where the account is gone.
 type user struct {
 	Login string `json:"login"`
-}
-
-// prose is a user's text, cut to maxText.
-type prose string
-
-func (p *prose) UnmarshalJSON(text []byte) error {
-	var s string // also of null
-	if err := json.Unmarshal(text, &s); err != nil {
-		return err
-	}
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "") + "…"
-	}
-	*p = prose(s)
-	return nil
 }
 
 type pull struct {
@@ -159,12 +37,9 @@ type pull struct {
 	} `json:"base"`
 }
 
-// Read returns the pull request of the branch: an open one, or else the last that was closed after
-// since; nil: there is none.
-func (r *Reader) Read(ctx context.Context, since time.Time) (*PullRequest, error) {
-	r.used = map[string]bool{}
+func (r gitHub) read(ctx context.Context, since time.Time) (*PullRequest, error) {
 	owner, _, _ := strings.Cut(r.repo, "/")
-	all, err := get[[]pull](ctx, r, "repos/"+r.repo+"/pulls?state=all&sort=created&direction=desc&per_page=20&head="+url.QueryEscape(owner+":"+r.branch))
+	all, err := get[[]pull](ctx, r.Reader, "repos/"+r.repo+"/pulls?state=all&sort=created&direction=desc&per_page=20&head="+url.QueryEscape(owner+":"+r.branch))
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +60,6 @@ func (r *Reader) Read(ctx context.Context, since time.Time) (*PullRequest, error
 			x.Comments, err = r.comments(ctx, x.Number)
 		}
 	}
-	maps.DeleteFunc(r.cache, func(path string, _ kept) bool { return err == nil && !r.used[path] })
 	return x, err
 }
 
@@ -207,11 +81,11 @@ type checkRun struct {
 var job = regexp.MustCompile(`/actions/runs/\d+/jobs?/(\d+)`)
 
 // checks returns the checks of a commit, the first that ended first.
-func (r *Reader) checks(ctx context.Context, commit string) (all []Check, err error) {
+func (r gitHub) checks(ctx context.Context, commit string) (all []Check, err error) {
 	for page := 1; page <= maxPages; page++ {
 		next, err := get[struct {
 			Runs []checkRun `json:"check_runs"`
-		}](ctx, r, fmt.Sprintf("repos/%s/commits/%s/check-runs?filter=latest&per_page=100&page=%d", r.repo, commit, page))
+		}](ctx, r.Reader, fmt.Sprintf("repos/%s/commits/%s/check-runs?filter=latest&per_page=%d&page=%d", r.repo, commit, pageSize, page))
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +98,7 @@ func (r *Reader) checks(ctx context.Context, commit string) (all []Check, err er
 			}
 			all = append(all, x)
 		}
-		if len(next.Runs) < 100 {
+		if len(next.Runs) < pageSize {
 			break
 		}
 	}
@@ -261,9 +135,9 @@ func (u *user) login() string {
 }
 
 // comments returns the unresolved requests of reviews.
-func (r *Reader) comments(ctx context.Context, number int) (all []Comment, err error) {
+func (r gitHub) comments(ctx context.Context, number int) (all []Comment, err error) {
 	path := fmt.Sprintf("repos/%s/pulls/%d/", r.repo, number)
-	written, err := list[reviewComment](ctx, r, path+"comments")
+	written, err := list[reviewComment](ctx, r.Reader, path+"comments")
 	if err != nil {
 		return nil, err
 	}
@@ -275,10 +149,10 @@ func (r *Reader) comments(ctx context.Context, number int) (all []Comment, err e
 	}
 	for _, c := range written {
 		if !resolved[c.ID] {
-			all = append(all, Comment{"comment:" + strconv.FormatInt(c.ID, 10), c.User.login(), c.Association, c.Path, c.Line, string(c.Body), c.URL, c.At})
+			all = append(all, Comment{"comment:" + strconv.FormatInt(c.ID, 10), c.User.login(), c.Association, c.Path, c.Line, string(c.Body), c.URL, c.At, false})
 		}
 	}
-	reviews, err := list[review](ctx, r, path+"reviews")
+	reviews, err := list[review](ctx, r.Reader, path+"reviews")
 	last := map[string]review{} // by who decided
 	for _, v := range reviews {
 		if v.State == "APPROVED" || v.State == "CHANGES_REQUESTED" || v.State == "DISMISSED" {
@@ -287,7 +161,7 @@ func (r *Reader) comments(ctx context.Context, number int) (all []Comment, err e
 	}
 	for _, v := range reviews {
 		if v.State == "CHANGES_REQUESTED" && last[v.User.login()].ID == v.ID {
-			all = append(all, Comment{"review:" + strconv.FormatInt(v.ID, 10), v.User.login(), v.Association, "", 0, string(v.Body), v.URL, v.At})
+			all = append(all, Comment{"review:" + strconv.FormatInt(v.ID, 10), v.User.login(), v.Association, "", 0, string(v.Body), v.URL, v.At, true})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Comment) int { return a.At.Compare(b.At) })
@@ -307,12 +181,12 @@ const threads = `query($owner: String!, $name: String!, $number: Int!, $after: S
 }`
 
 // resolved returns the comments of threads that are resolved.
-func (r *Reader) resolved(ctx context.Context, number int) (map[int64]bool, error) {
+func (r gitHub) resolved(ctx context.Context, number int) (map[int64]bool, error) {
 	found := map[int64]bool{}
 	owner, name, _ := strings.Cut(r.repo, "/")
 	texts := []string{"query=" + threads, "owner=" + owner, "name=" + name}
 	for range maxPages {
-		a, err := r.tool.ask(ctx, question{host: r.host, path: graphql, texts: texts, number: number})
+		a, err := r.tool.ask(ctx, question{by: r.by, host: r.host, path: graphql, texts: texts, number: number})
 		if err != nil {
 			return nil, err
 		}
@@ -358,9 +232,9 @@ func (r *Reader) resolved(ctx context.Context, number int) (map[int64]bool, erro
 // stamped matches the time that GitHub Actions puts before each line of a log.
 var stamped = regexp.MustCompile(`(?m)^\x{feff}?\d{4}-\d\d-\d\dT[\d:.]+Z `)
 
-// Log returns the end of the log of a job, up to its last error: what comes after that cleans up.
-func (r *Reader) Log(ctx context.Context, job int64) (string, error) {
-	text, err := r.tool.log(ctx, question{host: r.host, path: fmt.Sprintf("repos/%s/actions/jobs/%d/logs", r.repo, job)})
+// log returns the end of the log of a job, up to its last error: what comes after that cleans up.
+func (r gitHub) log(ctx context.Context, job int64) (string, error) {
+	text, err := r.tool.log(ctx, r.question(fmt.Sprintf("repos/%s/actions/jobs/%d/logs", r.repo, job)))
 	if err != nil {
 		return "", err
 	}
@@ -373,14 +247,10 @@ func (r *Reader) Log(ctx context.Context, job int64) (string, error) {
 	return text, nil
 }
 
-// Contains reports whether one commit has another one.
-func (r *Reader) Contains(ctx context.Context, commit, other string) (bool, error) {
-	if commit == other {
-		return true, nil
-	}
+func (r gitHub) contains(ctx context.Context, commit, other string) (bool, error) {
 	// The second page is without the files, which may be many.
-	a, err := r.tool.ask(ctx, question{host: r.host, path: fmt.Sprintf("repos/%s/compare/%s...%s?per_page=1&page=2", r.repo, other, commit)})
-	if a.status == http.StatusNotFound { // not pushed yet
+	a, err := r.tool.ask(ctx, r.question(fmt.Sprintf("repos/%s/compare/%s...%s?per_page=1&page=2", r.repo, other, commit)))
+	if refused(err, http.StatusNotFound) { // not pushed yet
 		return false, nil
 	}
 	if err != nil {
@@ -391,9 +261,4 @@ func (r *Reader) Contains(ctx context.Context, commit, other string) (bool, erro
 		return false, fmt.Errorf("read the answer of %s about %s: %w", r.host, other, err)
 	}
 	return x.Status == "ahead" || x.Status == "identical", nil
-}
-
-// Same reports whether two readers read the same branch.
-func (r *Reader) Same(s *Reader) bool {
-	return r.tool == s.tool && r.host == s.host && r.repo == s.repo && r.branch == s.branch
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,81 +13,8 @@ import (
 	"github.com/agentform/agentform/internal/environ"
 )
 
-// standIn answers as gh does: from a file for each path, with 304 where its ETag is known.
-const standIn = `#!/bin/sh
-known=
-for last; do
-	case $last in "If-None-Match: "*) known=${last#If-None-Match: } ;; esac
-done
-case $* in *after=next*) last=$last-next ;; esac
-file=$ANSWERS/$(printf %s "$last" | tr '/?&=.%' '______')
-echo "$last${known:+ $known}" >>"$ANSWERS/calls"
-if test ! -e "$file"; then
-	printf 'HTTP/2.0 404 Not Found\nContent-Type: application/json\r\n\r\n{"message":"Not Found"}'
-	echo 'gh: Not Found (HTTP 404)' >&2
-	exit 1
-fi
-if test -n "$known" && grep -q "^Etag: $known" "$file"; then
-	printf 'HTTP/2.0 304 Not Modified\nEtag: %s\r\nX-Ratelimit-Limit: 5000\r\nX-Ratelimit-Remaining: 4000\r\nX-Ratelimit-Reset: 9999999999\r\n\r\n' "$known"
-	echo 'gh: HTTP 304' >&2
-	exit 1
-fi
-cat "$file"
-if ! head -n 1 "$file" | grep -q ' 200 \|^line'; then
-	echo 'gh: refused' >&2
-	exit 1
-fi
-`
-
-// room is a stand-in for gh, and what it answers.
-type room struct {
-	t   *testing.T
-	dir string
-	now time.Time
-}
-
-func newRoom(t *testing.T) *room {
-	r := &room{t, t.TempDir(), time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)}
-	if err := os.WriteFile(filepath.Join(r.dir, "gh"), []byte(standIn), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
-func (r *room) tool() *Tool {
-	return NewTool(environ.Vars{"PATH=" + r.dir + ":" + os.Getenv("PATH"), "ANSWERS=" + r.dir}, func() time.Time { return r.now })
-}
-
-func (r *room) reader() *Reader {
-	x, err := NewReader(r.tool(), PlaceOf("git@github.com:shop/api.git"), "agents/api")
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return x
-}
-
-// raw sets what is printed for a path.
-func (r *room) raw(path, text string) {
-	name := strings.NewReplacer("/", "_", "?", "_", "&", "_", "=", "_", ".", "_", "%", "_").Replace(path)
-	if err := os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-// answers sets the answer to a path.
-func (r *room) answers(path, etag, body string) {
-	r.raw(path, fmt.Sprintf("HTTP/2.0 200 OK\nContent-Type: application/json\r\nEtag: %s\r\nX-Ratelimit-Limit: 5000\r\nX-Ratelimit-Remaining: 4000\r\nX-Ratelimit-Reset: 9999999999\r\n\r\n%s", etag, body))
-}
-
-// calls returns the paths that were asked for since the last time, with the ETag that was known.
-func (r *room) calls() []string {
-	file := filepath.Join(r.dir, "calls")
-	text, _ := os.ReadFile(file)
-	_ = os.Remove(file)
-	return strings.Fields(strings.ReplaceAll(strings.TrimSpace(string(text)), " ", "#"))
-}
-
 const (
+	onGitHub = "git@github.com:shop/api.git"
 	pulls    = "repos/shop/api/pulls?state=all&sort=created&direction=desc&per_page=20&head=shop%3Aagents%2Fapi"
 	checks   = "repos/shop/api/commits/c0ffee/check-runs?filter=latest&per_page=100&page=1"
 	comments = "repos/shop/api/pulls/12/comments?per_page=100&page=1"
@@ -127,7 +52,7 @@ var never = time.Time{}
 func TestRead(t *testing.T) {
 	r := newRoom(t)
 	r.open()
-	x := r.reader()
+	x := r.reader(onGitHub)
 	want := &PullRequest{Number: 12, URL: "https://github.com/shop/api/pull/12", Open: true, Base: "main", Head: "c0ffee",
 		Checks: []Check{
 			{ID: 3, Name: "slow", URL: "https://github.com/shop/api/runs/3", Job: 3},
@@ -136,9 +61,9 @@ func TestRead(t *testing.T) {
 			{ID: 2, Name: "lint", URL: "https://github.com/shop/api/runs/2", Done: true, Failed: true, Says: "Two faults\nin a.go", At: time.Date(2026, 11, 28, 10, 2, 0, 0, time.UTC)},
 		},
 		Comments: []Comment{
-			{"review:31", "ann", "OWNER", "", 0, "Not yet.", "u31", time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)},
-			{"comment:22", "bob", "NONE", "b.go", 0, "No.", "u22", time.Date(2026, 11, 28, 10, 4, 0, 0, time.UTC)},
-			{"comment:21", "ann", "OWNER", "a.go", 7, "Why?", "u21", time.Date(2026, 11, 28, 10, 5, 0, 0, time.UTC)},
+			{"review:31", "ann", "OWNER", "", 0, "Not yet.", "u31", time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC), true},
+			{"comment:22", "bob", "NONE", "b.go", 0, "No.", "u22", time.Date(2026, 11, 28, 10, 4, 0, 0, time.UTC), false},
+			{"comment:21", "ann", "OWNER", "a.go", 7, "Why?", "u21", time.Date(2026, 11, 28, 10, 5, 0, 0, time.UTC), false},
 		}}
 	for i, asked := range [][]string{
 		{pulls, checks, comments, "graphql", "graphql-next", reviews},
@@ -169,7 +94,7 @@ func TestRead(t *testing.T) {
 
 func TestReadClosed(t *testing.T) {
 	r := newRoom(t)
-	x := r.reader()
+	x := r.reader(onGitHub)
 	before, after := time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)
 	r.answers(pulls, `"1"`, `[{"number":12,"html_url":"u","state":"closed","merged_at":"2026-11-28T10:00:00Z","closed_at":"2026-11-28T10:00:00Z","merge_commit_sha":"beef","head":{"sha":"c0ffee"},"base":{"ref":"main"}}]`)
 	want := &PullRequest{Number: 12, URL: "u", Base: "main", Head: "c0ffee", Merged: "beef", MergedAt: time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)}
@@ -187,45 +112,50 @@ func TestReadClosed(t *testing.T) {
 
 // TestLimits checks that the rest of a limit is left to others, until the server counts again.
 func TestLimits(t *testing.T) {
-	head := "HTTP/2.0 %s\nX-Ratelimit-Limit: 5000\r\nX-Ratelimit-Remaining: %d\r\nX-Ratelimit-Reset: %d\r\n%s\r\n[]"
-	for name, c := range map[string]struct {
-		status, more string
-		left         int
-		first        bool // that answer is one
-		wait         time.Duration
-	}{
-		"enough":         {"200 OK", "", 501, true, 0},
-		"nearly used up": {"200 OK", "", 500, true, 20 * time.Minute},
-		"used up":        {"403 Forbidden", "", 0, false, 20 * time.Minute},
-		"too fast":       {"429 Too Many Requests", "Retry-After: 90\r\n", 4000, false, 90 * time.Second},
-		"too fast, too":  {"403 Forbidden", "Retry-After: 60\r\n", 4000, false, time.Minute},
-		"until when":     {"429 Too Many Requests", "", 4000, false, blockedFor},
-		"not allowed":    {"403 Forbidden", "", 4000, false, 0},
+	for prefix, by := range map[string]struct{ remote, path, headers string }{
+		"gh":   {onGitHub, pulls, "X-Ratelimit"},
+		"glab": {onGitLab, mergeRequests, "Ratelimit"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := newRoom(t)
-			r.raw(pulls, fmt.Sprintf(head, c.status, c.left, r.now.Add(20*time.Minute).Unix(), c.more))
-			x := r.reader()
-			_, err := x.Read(t.Context(), never)
-			if limited, is := errors.AsType[*LimitedError](err); (err == nil) != c.first || is != (!c.first && c.wait > 0) || is && !limited.Until.Equal(r.now.Add(c.wait)) {
-				t.Errorf("first: %v", err)
-			}
-			r.answers(pulls, `"1"`, "[]")
-			r.now = r.now.Add(c.wait - time.Second)
-			if _, err = x.Read(t.Context(), never); (err != nil) != (c.wait > 0) {
-				t.Errorf("before: %v", err)
-			}
-			r.now = r.now.Add(time.Second)
-			if _, err = x.Read(t.Context(), never); err != nil {
-				t.Errorf("after: %v", err)
-			}
-		})
+		head := "HTTP/2.0 %s\n" + by.headers + "-Limit: 5000\r\n" + by.headers + "-Remaining: %d\r\n" + by.headers + "-Reset: %d\r\n%s\r\n[]"
+		for name, c := range map[string]struct {
+			status, more string
+			left         int
+			first        bool // that answer is one
+			wait         time.Duration
+		}{
+			"enough":         {"200 OK", "", 501, true, 0},
+			"nearly used up": {"200 OK", "", 500, true, 20 * time.Minute},
+			"used up":        {"403 Forbidden", "", 0, false, 20 * time.Minute},
+			"too fast":       {"429 Too Many Requests", "Retry-After: 90\r\n", 4000, false, 90 * time.Second},
+			"too fast, too":  {"403 Forbidden", "Retry-After: 60\r\n", 4000, false, time.Minute},
+			"until when":     {"429 Too Many Requests", "", 4000, false, blockedFor},
+			"not allowed":    {"403 Forbidden", "", 4000, false, 0},
+		} {
+			t.Run(prefix+" "+name, func(t *testing.T) {
+				r := newRoom(t)
+				r.raw(by.path, fmt.Sprintf(head, c.status, c.left, r.now.Add(20*time.Minute).Unix(), c.more))
+				x := r.reader(by.remote)
+				_, err := x.Read(t.Context(), never)
+				if limited, is := errors.AsType[*LimitedError](err); (err == nil) != c.first || is != (!c.first && c.wait > 0) || is && !limited.Until.Equal(r.now.Add(c.wait)) {
+					t.Errorf("first: %v", err)
+				}
+				r.answers(by.path, `"1"`, "[]")
+				r.now = r.now.Add(c.wait - time.Second)
+				if _, err = x.Read(t.Context(), never); (err != nil) != (c.wait > 0) {
+					t.Errorf("before: %v", err)
+				}
+				r.now = r.now.Add(time.Second)
+				if _, err = x.Read(t.Context(), never); err != nil {
+					t.Errorf("after: %v", err)
+				}
+			})
+		}
 	}
 }
 
 func TestFaults(t *testing.T) {
 	r := newRoom(t)
-	x := r.reader()
+	x := r.reader(onGitHub)
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":    {"", "ask github.com for " + pulls + ": gh: refused"},
 		"no answer":  {"HTTP/2.0 what\n\r\n", "ask github.com for " + pulls + ": gh: refused"},
@@ -240,7 +170,7 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	x.tool.Environ = environ.Vars{"PATH=/nowhere"}
-	if _, err := x.Read(t.Context(), never); !errors.Is(err, ErrNoTool) {
+	if _, err := x.Read(t.Context(), never); err != error(NoToolError("gh")) { //nolint:errorlint // as it is
 		t.Errorf("without gh: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -248,7 +178,7 @@ func TestFaults(t *testing.T) {
 	if _, err := x.Read(ctx, never); !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled: %v", err)
 	}
-	for _, remote := range []string{"git@gitlab.com:shop/api.git", "/srv/api.git", "https://github.com/api", "https://github.com/a/b/c"} {
+	for _, remote := range []string{"git@gitlab.com:api.git", "git@codeberg.org:shop/api.git", "/srv/api.git", "https://github.com/api", "https://github.com/a/b/c"} {
 		if _, err := NewReader(x.tool, PlaceOf(remote), "b"); !errors.Is(err, ErrUnread) {
 			t.Errorf("%s: %v", remote, err)
 		}
@@ -257,7 +187,7 @@ func TestFaults(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	r := newRoom(t)
-	x := r.reader()
+	x := r.reader(onGitHub)
 	r.raw("repos/shop/api/actions/jobs/1/logs", "line 1\n2026-11-28T10:00:00.1234567Z FAIL\n2026-11-28T10:00:01.1234567Z ##[error]Process completed with exit code 2.\n2026-11-28T10:00:01.1234567Z Post job cleanup.\n")
 	if text, err := x.Log(t.Context(), 1); err != nil || text != "line 1\nFAIL\n##[error]Process completed with exit code 2." {
 		t.Errorf("%q, %v", text, err)
@@ -273,7 +203,7 @@ func TestLog(t *testing.T) {
 
 func TestContains(t *testing.T) {
 	r := newRoom(t)
-	x := r.reader()
+	x := r.reader(onGitHub)
 	path := "repos/shop/api/compare/mine...head?per_page=1&page=2"
 	for status, want := range map[string]bool{"ahead": true, "identical": true, "behind": false, "diverged": false} {
 		r.answers(path, `"1"`, `{"status":"`+status+`"}`)

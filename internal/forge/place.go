@@ -124,6 +124,14 @@ func ToolOf(k Kind, branch, base, title, body string) []string {
 	return nil
 }
 
+// Noun returns what the forge of an address calls a pull request, and the sign before its number.
+func Noun(address string) (noun, sign string) {
+	if strings.Contains(address, "/merge_requests/") {
+		return "merge request", "!"
+	}
+	return "pull request", "#"
+}
+
 var address = regexp.MustCompile(`https?://\S+`)
 
 // LastAddress returns the last address in the output of a tool; empty: there is none.

@@ -96,12 +96,12 @@ var SessionBlock = sync.OnceValue(func() *Block {
 			},
 			{
 				Type: "pr", Present: func(s, defaults *session.Spec) { s.PR = defaults.PR },
-				Doc: "What the hub does about the pull request of its branch on GitHub.",
+				Doc: "What the hub does about the pull request of its branch on GitHub, or about its merge request on GitLab.",
 				Attributes: []Attribute{
-					{Name: "checks", Kind: Text, Forces: InPlace, Default: `"send"`, Values: []string{"send", "ignore"}, Meanings: []string{"sends the agent which checks of the last commit failed, with the end of their logs", "only counts them"}, Field: func(s *session.Spec) any { return (*string)(&s.PR.Checks) }, Doc: "What failed checks lead to."},
+					{Name: "checks", Kind: Text, Forces: InPlace, Default: `"send"`, Values: []string{"send", "ignore"}, Meanings: []string{"sends the agent which checks or jobs of the last commit failed, with the end of their logs", "only counts them"}, Field: func(s *session.Spec) any { return (*string)(&s.PR.Checks) }, Doc: "What failed checks lead to."},
 					{Name: "reviews", Kind: Text, Forces: InPlace, Default: `"send"`, Values: []string{"send", "ignore"}, Meanings: []string{"sends the agent comments that are not resolved, and reviews that request changes", "only counts them"}, Field: func(s *session.Spec) any { return (*string)(&s.PR.Reviews) }, Doc: "What reviews lead to."},
 					{Name: "rounds", Kind: Whole, Forces: InPlace, Default: "3", Least: 1, Field: func(s *session.Spec) any { return &s.PR.Rounds }, Doc: "After this many texts in a row, or a turn that pushed nothing, the session needs you and the agent is sent nothing more."},
-					{Name: "from", Kind: Texts, Forces: InPlace, Default: `["COLLABORATOR", "MEMBER", "OWNER"]`, Values: []string{"OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"}, Meanings: []string{"who owns the repository", "members of the organization that owns it", "who was invited to it", "whose commits are in it", "everyone else"}, Field: func(s *session.Spec) any { return &s.PR.From }, Doc: "Whose reviews the agent is sent, by [association](https://docs.github.com/en/graphql/reference/enums#commentauthorassociation)."},
+					{Name: "from", Kind: Texts, Forces: InPlace, Default: `["COLLABORATOR", "MEMBER", "OWNER"]`, Values: []string{"OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"}, Meanings: []string{"who owns the repository", "members of the organization that owns it", "who was invited to it", "whose commits are in it", "everyone else"}, Field: func(s *session.Spec) any { return &s.PR.From }, Doc: "Whose reviews the agent is sent, by [association](https://docs.github.com/en/graphql/reference/enums#commentauthorassociation). On GitLab the owners of a project are `OWNER`, its maintainers and developers `MEMBER`, and all others `NONE`."},
 				},
 			},
 			stop(),

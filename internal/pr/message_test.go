@@ -15,7 +15,7 @@ var open = session.PullRequest{Number: 12, URL: "https://github.com/shop/api/pul
 func TestMessage(t *testing.T) {
 	c := comment(5, "OWNER")
 	c.Body = "Why?\n<!-- ignore this -->\x1b[31mNo\u202e.\u200b"
-	v := forge.Comment{ID: "review:6", Author: "bob", Association: "MEMBER", Body: "", URL: "https://github.com/r"}
+	v := forge.Comment{ID: "review:6", Author: "bob", Association: "MEMBER", Body: "", URL: "https://github.com/r", Requests: true}
 	lint := failed(2)
 	lint.Says = "two faults"
 	got := Message(open, "agents/api", Parcel{[]forge.Check{failed(1), lint}, []forge.Comment{c, v}}, map[int64]string{1: "--- FAIL: TestTotal\r\nFAIL\n"})
@@ -46,6 +46,19 @@ END comment
 Fix what is right, commit, and push to the branch agents/api. Write nothing on the pull request yourself.`
 	if got != want {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestMergeRequest checks the words for GitLab, which has comments on no file.
+func TestMergeRequest(t *testing.T) {
+	on := session.PullRequest{Number: 7, URL: "https://gitlab.com/shop/api/-/merge_requests/7", Head: "c0ffee1234"}
+	c := forge.Comment{ID: "note:24", Author: "ann", Association: "MEMBER", Body: "Why?", URL: "https://gitlab.com/n"}
+	got := Message(on, "agents/api", Parcel{Comments: []forge.Comment{c}}, nil)
+	for _, want := range []string{"Your merge request !7 needs work: 1 review comment.\n", "only what this merge request needs.\n",
+		"\n\"ann\" (MEMBER) has a comment: https://gitlab.com/n\nBEGIN comment\n> Why?\n", "Write nothing on the merge request yourself."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it lacks %q:\n%s", want, got)
+		}
 	}
 }
 

@@ -168,7 +168,8 @@ func (x *Scheduler) end(s verify.Seen, changed, runs bool, err error) (say, tell
 	j.notUntil = now.Add(j.every)
 	say = err.Error() != j.failed
 	j.failed = err.Error()
-	lasts := errors.Is(err, forge.ErrUnread) || errors.Is(err, forge.ErrNoTool)
+	_, missing := errors.AsType[forge.NoToolError](err)
+	lasts := errors.Is(err, forge.ErrUnread) || missing
 	return say, j.tries == toldAfter || lasts && say
 }
 
@@ -243,8 +244,8 @@ func headOf(ctx context.Context, w changes.Workspace, branch string) (string, er
 	return strings.TrimSpace(out), err
 }
 
-// OnForge returns a Source of Access that reads by gh where the remote of a session's repository
-// is.
+// OnForge returns a Source of Access that reads by gh or glab where the remote of a session's
+// repository is, which is where land opens a pull request.
 func OnForge(t *forge.Tool) func(context.Context, session.Record, Source) (Source, error) {
 	return func(ctx context.Context, r session.Record, last Source) (Source, error) {
 		url := r.Tree.Repo

@@ -168,6 +168,7 @@ func (w *Watcher) land(ctx context.Context, f Facts, next session.PullRequest) e
 	if err := w.record(ctx, next, landed); err != nil {
 		return err
 	}
-	w.Tell(history.Event{Kind: history.Landed, Old: head, New: landed.Commit, Reason: "pull_request", Detail: fmt.Sprintf("%s on %s (#%d)", r.Tree.Branch, landed.Into, next.Number)})
+	_, sign := forge.Noun(next.URL)
+	w.Tell(history.Event{Kind: history.Landed, Old: head, New: landed.Commit, Reason: "pull_request", Detail: fmt.Sprintf("%s on %s (%s%d)", r.Tree.Branch, landed.Into, sign, next.Number)})
 	return nil
 }

@@ -286,7 +286,7 @@ func (b *bench) scheduler() *Scheduler {
 // TestUnread checks that people are notified that a pull request cannot be read as soon as that can be
 // recorded.
 func TestUnread(t *testing.T) {
-	for _, fault := range []error{errors.New("no network"), forge.ErrNoTool} {
+	for _, fault := range []error{errors.New("no network"), forge.NoToolError("gh")} {
 		testUnread(t, fault)
 	}
 }
@@ -363,7 +363,7 @@ func TestSchedule(t *testing.T) {
 		if b.record.PR.Held() {
 			t.Errorf("%+v", b.record.PR)
 		}
-		b.told, b.fault, b.record.PR = nil, forge.ErrNoTool, nil
+		b.told, b.fault, b.record.PR = nil, forge.NoToolError("gh"), nil
 		look("without gh", 15*time.Minute, "0s", "4m0s", "12m0s")
 		if d := cmp.Diff([]string{"escalated pr_held: its pull request cannot be read: gh is not installed"}, b.told); d != "" {
 			t.Error(d)

@@ -54,6 +54,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"foreign":     foreign,
 	"webhook":     webhook,
 	"github":      github,
+	"gitlab":      gitlab,
 	"collector":   collector,
 	"stateserver": startStateServer,
 	"s3server":    startS3,

@@ -31,11 +31,19 @@ import (
 // checks-COMMIT, comments-NUMBER, reviews-NUMBER and threads, and logs from another host, as GitHub
 // does, as soon as there is a file log. What it was asked is in the file requests.
 func github(ts *testscript.TestScript, neg bool, args []string) {
-	dir := ts.MkAbs(args[0])
+	g := &gitHub{requests{dir: ts.MkAbs(args[0])}}
+	overTLS(ts, g.dir, g, "api.github.com", "logs.example.test")
+	ts.Setenv("GH_TOKEN", ghToken)
+}
+
+const ghToken = "gho_t0kenOfTheScript"
+
+// overTLS serves a handler by the names of servers to the programs that the script starts, which
+// find it by a proxy.
+func overTLS(ts *testscript.TestScript, dir string, h http.Handler, names ...string) {
 	ts.Check(os.MkdirAll(dir, 0o700))
-	g := &gitHub{dir: dir}
-	far := httptest.NewUnstartedServer(g)
-	certificate, file := certify(ts, dir, "api.github.com", "logs.example.test")
+	far := httptest.NewUnstartedServer(h)
+	certificate, file := certify(ts, dir, names...)
 	far.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	far.StartTLS()
 	proxy := httptest.NewServer(connectTo(far.Listener.Addr().String()))
@@ -46,10 +54,7 @@ func github(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	ts.Setenv("HTTPS_PROXY", proxy.URL)
 	ts.Setenv("SSL_CERT_FILE", file)
-	ts.Setenv("GH_TOKEN", ghToken)
 }
-
-const ghToken = "gho_t0kenOfTheScript"
 
 // certify makes a certificate that signs itself, and the file of it.
 func certify(ts *testscript.TestScript, dir string, names ...string) (tls.Certificate, string) {
@@ -91,21 +96,18 @@ func connectTo(address string) http.Handler {
 	})
 }
 
-// gitHub is the API of GitHub, as far as agentform asks it.
-type gitHub struct {
+// requests are those to a server, which answers from files of a directory. They are written down in
+// the file requests there.
+type requests struct {
 	dir string
 	mu  sync.Mutex
 }
 
-func (g *gitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g.note(g.answer(w, r), r)
-}
-
 // note writes down a request and its status.
-func (g *gitHub) note(status int, r *http.Request) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	f, err := os.OpenFile(filepath.Join(g.dir, "requests"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+func (q *requests) note(status int, r *http.Request) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	f, err := os.OpenFile(filepath.Join(q.dir, "requests"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return
 	}
@@ -113,29 +115,65 @@ func (g *gitHub) note(status int, r *http.Request) {
 	fmt.Fprintln(f, status, r.Method, r.Host+r.URL.Path)
 }
 
-func (g *gitHub) answer(w http.ResponseWriter, r *http.Request) (status int) {
-	refuse := func(status int, message string) int {
-		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		w.WriteHeader(status)
-		fmt.Fprintf(w, `{"message":%q}`, message)
-		return status
+// waitForLog waits until there is a file log. The request is noted before.
+func (q *requests) waitForLog(r *http.Request) {
+	q.note(http.StatusProcessing, r)
+	for _, err := os.Stat(filepath.Join(q.dir, "log")); err != nil && r.Context().Err() == nil; _, err = os.Stat(filepath.Join(q.dir, "log")) {
+		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// refuse answers with an error.
+func refuse(w http.ResponseWriter, status int, message string) int {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"message":%q}`, message)
+	return status
+}
+
+// file answers with a file, or with empty where there is none. limits are what the names of the
+// headers about a limit begin with.
+func (q *requests) file(w http.ResponseWriter, r *http.Request, name, empty, limits string) int {
+	body, err := os.ReadFile(filepath.Join(q.dir, name))
+	if err != nil {
+		body = []byte(empty)
+	}
+	tag := fmt.Sprintf(`W/"%x"`, sha256.Sum256(body))
+	h := w.Header()
+	h.Set("ETag", tag)
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set(limits+"Limit", "5000")
+	h.Set(limits+"Remaining", "4900")
+	h.Set(limits+"Reset", fmt.Sprint(time.Now().Add(time.Hour).Unix()))
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return http.StatusNotModified
+	}
+	_, _ = w.Write(body)
+	return http.StatusOK
+}
+
+// gitHub is the API of GitHub, as far as agentform asks it.
+type gitHub struct{ requests }
+
+func (g *gitHub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.note(g.answer(w, r), r)
+}
+
+func (g *gitHub) answer(w http.ResponseWriter, r *http.Request) (status int) {
 	authorized := strings.TrimPrefix(strings.TrimPrefix(r.Header.Get("Authorization"), "token "), "Bearer ")
 	path, isOurs := strings.CutPrefix(r.URL.Path, "/repos/shop/api/")
 	switch {
 	case r.Host == "logs.example.test":
 		if authorized != "" {
-			return refuse(http.StatusBadRequest, "the token is for GitHub alone")
+			return refuse(w, http.StatusBadRequest, "the token is for GitHub alone")
 		}
 		http.ServeFile(w, r, filepath.Join(g.dir, "log"))
 		return http.StatusOK
 	case authorized != ghToken:
-		return refuse(http.StatusUnauthorized, "Bad credentials")
+		return refuse(w, http.StatusUnauthorized, "Bad credentials")
 	case strings.HasPrefix(path, "actions/jobs/") && strings.HasSuffix(path, "/logs"):
-		g.note(http.StatusProcessing, r)
-		for _, err := os.Stat(filepath.Join(g.dir, "log")); err != nil && r.Context().Err() == nil; _, err = os.Stat(filepath.Join(g.dir, "log")) {
-			time.Sleep(20 * time.Millisecond)
-		}
+		g.waitForLog(r)
 		http.Redirect(w, r, "https://logs.example.test/"+path, http.StatusFound)
 		return http.StatusFound
 	}
@@ -153,23 +191,7 @@ func (g *gitHub) answer(w http.ResponseWriter, r *http.Request) (status int) {
 		file = what + "-" + number
 	}
 	if file == "" {
-		return refuse(http.StatusNotFound, "Not Found")
+		return refuse(w, http.StatusNotFound, "Not Found")
 	}
-	body, err := os.ReadFile(filepath.Join(g.dir, file))
-	if err != nil {
-		body = []byte(empty)
-	}
-	tag := fmt.Sprintf(`W/"%x"`, sha256.Sum256(body))
-	h := w.Header()
-	h.Set("ETag", tag)
-	h.Set("Content-Type", "application/json; charset=utf-8")
-	h.Set("X-RateLimit-Limit", "5000")
-	h.Set("X-RateLimit-Remaining", "4900")
-	h.Set("X-RateLimit-Reset", fmt.Sprint(time.Now().Add(time.Hour).Unix()))
-	if r.Header.Get("If-None-Match") == tag {
-		w.WriteHeader(http.StatusNotModified)
-		return http.StatusNotModified
-	}
-	_, _ = w.Write(body)
-	return http.StatusOK
+	return g.file(w, r, file, empty, "X-RateLimit-")
 }

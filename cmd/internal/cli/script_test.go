@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 			}))
 		},
 		"fakeagent":    func() { os.Exit(fakeagent.Main()) },
+		"fakeglab":     func() { os.Exit(fakeGlab()) },
 		"endleftovers": endLeftovers,
 	})
 }

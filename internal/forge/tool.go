@@ -26,15 +26,15 @@ const (
 	maxAnswer = 8 << 20          // bytes of one answer
 	maxLog    = 256 << 10        // bytes of the end of a log
 	atOnce    = 2                // calls: each is a process
-	// reserve is the part of GitHub's limit that is left to others: a tenth.
+	// reserve is the part of a server's limit that is left to others: a tenth.
 	reserve = 10
 	// blockedFor is how long a server gets no requests if it refuses for its limit without a time.
 	blockedFor = 10 * time.Minute
 )
 
-// Tool calls gh. Its methods may be called concurrently.
+// Tool calls gh and glab. Its methods may be called concurrently.
 type Tool struct {
-	Environ environ.Vars // in which gh finds its credentials
+	Environ environ.Vars // in which they find their credentials
 	Now     func() time.Time
 
 	slots  chan struct{}
@@ -42,13 +42,44 @@ type Tool struct {
 	limits map[string]time.Time // until when a limit is left to others, by host and kind
 }
 
-// NewTool returns the gh of an environment.
+// NewTool returns the gh and the glab of an environment.
 func NewTool(e environ.Vars, now func() time.Time) *Tool {
 	return &Tool{Environ: e, Now: now, slots: make(chan struct{}, atOnce), limits: map[string]time.Time{}}
 }
 
-// ErrNoTool reports that gh is missing.
-var ErrNoTool = errors.New("gh is not installed")
+// program asks the API of one kind of servers with the credentials of its user.
+type program struct {
+	name    string
+	accept  string   // the format of answers
+	limits  string   // the start of the names of the headers about a limit
+	environ []string // without which it asks its user, or looks for updates
+}
+
+var (
+	gh = &program{name: "gh", accept: "application/vnd.github+json", limits: "X-RateLimit-",
+		environ: []string{"GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "GH_FORCE_TTY=", "GH_DEBUG=", "DEBUG=", "NO_COLOR=1", "CLICOLOR_FORCE=0"}}
+	glab = &program{name: "glab", accept: "application/json", limits: "RateLimit-",
+		environ: []string{"GLAB_NO_PROMPT=true", "GLAB_CHECK_UPDATE=false", "GLAB_SEND_TELEMETRY=false", "GLAB_DEBUG_HTTP=false", "DEBUG=false", "NO_COLOR=1", "COLOR_ENABLED=0"}}
+)
+
+// NoToolError reports that a program is missing. Its value is the program's name.
+type NoToolError string
+
+func (e NoToolError) Error() string { return string(e) + " is not installed" }
+
+// refusedError reports that a server has refused to answer a question.
+type refusedError struct {
+	status int
+	text   string
+}
+
+func (e *refusedError) Error() string { return e.text }
+
+// refused reports whether a server has refused to answer with one of those statuses.
+func refused(err error, statuses ...int) bool {
+	r, is := errors.AsType[*refusedError](err)
+	return is && slices.Contains(statuses, r.status)
+}
 
 // LimitedError reports that a server's limit is nearly used up.
 type LimitedError struct {
@@ -62,6 +93,7 @@ func (e *LimitedError) Error() string {
 
 // question is a call of the API.
 type question struct {
+	by     *program
 	host   string
 	path   string   // without the first slash
 	etag   string   // of the last answer; empty: there is none
@@ -70,7 +102,7 @@ type question struct {
 }
 
 func (q question) argv() []string {
-	argv := []string{"api", "--include", "--hostname", q.host, "--header", "Accept: application/vnd.github+json"}
+	argv := []string{"api", "--include", "--hostname", q.host, "--header", "Accept: " + q.by.accept}
 	if q.etag != "" {
 		argv = append(argv, "--header", "If-None-Match: "+q.etag)
 	}
@@ -101,23 +133,24 @@ type answer struct {
 }
 
 // ask sends a request to the API. The error is a *LimitedError if the limit is nearly used up. A
-// status other than 200 and 304 is an error.
+// status other than 200 and 304 is a *refusedError.
 func (t *Tool) ask(ctx context.Context, q question) (answer, error) {
 	if err := t.free(q); err != nil {
 		return answer{}, err
 	}
 	var out bounded
-	said, err := t.run(ctx, q.argv(), &out)
+	said, err := t.run(ctx, q.by, q.argv(), &out)
 	if ctx.Err() != nil {
 		return answer{}, context.Cause(ctx)
 	}
-	a, parsed := parse(out.Bytes())
+	a, parsed := parse(q.by, out.Bytes())
+	_, missing := errors.AsType[NoToolError](err)
 	switch {
 	case out.full:
 		return answer{}, fmt.Errorf("ask %s for %s: the answer has more than %d bytes", q.host, q.path, maxAnswer)
 	case parsed != nil && err == nil:
 		return answer{}, fmt.Errorf("ask %s for %s: %w", q.host, q.path, parsed)
-	case errors.Is(err, ErrNoTool):
+	case missing:
 		return answer{}, err
 	case parsed != nil: // it did not get as far as an answer
 		return answer{}, fmt.Errorf("ask %s for %s: %s", q.host, q.path, cmp.Or(said, err.Error()))
@@ -129,7 +162,7 @@ func (t *Tool) ask(ctx context.Context, q question) (answer, error) {
 	case limited != nil:
 		return a, limited
 	}
-	return a, fmt.Errorf("ask %s for %s: %s", q.host, q.path, cmp.Or(said, "HTTP "+strconv.Itoa(a.status)))
+	return a, &refusedError{a.status, fmt.Sprintf("ask %s for %s: %s", q.host, q.path, cmp.Or(said, "HTTP "+strconv.Itoa(a.status)))}
 }
 
 // free returns a *LimitedError while the rest of the limit is left to others.
@@ -150,9 +183,9 @@ func (t *Tool) note(q question, a answer) error {
 		return n, err == nil
 	}
 	var until time.Time
-	left, counts := number("X-RateLimit-Remaining")
-	of, _ := number("X-RateLimit-Limit")
-	if reset, ok := number("X-RateLimit-Reset"); ok && counts && left <= of/reserve {
+	left, counts := number(q.by.limits + "Remaining")
+	of, _ := number(q.by.limits + "Limit")
+	if reset, ok := number(q.by.limits + "Reset"); ok && counts && left <= of/reserve {
 		until = time.Unix(int64(reset), 0)
 	}
 	refused := a.status == http.StatusTooManyRequests || a.status == http.StatusForbidden && (counts && left == 0 || a.header.Get("Retry-After") != "")
@@ -183,7 +216,7 @@ func (t *Tool) log(ctx context.Context, q question) (string, error) {
 		return "", err
 	}
 	var out ending
-	said, err := t.run(ctx, []string{"api", "--hostname", q.host, q.path}, &out)
+	said, err := t.run(ctx, q.by, []string{"api", "--hostname", q.host, q.path}, &out)
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
@@ -193,22 +226,22 @@ func (t *Tool) log(ctx context.Context, q question) (string, error) {
 	return strings.ToValidUTF8(string(out.text), "�"), nil
 }
 
-// run runs gh, and returns the first line of its error message.
-func (t *Tool) run(ctx context.Context, argv []string, out io.Writer) (said string, err error) {
+// run runs a program, and returns its error message.
+func (t *Tool) run(ctx context.Context, by *program, argv []string, out io.Writer) (said string, err error) {
 	select {
 	case t.slots <- struct{}{}:
 		defer func() { <-t.slots }()
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
-	program, found := t.Environ.Program("gh", "/")
+	path, found := t.Environ.Program(by.name, "/")
 	if !found {
-		return "", ErrNoTool
+		return "", NoToolError(by.name)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, callLimit, fmt.Errorf("gh has not answered within %s", callLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, callLimit, fmt.Errorf("%s has not answered within %s", by.name, callLimit))
 	defer cancel()
-	c := exec.CommandContext(ctx, program, argv...)
-	c.Dir, c.Env = "/", append(slices.Clone(t.Environ), "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "GH_FORCE_TTY=", "GH_DEBUG=", "DEBUG=", "NO_COLOR=1", "CLICOLOR_FORCE=0")
+	c := exec.CommandContext(ctx, path, argv...)
+	c.Dir, c.Env = "/", append(slices.Clone(t.Environ), by.environ...)
 	var fault ending
 	c.Stdout, c.Stderr = out, &fault
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -218,24 +251,33 @@ func (t *Tool) run(ctx context.Context, argv []string, out io.Writer) (said stri
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
-	said, _, _ = strings.Cut(strings.TrimSpace(string(fault.text)), "\n")
-	return said, err
+	return messageOf(string(fault.text)), err
 }
 
-// parse reads what gh prints of an answer with its headers.
-func parse(out []byte) (a answer, err error) {
+// messageOf returns the first line of an error message, or all of one that glab has framed and
+// wrapped.
+func messageOf(text string) string {
+	if framed, is := strings.CutPrefix(strings.TrimSpace(text), "ERROR"); is {
+		return strings.Join(strings.Fields(framed), " ")
+	}
+	said, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return said
+}
+
+// parse reads what a program prints of an answer with its headers.
+func parse(by *program, out []byte) (a answer, err error) {
 	r := bufio.NewReader(bytes.NewReader(out))
 	text := textproto.NewReader(r)
 	line, err := text.ReadLine()
 	if err != nil {
-		return a, errors.New("gh printed no answer")
+		return a, fmt.Errorf("%s printed no answer", by.name)
 	}
 	words := strings.Fields(line)
 	if len(words) < 2 || !strings.HasPrefix(words[0], "HTTP/") {
-		return a, fmt.Errorf("gh printed no answer, but %.100q", line)
+		return a, fmt.Errorf("%s printed no answer, but %.100q", by.name, line)
 	}
 	if a.status, err = strconv.Atoi(words[1]); err != nil {
-		return a, fmt.Errorf("gh printed no status, but %.100q", line)
+		return a, fmt.Errorf("%s printed no status, but %.100q", by.name, line)
 	}
 	if a.header, err = text.ReadMIMEHeader(); err != nil {
 		return a, fmt.Errorf("read the headers: %w", err)
