@@ -101,9 +101,10 @@ func (w Workspace) apart(ctx context.Context, base, within git.Base) (ahead, beh
 	if !w.Clone {
 		return base.Apart(ctx, w.Git)
 	}
-	if ahead, err = within.Ahead(ctx, w.Git); err != nil || base.Commit == "HEAD" {
+	ahead, brought, err := git.Base{Commit: within.Commit}.Apart(ctx, w.Git) // and its agent has not merged
+	if err != nil || base.Commit == "HEAD" {
 		return ahead, 0, err
 	}
-	behind, err = base.Behind(ctx, git.Here(w.Repo), within.Commit)
-	return ahead, behind, err
+	behind, err = base.Behind(ctx, git.Here(w.Repo), within.Start)
+	return ahead, brought + behind, err
 }

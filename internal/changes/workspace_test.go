@@ -2,9 +2,11 @@ package changes
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
@@ -69,4 +71,54 @@ func TestGitElsewhere(t *testing.T) {
 	if _, err := w.Git(t.Context(), "version"); err == nil || !strings.Contains(err.Error(), "cannot run git") {
 		t.Errorf("a runtime that cannot: %v", err)
 	}
+}
+
+// TestBroughtBase checks that a clone which was brought the base is behind until its agent has merged
+// that, and that what it has of the base does not count as its work.
+func TestBroughtBase(t *testing.T) {
+	p := newProject(t)
+	clone := filepath.Join(t.TempDir(), "clone")
+	if _, err := git.AddClone(t.Context(), p.repo, clone, "agents/y", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	p.git(clone, "commit", "-q", "--allow-empty", "-m", "mine")
+	w := Of(session.Record{Tree: session.WorkspaceState{Mode: session.Clone, Repo: p.repo, Path: clone, Branch: "agents/y"}}, git.LookClone(clone), nil, nil)
+	check := func(what string, ahead, behind int) {
+		t.Helper()
+		c := NewCounter(t.TempDir())
+		c.Refresh(t.Context(), true, w)
+		if n := c.Known(w.Checkout); n == nil || n.Ahead != ahead || n.Behind != behind {
+			t.Errorf("%s: %+v, want %d ahead and %d behind", what, n, ahead, behind)
+		}
+	}
+	p.git(p.repo, "commit", "-q", "--allow-empty", "-m", "theirs")
+	check("before", 1, 1)
+	revision := func(dir, of string) string {
+		out, err := git.Here(dir)(t.Context(), "rev-parse", of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(out)
+	}
+	offer := func(base string) {
+		t.Helper()
+		v := git.Volume{Path: clone, Run: git.ShellHere}
+		if err := v.Offer(t.Context(), p.repo, "agents/y", revision(p.repo, "agents/x"), revision(p.repo, base)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	offer("main")
+	check("offered", 1, 1)
+	p.git(p.repo, "commit", "-q", "--allow-empty", "-m", "more of theirs")
+	check("and there is more", 1, 2)
+	p.git(clone, "merge", "-q", git.BaseRef)
+	check("merged", 2, 1)
+	p.git(p.repo, "switch", "-q", "-c", "fetched")
+	p.git(p.repo, "commit", "-q", "--allow-empty", "-m", "of others")
+	p.git(p.repo, "update-ref", "refs/remotes/origin/main", "HEAD")
+	p.git(p.repo, "switch", "-q", "main")
+	check("more was fetched", 2, 2)
+	offer("origin/main")
+	p.git(clone, "merge", "-q", git.BaseRef)
+	check("that was merged", 4, 0)
 }

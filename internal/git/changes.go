@@ -18,6 +18,7 @@ type Base struct {
 	Name   string   // for people: main; empty: HEAD
 	Commit string   // a revision in the checkout; HEAD: only what is not committed counts
 	Remote string   // a ref with the same branch as it was last fetched; empty: there is none
+	Start  string   // of a clone: the commit that it was made from, or of the base that it was brought last
 	Files  []string // while they do not change, the base and Remote are the same commits
 }
 
@@ -148,11 +149,11 @@ func (b Base) InClone(ctx context.Context, repo, path, branch string) (Base, err
 	return b.From(ctx, repo, start), nil
 }
 
-// From returns the base of a clone of the repository that was made from the commit start:
-// the commit from which the clone's branch left the base.
+// From returns the base of a clone of the repository that has the commit start of it: the commit
+// from which the clone's branch left the base.
 func (b Base) From(ctx context.Context, repo, start string) Base {
 	out, err := run(ctx, repo, "merge-base", "--end-of-options", b.Commit, start)
-	b.Commit = start // if the base is gone, or shares nothing with the clone
+	b.Start, b.Commit = start, start // if the base is gone, or shares nothing with the clone
 	if err == nil {
 		b.Commit = strings.TrimSpace(out)
 	}

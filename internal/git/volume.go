@@ -111,7 +111,7 @@ func (v Volume) AddClone(ctx context.Context, repo, branch, base string) (made b
 		}
 		args = append(args, value)
 	}
-	bundle, err := bundleOf(ctx, repo, commit)
+	bundle, err := bundleOf(ctx, repo, commit, "--tags")
 	if err != nil {
 		return false, err
 	}
@@ -123,9 +123,9 @@ func (v Volume) AddClone(ctx context.Context, repo, branch, base string) (made b
 	return !exists, nil
 }
 
-// bundleOf makes a bundle of a commit, as the ref borrowed, and the tags below it. It is in a
-// directory of its own.
-func bundleOf(ctx context.Context, repo, commit string) (_ *os.File, err error) {
+// bundleOf makes a bundle of a commit, as the ref borrowed, in a directory of its own. With more it
+// has the tags below it (--tags), or lacks what another commit has (^COMMIT).
+func bundleOf(ctx context.Context, repo, commit, more string) (_ *os.File, err error) {
 	d, err := repository(repo)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func bundleOf(ctx context.Context, repo, commit string) (_ *os.File, err error) 
 		return nil, err
 	}
 	file := filepath.Join(dir, "bundle")
-	if _, err := run(ctx, view, "bundle", "create", "--quiet", file, borrowed, "--tags"); err != nil {
+	if _, err := run(ctx, view, "bundle", "create", "--quiet", file, borrowed, more); err != nil {
 		if _, shallow := os.Lstat(filepath.Join(d.common, "shallow")); shallow == nil {
 			err = fmt.Errorf("the repository is shallow: complete it with git fetch --unshallow: %w", err)
 		}
@@ -470,14 +470,16 @@ func copyRest(file *os.File, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// Start returns the commit that the clone in the directory was made from.
+// Start returns the commit that the clone in the directory was made from, or of the base that it was
+// brought last.
 func (v Volume) Start(ctx context.Context, branch string) (string, error) {
 	commit, err := StartOf(ctx, v.Git(), branch)
 	wrap(&err, "clone %s", v.Path)
 	return commit, err
 }
 
-// StartOf returns the commit that the clone in which git runs was made from.
+// StartOf returns the commit that the clone in which git runs was made from, or of the base that it
+// was brought last.
 func StartOf(ctx context.Context, git Runner, branch string) (string, error) {
 	out, err := git(ctx, "for-each-ref", "--format=%(objectname)", startRef, "refs/remotes/origin/"+branch) // in the order of their names
 	if commit, _, _ := strings.Cut(out, "\n"); err == nil && isCommit(commit) {

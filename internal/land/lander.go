@@ -36,6 +36,7 @@ type Lander struct {
 	// it is nil.
 	Elsewhere git.Runner
 	Volume    *git.Volume // the workspace, if this machine does not see it
+	Shell     git.Shell   // runs commands at a clone, where its agent works
 	// Held reports whether the runtime holds the workspace, if Volume is set.
 	Held func(context.Context) (bool, error)
 	// Verify verifies a checkout of what is about to land, if that is not what was verified; nil:
@@ -84,6 +85,33 @@ func (l *Lander) user(ctx context.Context) (git.User, error) {
 
 // Look finds the facts. The branch of a clone is fetched.
 func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
+	f, err = l.lookAtWork(ctx)
+	if err != nil || f.Commit == "" {
+		return f, err
+	}
+	var coming []string
+	if f.unsaved() && q.Commit != "" {
+		if coming, err = git.Uncommitted(ctx, l.git()); err != nil {
+			return f, fmt.Errorf("look for uncommitted changes: %w", err)
+		}
+	}
+	f.Verifies, f.Unverified = l.Record.Spec.Verify.Declared(), l.Record.Unverified(f.Commit)
+	if v := l.Record.Verified; v != nil && v.Commit == f.Commit {
+		f.Red = v.Detail
+	}
+	return f, l.lookAtBase(ctx, q, &f, coming)
+}
+
+// git returns what runs git in the workspace.
+func (l *Lander) git() git.Runner {
+	if l.Elsewhere != nil {
+		return l.Elsewhere
+	}
+	return git.Here(l.Record.Tree.Path)
+}
+
+// lookAtWork finds the facts of the workspace and of its branch. That of a clone is fetched.
+func (l *Lander) lookAtWork(ctx context.Context) (f Facts, err error) {
 	t := l.Record.Tree
 	f = Facts{Address: l.Record.Address, Branch: t.Branch, Doing: l.Doing, Asks: l.Asks, Answers: l.Answers}
 	look, ref := git.Look, "refs/heads/"+t.Branch
@@ -96,24 +124,14 @@ func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
 	if f.At = look(t.Path); f.At.Err != nil {
 		return f, f.At.Err
 	}
-	var coming []string
 	if f.At.Exists && f.At.Git {
-		runner := l.Elsewhere
-		if runner == nil {
-			runner = git.Here(t.Path)
-		}
 		if l.Volume != nil {
 			f.Unsaved, err = l.Volume.Unsaved(ctx)
 		} else {
-			f.Unsaved, err = git.Unsaved(ctx, t.Path, runner)
+			f.Unsaved, err = git.Unsaved(ctx, t.Path, l.git())
 		}
 		if err != nil {
 			return f, fmt.Errorf("look for uncommitted changes: %w", err)
-		}
-		if f.unsaved() && q.Commit != "" {
-			if coming, err = git.Uncommitted(ctx, runner); err != nil {
-				return f, fmt.Errorf("look for uncommitted changes: %w", err)
-			}
 		}
 		if l.clone() && f.At.Branch == t.Branch {
 			if l.Volume != nil {
@@ -126,14 +144,8 @@ func (l *Lander) Look(ctx context.Context, q Request) (f Facts, err error) {
 			}
 		}
 	}
-	if f.Commit, err = git.Tip(ctx, t.Repo, ref); err != nil || f.Commit == "" {
-		return f, err
-	}
-	f.Verifies, f.Unverified = l.Record.Spec.Verify.Declared(), l.Record.Unverified(f.Commit)
-	if v := l.Record.Verified; v != nil && v.Commit == f.Commit {
-		f.Red = v.Detail
-	}
-	return f, l.lookAtBase(ctx, q, &f, coming)
+	f.Commit, err = git.Tip(ctx, t.Repo, ref)
+	return f, err
 }
 
 // lookAtBase finds the facts of the base. coming are files that are committed before landing.

@@ -1,6 +1,7 @@
 package land
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +26,14 @@ type Refreshed struct {
 	To        string          `json:"branch_is"`
 	Conflicts []string        `json:"conflicts"` // files; nothing was changed
 	Sent      bool            `json:"sent"`      // the agent was asked to merge the base
+	Target    string          `json:"-"`         // the commit of the base
+	Ref       string          `json:"-"`         // that has it in the clone of the session; empty: it has the base's own
 }
 
 // Request returns what an agent is asked to do about conflicts.
 func (r Refreshed) Request() string {
-	return fmt.Sprintf("%s has moved by %s, which conflict with your work in:\n%s\n\nMerge %[1]s into your branch (git merge %[1]s), resolve the conflicts and commit the result.",
-		r.Base, plaintext.Count(r.Commits, "commit"), "  "+strings.Join(r.Conflicts[:min(len(r.Conflicts), maxFiles)], "\n  "))
+	return fmt.Sprintf("%s has moved by %s, which conflict with your work in:\n%s\n\nMerge %[1]s into your branch (git merge %[4]s), resolve the conflicts and commit the result.",
+		r.Base, plaintext.Count(r.Commits, "commit"), "  "+strings.Join(r.Conflicts[:min(len(r.Conflicts), maxFiles)], "\n  "), cmp.Or(r.Ref, r.Base))
 }
 
 // Detail says what was done, for the history.
@@ -81,7 +84,10 @@ func (l *Lander) Refresh(ctx context.Context, method Method, dryRun bool) (done 
 			err = r
 		}
 	}
-	done = Refreshed{Address: f.Address, Branch: f.Branch, Base: f.Base, Method: method, Commits: f.Behind, From: f.Commit, To: f.Commit, Conflicts: f.Conflict}
+	done = Refreshed{Address: f.Address, Branch: f.Branch, Base: f.Base, Method: method, Commits: f.Behind, From: f.Commit, To: f.Commit, Conflicts: f.Conflict, Target: f.Target}
+	if l.clone() {
+		done.Ref = git.BaseRef
+	}
 	done.Already = err == nil && f.Behind == 0
 	if done.Done = done.Already; err != nil || done.Already || dryRun || len(f.Conflict) > 0 {
 		return done, err
@@ -105,40 +111,47 @@ func (l *Lander) Refresh(ctx context.Context, method Method, dryRun bool) (done 
 	if r := checkStale(again); r != nil {
 		return done, r
 	}
-	checkout := ""
-	if f.At.Exists {
-		checkout = f.At.Path
-	}
-	if method == Rebase {
-		err = u.Rewrite(ctx, l.Record.Tree.Repo, f.Branch, f.Commit, to, checkout)
-	} else {
-		err = u.Advance(ctx, l.Record.Tree.Repo, f.Branch, f.Commit, to, checkout)
-	}
-	if err != nil {
+	if err := l.move(ctx, u, f, to, method == Rebase); err != nil {
 		return done, fmt.Errorf("move %s: %w", f.Branch, err)
 	}
 	done.Done, done.To = true, to
 	return done, nil
 }
 
+// move moves the branch, and its checkout, to a commit with the base.
+func (l *Lander) move(ctx context.Context, u git.User, f stale, to string, rewrite bool) error {
+	repo, checkout := l.Record.Tree.Repo, ""
+	if f.At.Exists {
+		checkout = f.At.Path
+	}
+	switch {
+	case l.clone():
+		if err := l.inside().Move(ctx, repo, git.Move{Branch: f.Branch, From: f.Commit, To: to, Base: f.Target, Rewrite: rewrite}); err != nil {
+			return err
+		}
+		return git.Mark(ctx, repo, l.Ref, to)
+	case rewrite:
+		return u.Rewrite(ctx, repo, f.Branch, f.Commit, to, checkout)
+	}
+	return u.Advance(ctx, repo, f.Branch, f.Commit, to, checkout)
+}
+
+// inside returns a clone as it is reached where its agent works.
+func (l *Lander) inside() git.Volume { return git.Volume{Path: l.Record.Tree.Path, Run: l.Shell} }
+
+// Offer makes the base of a refresh with conflicts available to the agent that is to merge it.
+func (l *Lander) Offer(ctx context.Context, r Refreshed) error {
+	if !l.clone() {
+		return nil
+	}
+	return l.inside().Offer(ctx, l.Record.Tree.Repo, r.Branch, r.From, r.Target)
+}
+
 // lookAtTarget finds the facts of a session and the commit that its base has by now, also as last
 // fetched.
 func (l *Lander) lookAtTarget(ctx context.Context) (f stale, err error) {
 	t := l.Record.Tree
-	f.Facts = Facts{Address: l.Record.Address, Branch: t.Branch, Doing: l.Doing, Asks: l.Asks, Answers: l.Answers}
-	if l.clone() {
-		f.Ref = l.Ref
-		return f, nil
-	}
-	if f.At = git.Look(t.Path); f.At.Err != nil {
-		return f, f.At.Err
-	}
-	if f.At.Exists && f.At.Git {
-		if f.Unsaved, err = git.Unsaved(ctx, t.Path, git.Here(t.Path)); err != nil {
-			return f, fmt.Errorf("look for uncommitted changes: %w", err)
-		}
-	}
-	if f.Commit, err = git.Tip(ctx, t.Repo, "refs/heads/"+t.Branch); err != nil || f.Commit == "" {
+	if f.Facts, err = l.lookAtWork(ctx); err != nil || f.Commit == "" {
 		return f, err
 	}
 	bases, err := git.BasesOf(t.Repo)
@@ -163,8 +176,8 @@ func (l *Lander) lookAtTarget(ctx context.Context) (f stale, err error) {
 func checkStale(f stale) *Refusal {
 	name := word(f.Address)
 	switch {
-	case f.Ref != "":
-		return &Refusal{Why: fmt.Sprintf("%s works in a clone, which does not have the commits of its base", f.Address)}
+	case f.Ref != "" && f.Commit != "" && !f.At.Exists:
+		return &Refusal{Why: fmt.Sprintf("the clone of %s does not exist: %s", f.Address, f.At.Path), Next: "agentform plan shows what apply does about it"}
 	case f.Doing == session.Working || f.Doing == session.Booting:
 		return &Refusal{Why: fmt.Sprintf("%s is %s: its branch is only changed between turns", f.Address, f.Doing),
 			Next: fmt.Sprintf("agentform wait %[1]s && agentform refresh %[1]s does it when its turn has ended", name)}

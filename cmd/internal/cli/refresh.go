@@ -32,7 +32,8 @@ branch of origin was fetched and has all of the base, that is brought. BEHIND in
 how many commits a session lacks.
 
 The agent must rest, and what it changed must be committed. The result is made in a temporary
-checkout, with your hooks and signing, and the workspace moves only if nothing conflicts. The
+checkout, with your hooks and signing, and the workspace moves only if nothing conflicts. A
+clone, also in a container or a pod, gets the commits and is moved where its agent works. The
 agent is not told. If files conflict, nothing is changed, they are named, and with
 refresh { on_conflict = "send" } a running agent is asked to merge the base itself.
 

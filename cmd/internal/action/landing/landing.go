@@ -84,6 +84,7 @@ func (f *Fleet) LanderOf(seen *fleet.Snapshot, a session.Address) (*land.Lander,
 	if r.Tree.Mode == session.Clone && !r.Spec.Runtime.Traits().HostGit {
 		return l, f.reachClone(l)
 	}
+	l.Shell = git.ShellHere
 	return l, nil
 }
 
@@ -98,9 +99,12 @@ func (f *Fleet) reachClone(l *land.Lander) error {
 	if !ok {
 		return fmt.Errorf("%s: its runtime cannot run git in its workspace", r.Address)
 	}
+	l.Shell = git.FileShell(r.Tree.Path, func(ctx context.Context, argv []string) (string, error) {
+		return c.Run(ctx, r.Spec, r.Tree.Path, argv, nil)
+	})
 	if h, ok := rt.(session.WorkspaceHolder); ok && !r.Spec.Runtime.Traits().HostFiles {
 		v := git.VolumeOf(h, r)
-		l.Volume = &v
+		l.Volume, l.Shell = &v, v.Run
 		l.Held = func(ctx context.Context) (bool, error) {
 			all, err := h.Workspaces(ctx)
 			return slices.ContainsFunc(all, func(co session.Checkout) bool { return co.Path == r.Tree.Path }), err

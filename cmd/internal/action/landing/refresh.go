@@ -21,7 +21,10 @@ func (f *Fleet) Refresh(ctx context.Context, l *land.Lander, dryRun bool) (land.
 		return done, err
 	}
 	if len(done.Conflicts) > 0 && r.Spec.Refresh.OnConflict == session.ConflictSends && l.Doing != "" {
-		err := f.send(ctx, r, done.Request())
+		err := l.Offer(ctx, done)
+		if err == nil {
+			err = f.send(ctx, r, done.Request())
+		}
 		done.Sent = err == nil
 		return done, err
 	}
