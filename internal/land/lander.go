@@ -39,12 +39,18 @@ type Lander struct {
 	Shell     git.Shell   // runs commands at a clone, where its agent works
 	// Held reports whether the runtime holds the workspace, if Volume is set.
 	Held func(context.Context) (bool, error)
-	// Verify verifies a checkout of what is about to land, if that is not what was verified; nil:
-	// that is not asked for.
-	Verify   func(ctx context.Context, path string) error
+	// Verify verifies what is about to land, if that is not what was verified; nil: that is not asked for.
+	Verify   func(context.Context, Result) error
 	LockWait time.Duration
 	// ForgeTimeout bounds a push, and the tool that opens a pull request; 0: five minutes each.
 	ForgeTimeout time.Duration
+}
+
+// Result is what is about to land.
+type Result struct {
+	Commit string
+	Path   string // of a checkout of it on this machine
+	Work   string // the commit of the branch, from which it was made
 }
 
 // Landed is what became of the work.
@@ -391,7 +397,7 @@ func (l *Lander) check(ctx context.Context, f Facts, q Request, path, to string)
 	if err != nil || verified == tree {
 		return err
 	}
-	if err := l.Verify(ctx, path); err != nil {
+	if err := l.Verify(ctx, Result{to, path, f.Commit}); err != nil {
 		return fmt.Errorf("%s, merged into %s, is not verified: %w", f.Address, f.Base, err)
 	}
 	return nil

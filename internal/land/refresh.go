@@ -147,6 +147,14 @@ func (l *Lander) Offer(ctx context.Context, r Refreshed) error {
 	return l.inside().Offer(ctx, l.Record.Tree.Repo, r.Branch, r.From, r.Target)
 }
 
+// Bring makes the commit of a result available where the agent works.
+func (l *Lander) Bring(ctx context.Context, r Result) error {
+	if !l.clone() {
+		return nil
+	}
+	return l.inside().Bring(ctx, l.Record.Tree.Repo, r.Commit, r.Work)
+}
+
 // lookAtTarget finds the facts of a session and the commit that its base has by now, also as last
 // fetched.
 func (l *Lander) lookAtTarget(ctx context.Context) (f stale, err error) {

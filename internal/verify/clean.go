@@ -26,9 +26,9 @@ cd "$dir/work" || exit %d
 %s
 `
 
-// fresh returns a command that runs the setup of a workspace and another command in a fresh
-// checkout of a commit.
-func fresh(commit string, setup, command []string) []string {
+// Fresh returns a command that runs the setup of a workspace and another command in a fresh
+// checkout of a commit, which the workspace that it runs in has.
+func Fresh(commit string, setup, command []string) []string {
 	run := commandLine(command)
 	if len(setup) > 0 {
 		run = commandLine(setup) + " && " + run

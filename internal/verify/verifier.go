@@ -248,7 +248,7 @@ func (v *Verifier) protected(ctx context.Context, f Facts, base git.Base) (files
 func (v *Verifier) command(ctx context.Context, f Facts) (ran session.Verification, moved string, changed []string, err error) {
 	argv := f.Spec.Command
 	if f.Spec.Clean {
-		argv = fresh(f.Commit, v.Session.Spec.Workspace.Setup, argv)
+		argv = Fresh(f.Commit, v.Session.Spec.Workspace.Setup, argv)
 	}
 	ran, waited, err := v.inTurn(ctx, f, argv)
 	if err == nil && f.Spec.Clean {

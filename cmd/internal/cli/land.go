@@ -49,7 +49,7 @@ printed before; --dry-run prints only that. Work that conflicts with its base as
 whose session is not at rest, is left out, with the sessions that depend on it. If a merge
 has another tree than was printed, the rest does not land. Where the result is not the tree
 that was verified, the setup and the verify command of the session run in a checkout of it
-first. Sessions that depend on what has landed, and rest, are refreshed. With --ask nothing
+first, in the session's container or pod if it has one. Sessions that depend on what has landed, and rest, are refreshed. With --ask nothing
 lands unless you agree to the order.
 
 With --pr the branch is pushed, and gh or glab opens the pull request; if it is not

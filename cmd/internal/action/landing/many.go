@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -17,6 +18,7 @@ import (
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/oneoff"
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/session"
 )
 
@@ -99,11 +101,7 @@ func (f *Fleet) recordKilled(ctx context.Context, l *land.Lander, is land.Facts)
 func (f *Fleet) LandAll(ctx context.Context, records []session.Record, all []*land.Member, o Options, after func(*land.Lander, land.Landed) error) land.Many {
 	many := land.Many{Members: all}
 	for _, m := range land.Landing(all) {
-		l, err := f.Lander(ctx, m.Address)
-		var done land.Landed
-		if err == nil {
-			done, err = f.landMember(ctx, l, m, o)
-		}
+		l, done, err := f.landMember(ctx, m, o)
 		if many.Failed = err; err != nil {
 			break
 		}
@@ -130,19 +128,90 @@ func (f *Fleet) LandAll(ctx context.Context, records []session.Record, all []*la
 }
 
 // landMember lands the work of one session as foreseen.
-func (f *Fleet) landMember(ctx context.Context, l *land.Lander, m *land.Member, o Options) (land.Landed, error) {
-	l.Verify = func(ctx context.Context, path string) error { return f.verifyResult(ctx, l.Record, path) }
+func (f *Fleet) landMember(ctx context.Context, m *land.Member, o Options) (*land.Lander, land.Landed, error) {
+	seen, err := f.Look(ctx)
+	if err != nil {
+		return nil, land.Landed{}, err
+	}
+	l, err := f.LanderOf(seen, m.Address)
+	if err != nil {
+		return nil, land.Landed{}, err
+	}
+	l.Verify = func(ctx context.Context, x land.Result) error {
+		if l.Record.Spec.Runtime.Traits().HostProcesses {
+			return f.verifyHere(ctx, l.Record, x.Path)
+		}
+		return f.verifyInside(ctx, l, seen.Of(m.Address).Live, x)
+	}
 	q := o.Request
 	q.Tree = m.Tree
-	return f.Land(ctx, l, q, o.Removes)
+	done, err := f.Land(ctx, l, q, o.Removes)
+	return l, done, err
 }
 
-// verifyResult runs the command of a session's verify block, after the setup of its workspace, in a
-// checkout of the result.
-func (f *Fleet) verifyResult(ctx context.Context, r session.Record, path string) error {
-	if !r.Spec.Runtime.Traits().HostProcesses {
-		return fmt.Errorf("its %s does not see the result\nagentform refresh %s brings the base into its branch, where it is verified", r.Spec.Runtime.Traits().Noun, target.Quoted(r.Address))
+// shownLines bounds the lines of a command's output in an error.
+const shownLines = 20
+
+// lastLines returns the last lines of a command's output.
+func lastLines(output string) string {
+	lines := slices.Collect(strings.Lines(output))
+	return plaintext.Safe(strings.Join(lines[max(0, len(lines)-shownLines):], ""))
+}
+
+// verifyInside runs the command of a session's verify block, after the setup of its workspace, in a
+// checkout of the result where its agent works, or if that does not run in a place like it, which
+// has no secrets.
+func (f *Fleet) verifyInside(ctx context.Context, l *land.Lander, live *session.Live, x land.Result) error {
+	r := l.Record
+	rt, err := f.observer.Engine.For(r.Spec)
+	if err == nil {
+		err = l.Bring(ctx, x)
 	}
+	if err != nil {
+		return err
+	}
+	noun, limit := r.Spec.Runtime.Traits().Noun, r.Spec.Verify.Timeout.D()
+	argv := verify.Fresh(x.Commit, r.Spec.Workspace.Setup, r.Spec.Verify.Command)
+	f.Step(r.Address, land.Step{Detail: "run " + strings.Join(r.Spec.Verify.Command, " ") + " in the result, in its " + noun})
+	v, verifies := rt.(session.Verifier)
+	if !verifies || live == nil || live.Liveness != session.Alive || live.Frozen {
+		return f.verifyApart(ctx, rt, r, argv, limit)
+	}
+	ran, err := v.Verify(ctx, live.Location, r.Run.ID, argv, limit)
+	if err != nil {
+		return err
+	}
+	if ran.Failed != "" {
+		return fmt.Errorf("%s: %s\n%s\nthe whole output is in %s of its %s", strings.Join(r.Spec.Verify.Command, " "), ran.Failed, lastLines(ran.Output), ran.Log, noun)
+	}
+	return nil
+}
+
+// verifyApart runs a command in a container of its own like that of a session.
+func (f *Fleet) verifyApart(ctx context.Context, rt session.Runtime, r session.Record, argv []string, limit time.Duration) error {
+	c, ok := rt.(session.Container)
+	if !ok {
+		return fmt.Errorf("its %s is not running\nagentform start %s starts it", r.Spec.Runtime.Traits().Noun, target.Quoted(r.Address))
+	}
+	env, err := project.LaunchEnviron(f.Project, r, false)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not end within %s", limit))
+	defer cancel()
+	output, err := c.Run(ctx, r.Spec, r.Tree.Path, argv, append(env, "AGENTFORM_RUN=land"))
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(r.Spec.Verify.Command, " "), err, lastLines(output))
+	}
+	return nil
+}
+
+// verifyHere runs the command of a session's verify block, after the setup of its workspace, in a
+// checkout of the result.
+func (f *Fleet) verifyHere(ctx context.Context, r session.Record, path string) error {
 	name := filepath.Join(f.Project.SessionDir(r), "land.log")
 	log, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -170,11 +239,10 @@ func (f *Fleet) verifyResult(ctx context.Context, r session.Record, path string)
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			lines := slices.Collect(strings.Lines(oneoff.Tail(log)))
 			if rel, relErr := filepath.Rel(f.Project.Dir, name); relErr == nil && filepath.IsLocal(rel) {
 				name = rel
 			}
-			return fmt.Errorf("%s: %w\n%s\nthe whole output is in %s", strings.Join(argv, " "), err, plaintext.Safe(strings.Join(lines[max(0, len(lines)-20):], "")), name)
+			return fmt.Errorf("%s: %w\n%s\nthe whole output is in %s", strings.Join(argv, " "), err, lastLines(oneoff.Tail(log)), name)
 		}
 	}
 	return nil
