@@ -51,6 +51,7 @@ const keys = [
   ["Ctrl-K", "jump to a session or view"],
   ["?", "this help"],
   ["g f", "fleet"],
+  ["g w", "wall"],
   ["g p", "plan"],
   ["g n", "needs you"],
   ["g r", "report"],
@@ -75,6 +76,7 @@ const Help = () =>
 
 const views = [
   { name: "Fleet", to: "#/", about: "view" },
+  { name: "Wall", to: "#/wall", about: "view" },
   { name: "Plan", to: "#/plan", about: "view" },
   { name: "Needs you", to: "#/needs", about: "view" },
   { name: "Report", to: "#/report", about: "view" },

@@ -12,6 +12,7 @@ import { Plan } from "./plan.mjs";
 import { Report } from "./report.mjs";
 import { Session } from "./session/session.mjs";
 import { drawnBy, operates, set, store } from "./store.mjs";
+import { Wall } from "./wall.mjs";
 
 // turn changes between the light and the dark theme.
 function turn() {
@@ -26,6 +27,7 @@ function turn() {
 function Head({ need }) {
   const views = [
     ["fleet", "Fleet", "#/"],
+    ["wall", "Wall", "#/wall"],
     ["plan", "Plan", "#/plan"],
     ["needs", "Needs you", "#/needs"],
     ["report", "Report", "#/report"],
@@ -55,7 +57,7 @@ const Away = () =>
   html`<p class="away" role="alert">The hub has not answered since ${model.clock(store.away.since)}: next try in
     ${` ${Math.max(0, Math.ceil((store.away.next - store.now) / 1000))} s.`}</p>`;
 
-const views = { plan: Plan, needs: Needs, report: Report, fleet: Fleet };
+const views = { plan: Plan, needs: Needs, report: Report, fleet: Fleet, wall: Wall };
 
 function App() {
   const [, count] = useState(0);

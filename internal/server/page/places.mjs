@@ -7,7 +7,7 @@ export const rowHeight = () => parseInt(getComputedStyle(document.documentElemen
 export const places = { at: -1, chosen: new Set() }; // the current row, and the addresses that are selected
 
 // shape is how the fleet is filtered, sorted and grouped: a part of the address of the page.
-export const shape = () => (store.route.view === "fleet" ? store.route : model.route(""));
+export const shape = () => ("filter" in store.route ? store.route : model.route(""));
 export const reshape = (change) => {
   places.at = -1;
   const route = { ...shape(), ...change };

@@ -727,6 +727,30 @@ test("several sessions are paused with one question", async () => {
   await until("both run", async () => (await fleet.json("status", "shell", "cat")).sessions.every((s) => s.state === "running"));
 });
 
+test("the wall has the screens, and a question is answered in its tile", async () => {
+  const page = await open();
+  await page.waitForSelector(".row a");
+  await page.keyboard.press("g");
+  await page.keyboard.press("w");
+  await page.waitForSelector(".tile");
+  assert.equal(await page.locator(".tile").count(), 4);
+  const tile = (name) => page.locator(`.tile[aria-label="${name}"]`);
+  await fleet.agentform("send", "shell", "echo on-the-wall");
+  await tile("shell").locator('pre:has-text("on-the-wall")').waitFor();
+  await fleet.agentform("send", "api", "ask touch wall");
+  await tile("api").locator(".answers").waitFor();
+  assert.equal(await page.locator(".tile").first().getAttribute("aria-label"), "api"); // it needs somebody
+  await accessible(page, "wall");
+  await shot(page, "wall");
+  await tile("api").locator('button:text("no")').click();
+  await tile("api").locator(".answers").waitFor({ state: "detached" });
+  await page.fill('[aria-label="filter the wall"]', "role:builder");
+  await page.waitForFunction(() => document.querySelectorAll(".tile").length === 1);
+  assert.equal(new URL(page.url()).hash, "#/wall?q=role%3Abuilder");
+  await tile("web").locator("h3 a").click();
+  await page.waitForSelector('section[aria-label="web"]');
+});
+
 test("a hub that does not answer is said once, and gone when it does", async () => {
   const page = await open();
   await page.waitForSelector(".row a");

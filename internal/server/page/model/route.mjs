@@ -1,4 +1,4 @@
-// The views as addresses of the page: #/?q=is:asks, #/plan, #/s/ADDRESS/TAB.
+// The views as addresses of the page: #/?q=is:asks, #/wall?q=role:builder, #/plan, #/s/ADDRESS/TAB.
 
 // link is the address of a view of a session.
 export const link = (s, tab = "terminal") => `#/s/${encodeURIComponent(s.address)}/${tab}`;
@@ -12,7 +12,8 @@ export function route(hash) {
   if (["plan", "needs", "report"].includes(view)) return { view };
   const more = new URLSearchParams(query);
   const get = (name) => more.get(name) ?? "";
-  return { view: "fleet", filter: get("q"), sort: get("sort"), descending: get("desc") === "1", group: get("group") };
+  const shown = view === "wall" ? "wall" : "fleet";
+  return { view: shown, filter: get("q"), sort: get("sort"), descending: get("desc") === "1", group: get("group") };
 }
 
 function decoded(text) {
@@ -23,13 +24,14 @@ function decoded(text) {
   }
 }
 
-// fleetLink is the address of the fleet as it is filtered, sorted and grouped.
-export function fleetLink({ filter, sort, descending, group }) {
+// fleetLink is the address of the fleet, or of the wall, as it is filtered, sorted and grouped.
+export function fleetLink({ view, filter, sort, descending, group }) {
   const more = new URLSearchParams();
   if (filter) more.set("q", filter);
   if (sort) more.set("sort", sort);
   if (descending) more.set("desc", "1");
   if (group) more.set("group", group);
   const text = more.toString();
-  return text ? `#/?${text}` : "#/";
+  const place = view === "wall" ? "#/wall" : "#/";
+  return text ? `${place}?${text}` : place;
 }
