@@ -74,6 +74,8 @@ type kind struct {
 	login func(s session.Spec, f LoginFacts) (lack, remedy string)
 	// credentials determines the login in use; zero: not known.
 	credentials credentials
+	// relogin is how to log in again.
+	relogin string
 	// ignoresHooks is IgnoresHooks; nil: the agent runs them.
 	ignoresHooks func(s session.Spec, f LoginFacts) (why, remedy string)
 	// reads is session.EnvReader; nil: no variables.

@@ -77,6 +77,7 @@ func claude() kind {
 		dotfiles:    claudeDotfiles,
 		refuses:     claudeRefuses,
 		login:       claudeLogin,
+		relogin:     "start claude and type /login",
 	}
 }
 

@@ -69,8 +69,11 @@ func claudeFailure(word, detail string) session.Detection {
 		detail = word
 	}
 	r := session.Detection{Activity: session.Failed, Detail: detail}
-	if word == "rate_limit" || word == "billing_error" {
+	switch word {
+	case "rate_limit", "billing_error":
 		r.Activity = session.BlockedAPI
+	case "authentication_failed": // 401, and a login that it has not
+		r.Refused = true
 	}
 	return r
 }

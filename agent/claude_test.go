@@ -115,7 +115,7 @@ func TestClaudeSignals(t *testing.T) {
 		`{"hook_event_name":"PostToolUse","tool_name":"Bash"}`:                                                                            {Activity: session.Working},
 		`{"hook_event_name":"Stop","last_assistant_message":"Fixed."}`:                                                                    {Activity: session.Idle},
 		`{"hook_event_name":"StopFailure","error":"rate_limit","last_assistant_message":"You've hit your limit · resets 3pm"}`:            {Activity: session.BlockedAPI, Detail: "You've hit your limit · resets 3pm"},
-		`{"hook_event_name":"StopFailure","error":"authentication_failed","error_details":"401"}`:                                         {Activity: session.Failed, Detail: "401"},
+		`{"hook_event_name":"StopFailure","error":"authentication_failed","error_details":"401"}`:                                         {Activity: session.Failed, Detail: "401", Refused: true},
 		`{"hook_event_name":"StopFailure","error":"unknown"}`:                                                                             {Activity: session.Failed, Detail: "unknown"},
 		`{"hook_event_name":"SessionEnd","reason":"prompt_input_exit"}`:                                                                   {Activity: session.Exited, Detail: "prompt_input_exit"},
 		`{"hook_event_name":"Notification","notification_type":"idle_prompt"}`:                                                            {Activity: session.Idle},
@@ -286,7 +286,7 @@ func TestClaudeTranscript(t *testing.T) {
 	at := time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 	want := session.Transcript{
 		Conversation: "c2", Dir: "/w", StartedAt: at, Activity: session.Idle, At: at.Add(5 * time.Second), FirstTurnAt: at.Add(5 * time.Second), TurnAt: at.Add(5 * time.Second),
-		Prompts: 1, PromptAt: at, Turns: 1, Tokens: 17, LastPrompt: "fix it", LastMessage: "I look.",
+		Prompts: 1, PromptAt: at, Turns: 1, Tokens: 17, AnsweredAt: at.Add(time.Second), LastPrompt: "fix it", LastMessage: "I look.",
 		Messages: []session.Message{{At: at, Text: "fix it"}},
 	}
 	if diff := cmp.Diff(want, n); diff != "" {

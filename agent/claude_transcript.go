@@ -180,6 +180,7 @@ type claudeTranscript struct {
 	turns
 	last   string             // the message that ended a turn without a terminal
 	failed *session.Detection // how the open turn has failed
+	at     time.Time          // when it has
 }
 
 func (t *claudeTranscript) add(l claudeLine) {
@@ -269,8 +270,8 @@ func (t *claudeTranscript) assistant(l claudeLine) {
 	t.doing(session.Working, "")
 	if l.APIError {
 		r := claudeFailure(l.Error, m.text())
-		t.failed = &r
-		t.doing(r.Activity, r.Detail)
+		t.failed, t.at = &r, l.At
+		t.fails()
 	}
 	// Without a terminal no line ends a turn, and an answer has a line for each block.
 	if l.Entrypoint == claudePrint && m.StopReason != "" && m.StopReason != "tool_use" {
@@ -289,11 +290,18 @@ func (t *claudeTranscript) assistant(l claudeLine) {
 
 // ended ends a turn, successful or not.
 func (t *claudeTranscript) ended(at time.Time, interrupted bool) {
-	does := session.Detection{Activity: session.Idle}
-	if t.failed != nil {
-		does = *t.failed
+	t.end(at, session.Idle, "", interrupted)
+	t.fails()
+}
+
+// fails sets the activity of a turn that has failed.
+func (t *claudeTranscript) fails() {
+	if f := t.failed; f != nil {
+		t.doing(f.Activity, f.Detail)
+		if f.Refused {
+			t.n.RefusedAt = t.at
+		}
 	}
-	t.end(at, does.Activity, does.Detail, interrupted)
 }
 
 // now applies the state file.

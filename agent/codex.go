@@ -80,6 +80,7 @@ func codex() kind {
 		reads:       codexReads,
 		credentials: codexCredentials,
 		login:       codexLogin,
+		relogin:     "codex login",
 		// No hook reports that a question was answered, or that a turn failed.
 		trust: []string{FromTranscript, FromTitle, FromHook},
 	}

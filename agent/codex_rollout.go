@@ -82,19 +82,26 @@ type rolloutError struct {
 	Info    json.RawMessage `json:"codex_error_info"`
 }
 
-// limited reports whether the account has reached a limit. The error is a word, or an object of one
-// word with the HTTP status.
-func (e rolloutError) limited() bool {
-	var word string
-	if json.Unmarshal(e.Info, &word) == nil {
-		return word == "usage_limit_exceeded"
+// limited reports whether the account has reached a limit.
+func (e rolloutError) limited() bool { return e.is("usage_limit_exceeded", 429) }
+
+// refused reports whether the provider refused the credential, as Codex decides it (0.169.0,
+// is_credential_rejection).
+func (e rolloutError) refused() bool { return e.is("unauthorized", 401) }
+
+// is reports whether the error has a word or a HTTP status: it is a word, or an object of one word
+// with the status.
+func (e rolloutError) is(word string, code int) bool {
+	var said string
+	if json.Unmarshal(e.Info, &said) == nil {
+		return said == word
 	}
 	var status map[string]struct {
 		Code int `json:"http_status_code"`
 	}
-	_ = json.Unmarshal(e.Info, &status) // neither form means no limit
+	_ = json.Unmarshal(e.Info, &status) // another form is another error
 	for _, s := range status {
-		if s.Code == 429 {
+		if s.Code == code {
 			return true
 		}
 	}
@@ -147,7 +154,9 @@ func (r *rollout) Add(line []byte) {
 	case "function_call_output", "custom_tool_call_output":
 		r.answer(p.CallID)
 	case "token_count":
-		r.n.Tokens = max(r.n.Tokens, p.Info.Total.All)
+		if all := p.Info.Total.All; all > r.n.Tokens {
+			r.n.Tokens, r.n.AnsweredAt = all, l.At
+		}
 		if found := limitWindows(p.Limits); len(found) > 0 {
 			r.n.Limits = found
 		}
@@ -159,8 +168,11 @@ func (r *rollout) Add(line []byte) {
 		}
 		if p.Error != nil {
 			r.n.Activity, r.n.Detail = session.Failed, p.Error.Message
-			if p.Error.limited() {
+			switch {
+			case p.Error.limited():
 				r.n.Activity, r.n.Until = session.BlockedAPI, r.resets
+			case p.Error.refused():
+				r.n.RefusedAt = l.At
 			}
 		}
 	}

@@ -183,6 +183,7 @@ func TestCodexTranscript(t *testing.T) {
 		"a turn": {[]string{rolloutMeta, rolloutStarted, rolloutUser, rolloutCall, rolloutOutput, rolloutTokens, rolloutAgent, rolloutDone}, with(func(n *session.Transcript) {
 			n.Activity, n.Prompts, n.LastPrompt, n.At = session.Idle, 1, "make it", ended
 			n.Turns, n.FirstTurnAt, n.Tokens, n.LastMessage = 1, ended, 240, "made"
+			n.AnsweredAt = ended.Add(-time.Second)
 		})},
 		"interrupted": {[]string{rolloutMeta, rolloutStarted, rolloutCall, rolloutAborted}, with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Turns, n.FirstTurnAt, n.Interrupted = session.Idle, ended, 1, ended, true
@@ -211,6 +212,7 @@ func TestCodexTranscript(t *testing.T) {
 			n.Until, n.Limits = time.Unix(1795246514, 0), used
 		})},
 		"a bad key": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`{"http_connection_failed":{"http_status_code":401}}`)}, with(func(n *session.Transcript) {
+			n.RefusedAt = ended
 			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.Failed, "it failed", ended, 1, ended
 		})},
 		"the server's fault": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`"internal_server_error"`)}, with(func(n *session.Transcript) {

@@ -47,6 +47,7 @@ func copilot() kind {
 		reads:       copilotReads,
 		credentials: copilotCredentials,
 		login:       copilotLogin,
+		relogin:     "start copilot and type /login",
 		trust:       []string{FromTranscript},
 	}
 }

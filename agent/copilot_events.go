@@ -82,6 +82,8 @@ func (e copilotEvent) limited() bool {
 	return e.Data.Status == 429 || strings.Contains(e.Data.Kind, "rate_limit") || strings.Contains(e.Data.Kind, "quota")
 }
 
+func (e copilotEvent) refused() bool { return e.Data.Status == 401 || e.Data.Kind == "authentication" }
+
 // copilotSpent is the reason of an abort by autopilot when its credits are used up. Aborts by the
 // user have other reasons.
 const copilotSpent = "autopilot_credit_limit"
@@ -139,6 +141,9 @@ func (c *copilotSession) add(e copilotEvent) {
 		c.end(e.At, session.BlockedAPI, d.Message, false)
 	case e.Type == "session.error":
 		c.end(e.At, session.Failed, d.Message, false)
+		if e.refused() {
+			c.n.RefusedAt = e.At
+		}
 	}
 }
 

@@ -86,7 +86,8 @@ func Credential(s session.Spec, f CredentialFacts) session.Credential {
 		}
 		parts = append(parts, "key "+value)
 	}
-	name := who + ", " + strings.Join(names, " and ")
+	key := strings.Join(names, " and ")
+	name := who + ", " + key
 	if len(names) == 0 {
 		of := session.Lookup{Home: env["HOME"], Env: env}
 		if ownHome {
@@ -100,7 +101,7 @@ func Credential(s session.Spec, f CredentialFacts) session.Credential {
 		parts = append(parts, who, s.Profile, "directory "+filepath.Clean(dir))
 		name = who + ", " + shortened(filepath.Clean(dir), of.Home)
 	}
-	return session.Credential{ID: digest(f.Salt, parts), Name: name}
+	return session.Credential{ID: digest(f.Salt, parts), Name: name, Key: key}
 }
 
 // shortened returns a path with ~ for the home.
@@ -125,4 +126,19 @@ func keysOf(names ...string) []credentialKey {
 		all[i].name = name
 	}
 	return all
+}
+
+// Renewal returns what to do about a credential of a session's agent that its provider refuses.
+func Renewal(s session.AgentSpec, c session.Credential) string {
+	k := kindOf(s)
+	cloud := slices.ContainsFunc(k.credentials.keys, func(key credentialKey) bool { return key.name == c.Key && len(key.cloud) > 0 })
+	switch {
+	case cloud:
+		return "log in again at the cloud that " + c.Key + " selects"
+	case c.Key != "":
+		return "renew the key in " + c.Key
+	case k.relogin != "":
+		return "log in again: " + k.relogin
+	}
+	return "log in again"
 }

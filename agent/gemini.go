@@ -84,6 +84,7 @@ func gemini() kind {
 		reads:       geminiReads,
 		credentials: geminiCredentials,
 		login:       geminiLogin,
+		relogin:     "start gemini",
 		// No hook reports that a question was answered; the title does.
 		trust: []string{FromTranscript, FromTitle, FromHook},
 	}

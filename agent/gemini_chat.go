@@ -84,6 +84,9 @@ var chatDir = regexp.MustCompile(`(?m)^- \*\*Workspace Directories:\*\*\n\s*- (/
 // Error messages of an account that has to pause.
 var chatLimit = regexp.MustCompile(`"code":429|RESOURCE_EXHAUSTED|exhausted your .*quota|[Rr]ate limit`)
 
+// chatRefused matches the error message of a credential that is refused.
+var chatRefused = regexp.MustCompile(`"code":401\b`)
+
 // chat reads a chat. The file has no end of a turn: the model's last message is the answer unless a
 // tool's result follows. It has no approvals and retries, so after a message the title decides.
 type chat struct {
@@ -168,6 +171,9 @@ func (c *chat) add(l chatLine) {
 		}
 		c.answered = time.Time{}
 		c.end(l.At, does, text, false)
+		if does == session.Failed && chatRefused.MatchString(text) {
+			c.n.RefusedAt = l.At
+		}
 	case l.Type == "info" && strings.HasPrefix(text, "Request cancelled"): // also after a refused permission
 		c.answered, c.canceled, c.stopped = time.Time{}, l.At, true
 		c.end(l.At, session.Idle, "", true)

@@ -210,7 +210,7 @@ func TestGeminiTranscript(t *testing.T) {
 		"a bad key": {slices.Concat(prompted, []string{chatBegin, chatError, chatFailed}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Failed, at(36).Add(100*time.Millisecond), 1, "make it"
 			n.Detail = `[API Error: {"error":{"code":401,"message":"scripted 401","status":"UNAUTHENTICATED"}}]`
-			n.Turns, n.FirstTurnAt = 1, at(36)
+			n.Turns, n.FirstTurnAt, n.RefusedAt = 1, at(36), at(36)
 		})},
 		"no quota": {slices.Concat(prompted, []string{chatQuota}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.BlockedAPI, at(36), 1, "make it"
@@ -239,10 +239,12 @@ func TestGeminiTranscript(t *testing.T) {
 		"a turn after one that was cancelled": {slices.Concat(prompted, []string{chatCancelled, chatNext, chatNextDone}), with(func(n *session.Transcript) {
 			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(41), 2, "and test it", 180, "tested"
 			n.Turns, n.FirstTurnAt, n.TurnAt, n.Unsettled = 2, at(36), at(41), true
+			n.AnsweredAt = at(41)
 		})},
 		"resumed: the messages are written again": {slices.Concat(prompted, []string{chatAnswer, chatHead, chatBegin, chatUser, chatAnswer}), with(func(n *session.Transcript) {
 			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(36), 1, "make it", 180, "made"
 			n.Turns, n.FirstTurnAt, n.Unsettled = 1, at(36), true
+			n.AnsweredAt = at(36)
 		})},
 		"not known": {[]string{`{"type":"later"}`, `[]`, `{`, `{"id":"x","timestamp":"2026-11-21T05:50:36Z","type":"user","content":7}`}, session.Transcript{
 			At: at(36), Prompts: 1, PromptAt: at(36), Activity: session.Working,
@@ -259,6 +261,12 @@ func TestGeminiTranscript(t *testing.T) {
 			if c.want.Prompts == 2 {
 				c.want.PromptAt = at(40)
 				c.want.Messages = append(c.want.Messages, session.Message{At: at(40), Text: c.want.LastPrompt})
+			}
+			switch c.want.Tokens { // the last answer that has used some
+			case 120:
+				c.want.AnsweredAt = at(31)
+			case 300:
+				c.want.AnsweredAt = at(36)
 			}
 			if diff := cmp.Diff(c.want, session.ReadTranscript(For(builtin("gemini")), jsonLines(c.lines...))); diff != "" {
 				t.Error(diff)

@@ -249,6 +249,9 @@ func (c *opencodeConversation) ended(at time.Time) {
 		c.end(at, session.BlockedAPI, f.Data.Message, false)
 	default:
 		c.end(at, session.Failed, f.Data.Message, false)
+		if f.Data.Status == 401 {
+			c.n.RefusedAt = at
+		}
 	}
 }
 

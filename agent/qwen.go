@@ -59,6 +59,7 @@ func qwen() kind {
 		reads:        qwenReads,
 		credentials:  qwenCredentials,
 		login:        qwenLogin,
+		relogin:      "start qwen",
 		ignoresHooks: qwenIgnoresHooks,
 	}
 }

@@ -172,6 +172,9 @@ func (c *qwenChat) event(at time.Time, e qwenEvent) {
 			return
 		}
 		c.end(at, does, e.Message, false)
+		if e.Status == 401 {
+			c.n.RefusedAt = at
+		}
 	}
 }
 

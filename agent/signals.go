@@ -87,7 +87,7 @@ func fileStatement(e session.Evidence) statement {
 	if n == nil || n.At.Before(e.StartedAt) {
 		return statement{}
 	}
-	return statement{session.Detection{Activity: n.Activity, Detail: n.Detail, Until: n.Until}, n.At}
+	return statement{session.Detection{Activity: n.Activity, Detail: n.Detail, Until: n.Until, Refused: !n.RefusedAt.IsZero()}, n.At}
 }
 
 // hookStatement returns the last hook report with a meaning, unless the session file is newer: no

@@ -34,7 +34,7 @@ func (t *turns) Transcript() session.Transcript { return t.copy().n }
 
 // doing sets the current activity.
 func (t *turns) doing(a session.Activity, detail string) {
-	t.n.Activity, t.n.Detail, t.n.Until = a, detail, time.Time{}
+	t.n.Activity, t.n.Detail, t.n.Until, t.n.RefusedAt = a, detail, time.Time{}, time.Time{}
 	if a == session.Working {
 		t.worked = t.n.At
 	}

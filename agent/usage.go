@@ -122,12 +122,16 @@ type counter struct {
 	context session.UsageContext
 	counted map[string]bool
 	tokens  int64
+	last    time.Time // of an answer
 }
 
 func (c *counter) Add(line []byte) {
 	c.TranscriptReader.Add(line)
 	for _, u := range c.usage.read(line, &c.context, func(key string) bool { return c.counted[key] }) {
 		c.tokens += u.Tokens.Total()
+		if u.At.After(c.last) {
+			c.last = u.At
+		}
 		if u.Key != "" {
 			id, _, _ := strings.Cut(u.Key, "/") // a side chain may repeat it in another request
 			c.counted[u.Key], c.counted[id] = true, true
@@ -137,6 +141,6 @@ func (c *counter) Add(line []byte) {
 
 func (c *counter) Transcript() session.Transcript {
 	n := c.TranscriptReader.Transcript()
-	n.Tokens = c.tokens
+	n.Tokens, n.AnsweredAt = c.tokens, c.last
 	return n
 }

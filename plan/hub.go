@@ -17,6 +17,8 @@ type Hub struct {
 	Lacking map[session.Address]string
 	// Limits are the provider's limits that agents are at, or exited at.
 	Limits map[session.Address]Limit
+	// Access is what sessions show of how their providers take their credentials.
+	Access map[session.Address]Access
 	// Waiting are exited agents that are started after others have resumed; see ResumeTurns.
 	Waiting map[session.Address]session.Address
 	// AtOnce limits concurrent starts; 0: no limit.
@@ -72,6 +74,9 @@ func (j *join) restartSick(c Change) Change {
 
 // start decides whether a session without a running agent is started now.
 func (j *join) start(c Change) Change {
+	if x, refused := j.refused[c.Before.Run.Credential.ID]; refused {
+		return held(c, ReasonRefused, x.String())
+	}
 	if c.Before.Intent == session.Queued { // someone approved this start
 		if _, lacks := j.in.Hub.Lacking[c.Address]; lacks {
 			return j.lacking(c)

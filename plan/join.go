@@ -22,6 +22,7 @@ type join struct {
 	orphans   []session.Live
 	lost      []session.Live
 	foreign   map[string]session.Live // by outside name
+	refused   map[string]Refusal      // by the digest of the credential
 	problems  []session.Diagnostic
 }
 
@@ -33,6 +34,9 @@ func newJoin(in Input) *join {
 		ambiguous: map[session.Address][]session.Live{},
 		foreign:   map[string]session.Live{},
 		lost:      lostAgents(in),
+	}
+	if in.Hub != nil {
+		j.refused = Refusals(in.Records, in.Hub.Access)
 	}
 	for i := range in.Wanted {
 		w := &in.Wanted[i]

@@ -212,6 +212,7 @@ const (
 	ReasonSecret           Reason = "secret_unavailable"
 	ReasonBlockedAPI       Reason = "blocked_api"
 	ReasonLimitOver        Reason = "limit_over"
+	ReasonRefused          Reason = "credential_refused"
 )
 
 // Summary counts a plan's changes.

@@ -143,6 +143,8 @@ type Transcript struct {
 	Activity     Activity  // as of its last line; empty: it does not tell
 	Detail       string    // for people: the question, the limit, the failure
 	Until        time.Time // of Activity BlockedAPI: when the limit ends, if it says
+	RefusedAt    time.Time // of Activity Failed: when the provider refused the credential; zero: it did not
+	AnsweredAt   time.Time // when the model last answered; zero: it has not, or the file does not say
 	At           time.Time // of its last line
 	FirstTurnAt  time.Time // when the first turn ended; zero: it has not
 	TurnAt       time.Time // when the last turn ended that has; zero: none has
@@ -202,6 +204,7 @@ type Detection struct {
 	Activity Activity
 	Detail   string    // for people: the question, the limit, the failure
 	Until    time.Time // of BlockedAPI: when the limit ends, if said
+	Refused  bool      // of Failed: the provider refused the credential
 	Source   string    // the signal it comes from: native, hook, title, screen, exit
 	PR       string    // URL of a pull request seen on the screen
 	Question *Question // the dialog on the screen, if its answers are known; nil: none

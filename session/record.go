@@ -116,6 +116,8 @@ type Run struct {
 type Credential struct {
 	ID   string `json:"id"`   // a digest, which reveals nothing of a key
 	Name string `json:"name"` // for people: "claude, ~/.claude"
+	// Key names the variables that have its keys: "CODEX_API_KEY". Empty: it is a login.
+	Key string `json:"key,omitempty"`
 }
 
 // Process identifies a process. A pid alone is reused.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
@@ -18,8 +19,8 @@ import (
 // after one.
 func HubInput(known []status.Input, reader *activity.Reader, now time.Time) (engine.HubInput, plan.Turns) {
 	c := engine.HubInput{Doing: map[session.Address]session.Doing{}, Hub: plan.Hub{
-		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]plan.Limit{}, Waiting: map[session.Address]session.Address{}}}
-	awaited, lives := map[session.Address]bool{}, map[session.Address]bool{}
+		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]plan.Limit{}, Access: map[session.Address]plan.Access{}, Waiting: map[session.Address]session.Address{}}}
+	awaited, lives, refused := map[session.Address]bool{}, map[session.Address]bool{}, false
 	for _, k := range known {
 		for _, a := range k.Record.Spec.DependsOn {
 			awaited[a] = true
@@ -34,6 +35,12 @@ func HubInput(known []status.Input, reader *activity.Reader, now time.Time) (eng
 		if l, limited := limit(k); limited {
 			c.Limits[r.Address] = l
 		}
+		x := Access(k)
+		refused = refused || !x.Refused.IsZero()
+		c.Access[r.Address] = x
+	}
+	if !refused { // else each answer would be another plan
+		clear(c.Access)
 	}
 	turns := plan.ResumeTurns(resuming(known, reader, c.Limits), now)
 	for a, before := range turns.Waiting {
@@ -67,8 +74,7 @@ func limit(k status.Input) (_ plan.Limit, limited bool) {
 	case alive(k) && k.Look.Activity == session.BlockedAPI:
 		until := k.Look.Detection.Until
 		l := plan.Limit{Since: k.At, Until: until, Said: !until.IsZero()}
-		changed := func(e history.Event) bool { return e.Kind == history.StatusChanged }
-		if e := Last(k.Events, changed, nil); e != nil && MetLimit(k.Record.Run.ID)(*e) {
+		if e := Last(k.Events, of(history.StatusChanged), nil); e != nil && Became(k.Record.Run.ID, session.StatusBlockedAPI)(*e) {
 			l.Since = e.Time
 		}
 		return l, true
@@ -78,11 +84,48 @@ func limit(k status.Input) (_ plan.Limit, limited bool) {
 	return plan.Limit{}, false
 }
 
-// MetLimit returns a function that reports whether an event of a run says that its agent met
-// a limit.
-func MetLimit(run string) func(history.Event) bool {
+// Access returns what the look at a session shows of how its provider takes its credential.
+func Access(k status.Input) (x plan.Access) {
+	r, n := k.Record, k.Look.Transcript
+	if r.Run.Credential.ID == "" {
+		return x
+	}
+	began := r.Run.StartedAt // the file may have runs of before
+	if n != nil && n.RefusedAt.After(began) {
+		x.Refused = n.RefusedAt
+	} else if k.Look.Detection.Refused { // a hook says it before the file does
+		x.Refused = k.At
+		if e := Last(k.Events, of(history.StatusChanged), nil); e != nil && Became(r.Run.ID, session.StatusFailed)(*e) {
+			x.Refused = e.Time
+		}
+	}
+	if n != nil && n.AnsweredAt.After(began) {
+		x.Accepted = n.AnsweredAt
+	}
+	if rests := k.Look.Activity == session.Idle || k.Look.Activity == session.Unobserved; rests && alive(k) && !k.Look.Starting && byPerson(k) && began.After(x.Accepted) {
+		x.Accepted = began
+	}
+	if !x.Refused.IsZero() {
+		x.Renewal = agent.Renewal(r.Spec.Agent, r.Run.Credential)
+	}
+	return x
+}
+
+// byPerson reports whether a person started the run of a session.
+func byPerson(k status.Input) bool {
+	e := Last(k.Events, func(e history.Event) bool { return e.Kind == history.Launched && e.Run == k.Record.Run.ID }, nil)
+	return e != nil && e.By != history.ByHub
+}
+
+func of(kind history.Kind) func(history.Event) bool {
+	return func(e history.Event) bool { return e.Kind == kind }
+}
+
+// Became returns a function that reports whether an event of a run says that its session got a
+// status.
+func Became(run string, status session.Status) func(history.Event) bool {
 	return func(e history.Event) bool {
-		return e.Kind == history.StatusChanged && e.Run == run && e.New == string(session.StatusBlockedAPI)
+		return e.Kind == history.StatusChanged && e.Run == run && e.New == string(status)
 	}
 }
 

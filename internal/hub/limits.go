@@ -28,23 +28,43 @@ func Quotas(dataDir string, now time.Time) map[string]plan.Quota {
 	return spent
 }
 
-// sharing reports whether people were notified of a session's limit for another one with the
-// same credential, which is at it too, and counts the others with that credential.
-func sharing(all map[session.Address]*memory, a session.Address, m *memory) (told bool, others int) {
+// sharing reports whether people were notified of a session's limit, or of its refused credential,
+// for another one with the same credential, which is at it too, and counts the others with that
+// credential.
+func sharing(all map[session.Address]*memory, a session.Address, m *memory, refused bool) (told bool, others int) {
 	if m.credential.ID == "" {
 		return false, 0
 	}
 	until := m.activity.Detection.Until
+	accepted := m.access.Accepted // by any of them
+	said := map[session.Address]*memory{}
 	for other, x := range all {
-		if other == a || x.credential.ID != m.credential.ID {
+		if x.credential.ID != m.credential.ID {
+			continue
+		}
+		if x.access.Accepted.After(accepted) {
+			accepted = x.access.Accepted
+		}
+		if other == a {
 			continue
 		}
 		if x.liveness == session.Alive {
 			others++
 		}
-		ends := x.activity.Detection.Until
-		said := fleet.Last(x.Events, fleet.MetLimit(x.run), of(history.StatusChanged)) != nil
-		told = told || said && x.activity.Activity == session.BlockedAPI && ends.Sub(until).Abs() < sameEnd
+		is, status := x.activity.Activity == session.BlockedAPI, session.StatusBlockedAPI
+		if refused {
+			is, status = !x.access.Refused.IsZero(), session.StatusFailed
+		}
+		if is && fleet.Last(x.Events, fleet.Became(x.run, status), of(history.StatusChanged)) != nil {
+			said[other] = x
+		}
+	}
+	for _, x := range said {
+		if refused {
+			told = told || x.access.Refused.After(accepted)
+			continue
+		}
+		told = told || x.activity.Detection.Until.Sub(until).Abs() < sameEnd
 	}
 	return told, others
 }

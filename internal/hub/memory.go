@@ -12,6 +12,7 @@ import (
 	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/turn"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -21,6 +22,7 @@ type memory struct {
 	branch  string
 	// credential is what its agent uses; zero: not known.
 	credential session.Credential
+	access     plan.Access // of the last look
 	*fleet.Past
 
 	known      status.Input // by the last look at this run; without a Record: there was none

@@ -177,7 +177,7 @@ func (o *observer) join(x *engine.Seen, s *Snapshot) status.Input {
 	given, _ := activity.Given(*r, m.Events)
 	o.budgets.see(*r, m, x.Live != nil && x.Live.Frozen, given, s)
 	k := m.Known(x, nil, m.activity, s.At)
-	m.known = k
+	m.known, m.access = k, fleet.Access(k)
 	fleet.Used(&k, o.spending.store)
 	if (fresh || m.unreported) && k.Diagnosis.State != session.StateUnknown {
 		if m.unreported = !activity.Tellable(*r); !m.unreported {

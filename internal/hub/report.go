@@ -124,7 +124,7 @@ func (t *reporter) change(c plan.Change, faults []session.Diagnostic) {
 	switch c.Reason {
 	case plan.ReasonSecret:
 		t.escalate(c.Reason, c.Detail, endsEpisode)
-	case plan.ReasonBackingOff, plan.ReasonBlockedAPI, plan.ReasonPolicy, plan.ReasonDependencyFailed:
+	case plan.ReasonBackingOff, plan.ReasonBlockedAPI, plan.ReasonRefused, plan.ReasonPolicy, plan.ReasonDependencyFailed:
 	default:
 		return // it waits for something other than time, which status shows
 	}

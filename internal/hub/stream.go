@@ -252,8 +252,12 @@ func (f *feed) notifyOf(e history.Event, m *memory) {
 		return
 	}
 	detail := e.Detail
-	if on == string(session.StatusBlockedAPI) {
-		told, others := sharing(f.memory, e.Address, m)
+	refused := on == string(session.StatusFailed) && !m.access.Refused.IsZero()
+	if refused {
+		detail = strings.TrimPrefix(detail+"; "+m.access.Renewal, "; ")
+	}
+	if refused || on == string(session.StatusBlockedAPI) {
+		told, others := sharing(f.memory, e.Address, m, refused)
 		if told {
 			on = ""
 		} else if others > 0 {

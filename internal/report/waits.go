@@ -29,7 +29,7 @@ const (
 // held is what a start that is held waits for, by the reason of the hold.
 var held = map[plan.Reason]string{
 	plan.ReasonQueued: ForPlace, plan.ReasonDependency: ForDependency, plan.ReasonDependencyFailed: ForDependency, plan.ReasonSecret: ForSecret,
-	plan.ReasonBlockedAPI: ForLimit, plan.ReasonBackingOff: ForRestart, plan.ReasonPolicy: ForRestart,
+	plan.ReasonRefused: ForSecret, plan.ReasonBlockedAPI: ForLimit, plan.ReasonBackingOff: ForRestart, plan.ReasonPolicy: ForRestart,
 }
 
 // waited returns what a session waited for within a span, by its history. What ended

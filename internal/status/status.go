@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/health"
 	"github.com/agentform/agentform/history"
@@ -139,6 +140,9 @@ func Of(k Input) api.Session {
 	s.Since = wire.UTCOrNil(k.since())
 	if v := verified(s); v != nil && !v.OK {
 		s.Detail = join(s.Detail, v.Detail)
+	}
+	if r := k.Record; r != nil && detection.Refused && r.Run.Credential.ID != "" {
+		s.Detail = join(s.Detail, agent.Renewal(r.Spec.Agent, r.Run.Credential))
 	}
 	if r := k.Record; r != nil && s.Activity == session.Idle {
 		if r.PRHeld() {
