@@ -80,6 +80,8 @@ type Session struct {
 	Override       *session.Override `json:"override"`
 	// OverBudget is the budget that holds it; null: none does.
 	OverBudget *session.OverBudget `json:"over_budget"`
+	// Fallback is the other agent that continues the work; null: there is none.
+	Fallback *Fallback `json:"fallback"`
 	// Finished is what it has reached, by which it is done; null: it is not done, or by its exit.
 	Finished *session.Finished `json:"finished"`
 	// Landed is where its work is; null: it was not landed, or its agent was started since.
@@ -170,6 +172,14 @@ type Limit struct {
 	Window      string     `json:"window"` // its length: 5h, 7d
 	UsedPercent float64    `json:"used_percent"`
 	ResetsAt    *time.Time `json:"resets_at"` // null: not known
+}
+
+// Fallback is an agent that continues the work of a session's own one at a spent quota.
+type Fallback struct {
+	Agent   string    `json:"agent"`     // that runs
+	Instead string    `json:"instead"`   // the session's own
+	Since   time.Time `json:"since"`     // when it was started
+	Until   time.Time `json:"resets_at"` // when the quota resets that was used up
 }
 
 // Conflict is work, committed or not, that cannot be merged with that of a session.

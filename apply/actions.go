@@ -37,7 +37,7 @@ func (j *job) begin(ctx context.Context, spec session.Spec, d delivery) error {
 	if err := e.keepPrompt(spec); err != nil {
 		return err
 	}
-	e.rec.Spec = spec
+	e.is(spec)
 	e.rec.Intent, e.rec.LastError = session.Creating, ""
 	e.rec.Location = session.Location{}
 	e.rec.Tree = j.run.workspaces.planned(ctx, e.rec)
@@ -81,6 +81,13 @@ func (j *job) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var fallback *session.Fallback
+	if j.change.Fallback != nil {
+		if fallback, err = handOver(ctx, j); err != nil {
+			return err
+		}
+		d.prompt = true
+	}
 	e.rec.Intent = session.Restarting
 	if err := e.save(); err != nil {
 		return err
@@ -89,6 +96,9 @@ func (j *job) restart(ctx context.Context) error {
 		return err
 	}
 	j.want(spec)
+	if fallback != nil {
+		e.rec.Fallback = fallback
+	}
 	begun, err := j.run.starter.newRun(e, d)
 	if err != nil {
 		return err
@@ -185,8 +195,8 @@ func (j *job) sync(ctx context.Context) error {
 
 // want records what is wanted, and the branch if someone has switched to the declared one.
 func (j *job) want(s session.Spec) {
+	j.entry.is(s)
 	rec := &j.entry.rec
-	rec.Spec = s
 	if t := &rec.Tree; t.Branch != s.Branch && j.run.workspaces.checkoutOf(context.Background(), *rec, *t).Branch == s.Branch {
 		t.Branch = s.Branch
 	}
@@ -377,7 +387,8 @@ func (j *job) enqueue() error {
 	if err != nil {
 		return err
 	}
-	e.rec.Spec, e.rec.Inherits = spec, slices.Sorted(maps.Keys(in.Secrets))
+	e.is(spec)
+	e.rec.Inherits = slices.Sorted(maps.Keys(in.Secrets))
 	e.rec.Run.Credential = credential(spec, in, j.run.plan.Lineage, e.rec.ID)
 	e.rec.Intent, e.rec.LastError = session.Queued, ""
 	e.liftOverride()

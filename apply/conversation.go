@@ -34,10 +34,14 @@ func (c *conversations) due(rec session.Record, a session.Agent, s session.Spec,
 	if fresh {
 		return d, nil
 	}
+	d.prompt = d.prompt || s.Agent.Name == rec.Spec.Agent.Name && handsOver(rec)
 	if old.StartedAt.IsZero() || s.Conversation != rec.Spec.Conversation {
 		id, err := c.declared(rec, a, s)
 		d.conversation = id
 		return d, err
+	}
+	if program(s.Agent) != program(rec.Spec.Agent) {
+		return d, nil // it is another agent's
 	}
 	known := old.Conversation
 	if known == "" && s.Conversation.Resume {
@@ -50,7 +54,7 @@ func (c *conversations) due(rec session.Record, a session.Agent, s session.Spec,
 		return d, err
 	}
 	d.conversation = known
-	d.delivered = !old.DeliveredAt.IsZero() && (old.PromptSHA == s.Prompt.Digest || s.OnPromptChange == session.PromptIsKept)
+	d.delivered = !old.DeliveredAt.IsZero() && (rec.HasPrompt(s.Prompt.Digest) || s.OnPromptChange == session.PromptIsKept)
 	d.prompt = d.prompt && !d.delivered
 	return d, nil
 }

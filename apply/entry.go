@@ -67,6 +67,14 @@ func (e *entry) settle() error {
 	return nil
 }
 
+// is records what the session is. Another agent than that of its fallback ends the fallback.
+func (e *entry) is(s session.Spec) {
+	e.rec.Spec = s
+	if f := e.rec.Fallback; f != nil && f.Agent != s.Agent.Name {
+		e.rec.Fallback = nil
+	}
+}
+
 func (e *entry) liftOverride() {
 	if o := e.rec.Override; o != nil && (e.lifts != nil || o.Desired == e.rec.Spec.Desired) {
 		e.rec.Override = nil
@@ -96,9 +104,17 @@ func (e *entry) keepPrompt(s session.Spec) error {
 	return nil
 }
 
-// prompt returns the text of the session's prompt, from the manifest or as it was kept.
+// prompt returns the text that the run is given: the session's prompt, or what hands over the work.
 func (e *entry) prompt() (string, error) {
 	p := e.rec.Spec.Prompt
+	if f := e.rec.Fallback; f.Hands(p.Digest) && e.rec.Run.PromptSHA == f.Prompt {
+		p = session.Prompt{Digest: f.Prompt}
+	}
+	return e.text(p)
+}
+
+// text returns the text of a prompt, from the manifest or as it was kept.
+func (e *entry) text(p session.Prompt) (string, error) {
 	if p.Digest == "" || p.Text != "" {
 		return p.Text, nil
 	}
@@ -132,6 +148,14 @@ func (e *entry) newRun(id string, d delivery) {
 	}
 	e.rec.Finished, e.rec.Landed = nil, nil
 	e.rec.Run = session.Run{ID: id, Number: old.Number + 1, PromptSHA: e.rec.Spec.Prompt.Digest, Conversation: d.conversation, Resumed: d.conversation != ""}
+	switch f := e.rec.Fallback; {
+	case f != nil && e.change.Fresh && e.change.Fallback == nil: // the prompt itself was asked for
+		told := *f
+		told.Prompt = ""
+		e.rec.Fallback = &told
+	case f.Hands(e.rec.Spec.Prompt.Digest):
+		e.rec.Run.PromptSHA = f.Prompt
+	}
 	if d.delivered {
 		e.rec.Run.DeliveredAt, e.rec.Run.PromptSHA = old.DeliveredAt, old.PromptSHA
 	}
@@ -183,6 +207,9 @@ func (e *entry) spend() error {
 	e.rec.Run, e.rec.Past, e.rec.Inherits = session.Run{Number: was.Run.Number}, nil, nil
 	e.rec.Location, e.rec.Tree = session.Location{}, session.WorkspaceState{}
 	e.rec.Override, e.rec.OverBudget, e.lifts = nil, nil, nil
+	if e.rec.Fallback != nil {
+		e.rec.Spec, e.rec.Fallback = e.rec.Declared(), nil
+	}
 	if err := e.settleEnded(); err != nil {
 		return err
 	}

@@ -25,7 +25,10 @@ func (e *environments) inherited(s session.Spec) (session.Inherited, error) {
 		if err != nil {
 			return session.Inherited{}, err
 		}
-		if len(own) > 0 {
+		switch {
+		case len(own) > 0 && s.Limits.Lists(s.Agent.Name): // the agent before did not get its variables
+			base = slices.Concat(base, own)
+		case len(own) > 0:
 			base = own
 		}
 	}

@@ -235,7 +235,7 @@ func (s *starter) give(ctx context.Context, e *entry, a session.Agent) error {
 // complete completes an interrupted start: it types a prompt that is not delivered.
 func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error {
 	starting := e.rec.Intent == session.Creating || e.rec.Intent == session.Restarting
-	if !starting || !e.rec.Run.DeliveredAt.IsZero() || !takesPrompt(e.rec.Spec) {
+	if !starting || !e.rec.Run.DeliveredAt.IsZero() || !takesPrompt(e.rec.Spec) && !handsOver(e.rec) {
 		return nil
 	}
 	r, text, err := s.runAndPrompt(e, a)
@@ -255,7 +255,9 @@ func (s *starter) complete(ctx context.Context, e *entry, a session.Agent) error
 	} else if taken {
 		return e.delivered("pasted", e.rec.Run.StartedAt) // by an apply that was killed
 	}
-	e.rec.Run.PromptSHA = e.rec.Spec.Prompt.Digest
+	if !e.rec.HasPrompt(e.rec.Spec.Prompt.Digest) {
+		e.rec.Run.PromptSHA = e.rec.Spec.Prompt.Digest
+	}
 	return s.deliver(ctx, e, r)
 }
 

@@ -148,7 +148,7 @@ func light(j *job) bool {
 		if c.Action == plan.Create {
 			exists = s.Workspace.Mode == session.InPlace || s.Workspace.Mode == session.Plain
 		}
-		typed := takesPrompt(s) && j.agent().Start(session.StartInput{Spec: s, Prompt: "."}).Paste != ""
+		typed := (takesPrompt(s) || c.Fallback != nil) && j.agent().Start(session.StartInput{Spec: s, Prompt: "."}).Paste != ""
 		return exists && (len(s.Workspace.Setup) == 0 || rec.Tree.Ready) && !typed && !j.awaited && c.Then == ""
 	}
 	return false

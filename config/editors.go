@@ -145,7 +145,7 @@ func valueNodes(a language.Attribute) []node {
 		object := node{"type": "object", "required": []string{"session"}, "additionalProperties": false,
 			"properties": node{"session": element, "until": node{"anyOf": []node{until, template}}}}
 		return []node{listOf(element, object)}
-	case language.Texts, language.Regexes, language.Command:
+	case language.Texts, language.Regexes, language.Command, language.Agents:
 		return []node{listOf(element)}
 	case language.TrueOrTexts:
 		return []node{{"type": "boolean"}, listOf(element)}

@@ -382,6 +382,17 @@ func (g *generator) settings(s session.Spec) (b blockBody, ok bool) {
 				b.text("conversation.id", s.Conversation.ID)
 			}
 		},
+		"limits.fallback": func() {
+			var names []string
+			for _, a := range s.Limits.Fallback {
+				of := s
+				if of.Agent = a; !g.declares(of) {
+					return
+				}
+				names = append(names, a.Name)
+			}
+			b.list("limits.fallback", names)
+		},
 		"health.heartbeat": func() {
 			if beat, ub := s.Health.Heartbeat, usual.Health.Heartbeat; beat != nil && !sameValue(beat, ub) {
 				b.list("health.heartbeat.command", beat.Command)
@@ -488,6 +499,12 @@ func (g *generator) agent(s session.Spec) (Agent, bool) {
 	b.values("", language.AgentBlock(), &s, &from, nil)
 	writeBlock(&g.declared, fmt.Sprintf("agent %q", name), b)
 	return usual, true
+}
+
+// declares declares an agent of a session if necessary, and reports whether it could.
+func (g *generator) declares(s session.Spec) bool {
+	_, ok := g.agent(s)
+	return ok
 }
 
 // runtime returns how a session names its runtime, and declares it if necessary.

@@ -69,6 +69,7 @@ var besides = map[string]map[string]string{
 	"runtimetmux":         {"socket": `"own"`},
 
 	"session.verify":       {"command": `["make"]`},
+	"session.limits":       {"fallback": `["codex"]`},
 	"price":                {"input": "1", "output": "1"},
 	"price.long":           {"input": "1", "output": "1", "above": "1"},
 	"budget":               {"time": `"1h"`, "tokens": "1"},
@@ -156,13 +157,13 @@ var (
 	fit = map[language.Kind]string{
 		language.Text: `"x"`, language.Flag: "true", language.Whole: "3", language.Number: "1", language.Duration: `"90s"`, language.Size: `"4GiB"`, language.Regex: `"a|b"`,
 		language.Texts: `["a"]`, language.TrueOrTexts: `["A_*"]`, language.Regexes: `["a|b"]`, language.Command: `["true", "-x"]`, language.Table: `{ A = "b" }`, language.Path: `"folder"`,
-		language.Address: "session.gone", language.Addresses: "[]", language.Agent: "agent.codex", language.Runtime: `"tmux"`, language.Paths: "[prompt]",
+		language.Address: "session.gone", language.Addresses: "[]", language.Agent: "agent.codex", language.Agents: "[agent.codex]", language.Runtime: `"tmux"`, language.Paths: "[prompt]",
 		language.Mounts: `[{ source = "~", target = "/x" }]`, language.Volumes: `[{ claim = "c", target = "/x" }]`, language.Tolerations: `[{ key = "k" }]`, language.Type: "string", language.Anything: `{ a = "b" }`,
 	}
 	unfit = map[language.Kind]string{
 		language.Text: `["x"]`, language.Flag: `"perhaps"`, language.Whole: "1.5", language.Number: `"some"`, language.Duration: `"soon"`, language.Size: `"much"`, language.Regex: `"("`,
 		language.Texts: `"a"`, language.TrueOrTexts: `"A"`, language.Regexes: `["("]`, language.Command: "[]", language.Table: `["a"]`, language.Path: `["folder"]`,
-		language.Address: `"x"`, language.Addresses: `["x"]`, language.Agent: "1", language.Runtime: `"moon"`, language.Paths: "[nothing]",
+		language.Address: `"x"`, language.Addresses: `["x"]`, language.Agent: "1", language.Agents: "[1]", language.Runtime: `"moon"`, language.Paths: "[nothing]",
 		language.Mounts: `[{ source = "~" }]`, language.Volumes: `[{ target = "/x" }]`, language.Tolerations: `[{ value = "v" }]`, language.Type: `"strong"`, language.Anything: "nothing",
 	}
 	fitting = map[string]string{

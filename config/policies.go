@@ -18,7 +18,7 @@ func needsHub(l *loader, m *Manifest) []string {
 		declared["depends_on"] = declared["depends_on"] || len(s.Until) > 0
 		declared["restart"] = declared["restart"] || restart(s) && s.Restart.Policy != "never"
 		declared["health"] = declared["health"] || health(s)
-		declared["limits"] = declared["limits"] || s.Limits.Resume == session.ResumeStaggered
+		declared["limits"] = declared["limits"] || s.Limits.Resume == session.ResumeStaggered || s.Limits.OnQuota == session.QuotaFallsBack
 		declared["verify"] = declared["verify"] || s.Verify.Declared() && s.Finish != session.FinishVerified // which apply --wait follows, too
 		declared["pr"] = declared["pr"] || s.PR.Declared()
 	}

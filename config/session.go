@@ -128,6 +128,7 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 	readIgnoreChanges(d, b.Block("lifecycle"), &s.Lifecycle)
 	readReplaceTriggeredBy(d, b.Block("lifecycle"), &s.Lifecycle)
 	checkConversation(d, b.Block("conversation"), *s)
+	readFallback(d, b.Block("limits"), of, s)
 	workspace(d, of.manifest, b, s)
 	if s.Finish == session.FinishLanded && s.Workspace.Mode == session.Plain {
 		l.Warn(b.At("finish"), "Finish without effect", "%s works in a directory without git, so it has no branch to land.", s.Address)
@@ -176,24 +177,40 @@ func agentOf(d reader, b *expr.Block, of blockInputs, s *session.Spec) bool {
 		}
 		return false
 	}
-	name, ok := "", false
-	if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() && t.RootName() == "agent" && len(t) == 2 {
-		if step, is := t[1].(hcl.TraverseAttr); is && !a.Bad {
-			name, ok = step.Name, true
-		}
-	} else if v, good := d.Evaluate(a); good && d.Plain(a, v) {
-		if v.Type().IsObjectType() && v.Type().HasAttribute("name") {
-			v = v.GetAttr("name")
-		}
-		if v.Type() != cty.String || v.IsNull() {
-			d.Fail(a, "Wrong type", `"agent" must be the name of an agent, or a reference to one: %s.`, examples(d.l.known.agents))
-			return false
-		}
-		name, ok = v.AsString(), true
-	}
+	name, ok := agentName(d, a)
 	if !ok {
 		return false
 	}
+	found, ok := agentNamed(d, a, of, name)
+	if !ok {
+		return false
+	}
+	s.Agent, s.Restart, s.Health, s.Stop = found.Spec, found.Restart, found.Health, found.Stop
+	return !of.broken[name]
+}
+
+// agentName returns the name of an agent that an attribute refers to, or reports that it does not.
+func agentName(d reader, a *expr.Attr) (string, bool) {
+	if t, diags := hcl.AbsTraversalForExpr(a.Expr); !diags.HasErrors() && t.RootName() == "agent" && len(t) == 2 {
+		step, is := t[1].(hcl.TraverseAttr)
+		return step.Name, is && !a.Bad
+	}
+	v, ok := d.Evaluate(a)
+	if !ok || !d.Plain(a, v) {
+		return "", false
+	}
+	if v.Type().IsObjectType() && v.Type().HasAttribute("name") {
+		v = v.GetAttr("name")
+	}
+	if v.Type() != cty.String || v.IsNull() {
+		d.Fail(a, "Wrong type", `"%s" must be the name of an agent, or a reference to one: %s.`, a.Name, examples(d.l.known.agents))
+		return "", false
+	}
+	return v.AsString(), true
+}
+
+// agentNamed returns an agent by its name, or reports that there is none.
+func agentNamed(d reader, a *expr.Attr, of blockInputs, name string) (Agent, bool) {
 	found, ok := of.agents[name]
 	if !ok {
 		hint := expr.DidYouMean(name, d.l.known.agents)
@@ -201,10 +218,8 @@ func agentOf(d reader, b *expr.Block, of blockInputs, s *session.Spec) bool {
 			hint = fmt.Sprintf(" There are %s; declare others in agent blocks.", expr.Quoted(d.l.known.agents, "and"))
 		}
 		d.Fail(a, "Unknown agent", "There is no agent %q.%s", expr.Cut(name), hint)
-		return false
 	}
-	s.Agent, s.Restart, s.Health, s.Stop = found.Spec, found.Restart, found.Health, found.Stop
-	return !of.broken[name]
+	return found, ok
 }
 
 func examples(agents []string) string {

@@ -28,7 +28,7 @@ func decide(j *join, a session.Address) (Change, []session.Diagnostic) {
 // lookUp applies the decision table of docs/ARCHITECTURE.md, in its order.
 func lookUp(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
 	if c.Before != nil && c.After != nil {
-		c.After = keepIgnored(&c.Before.Spec, c.After)
+		c.After = keepIgnored(&c.Before.Spec, keepFallback(c.Before, c.After, within(c.Address, j.in.Options.Replace)))
 	}
 	clash, ambiguous := j.ambiguity(c.Address)
 	switch {

@@ -122,7 +122,7 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 	absent := c.Live == nil && !j.agentRuns(r)
 	renewed := policy == session.PromptRestarts && prompt
 	c.Fresh = renewed || within(c.Address, j.in.Options.Fresh) ||
-		policy == session.PromptRestarts && r.Intent == session.Queued && r.Run.PromptSHA != c.After.Prompt.Digest
+		policy == session.PromptRestarts && r.Intent == session.Queued && !r.HasPrompt(c.After.Prompt.Digest)
 	unsent := policy == session.PromptIsSent && unsent(c)
 	switch {
 	case r.Intent == session.Creating && absent && want == session.Stopped:
@@ -197,6 +197,9 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 		return act(c, Update, ReasonInterrupted, "interrupted "+cmp.Or(string(r.Intent), "action")+" is completed")
 	}
 	c.Then = ""
+	if r.Fallback != nil {
+		c.Reason, c.Detail = ReasonFallback, "runs "+r.Fallback.String()
+	}
 	return c
 }
 
@@ -206,7 +209,7 @@ const newConversation = "prompt changed; starts a new conversation"
 // unsent reports whether a live agent has not received the declared prompt.
 func unsent(c Change) bool {
 	p := c.After.Prompt.Digest
-	return p != "" && c.After.Agent.PromptVia != "none" && c.Before.Run.PromptSHA != p
+	return p != "" && c.After.Agent.PromptVia != "none" && !c.Before.HasPrompt(p)
 }
 
 // later returns when a changed prompt that is only recorded takes effect.

@@ -109,6 +109,12 @@ func shown(field any) any {
 		return v.Digest
 	case *session.PromptChange:
 		return cmp.Or(*v, "restart")
+	case *[]session.AgentSpec: // their variables may be secrets
+		names := make([]string, len(*v))
+		for i, a := range *v {
+			names[i] = a.Name
+		}
+		return names
 	}
 	return reflect.ValueOf(field).Elem().Interface()
 }

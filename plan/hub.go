@@ -17,6 +17,10 @@ type Hub struct {
 	Lacking map[session.Address]string
 	// Limits are the provider's limits that agents are at, or exited at.
 	Limits map[session.Address]Limit
+	// Resting are sessions whose agent rests at a limit and nobody works with it, or has exited at it.
+	Resting map[session.Address]bool
+	// Credential returns what a session with an id would use; nil: that is not known.
+	Credential func(s session.Spec, id string) session.Credential
 	// Access is what sessions show of how their providers take their credentials.
 	Access map[session.Address]Access
 	// Waiting are exited agents that are started after others have resumed; see ResumeTurns.
@@ -52,6 +56,9 @@ func (j *join) bound(c Change) Change {
 	}
 	switch c.Action {
 	case None:
+		if x, falls := fallBack(c, j); falls {
+			return x
+		}
 		return j.restartSick(c)
 	case Restart, Create:
 		return j.start(c)
@@ -88,6 +95,9 @@ func (j *join) start(c Change) Change {
 		x.Ended, x.Left = exit.At, exit.Clean()
 	}
 	if limit, limited := j.in.Hub.Limits[c.Address]; limited {
+		if x, falls := fallBack(c, j); falls {
+			return x
+		}
 		if j.in.Now.Before(limit.Until) {
 			c = held(c, ReasonBlockedAPI, "its agent exited at a limit of the model's provider")
 			c.Until = limit.Until

@@ -23,6 +23,7 @@ type join struct {
 	lost      []session.Live
 	foreign   map[string]session.Live // by outside name
 	refused   map[string]Refusal      // by the digest of the credential
+	spent     map[string]Quota        // likewise, under the hub
 	problems  []session.Diagnostic
 }
 
@@ -36,7 +37,7 @@ func newJoin(in Input) *join {
 		lost:      lostAgents(in),
 	}
 	if in.Hub != nil {
-		j.refused = Refusals(in.Records, in.Hub.Access)
+		j.refused, j.spent = Refusals(in.Records, in.Hub.Access), Quotas(in.Records, in.Hub.Limits, in.Now)
 	}
 	for i := range in.Wanted {
 		w := &in.Wanted[i]

@@ -42,6 +42,9 @@ func Quotas(records []session.Record, limits map[session.Address]Limit, now time
 	found := map[string]Quota{}
 	for i := range records {
 		r := &records[i]
+		if f := r.Fallback; f != nil && f.Credential.ID != "" && now.Before(f.Until) && f.Until.After(found[f.Credential.ID].Until) {
+			found[f.Credential.ID] = Quota{f.Credential, r.Address, f.Until}
+		}
 		l, limited := limits[r.Address]
 		id := r.Run.Credential.ID
 		if limited && id != "" && l.spent() && now.Before(l.Until) && l.Until.After(found[id].Until) {
@@ -53,7 +56,7 @@ func Quotas(records []session.Record, limits map[session.Address]Limit, now time
 
 // holdLimited holds a start of the hub while a quota of the session's credential is used up.
 func holdLimited(c Change, spent map[string]Quota) (_ Change, isHeld bool) {
-	if c.Before == nil {
+	if c.Before == nil || c.Fallback != nil {
 		return c, false
 	}
 	q, isHeld := spent[c.Before.Run.Credential.ID]

@@ -47,5 +47,5 @@ func Moments(events []history.Event) []health.Moment {
 // free reports whether a start for that reason costs no budget: nothing was wrong
 // with the session, or a person approved it.
 func free(r Reason) bool {
-	return r == ReasonRebooted || r == ReasonLimitOver || r == ReasonResume || r == ReasonOverride || r == ReasonNew || r == ReasonQueued
+	return r == ReasonRebooted || r == ReasonLimitOver || r == ReasonFallback || r == ReasonResume || r == ReasonOverride || r == ReasonNew || r == ReasonQueued
 }

@@ -110,7 +110,9 @@ type Change struct {
 	// IgnoresBudget is the hold that this ends: the session's budgets start over.
 	IgnoresBudget *session.OverBudget `json:",omitempty"`
 	// Finishes is what the session has reached, by which it is done: its agent is ended.
-	Finishes   *session.Finished `json:",omitempty"`
+	Finishes *session.Finished `json:",omitempty"`
+	// Fallback is the other agent that continues the work, which After has.
+	Fallback   *session.Fallback `json:",omitempty"`
 	Interrupts *session.Doing    `json:",omitempty"` // the work that this ends, if any is known
 	TurnLimit  session.Duration  `json:",omitempty"` // of the wait for the end of the turn; 0: none
 	Restarts   *health.Verdict   `json:",omitempty"` // on the restart budget, under the hub
@@ -213,6 +215,7 @@ const (
 	ReasonBlockedAPI       Reason = "blocked_api"
 	ReasonLimitOver        Reason = "limit_over"
 	ReasonRefused          Reason = "credential_refused"
+	ReasonFallback         Reason = "fallback" // another agent continues the work
 )
 
 // Summary counts a plan's changes.

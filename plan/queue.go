@@ -63,10 +63,6 @@ func holdStarts(j *join, p *Plan) {
 	})
 	limit, waiting := j.in.Options.MaxRunning, 0
 	deadlocked, enough := q.deadlocked(starters, limit)
-	var spent map[string]Quota
-	if j.in.Hub != nil {
-		spent = Quotas(j.in.Records, j.in.Hub.Limits, j.in.Now)
-	}
 	for _, c := range starters {
 		if kept := deadlocked[c.Address]; len(kept) > 0 {
 			x := deadlock(c.Address, kept, limit, enough)
@@ -77,7 +73,7 @@ func holdStarts(j *join, p *Plan) {
 		}
 		waits, isHeld := q.dependencies(*c)
 		if !isHeld {
-			waits, isHeld = holdLimited(*c, spent)
+			waits, isHeld = holdLimited(*c, j.spent)
 		}
 		switch {
 		case isHeld:

@@ -56,6 +56,8 @@ type Record struct {
 	Landed *Landed `json:"landed,omitempty"`
 	// Verified is the outcome of its last verification; nil: there was none.
 	Verified *Verified `json:"verified,omitempty"`
+	// Fallback is the other agent that continues the work, which Spec has, too; nil: there is none.
+	Fallback *Fallback `json:"fallback,omitempty"`
 	// PR is what is known of the pull request of its branch; nil: nothing.
 	PR *PullRequest `json:"pr,omitempty"`
 	// Inherits names the secrets that the agent of a queued start inherits. Their values
@@ -71,6 +73,19 @@ type Record struct {
 // Unmade reports whether nothing of the session exists yet: its start was approved and
 // waits.
 func (r Record) Unmade() bool { return r.Intent == Queued && r.Run.ID == "" }
+
+// HasPrompt reports whether the run was given a prompt, also as a part of what hands over the work.
+func (r Record) HasPrompt(digest string) bool {
+	return r.Run.PromptSHA == digest || r.Fallback.Hands(digest) && r.Run.PromptSHA == r.Fallback.Prompt
+}
+
+// Declared returns the spec as it was declared, with the session's own agent.
+func (r Record) Declared() Spec {
+	if r.Fallback == nil {
+		return r.Spec
+	}
+	return r.Spec.With(r.Fallback.Instead)
+}
 
 // Spent reports whether nothing of the session exists any more but the record that its work
 // was landed.

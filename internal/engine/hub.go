@@ -130,6 +130,7 @@ func (e *Engine) Repair(ctx context.Context, in HubInput, drain <-chan struct{})
 // that is held for a missing one can make room for another.
 func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan {
 	in.Restarts, in.Lacking = e.restarts.counts(st.Sessions, w, in, e.Applier.Folder, e.restarts.merged(e.Applier.Folder, e.Restarts)), map[session.Address]string{}
+	in.Credential = credentials(e, st)
 	asked := map[session.Address]bool{}
 	x := e.input(st, w, recordedSpecs(st))
 	x.ByHand, x.Options.MaxRunning, x.Doing, x.Hub = true, in.MaxRunning, in.Doing, &in.Hub
@@ -148,6 +149,20 @@ func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan
 		if len(in.Lacking) == before {
 			return Explain(p)
 		}
+	}
+}
+
+// credentials returns plan.Hub's Credential. Most plans do not call it.
+func credentials(e *Engine, st state.State) func(session.Spec, string) session.Credential {
+	of := sync.OnceValue(func() func(plan.Change) session.Credential {
+		p := plan.Plan{Lineage: st.Lineage}
+		for i := range st.Sessions {
+			p.Changes = append(p.Changes, plan.Change{Before: &st.Sessions[i]})
+		}
+		return e.Applier.Credentials(p)
+	})
+	return func(s session.Spec, id string) session.Credential {
+		return of()(plan.Change{Before: &session.Record{ID: id}, After: &s})
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // after one.
 func HubInput(known []status.Input, reader *activity.Reader, now time.Time) (engine.HubInput, plan.Turns) {
 	c := engine.HubInput{Doing: map[session.Address]session.Doing{}, Hub: plan.Hub{
-		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]plan.Limit{}, Access: map[session.Address]plan.Access{}, Waiting: map[session.Address]session.Address{}}}
+		Sick: map[session.Address]plan.Sick{}, Limits: map[session.Address]plan.Limit{}, Resting: map[session.Address]bool{}, Access: map[session.Address]plan.Access{}, Waiting: map[session.Address]session.Address{}}}
 	awaited, lives, refused := map[session.Address]bool{}, map[session.Address]bool{}, false
 	for _, k := range known {
 		for _, a := range k.Record.Spec.DependsOn {
@@ -34,6 +34,9 @@ func HubInput(known []status.Input, reader *activity.Reader, now time.Time) (eng
 		}
 		if l, limited := limit(k); limited {
 			c.Limits[r.Address] = l
+			if r.Spec.Limits.OnQuota == session.QuotaFallsBack && (!alive(k) || k.Diagnosis.State != session.StatePaused && untouched(k, reader.Agent(*r))) {
+				c.Resting[r.Address] = true
+			}
 		}
 		x := Access(k)
 		refused = refused || !x.Refused.IsZero()

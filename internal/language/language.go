@@ -28,6 +28,7 @@ const (
 	Address     Kind = "session"    // session.NAME, session.NAME["KEY"], session.NAME[0]
 	Addresses   Kind = "sessions"   // a list of them
 	Agent       Kind = "agent"      // agent.NAME, or its name as text
+	Agents      Kind = "agents"     // a list of them
 	Runtime     Kind = "runtime"    // runtime.KIND.NAME, or "tmux"
 	Paths       Kind = "attributes" // a list of a session's attributes and blocks, or all
 	Mounts      Kind = "mounts"     // a list of { source, target, read_only }

@@ -68,8 +68,10 @@ var SessionBlock = sync.OnceValue(func() *Block {
 			},
 			{
 				Type: "limits", Present: func(s, defaults *session.Spec) { s.Limits = defaults.Limits },
-				Doc: "What happens when a [limit](hub.md#limits) of the model's provider has ended.",
+				Doc: "What happens at a [limit](hub.md#limits) of the model's provider, and when it has ended.",
 				Attributes: []Attribute{
+					{Name: "on_quota", Kind: Text, Forces: InPlace, Default: `"wait"`, Values: []string{"wait", "fallback"}, Meanings: []string{"the session waits until the quota resets", "the hub ends the agent, and starts the first one of `fallback` whose own login or key is not at a limit"}, Field: func(s *session.Spec) any { return (*string)(&s.Limits.OnQuota) }, Doc: "What happens when a quota is used up that resets in more than ten minutes; see [another agent](hub.md#another-agent)."},
+					{Name: "fallback", Kind: Agents, Forces: InPlace, Apart: true, Field: func(s *session.Spec) any { return &s.Limits.Fallback }, Example: "[agent.codex]", Doc: "The agents that may continue the work, the first choice first. The runtime must have their programs."},
 					{Name: "resume", Kind: Text, Forces: InPlace, Default: `"never"`, Values: []string{"never", "staggered"}, Meanings: []string{"the agent stays at the limit until you send it something", "the hub sends the agent `continue`, one session of a login or key after the other"}, Field: func(s *session.Spec) any { return (*string)(&s.Limits.Resume) }, Doc: "How its work is resumed when a quota has reset."},
 				},
 			},

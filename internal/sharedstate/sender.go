@@ -121,7 +121,11 @@ func (s *sender) send(serial uint64, last bool) error {
 func (s *sender) promptsOf(sessions []session.Record) map[string]string {
 	all := map[string]string{}
 	for _, r := range sessions {
-		for _, digest := range []string{r.Spec.Prompt.Digest, r.Run.PromptSHA} {
+		digests := []string{r.Spec.Prompt.Digest, r.Run.PromptSHA}
+		if r.Fallback != nil {
+			digests = append(digests, r.Fallback.Prompt)
+		}
+		for _, digest := range digests {
 			text, known := s.prompts[digest]
 			if digest == "" || known && text == "" {
 				continue

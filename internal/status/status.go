@@ -120,6 +120,9 @@ func Of(k Input) api.Session {
 	if k.interrupted(s.Activity) {
 		s.Detail = join(Interrupted, s.Detail)
 	}
+	if r := k.Record; r != nil && r.Fallback != nil {
+		s.Detail = join(s.Detail, r.Fallback.String())
+	}
 	unwell(&s, k)
 	if r := k.Record; r == nil || !r.Spent() {
 		branch(&s, spec, k.Checkout, r != nil && r.Unmade())
@@ -197,6 +200,10 @@ func (k Input) spec() session.Spec {
 func recorded(s *api.Session, r session.Record) {
 	s.ID, s.Origin, s.Override, s.OverBudget = r.ID, r.Origin, r.Override, r.OverBudget
 	s.Finished, s.Landed = r.Finished, r.Landed
+	if f := r.Fallback; f != nil {
+		s.Agent = f.Agent
+		s.Fallback = &api.Fallback{Agent: f.Agent, Instead: f.Instead.Agent.Name, Since: wire.UTC(f.Since), Until: wire.UTC(f.Until)}
+	}
 	s.Verified, s.Pull = VerifiedOf(r), pullOf(r)
 	s.CreatedAt, s.StartedAt = wire.UTCOrNil(r.CreatedAt), wire.UTCOrNil(r.Run.StartedAt)
 	s.PaneID, s.Container, s.ConversationID = r.Location.Pane, r.Location.Container, r.Run.Conversation

@@ -90,7 +90,7 @@ func runStateShow(a *app, typed string, hcl bool) error {
 		return err
 	}
 	if hcl {
-		made := generateBlocks(a, p, config.Draft{Spec: project.Find(s.Sessions, address).Spec})
+		made := generateBlocks(a, p, config.Draft{Spec: project.Find(s.Sessions, address).Declared()})
 		_, err := a.Out.Write(made.Text)
 		return err
 	}

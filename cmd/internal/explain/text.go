@@ -121,7 +121,7 @@ func typeWords(t language.Kind) string { return cmp.Or(types[t], string(t)) }
 
 var types = map[language.Kind]string{
 	"true or false": "bool", "regex": "regular expression", "list of regexes": "list of regular expressions", "map": "map of strings",
-	"command": "list of strings", "sessions": "list of sessions",
+	"command": "list of strings", "sessions": "list of sessions", "agents": "list of agents",
 }
 
 var hints = map[language.Kind]string{
@@ -131,6 +131,7 @@ var hints = map[language.Kind]string{
 	"session":  `: session.NAME, session.NAME["KEY"] or session.NAME[0]`,
 	"sessions": `: session.NAME, session.NAME["KEY"] or session.NAME[0]`,
 	"agent":    ": agent.NAME, or its name as a string",
+	"agents":   ": agent.NAME, or their names as strings",
 	"runtime":  `: runtime.KIND.NAME, or "tmux"`,
 	"mounts":   ": a list of { source, target, read_only }",
 	"path":     " of a file or directory, as a string",

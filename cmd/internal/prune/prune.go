@@ -353,6 +353,9 @@ func (x *search) prompts() {
 	used := map[string]bool{}
 	for _, r := range x.Records {
 		used[r.Spec.Prompt.Digest], used[r.Run.PromptSHA] = true, true
+		if r.Fallback != nil {
+			used[r.Fallback.Prompt] = true
+		}
 	}
 	for run := range x.runs {
 		if spec := x.Launched(run); spec != nil {

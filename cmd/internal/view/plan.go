@@ -79,6 +79,11 @@ func writeChange(p *page, c plan.Change, now time.Time, full bool, errs []sessio
 		if full {
 			writeAttributes(p, c, true)
 		}
+	case c.Action == plan.None && c.Reason == plan.ReasonFallback:
+		p.prose(6, "  "+p.paint(yellow, "»")+" "+p.paint(bold, string(c.Address)), previousAddress(p, c), " ", p.paint(noInk, plaintext.OneLine(c.Detail)))
+		if full {
+			writeAttributes(p, c, true)
+		}
 	case full && len(errs) == 0 && c.Reason != plan.ReasonNotTargeted:
 		state := previousAddress(p, c) + " is unchanged"
 		if c.Before == nil && c.Live == nil {

@@ -71,7 +71,11 @@ func facts(x status.Detail, now time.Time) []attribute {
 		branch += "  ! " + x.BranchFault
 	}
 	add("role", x.Role)
-	add("agent", x.Agent)
+	agent := x.Agent
+	if f := x.Fallback; f != nil {
+		agent += " instead of " + f.Instead + ", since " + clock(f.Since, now) + " (its quota resets " + clock(f.Until, now) + ")"
+	}
+	add("agent", agent)
 	add("desired", string(x.Desired))
 	add("state", string(x.State))
 	add("activity", string(x.Activity))

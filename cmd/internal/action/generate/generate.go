@@ -29,7 +29,7 @@ func Undeclared(p *project.Project, made plan.Plan) []config.Draft {
 		if c.Before == nil || c.After != nil || p.Declared(c.Address) != nil {
 			continue
 		}
-		spec := c.Before.Spec
+		spec := c.Before.Declared()
 		spec.Address = c.Address
 		drafts = append(drafts, config.Draft{Spec: spec})
 	}
@@ -40,7 +40,7 @@ func Undeclared(p *project.Project, made plan.Plan) []config.Draft {
 func Recorded(s state.State) []config.Draft {
 	var drafts []config.Draft
 	for _, r := range s.Sessions {
-		drafts = append(drafts, config.Draft{Spec: r.Spec})
+		drafts = append(drafts, config.Draft{Spec: r.Declared()})
 	}
 	return drafts
 }
