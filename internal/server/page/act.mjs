@@ -5,15 +5,16 @@ import * as model from "./model.mjs";
 import { fail, operates, set, store } from "./store.mjs";
 import { soon } from "./stream.mjs";
 
-// act sends a request about a session. what is the notice of its success.
-export async function act(what, address, name, body = {}) {
-  set({ trouble: "", notice: "" });
+// act sends a request about a session. what is the notice of its success, and doing that until then.
+export async function act(what, address, name, body = {}, doing = "") {
+  set({ trouble: "", notice: doing });
   try {
     const r = await ask(`${of(address)}/${name}`, body);
     set({ notice: what });
     soon();
     return r;
   } catch (e) {
+    set({ notice: "" });
     fail(e);
     return null;
   }

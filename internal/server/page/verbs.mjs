@@ -16,7 +16,7 @@ export function ask(all, v) {
     const title = `${v.label} ${all.length} sessions?`;
     return set({ dialog: { title, text: names, yes: `${v.label} ${all.length}`, run: () => many(all, v) } });
   }
-  const one = (done, body) => () => act(done, s.address, v.name, body);
+  const one = (done, body) => () => act(done, s.address, v.name, body, `${v.doing} ${s.name}…`);
   if (v.over) {
     const run = one(`Started ${s.name}: its budgets start over.`, { ignore_budget: true });
     const title = `Start ${s.name} over its budget?`;
@@ -27,7 +27,7 @@ export function ask(all, v) {
 
 // many carries out a verb with several sessions, and names those with which it failed.
 async function many(all, v) {
-  set({ trouble: "", notice: "" });
+  set({ trouble: "", notice: `${v.doing} ${all.length} sessions…` });
   const failed = [];
   let done = 0;
   await Promise.all(

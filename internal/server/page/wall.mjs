@@ -9,7 +9,7 @@ import { store } from "./store.mjs";
 
 const most = 12; // tiles
 const lines = 40; // of each screen
-const pace = 3000; // ms between two looks at a screen whose agent works
+const pace = 3000; // ms until the screen of an agent that works is asked for again
 
 // useScreen asks for the end of a screen when the session changes, and again and again while its agent works.
 function useScreen(s) {

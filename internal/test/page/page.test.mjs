@@ -782,8 +782,15 @@ test("a session that ends offers its restart", async () => {
   await says(page, "You are watching"); // the terminal of the next run, without a click
   await fleet.agentform("send", "cat", "echo before the stop");
   await shows(page, "before the stop");
+  await page.evaluate(() => {
+    window.notices = [];
+    const e = document.querySelector(".notice");
+    new MutationObserver(() => e.textContent && window.notices.push(e.textContent)).observe(e, { subtree: true, childList: true, characterData: true });
+  });
   await page.click(".verbs >> text=Stop");
   await page.click('dialog button:text-is("Stop")');
+  await says(page, "cat stopped"); // and before that, what is done
+  assert.deepEqual(await page.evaluate(() => window.notices), ["Stopping cat…", "cat stopped"]);
   await says(page, "before the stop", ".last-screen"); // of which nothing runs any more
   await fleet.agentform("start", "cat");
   await says(page, "You are watching");

@@ -5,17 +5,24 @@ import { day, span } from "../model/times.mjs";
 const known = {
   answer: { label: "Answer", icon: "answer" },
   send: { label: "Send", icon: "send" },
-  "restart-session": { label: "Restart", icon: "restart", done: "restarted" },
-  start: { label: "Start", icon: "start", done: "started" },
+  "restart-session": { label: "Restart", icon: "restart", done: "restarted", doing: "Restarting" },
+  start: { label: "Start", icon: "start", done: "started", doing: "Starting" },
   restart: {
     label: "Restart",
     icon: "restart",
     done: "restarted",
+    doing: "Restarting",
     about: "Its agent is stopped first. The conversation is resumed.",
   },
-  pause: { label: "Pause", icon: "pause", done: "paused" },
-  resume: { label: "Resume", icon: "resume", done: "resumed" },
-  stop: { label: "Stop", icon: "stop", done: "stopped", about: "Its workspace and branch are kept." },
+  pause: { label: "Pause", icon: "pause", done: "paused", doing: "Pausing" },
+  resume: { label: "Resume", icon: "resume", done: "resumed", doing: "Resuming" },
+  stop: {
+    label: "Stop",
+    icon: "stop",
+    done: "stopped",
+    doing: "Stopping",
+    about: "Its workspace and branch are kept.",
+  },
 };
 
 // verbs returns the buttons of a session. Starting one that a budget holds lets its budgets start over.
@@ -104,10 +111,6 @@ export const conflictTitle = (all) => all.map((c) => `${c.name}: ${c.files.join(
 
 // need is for how long a session has needed somebody.
 export const need = (s, now) => `for ${span(now - Date.parse(s.needs.since))}`;
-
-// retry is how long a page waits before it connects again, in ms: 0.2 s, then twice as
-// long each time, to 10 s.
-export const retry = (times) => Math.min(200 * 2 ** times, 10000);
 
 // due are the needs that a person is told of now: once each, after they have lasted 5 s.
 export function due(sessions, told, now) {

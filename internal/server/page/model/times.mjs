@@ -35,3 +35,7 @@ export const number = (n) =>
   n == null ? "" : n < 10000 ? String(n) : n < 1e6 ? `${Math.round(n / 1000)}k` : `${(n / 1e6).toFixed(1)}M`;
 
 export const clock = (time, zone) => new Date(time).toLocaleTimeString("en-GB", { timeZone: zone });
+
+// retry is how long a page waits before it connects again, in ms: 0.2 s, then twice as
+// long each time, to 10 s.
+export const retry = (times) => Math.min(200 * 2 ** times, 10000);
