@@ -55,6 +55,7 @@ const keys = [
   ["g p", "plan"],
   ["g n", "needs you"],
   ["g r", "report"],
+  ["g u", "usage"],
   ["/", "filter the fleet"],
   ["j, k", "next and previous session or card"],
   ["x", "select a session in the fleet"],
@@ -80,6 +81,7 @@ const views = [
   { name: "Plan", to: "#/plan", about: "view" },
   { name: "Needs you", to: "#/needs", about: "view" },
   { name: "Report", to: "#/report", about: "view" },
+  { name: "Usage", to: "#/usage", about: "view" },
 ];
 
 function Jump() {

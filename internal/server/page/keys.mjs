@@ -6,7 +6,7 @@ import { tabs } from "./session/session.mjs";
 import { operates, set, store } from "./store.mjs";
 import { ask } from "./verbs.mjs";
 
-const places = { f: "#/", w: "#/wall", p: "#/plan", n: "#/needs", r: "#/report" };
+const places = { f: "#/", w: "#/wall", p: "#/plan", n: "#/needs", r: "#/report", u: "#/usage" };
 const verbKeys = { a: ["answer"], s: ["send"], r: ["restart-session", "restart", "start"], p: ["pause", "resume"] };
 const typed = "input:not([type=checkbox]), textarea, select"; // where keys are text
 let before = "";

@@ -12,6 +12,7 @@ import { Plan } from "./plan.mjs";
 import { Report } from "./report.mjs";
 import { Session } from "./session/session.mjs";
 import { drawnBy, operates, set, store } from "./store.mjs";
+import { Usage } from "./usage.mjs";
 import { Wall } from "./wall.mjs";
 
 // turn changes between the light and the dark theme.
@@ -31,6 +32,7 @@ function Head({ need }) {
     ["plan", "Plan", "#/plan"],
     ["needs", "Needs you", "#/needs"],
     ["report", "Report", "#/report"],
+    ["usage", "Usage", "#/usage"],
   ];
   const r = store.route;
   const live = store.connected;
@@ -57,7 +59,7 @@ const Away = () =>
   html`<p class="away" role="alert">The hub has not answered since ${model.clock(store.away.since)}: next try in
     ${` ${Math.max(0, Math.ceil((store.away.next - store.now) / 1000))} s.`}</p>`;
 
-const views = { plan: Plan, needs: Needs, report: Report, fleet: Fleet, wall: Wall };
+const views = { plan: Plan, needs: Needs, report: Report, usage: Usage, fleet: Fleet, wall: Wall };
 
 function App() {
   const [, count] = useState(0);

@@ -235,6 +235,19 @@ test("the report shows what became of the sessions, what they waited for, and wh
   await page.waitForSelector(".report table");
 });
 
+test("the usage is that of the command line", async () => {
+  const page = await open({ view: "#/usage" });
+  const u = await fleet.json("usage");
+  await page.waitForSelector(".usage tbody tr");
+  const rows = await page.locator(".usage tbody th").allTextContents();
+  assert.deepEqual(rows.sort(), u.usage.map((x) => x.name.replace("session.", "")).sort());
+  await accessible(page, "usage");
+  await shot(page, "usage");
+  await page.selectOption(".usage select", "day");
+  await page.waitForFunction(() => /^\d{4}-\d\d-\d\d$/.test(document.querySelector(".usage tbody th")?.textContent));
+  await page.keyboard.press("Escape");
+});
+
 test("a terminal is watched first, then controlled, and echoes", async () => {
   const page = await open({ view: "#/s/session.shell/terminal" });
   await says(page, "You are watching");

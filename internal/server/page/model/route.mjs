@@ -9,7 +9,7 @@ export function route(hash) {
   const [, view = "", name = "", tab = ""] = path.split("/");
   const address = decoded(name);
   if (view === "s" && address) return { view: "session", address, tab: tab || "terminal" };
-  if (["plan", "needs", "report"].includes(view)) return { view };
+  if (["plan", "needs", "report", "usage"].includes(view)) return { view };
   const more = new URLSearchParams(query);
   const get = (name) => more.get(name) ?? "";
   const shown = view === "wall" ? "wall" : "fleet";
