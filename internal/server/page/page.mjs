@@ -12,7 +12,7 @@ import { Plan } from "./plan.mjs";
 import { Report } from "./report.mjs";
 import { Session } from "./session/session.mjs";
 import { drawnBy, operates, set, store } from "./store.mjs";
-import { Usage } from "./usage.mjs";
+import { Today, Usage } from "./usage.mjs";
 import { Wall } from "./wall.mjs";
 
 // turn changes between the light and the dark theme.
@@ -42,7 +42,7 @@ function Head({ need }) {
         html`<a key=${v} href=${to} aria-current=${r.view === v ? "page" : undefined}>${label}
           ${v === "needs" && need > 0 && html`${" "}<span class="badge">${need}</span>`}</a>`,
     )}</nav>
-    <span class="gap"></span>
+    <span class="gap"></span><${Today} />
     <span role="status" class=${`connection ${live ? "on" : "off"}`}>${live ? "live" : "connecting"}</span>
     ${!operates() && html`<span class="read-only">read-only</span>`}
     <button class="wide" onClick=${() => set({ dialog: { jump: true } })} aria-keyshortcuts="Control+K">

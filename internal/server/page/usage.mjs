@@ -8,16 +8,20 @@ const ways = ["session", "agent", "model", "day"];
 const titles = ["Name", "Tokens", "", "Answers", "Cost"]; // those with a name but the first are of numbers
 const minute = 60000; // ms until the documents are asked for again
 
-// useUsage asks for usage by something, and every minute again.
-function useUsage(by) {
+// useUsage asks for usage by something, and every minute again. today is whether it is that of today.
+function useUsage(by, today) {
   const [d, setD] = useState(null);
   useEffect(() => {
     let over = false;
-    const look = () =>
-      ask(`/v1/usage?by=${by}`).then(
+    const look = () => {
+      const since = today
+        ? `&since=${encodeURIComponent(new Date(new Date().setHours(0, 0, 0, 0)).toISOString())}`
+        : "";
+      ask(`/v1/usage?by=${by}${since}`).then(
         (x) => over || setD(x),
-        (e) => over || fail(e),
+        (e) => over || today || fail(e),
       );
+    };
     look();
     const timer = setInterval(look, minute);
     return () => {
@@ -26,6 +30,14 @@ function useUsage(by) {
     };
   }, [by]);
   return d?.by === by ? d : null;
+}
+
+// Today is what was used today, for the head of the page.
+export function Today() {
+  const total = useUsage("agent", true)?.total;
+  if (!total?.total) return null;
+  const text = [model.cost(total), `${model.number(total.total)} tokens`].filter(Boolean).join(" · ");
+  return html`<a class="summary wide" href="#/usage" title=${model.used(total)}>today ${text}</a>`;
 }
 
 // Bar shows a share. What is over one is full, and said in words next to it.
