@@ -21,6 +21,14 @@ function Field({ f }) {
   return html`<p class="field">${f.path}:${" "}<del>${JSON.stringify(f.before)}</del> → <ins>${after}</ins></p>`;
 }
 
+const few = 6; // fields that are shown at once
+
+function Fields({ all }) {
+  const list = all.map((f) => html`<${Field} key=${f.path} f=${f} />`);
+  if (all.length <= few) return list;
+  return html`<details><summary>${all.length} fields</summary>${list}</details>`;
+}
+
 function Change({ c }) {
   const detail = model.local(c.detail || c.reason.replaceAll("_", " "), store.now);
   return html`<li class=${c.action}><span class="symbol" aria-hidden="true">${symbol(c.action)}</span>
@@ -30,7 +38,7 @@ function Change({ c }) {
         html`<p class="hold">held until ${model.day(c.until, store.now)}, in${" "}
           <b>${model.countdown(Date.parse(c.until) - store.now)}</b></p>`
       }
-      ${c.fields.map((f) => html`<${Field} key=${f.path} f=${f} />`)}</div></li>`;
+      <${Fields} all=${c.fields} /></div></li>`;
 }
 
 const Drift = ({ d }) =>

@@ -1,6 +1,7 @@
 package fakeagent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -105,8 +106,10 @@ func (c *claude) said(who, text string) {
 	message := map[string]any{"role": who, "content": text}
 	if who == "assistant" {
 		message["id"] = fmt.Sprint(time.Now().UnixNano())
-		message["model"] = "fake-1"
-		message["usage"] = map[string]any{"input_tokens": 100, "output_tokens": 10}
+		message["model"] = cmp.Or(os.Getenv("FAKE_MODEL"), "fake-1")
+		input := 100
+		_, _ = fmt.Sscan(os.Getenv("FAKE_TOKENS"), &input) // else 100
+		message["usage"] = map[string]any{"input_tokens": input, "output_tokens": input / 10}
 	}
 	c.keep(map[string]any{"type": who, "message": message})
 }

@@ -2,6 +2,7 @@ package fakeagent
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -182,7 +183,7 @@ func converse(as *claude, prompt string, boot time.Duration) int {
 	defer restore()
 	time.Sleep(boot)
 	c := &composer{in: bufio.NewReader(os.Stdin)}
-	fmt.Print("\x1b]2;✳ fake\x07fakeagent 1.0, at your service\r\n? for shortcuts\r\n")
+	fmt.Printf("\x1b]2;✳ fake\x07%s\r\n? for shortcuts\r\n", cmp.Or(os.Getenv("FAKE_NAME"), "fakeagent 1.0, at your service"))
 	as.is("idle", "")
 	as.tell("SessionStart", nil)
 	defer as.left()
@@ -217,7 +218,10 @@ func (c *claude) turn(t *composer, text string) (code int, leaves bool) {
 	c.tell("UserPromptSubmit", map[string]any{"prompt": text})
 	c.said("user", text)
 	fmt.Print("\x1b]2;⠋ fake\x07Working… (esc to interrupt)")
-	reply := "you said: " + text
+	reply := cmp.Or(os.Getenv("FAKE_REPLY"), "you said: "+text)
+	if file := os.Getenv("FAKE_UNTIL"); file != "" {
+		until("until " + file)
+	}
 	switch word {
 	case "work", "turn":
 		reply = until(rest)

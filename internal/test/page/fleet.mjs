@@ -35,7 +35,7 @@ session "cat" {
 `;
 
 export class Fleet {
-  constructor(text = manifest, environ = {}) {
+  constructor(text = manifest, environ = {}, settings = "") {
     this.dir = mkdtempSync("/tmp/afp-"); // short: sockets
     for (const d of ["home", "run", "shop"]) mkdirSync(join(this.dir, d), { mode: 0o700 });
     this.shop = join(this.dir, "shop");
@@ -43,7 +43,7 @@ export class Fleet {
       PATH: `${process.env.BIN}:${process.env.PATH}`, HOME: join(this.dir, "home"), XDG_RUNTIME_DIR: join(this.dir, "run"),
       GIT_AUTHOR_NAME: "ada", GIT_AUTHOR_EMAIL: "ada@example.com", GIT_COMMITTER_NAME: "ada", GIT_COMMITTER_EMAIL: "ada@example.com", ...environ,
     };
-    writeFileSync(join(this.shop, "agentform.hcl"), `agentform {\n  project = "shop"\n}\n${text}`);
+    writeFileSync(join(this.shop, "agentform.hcl"), `agentform {\n  project = "shop"\n  ${settings}\n}\n${text}`);
     writeFileSync(join(this.shop, "cart.go"), "package cart\n\nfunc Total() int { return 0 }\n");
     for (const args of [["init", "-q", "-b", "main"], ["add", "."], ["commit", "-qm", "first"]]) execFileSync("git", args, { cwd: this.shop, env: this.env });
   }

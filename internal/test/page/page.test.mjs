@@ -4,14 +4,10 @@ import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRequire } from "node:module";
 import { after, afterEach, before, test } from "node:test";
-import { chromium } from "playwright-core";
-import { control, echoes, says, screen, shows, type } from "./browser.mjs";
+import { accessible, control, echoes, launch, program, says, screen, shows, type } from "./browser.mjs";
 import { Fleet, until } from "./fleet.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const program = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const screenshots = process.env.SCREENSHOTS;
 let fleet;
 let browser;
@@ -49,20 +45,13 @@ async function structured(page, view, where = "body") {
   assert.equal(text, readFileSync(file, "utf8"), `${view}: UPDATE=1 make check-page records it`);
 }
 
-async function accessible(page, what) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"] }));
-  const serious = violations.filter((v) => ["serious", "critical"].includes(v.impact));
-  assert.deepEqual(serious.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).slice(0, 3).join(" | ")}`), []);
-}
-
 before(async () => {
   assert.ok(existsSync(program), `there is no ${program}: install chromium (apt-get install chromium), or set CHROMIUM`);
   if (screenshots) mkdirSync(screenshots, { recursive: true });
   fleet = new Fleet();
   await fleet.agentform("apply", "--auto-approve", "--wait");
   await fleet.serve();
-  browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+  browser = await launch();
 });
 afterEach(async () => {
   for (const c of contexts) await c.close();
@@ -179,7 +168,6 @@ test("drift is shown where there is drift", async () => {
   await page.evaluate(() => (location.hash = "#/plan"));
   await says(page, "branch mismatch");
   await accessible(page, "plan");
-  await shot(page, "plan");
   execFileSync("git", ["checkout", "-q", "agents/cat"], { cwd: sessions[0].workspace, env: fleet.env });
 });
 
@@ -198,14 +186,12 @@ test("a question is answered in two clicks, and its event is on the screen", asy
   const event = events.filter((e) => e.type === "status_changed" && e.new === "blocked").at(-1);
   const late = (await page.evaluate(() => window.seen.blocked)) - Date.parse(event.time);
   console.log(`event on screen after ${late} ms`);
-  await shot(page, "fleet");
   const needs = await fleet.json("next", "--all");
   await page.click("nav >> text=Needs you");
   await says(page, 'run "touch x"?');
   await says(page, "Do you want to proceed?", "article .screen"); // the end of its screen is above the question
   assert.deepEqual(await page.locator("article h3 a").allTextContents(), (needs.sessions ?? needs.needs ?? needs).map((n) => n.name ?? n.address.replace("session.", "")));
   await accessible(page, "needs");
-  await shot(page, "needs-you");
   await page.click('.answers button:has-text("yes")');
   await until("the agent has the answer", async () => (await fleet.agentform("logs", "web")).includes("the answer was 1"));
   await page.waitForFunction(() => !document.querySelector(".answers"));
@@ -225,7 +211,6 @@ test("the report shows what became of the sessions, what they waited for, and wh
   await says(page, 'api blocked for', ".report ol");
   await says(page, "touch y", ".report ol");
   await accessible(page, "report");
-  await shot(page, "report");
   await page.selectOption(".report select", "168");
   await row.locator("a").click();
   await says(page, "You are watching");
@@ -242,7 +227,6 @@ test("the usage is that of the command line", async () => {
   const rows = await page.locator(".usage tbody th").allTextContents();
   assert.deepEqual(rows.sort(), u.usage.map((x) => x.name.replace("session.", "")).sort());
   await accessible(page, "usage");
-  await shot(page, "usage");
   await page.selectOption(".usage select", "day");
   await page.waitForFunction(() => /^\d{4}-\d\d-\d\d$/.test(document.querySelector(".usage tbody th")?.textContent));
   await page.keyboard.press("Escape");
@@ -258,7 +242,6 @@ test("a terminal is watched first, then controlled, and echoes", async () => {
   await control(page);
   await type(page, "echo hello-$((1+2))\n");
   await shows(page, "hello-3");
-  await shot(page, "terminal");
   const times = await echoes(page);
   console.log(`echo: median ${times[50].toFixed(1)} ms, p99 ${times[98].toFixed(1)} ms`);
   assert.ok(!(await screen(page)).includes("unasked"));
@@ -316,7 +299,6 @@ test("a comment on a line of the diff reaches the agent", async () => {
   await page.click('[aria-label="comment on line 1 of cart.go"]');
   await page.fill("textarea", "a shop?");
   await page.click("text=Add comment");
-  await shot(page, "changes");
   await page.click("text=Send 2 comments");
   await says(page, "sent ", ".remark");
   await until("the agent has it", async () => (await fleet.agentform("logs", "api")).includes("cart.go:4: why 1?"));
@@ -340,7 +322,6 @@ test("work that cannot be merged is named before it lands", async () => {
   await until("the fleet names it", async () => (await row(page, "api").locator(".conflict").textContent().catch(() => "")) === "conflicts with web");
   assert.equal(await row(page, "web").locator(".conflict").getAttribute("title"), "api: <b>tax.go");
   await accessible(page, "fleet with conflicts");
-  await shot(page, "conflicts");
   await page.evaluate(() => (location.hash = "#/s/session.api/changes"));
   await says(page, "Conflicts with web in <b>tax.go");
   for (const name of ["api", "web"]) rmSync(join(workspace(name), "<b>tax.go"));
@@ -380,7 +361,6 @@ test("what a session lacks is brought into its branch", async () => {
   await fleet.agentform("send", "web", "look"); // what has had output is looked at
   await button.waitFor();
   await says(page, " behind", ".diff .tools");
-  await shot(page, "behind");
   await fleet.agentform("wait", "web");
   writeFileSync(join(workspace, "cart.go"), "package web\n");
   await button.click();
@@ -420,7 +400,6 @@ test("all work lands in the order that was shown", async () => {
   await says(page, "cat has 1 untracked file", "dialog");
   assert.match(await dialog.locator("ol li").first().textContent(), /^web 1 commit of agents\/web on main\s+tree [0-9a-f]{7}$/);
   await accessible(page, "land all");
-  await shot(page, "land-all-dark");
   await dialog.getByLabel("verified only").check();
   await says(page, "Nothing to land.", "dialog");
   assert.ok(await dialog.locator("button.primary").isDisabled());
@@ -443,7 +422,6 @@ test("all work lands in the order that was shown", async () => {
   await says(page, "2 of 2 sessions landed.", "dialog");
   assert.equal(await dialog.locator("p.landed").count(), 2);
   await says(page, "shell conflicts with session.api, which", "dialog");
-  await shot(page, "landed-all");
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
   await says(page, "2 of 2 sessions landed.");
@@ -483,7 +461,6 @@ test("a long order fits a phone, and its result says where it stopped", async ()
   };
   await inside(button);
   assert.ok(await page.evaluate(() => document.querySelector("dialog").scrollWidth <= document.querySelector("dialog").clientWidth));
-  await shot(page, "land-all-phone");
   await button.click();
   await says(page, "1 of 40 sessions landed.", "dialog");
   assert.deepEqual((await page.locator("dialog li p").allTextContents()).slice(0, 3),
@@ -491,7 +468,6 @@ test("a long order fits a phone, and its result says where it stopped", async ()
   await says(page, "docs 1 commit of main merged into agents/docs.", "dialog");
   await inside(page.locator('dialog button:text-is("Close")'));
   await accessible(page, "landed in part");
-  await shot(page, "landed-all-phone");
 });
 
 test("a session that has needed somebody for 5 seconds is notified of, once", async () => {
@@ -754,7 +730,6 @@ test("the wall has the screens, and a question is answered in its tile", async (
   await tile("api").locator(".answers").waitFor();
   assert.equal(await page.locator(".tile").first().getAttribute("aria-label"), "api"); // it needs somebody
   await accessible(page, "wall");
-  await shot(page, "wall");
   await tile("api").locator('button:text("no")').click();
   await tile("api").locator(".answers").waitFor({ state: "detached" });
   await page.fill('[aria-label="filter the wall"]', "role:builder");

@@ -99,7 +99,7 @@ function Live({ s, ended }) {
       <input type="search" aria-label="search the terminal" placeholder="search" value=${search} onKeyDown=${found}
         onInput=${(e) => (setSearch(e.target.value), shown.current?.find(e.target.value))} />
       <label class="reader"><input type="checkbox" onChange=${read} />${" "}screen reader</label></div>
-    <div class="terminal" key=${starts} ref=${element}></div>
+    <div class="terminal" key=${starts} ref=${element} tabindex="0" role="region" aria-label="screen"></div>
     <div class="key-row" role="toolbar" aria-label="keys">${rowsOfKeys.map(
       ([label, data]) =>
         html`<button key=${label} disabled=${t.control !== "you"} aria-pressed=${data === null ? t.ctrl : undefined}

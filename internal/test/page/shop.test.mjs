@@ -1,0 +1,78 @@
+// All views of a fleet that looks like a day's work, in both themes, on a desktop and a phone: make check-page.
+// SCREENSHOTS names a directory for pictures of them.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { accessible, launch, says } from "./browser.mjs";
+import { shop } from "./shop.mjs";
+
+const screenshots = process.env.SCREENSHOTS;
+const desktop = { viewport: { width: 1440, height: 810 } };
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+let fleet;
+let browser;
+
+before(async () => {
+  fleet = await shop();
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await fleet?.remove();
+});
+
+// open returns a page at a view, which shows a text.
+async function open(options, hash, text) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const problems = [];
+  page.on("pageerror", (e) => problems.push(e.message));
+  await page.goto(await fleet.newLink());
+  await page.waitForSelector(".row a");
+  await page.evaluate((h) => (location.hash = h), hash);
+  await says(page, text, "body");
+  return { page, close: () => (assert.deepEqual(problems, []), context.close()) };
+}
+
+// views are what is shown, where, and a text that is there when it is complete.
+const views = {
+  fleet: ["#/", "payments"],
+  wall: ["#/wall", "go test ./integration"],
+  "needs-you": ["#/needs", "go test ./integration"],
+  plan: ["#/plan", "branch mismatch"],
+  report: ["#/report", "active sessions"],
+  usage: ["#/usage", "list prices"],
+  terminal: ["#/s/session.payments/terminal", "You are watching"],
+  conversation: ["#/s/session.billing/conversation", "Round totals to cents"],
+  timeline: ["#/s/session.billing/timeline", "verified"],
+  changes: ["#/s/session.search/changes", "fuzzy.go"],
+  details: ["#/s/session.billing/details", "workspace"],
+};
+const ways = { "": desktop, "-dark": { ...desktop, colorScheme: "dark" }, "-phone": phone, "-phone-dark": { ...phone, colorScheme: "dark" } };
+
+for (const [way, options] of Object.entries(ways)) {
+  test(`all views are whole and accessible${way.replaceAll("-", " ")}`, async () => {
+    for (const [view, [hash, text]] of Object.entries(views)) {
+      const { page, close } = await open(options, hash, text);
+      await page.waitForTimeout(view === "terminal" || view === "wall" ? 500 : 100); // it draws
+      await accessible(page, `${view}${way}`);
+      const { scroll, width } = await page.evaluate(() => ({ scroll: document.documentElement.scrollWidth, width: innerWidth }));
+      assert.ok(scroll <= width, `${view}${way} has ${scroll} px in ${width}`);
+      if (screenshots) await page.screenshot({ path: join(screenshots, `${view}${way}.png`) });
+      await close();
+    }
+  });
+}
+
+test("each row has the word of the command line", async () => {
+  const { page, close } = await open(desktop, "#/", "payments");
+  const { sessions } = await fleet.json("status");
+  for (const s of sessions) {
+    const row = page.locator(".rows .row", { has: page.locator(`a:text-is("${s.name}")`) });
+    const text = await row.locator(".word").textContent();
+    assert.ok(text === s.word || text.startsWith(`${s.word} `), `${s.name} is ${text}, and ${s.word}`);
+    assert.equal(await row.locator(`.word.${s.tone}`).count(), 1, s.name);
+  }
+  assert.match(await page.title(), /^\(\d+\) shop/);
+  await close();
+});
