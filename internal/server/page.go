@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
@@ -21,7 +22,7 @@ var pageFiles embed.FS
 
 // policy lets the page use the scripts, styles and API of this hub, and insert what agents
 // write as text only.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; manifest-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // unversioned is the directory of the page's files in index.html.
@@ -41,6 +42,7 @@ func servePage(mux *http.ServeMux) {
 		mux.HandleFunc("GET "+at, pageFile(name, text, version))
 	}
 	mux.HandleFunc("GET /icon.svg", serveIcon)
+	mux.HandleFunc("GET /manifest.webmanifest", serveAppManifest)
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 }
 
@@ -78,6 +80,15 @@ func pageFile(name string, text []byte, version string) http.HandlerFunc {
 			_, _ = w.Write(text) // the client may be gone
 		}
 	}
+}
+
+// appManifest lets a phone install the page.
+const appManifest = `{"name": "agentform", "start_url": "/", "display": "standalone", "background_color": "#0f1115", "theme_color": "#161920",
+"icons": [{"src": "/icon.svg", "sizes": "any", "type": "image/svg+xml", "purpose": "any maskable"}]}`
+
+func serveAppManifest(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/manifest+json")
+	_, _ = io.WriteString(w, appManifest) // the client may be gone
 }
 
 // icon is the page's mark, with a dot if sessions need somebody.

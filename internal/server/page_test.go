@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"net/http/httptest"
 	"path"
@@ -64,7 +65,7 @@ func TestPageFiles(t *testing.T) {
 			if at == "" {
 				at = path.Join(path.Dir(next[0]), m[2]+m[3]+m[4])
 			}
-			if at != "/icon.svg" && !seen[at] {
+			if at != "/icon.svg" && at != "/manifest.webmanifest" && !seen[at] {
 				seen[at] = true
 				next = append(next, at)
 			}
@@ -121,6 +122,13 @@ func TestPageCaching(t *testing.T) {
 		if w := get(path); w.Code != 200 || w.Header().Get("Cache-Control") != want {
 			t.Errorf("GET %s: %d, Cache-Control: %s", path, w.Code, w.Header().Get("Cache-Control"))
 		}
+	}
+	var app struct {
+		StartURL string `json:"start_url"`
+		Icons    []struct{ Src string }
+	}
+	if err := json.Unmarshal(get("/manifest.webmanifest").Body.Bytes(), &app); err != nil || len(app.Icons) != 1 || get(app.Icons[0].Src).Code != 200 || get(app.StartURL).Code != 200 {
+		t.Errorf("what a phone installs: %+v, %v", app, err)
 	}
 	for path, want := range map[string]string{"/icon.svg": "", "/icon.svg?needs=3": ">3<", "/icon.svg?needs=12": ">9+<", "/icon.svg?needs=<b>": ""} {
 		text := get(path).Body.String()
