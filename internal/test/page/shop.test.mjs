@@ -8,6 +8,7 @@ import { shop } from "./shop.mjs";
 
 const screenshots = process.env.SCREENSHOTS;
 const desktop = { viewport: { width: 1440, height: 810 } };
+const tablet = { viewport: { width: 820, height: 1180 } };
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 let fleet;
 let browser;
@@ -48,7 +49,7 @@ const views = {
   changes: ["#/s/session.search/changes", "fuzzy.go"],
   details: ["#/s/session.billing/details", "workspace"],
 };
-const ways = { "": desktop, "-dark": { ...desktop, colorScheme: "dark" }, "-phone": phone, "-phone-dark": { ...phone, colorScheme: "dark" } };
+const ways = { "": desktop, "-dark": { ...desktop, colorScheme: "dark" }, "-tablet": tablet, "-phone": phone, "-phone-dark": { ...phone, colorScheme: "dark" } };
 
 for (const [way, options] of Object.entries(ways)) {
   test(`all views are whole and accessible${way.replaceAll("-", " ")}`, async () => {
