@@ -143,7 +143,7 @@ func (t *Tool) ask(ctx context.Context, q question) (answer, error) {
 	if ctx.Err() != nil {
 		return answer{}, context.Cause(ctx)
 	}
-	a, parsed := parse(q.by, out.Bytes())
+	a, parsed := parse(q.by, out.text.Bytes())
 	_, missing := errors.AsType[NoToolError](err)
 	switch {
 	case out.full:
@@ -288,15 +288,15 @@ func parse(by *program, out []byte) (a answer, err error) {
 
 // bounded keeps what is written, up to maxAnswer bytes, and fails then.
 type bounded struct {
-	bytes.Buffer
+	text bytes.Buffer // not embedded: its ReadFrom would have no bound
 	full bool
 }
 
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.full = b.full || b.Len()+len(p) > maxAnswer; b.full {
+	if b.full = b.full || b.text.Len()+len(p) > maxAnswer; b.full {
 		return 0, errors.New("the answer is too long")
 	}
-	return b.Buffer.Write(p)
+	return b.text.Write(p)
 }
 
 // ending keeps the last maxLog bytes written to it.
