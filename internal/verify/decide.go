@@ -133,7 +133,7 @@ func (o Outcome) failure() string {
 	case o.Ran.Failed != "":
 		return o.Ran.Failed
 	case o.Moved != "":
-		return "the command moved the branch to " + short(o.Moved)
+		return movedTo(o.Moved)
 	case len(o.Changed) > 0:
 		return "the command changed the workspace: " + list(o.Changed)
 	}
@@ -265,4 +265,16 @@ func matches(pattern, file []string, link bool) bool {
 	}
 	ok, _ := path.Match(pattern[0], file[0]) // config has checked the pattern
 	return ok && matches(pattern[1:], file[1:], link)
+}
+
+// movedTo says where a command has left the workspace: on a ref, or its branch at a commit.
+func movedTo(at string) string {
+	branch, is := strings.CutPrefix(at, headsPrefix)
+	switch {
+	case is:
+		return "the command switched to the branch " + branch
+	case at == "HEAD":
+		return "the command detached the workspace from its branch"
+	}
+	return "the command moved the branch to " + short(at)
 }

@@ -160,13 +160,16 @@ func none(f Facts, base git.Base) string {
 	return ""
 }
 
+// headsPrefix begins the refs of branches.
+const headsPrefix = "refs/heads/"
+
 // head returns the commit of the workspace, which is that of the session's branch.
 func (v *Verifier) head(ctx context.Context) (string, error) {
 	ref, err := v.Workspace.Git(ctx, "rev-parse", "--symbolic-full-name", "HEAD")
 	if err != nil {
 		return "", err
 	}
-	if branch := v.Session.Tree.Branch; strings.TrimSpace(ref) != "refs/heads/"+branch {
+	if branch := v.Session.Tree.Branch; strings.TrimSpace(ref) != headsPrefix+branch {
 		return "", fmt.Errorf("its workspace is not on its branch %s", branch)
 	}
 	commit, err := v.Workspace.Git(ctx, "rev-parse", "--verify", "HEAD^{commit}")
@@ -285,10 +288,15 @@ func (v *Verifier) execute(ctx context.Context, f Facts, argv []string) (session
 	return rt.Verify(ctx, v.Place, v.Session.Run.ID, argv, f.Spec.Timeout.D())
 }
 
-// left returns the commit of the workspace, if it is another one, and the files that have changed.
+// left returns the commit of the workspace, or its branch, if it is another one, and the files that have
+// changed.
 func (v *Verifier) left(ctx context.Context, f Facts) (moved string, changed []string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, lookLimit, errSlow)
 	defer cancel()
+	ref, err := v.Workspace.Git(ctx, "rev-parse", "--symbolic-full-name", "HEAD")
+	if ref = strings.TrimSpace(ref); err != nil || ref != headsPrefix+v.Session.Tree.Branch {
+		return ref, nil, err
+	}
 	out, err := v.Workspace.Git(ctx, "rev-parse", "--verify", "HEAD^{commit}")
 	if err == nil {
 		changed, err = git.UnsavedFiles(ctx, v.Workspace.Git)

@@ -283,6 +283,9 @@ func TestFailures(t *testing.T) {
 		"a new file":           {"touch new", "touch a; git add .; git commit -q -m a", "the command changed the workspace: new"},
 		"a changed file":       {"echo b > a", "touch a; git add .; git commit -q -m a", "the command changed the workspace: a"},
 		"another commit":       {"git commit -q --allow-empty -m b", "touch a; git add .; git commit -q -m a", "the command moved the branch to "},
+		"another branch":       {"git switch -q -c other", "touch a; git add .; git commit -q -m a", "the command switched to the branch other"},
+		"no branch":            {"git checkout -q --detach", "touch a; git add .; git commit -q -m a", "the command detached the workspace from its branch"},
+		"another name":         {"git branch -m renamed", "touch a; git add .; git commit -q -m a", "the command switched to the branch renamed"},
 		"its exit":             {"touch new; exit 3", "touch a; git add .; git commit -q -m a", "exit status 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
