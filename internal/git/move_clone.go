@@ -30,8 +30,11 @@ const intoClone = `set -e
 path=$1
 cd "$path"
 bundle=.git/agentform.bundle
+rm -f "$bundle" # it may be a link that leads elsewhere
 trap 'rm -f "$bundle"' EXIT
+set -C
 cat >"$bundle"
+set +C
 g fetch --quiet --no-write-fetch-head --no-tags --no-recurse-submodules --no-auto-maintenance "$bundle" ` + borrowed + `
 `
 
@@ -39,7 +42,7 @@ g fetch --quiet --no-write-fetch-head --no-tags --no-recurse-submodules --no-aut
 const startAtBase = `
 start=` + startRef + `
 [ -n "$(g rev-parse --quiet --verify "$start" || true)" ] || start=refs/remotes/origin/$branch
-g update-ref "$start" "$base"
+g update-ref --no-deref "$start" "$base"
 `
 
 // moveClone follows intoClone. git refuses to overwrite what is not committed, and then the branch
@@ -59,7 +62,7 @@ esac
 
 // offerBase follows intoClone.
 const offerBase = `branch=$2 base=$3
-g update-ref ` + BaseRef + ` "$base"
+g update-ref --no-deref ` + BaseRef + ` "$base"
 ` + startAtBase
 
 // Move brings a commit of the repository into the clone in the directory, and moves its branch there
