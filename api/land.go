@@ -79,6 +79,7 @@ type LandingOptions struct {
 type ShownStep struct {
 	Address session.Address `json:"address"`
 	Tree    string          `json:"tree"` // of the base after it
+	Base    string          `json:"base"` // as it was shown; empty: whatever it is now
 }
 
 // LandingDocument is the order in which the work of sessions lands, and what became of it, as

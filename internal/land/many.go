@@ -53,6 +53,7 @@ func Sort(all []*Member, conflict func(a, b *Member) bool) {
 type Shown struct {
 	Address session.Address
 	Tree    string // of the base after it
+	Base    string // empty: whatever it is
 }
 
 // Foresee orders members, as they were shown if they were, merges them one after the other in a
@@ -138,6 +139,8 @@ func CheckShown(all []*Member, shown []Shown) *Refusal {
 			why = fmt.Sprintf("%s has nothing to land now", s.Address)
 		case all[i].Refused != nil:
 			why = fmt.Sprintf("%s does not land now: %v", s.Address, all[i].Refused)
+		case s.Base != "" && all[i].Base != s.Base:
+			why = fmt.Sprintf("%s would land on %s, not on %s", s.Address, all[i].Base, s.Base)
 		case all[i].Tree != s.Tree:
 			why = otherTree(s.Address, all[i].Base, all[i].Tree, s.Tree)
 		default:

@@ -129,7 +129,7 @@ func checkKept(t *testing.T, q *git.Quarantine, method Method, all []*Member) {
 	t.Helper()
 	var shown []Shown
 	for _, m := range Landing(all) {
-		shown = append(shown, Shown{m.Address, m.Tree})
+		shown = append(shown, Shown{m.Address, m.Tree, m.Base})
 	}
 	if len(shown) < 2 {
 		return
@@ -166,6 +166,11 @@ func checkKept(t *testing.T, q *git.Quarantine, method Method, all []*Member) {
 	}
 	if r := CheckShown(members, shown); r == nil || !strings.Contains(r.Why, string(shown[len(shown)-1].Address)+" does not land now: ") {
 		t.Errorf("one that was left out: %v", r)
+	}
+	elsewhere := slices.Clone(fewer)
+	elsewhere[0].Base = "side"
+	if r := CheckShown(again(fewer), elsewhere); r == nil || !strings.Contains(r.Why, "would land on "+all[0].Base+", not on side") {
+		t.Errorf("another base than was shown: %v", r)
 	}
 	if r := CheckShown(members, []Shown{{Address: "session.gone"}}); r == nil || !strings.Contains(r.Why, "session.gone has nothing to land now") {
 		t.Errorf("one without work: %v", r)

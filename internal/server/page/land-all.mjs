@@ -25,7 +25,7 @@ export function LandAll({ close, done }) {
     setLanding(true);
     setProblem("");
     try {
-      const steps = d.steps.map(({ address, tree }) => ({ address, tree }));
+      const steps = d.steps.map(({ address, tree, base }) => ({ address, tree, base }));
       const result = await ask("/v1/landing", { steps, method: how.method, verified: how.verified });
       setD(result);
       done(model.landed(result));
