@@ -306,13 +306,45 @@ func (s *Scratch) Squash(ctx context.Context, commit, message, author string) (s
 	return s.head(ctx, s.git(ctx, message, args...))
 }
 
-// Rebase puts the commits of another one on top of the current one.
-func (s *Scratch) Rebase(ctx context.Context, commit string) (string, error) {
+// MergesError reports merge commits with changes of their own, which git rebase leaves out.
+type MergesError struct{ Commits []string }
+
+func (e *MergesError) Error() string {
+	return "only the merge commits " + strings.Join(e.Commits, ", ") + " have some of the work, and a rebase leaves that out"
+}
+
+// Rebase puts the commits of another one on top of the current one. It fails with a *MergesError if the
+// result would lack something.
+func (s *Scratch) Rebase(ctx context.Context, commit string) (to string, err error) {
 	onto, err := s.head(ctx, nil)
-	if err == nil {
-		_, err = run(ctx, s.path, "checkout", "--quiet", "--detach", commit, "--")
-	}
 	if err != nil {
+		return "", err
+	}
+	if to, err = s.rebase(ctx, commit, onto); err != nil {
+		return "", err
+	}
+	return to, s.whole(ctx, onto, commit, to)
+}
+
+// whole fails if a rebased commit lacks what the merge commits of another one have.
+func (s *Scratch) whole(ctx context.Context, onto, commit, to string) error {
+	merges, err := run(ctx, s.path, "rev-list", "--merges", "--abbrev-commit", onto+".."+commit, "--")
+	if err != nil || merges == "" {
+		return err
+	}
+	merged, conflicts, known, err := MergeTree(ctx, s.path, onto, commit)
+	if err != nil {
+		return err
+	}
+	tree, err := TreeOf(ctx, s.path, to)
+	if err == nil && (!known || len(conflicts) > 0 || tree != merged) {
+		err = &MergesError{strings.Fields(merges)}
+	}
+	return err
+}
+
+func (s *Scratch) rebase(ctx context.Context, commit, onto string) (string, error) {
+	if _, err := run(ctx, s.path, "checkout", "--quiet", "--detach", commit, "--"); err != nil {
 		return "", err
 	}
 	args := append([]string{"rebase", "--quiet", "--no-stat", "--no-fork-point"}, unverified(s.verify)...)

@@ -140,6 +140,33 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
+// A rebase leaves out what only a merge commit has. It is refused then, and not where a merge has
+// nothing of its own.
+func TestRebaseOfMerges(t *testing.T) {
+	for name, own := range map[string]bool{"a merge alone": false, "a merge with a fix": true} {
+		t.Run(name, func(t *testing.T) {
+			repo := newRepo(t)
+			branchOf(t, repo, "work", "b.txt", "two\n")
+			commit(t, repo, "else")
+			git(t, repo, "switch", "-q", "work")
+			git(t, repo, "merge", "-q", "--no-commit", "main")
+			if own {
+				write(t, filepath.Join(repo, "fix.txt"), "fix\n")
+				git(t, repo, "add", ".")
+			}
+			git(t, repo, "commit", "-q", "-m", "merge")
+			work := git(t, repo, "rev-parse", "HEAD")
+			git(t, repo, "switch", "-q", "main")
+			commit(t, repo, "more")
+			to, err := scratch(t, repo, git(t, repo, "rev-parse", "main")).Rebase(t.Context(), work)
+			var merges *MergesError
+			if errors.As(err, &merges) != own || err != nil && !own || own && len(merges.Commits) != 1 {
+				t.Errorf("rebased to %q, %v", to, err)
+			}
+		})
+	}
+}
+
 // Settings of the person that suit other merges do no harm, hooks can refuse, and what a
 // killed process left is removed.
 func TestScratchOfPerson(t *testing.T) {

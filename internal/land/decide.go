@@ -276,6 +276,12 @@ func abort(path, busy string) string {
 	return fmt.Sprintf("git -C %s %s %s", plaintext.ShellWord(path), busy, how)
 }
 
+// lacks refuses a rebase that would lose what merge commits have.
+func lacks(f Facts, merges *git.MergesError) *Refusal {
+	return &Refusal{Why: fmt.Sprintf("%s cannot be rebased onto %s: %v", f.Branch, f.Base, merges),
+		Next: "merge or squash it instead: land without --rebase, or method = \"merge\" in the refresh block"}
+}
+
 // conflict is the refusal of work that conflicts with its base.
 func conflict(f Facts, files []string) *Refusal {
 	slices.Sort(files)

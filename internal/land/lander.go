@@ -288,6 +288,9 @@ func (l *Lander) Land(ctx context.Context, q Request, report func(Step)) (done L
 		if files := (*git.ConflictError)(nil); errors.As(err, &files) {
 			return done, conflict(f, files.Files)
 		}
+		if merges := (*git.MergesError)(nil); errors.As(err, &merges) {
+			return done, lacks(f, merges)
+		}
 		if err != nil && ctx.Err() == nil {
 			return done, fmt.Errorf("%w\nnothing was landed: %s is as it was", err, f.Base)
 		} else if err != nil {

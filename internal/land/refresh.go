@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/agentform/agentform/internal/git"
@@ -32,8 +33,21 @@ type Refreshed struct {
 
 // Request returns what an agent is asked to do about conflicts.
 func (r Refreshed) Request() string {
+	files := make([]string, min(len(r.Conflicts), maxFiles))
+	for i := range files {
+		files[i] = quoted(r.Conflicts[i])
+	}
 	return fmt.Sprintf("%s has moved by %s, which conflict with your work in:\n%s\n\nMerge %[1]s into your branch (git merge %[4]s), resolve the conflicts and commit the result.",
-		r.Base, plaintext.Count(r.Commits, "commit"), "  "+strings.Join(r.Conflicts[:min(len(r.Conflicts), maxFiles)], "\n  "), cmp.Or(r.Ref, r.Base))
+		r.Base, plaintext.Count(r.Commits, "commit"), "  "+strings.Join(files, "\n  "), cmp.Or(r.Ref, r.Base))
+}
+
+// quoted returns the name of a file as it is, or quoted if it is not one line of visible letters: agents
+// choose names.
+func quoted(name string) string {
+	if q := strconv.Quote(name); q != `"`+name+`"` {
+		return q
+	}
+	return name
 }
 
 // Detail says what was done, for the history.
@@ -100,6 +114,9 @@ func (l *Lander) Refresh(ctx context.Context, method Method, dryRun bool) (done 
 	if files := (*git.ConflictError)(nil); errors.As(err, &files) {
 		done.Conflicts = files.Files
 		return done, nil
+	}
+	if merges := (*git.MergesError)(nil); errors.As(err, &merges) {
+		return done, lacks(f.Facts, merges)
 	}
 	if err != nil {
 		return done, fmt.Errorf("%w\nnothing was changed: %s is as it was", err, f.Branch)
