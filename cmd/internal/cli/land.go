@@ -41,16 +41,16 @@ uncommitted change or an untracked file, or if files conflict, the files are nam
 is changed. The branch of a container's clone is fetched first.
 
 A session with a verify block lands commits that are verified; --unverified lands others, which
-the state and the history then say.
+the state and the history then say. Where the result is not the tree that was verified, the
+setup and the verify command run in a checkout of it first, in the session's container or pod if
+it has one.
 
 --all lands the work of all sessions, one after the other: those that others depend on first,
 then those that conflict with the fewest. The order, and the tree of the base after each, is
 printed before; --dry-run prints only that. Work that conflicts with its base as it is then, or
 whose session is not at rest, is left out, with the sessions that depend on it. If a merge
-has another tree than was printed, the rest does not land. Where the result is not the tree
-that was verified, the setup and the verify command of the session run in a checkout of it
-first, in the session's container or pod if it has one. Sessions that depend on what has landed, and rest, are refreshed. With --ask nothing
-lands unless you agree to the order.
+has another tree than was printed, the rest does not land. Sessions that depend on what has
+landed, and rest, are refreshed. With --ask nothing lands unless you agree to the order.
 
 With --pr the branch is pushed, and gh or glab opens the pull request; if it is not
 installed, the address to open is printed. The hub sends the agent of a session with a pr block

@@ -66,12 +66,21 @@ func (x *lander) Land(ctx context.Context, address session.Address, o api.LandOp
 	}
 	defer end()
 	q := land.Request{Method: methodOf(o.Method), Commit: strings.TrimSpace(o.Commit), Message: o.Message, Into: o.Into, Verify: true, Unverified: o.Unverified}
+	var red error // of the verification
+	verify := l.Verify
+	l.Verify = func(ctx context.Context, x land.Result) error {
+		red = verify(ctx, x)
+		return red
+	}
 	var done land.Landed
 	if o.DryRun {
 		facts, steps, decided := Decide(ctx, l, q)
 		done, err = WouldBe(facts, steps, q.Method), decided
 	} else {
 		done, err = f.Land(ctx, l, q, false)
+	}
+	if red != nil && ctx.Err() == nil {
+		err = &land.Refusal{Why: err.Error()}
 	}
 	if err != nil {
 		return d, fmt.Errorf("land %s: %w", address, err)

@@ -78,6 +78,7 @@ func (f *Fleet) LanderOf(seen *fleet.Snapshot, a session.Address) (*land.Lander,
 			return "", ""
 		},
 	}
+	l.Verify = func(ctx context.Context, x land.Result) error { return f.verify(ctx, l, k.Live, x) }
 	if k.Look != nil && k.Diagnosis.Alive != nil && *k.Diagnosis.Alive {
 		l.Doing, l.Asks, l.Answers = k.Look.Activity, k.Look.Detection.Detail, k.Look.Detection.Question != nil
 	}

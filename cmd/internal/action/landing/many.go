@@ -129,24 +129,22 @@ func (f *Fleet) LandAll(ctx context.Context, records []session.Record, all []*la
 
 // landMember lands the work of one session as foreseen.
 func (f *Fleet) landMember(ctx context.Context, m *land.Member, o Options) (*land.Lander, land.Landed, error) {
-	seen, err := f.Look(ctx)
+	l, err := f.Lander(ctx, m.Address)
 	if err != nil {
 		return nil, land.Landed{}, err
-	}
-	l, err := f.LanderOf(seen, m.Address)
-	if err != nil {
-		return nil, land.Landed{}, err
-	}
-	l.Verify = func(ctx context.Context, x land.Result) error {
-		if l.Record.Spec.Runtime.Traits().HostProcesses {
-			return f.verifyHere(ctx, l.Record, x.Path)
-		}
-		return f.verifyInside(ctx, l, seen.Of(m.Address).Live, x)
 	}
 	q := o.Request
 	q.Tree = m.Tree
 	done, err := f.Land(ctx, l, q, o.Removes)
 	return l, done, err
+}
+
+// verify runs the command of a session's verify block in a result.
+func (f *Fleet) verify(ctx context.Context, l *land.Lander, live *session.Live, x land.Result) error {
+	if l.Record.Spec.Runtime.Traits().HostProcesses {
+		return f.verifyHere(ctx, l.Record, x.Path)
+	}
+	return f.verifyInside(ctx, l, live, x)
 }
 
 // shownLines bounds the lines of a command's output in an error.
