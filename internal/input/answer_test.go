@@ -196,8 +196,8 @@ func TestAnswer(t *testing.T) {
 		"a text, and the dialog stays up": {asker{q: free, chose: func(*asker) {}}, Reply{Text: "no"}, "the answer was given, and the question is still on the screen"},
 		"a text of one's own": {asker{q: mixed, chose: closes}, Reply{Text: "a green one"},
 			"with a text: Down Down Down text a green one Enter"},
-		"no word is a text": {asker{q: mixed, chose: closes}, Reply{Text: "7"}, `"7" is not an answer to: run m?`},
-		"a key in a line":   {asker{q: line, chose: closes}, Reply{Text: "no"}, "no: text n Enter"},
+		"no word is a text":                   {asker{q: mixed, chose: closes}, Reply{Text: "7"}, `"7" is not an answer to: run m?`},
+		"a key in a line":                     {asker{q: line, chose: closes}, Reply{Text: "no"}, "no: text n Enter"},
 		"a key in a line behind the question": {asker{q: line, line: true, chose: func(a *asker) { a.above, a.typed, a.q = a.above+"y\n", "", nil }}, Reply{Text: "yes"}, "yes: text y Enter"},
 		"a key that is shown and has chosen": {asker{q: line, line: true, chose: closes, onLook: func(a *asker) {
 			if a.typed != "" && a.looks%3 == 0 {

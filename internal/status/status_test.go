@@ -56,7 +56,9 @@ func TestOf(t *testing.T) {
 		"before it has said anything it is the prompt": {Input{Record: r, Diagnosis: alive, Look: &activity.Look{Transcript: &session.Transcript{LastPrompt: "go"}}},
 			func(s api.Session) bool { return s.Doing == "go" }},
 		"without a session file it is the last line": {Input{Record: r, Diagnosis: alive, Live: &session.Live{Screen: "one\n\x1b[1mtwo\x1b[m  \n\n"}},
-			func(s api.Session) bool { return strings.Contains(s.Doing, "two") && !strings.Contains(s.Doing, "\x1b") && !strings.Contains(s.Doing, "one") }},
+			func(s api.Session) bool {
+				return strings.Contains(s.Doing, "two") && !strings.Contains(s.Doing, "\x1b") && !strings.Contains(s.Doing, "one")
+			}},
 		"live ids win": {Input{Record: r, Diagnosis: alive, Live: &session.Live{Liveness: session.Alive, Agent: session.Process{PID: 7}, Location: session.Location{Pane: "%9"}, Started: at}},
 			func(s api.Session) bool { return *s.PID == 7 && s.PaneID == "%9" && s.StartedAt.Equal(wire.UTC(at)) }},
 		"only live": {Input{Live: &session.Live{Mark: session.Mark{Address: "session.ghost", ID: "ghost-1"}, Location: session.Location{Runtime: "tmux"}}, Diagnosis: alive},
