@@ -150,8 +150,11 @@ func noted(f Facts) session.PullRequest {
 	if x == nil {
 		return next
 	}
-	if next.Number != x.Number {
-		next = session.PullRequest{Number: x.Number}
+	if was := next; was.Number != x.Number { // the work may have been proposed anew: what was sent of it counts
+		next = session.PullRequest{Number: x.Number, Given: was.Given}
+		if was.Head == x.Head {
+			next.Round, next.SentAt, next.SentFor = was.Round, was.SentAt, was.SentFor
+		}
 	}
 	next.URL, next.Head, next.State = x.URL, x.Head, session.PRClosed
 	switch {

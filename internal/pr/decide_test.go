@@ -102,7 +102,9 @@ func TestDecide(t *testing.T) {
 		"someone helped":              {known(held(10, "why"), func(r *session.PullRequest) { r.Round = 2 }), pull("new", with(failed(2))), nil, "send open failed round 1: check:2"},
 		"mended by others":            {known(held(16, "why"), func(r *session.PullRequest) { r.Round = 2 }), pull("new", with(passed)), nil, "note open passed"},
 		"it can be read again":        {known(held(16, "gh is not installed"), func(r *session.PullRequest) { r.Unread, r.Round = true, 0 }), pull("old", with(failed(2))), nil, "send open failed round 1: check:2"},
-		"another pull request":        {known(held(16, "why")), pull("old", with(failed(2)), func(p *forge.PullRequest) { p.Number = 13 }), nil, "send open failed round 1: check:2"},
+		"another pull request":        {known(held(16, "why")), pull("old", with(failed(2)), func(p *forge.PullRequest) { p.Number = 13 }), nil, "send open failed round 2: check:2"},
+		"another one of other work":   {known(held(16, "why")), pull("new", with(failed(2)), func(p *forge.PullRequest) { p.Number = 13 }), nil, "send open failed round 1: check:2"},
+		"what was sent of another":    {known(func(r *session.PullRequest) { r.Given = []string{"check:2"} }), pull("new", with(failed(2)), func(p *forge.PullRequest) { p.Number = 13 }), nil, "note open failed"},
 		"closed":                      {known(), pull("old", func(p *forge.PullRequest) { p.Open = false }), nil, "note closed failed round 1"},
 		"merged":                      {known(held(16, "why")), pull("old", merged), nil, "land merged failed round 1"},
 		"merged while it works":       {known(), pull("old", merged), works, ""},
@@ -110,7 +112,7 @@ func TestDecide(t *testing.T) {
 		"merged, and started again":   {known(), pull("old", merged), func(f *Facts) { f.From = minute(6) }, "note merged failed round 1"},
 		"merged, and not landed yet":  {known(func(r *session.PullRequest) { r.State = session.PRMerged }), pull("old", merged), nil, "land merged failed round 1"},
 		"merged, and landed":          {known(func(r *session.PullRequest) { r.State = session.PRMerged }), pull("old", merged), func(f *Facts) { f.Landed = true }, ""},
-		"merged after another one":    {known(func(r *session.PullRequest) { r.State, r.Number = session.PRMerged, 11 }), pull("old", merged), func(f *Facts) { f.Landed = true }, "land merged"},
+		"merged after another one":    {known(func(r *session.PullRequest) { r.State, r.Number = session.PRMerged, 11 }), pull("old", merged), func(f *Facts) { f.Landed = true }, "land merged round 1"},
 		"merged without some commits": {known(held(16, "why"), func(r *session.PullRequest) { r.State = session.PRMerged }), pull("old", merged), nil, ""},
 	} {
 		f := Facts{Spec: wanted, Was: c.was, Now: c.now, At: minute(20), Rests: true, Given: minute(11), Ended: minute(15)}

@@ -103,7 +103,7 @@ func (m *message) quote(what, text string, end bool) {
 }
 
 // hidden matches what a page does not show of a comment.
-var hidden = regexp.MustCompile(`(?s)<!--.*?(-->|$)`)
+var hidden = regexp.MustCompile(`(?s)<!--.*?-->`)
 
 // breaks are the characters that something takes for the end of a line.
 var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
