@@ -37,6 +37,8 @@ type Lander struct {
 	Elsewhere git.Runner
 	Volume    *git.Volume // the workspace, if this machine does not see it
 	Shell     git.Shell   // runs commands at a clone, where its agent works
+	// Now returns what the agent does by now; nil: Doing is that.
+	Now func(context.Context) (session.Activity, error)
 	// Held reports whether the runtime holds the workspace, if Volume is set.
 	Held func(context.Context) (bool, error)
 	// Verify verifies what is about to land, if that is not what was verified; nil: that is not asked for.

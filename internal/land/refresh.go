@@ -121,6 +121,11 @@ func (l *Lander) Refresh(ctx context.Context, method Method, dryRun bool) (done 
 	if err != nil {
 		return done, fmt.Errorf("%w\nnothing was changed: %s is as it was", err, f.Branch)
 	}
+	if l.Now != nil { // a hook may have taken long
+		if l.Doing, err = l.Now(ctx); err != nil {
+			return done, err
+		}
+	}
 	again, err := l.lookAtTarget(ctx)
 	if err != nil {
 		return done, err

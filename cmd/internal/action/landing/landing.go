@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/land"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
 )
 
@@ -78,15 +79,30 @@ func (f *Fleet) LanderOf(seen *fleet.Snapshot, a session.Address) (*land.Lander,
 			return "", ""
 		},
 	}
+	l.Now = func(ctx context.Context) (session.Activity, error) {
+		seen, err := f.Look(ctx)
+		if err != nil {
+			return "", err
+		}
+		return doing(seen.Of(a)), nil
+	}
 	l.Verify = func(ctx context.Context, x land.Result) error { return f.verify(ctx, l, k.Live, x) }
-	if k.Look != nil && k.Diagnosis.Alive != nil && *k.Diagnosis.Alive {
-		l.Doing, l.Asks, l.Answers = k.Look.Activity, k.Look.Detection.Detail, k.Look.Detection.Question != nil
+	if l.Doing = doing(k); l.Doing != "" {
+		l.Asks, l.Answers = k.Look.Detection.Detail, k.Look.Detection.Question != nil
 	}
 	if r.Tree.Mode == session.Clone && !r.Spec.Runtime.Traits().HostGit {
 		return l, f.reachClone(l)
 	}
 	l.Shell = git.ShellHere
 	return l, nil
+}
+
+// doing returns what the agent of a session does; empty: it does not run.
+func doing(k status.Input) session.Activity {
+	if k.Look == nil || k.Diagnosis.Alive == nil || !*k.Diagnosis.Alive {
+		return ""
+	}
+	return k.Look.Activity
 }
 
 // reachClone makes git run at a clone whose agent is not trusted on this machine.
