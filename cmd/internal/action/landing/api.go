@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -17,38 +18,47 @@ import (
 )
 
 // lander lands and refreshes work for the hub's API, as agentform land --keep and refresh do: one
-// request at a time.
+// request at a time, but for dry runs.
 type lander struct {
 	project *project.Project
 	open    func() (state.State, error)
 	warn    func([]session.Diagnostic)
 	one     chan struct{} // has a value while a request is carried out
+	opening sync.Mutex    // open is called by one request at a time
 }
 
 // ForAPI returns the Lander for the API of a project's hub. open reads the state, and warn is
 // called with what is done and not recorded.
 func ForAPI(p *project.Project, open func() (state.State, error), warn func([]session.Diagnostic)) server.Lander {
-	return &lander{p, open, warn, make(chan struct{}, 1)}
+	return &lander{project: p, open: open, warn: warn, one: make(chan struct{}, 1)}
 }
 
-// begin waits for its turn, and reads the state. end closes the fleet, and ends the turn.
-func (x *lander) begin(ctx context.Context) (f *Fleet, s state.State, end func(), err error) {
-	select {
-	case x.one <- struct{}{}:
-	case <-ctx.Done():
-		return nil, s, nil, context.Cause(ctx)
+// begin reads the state, and waits for its turn unless it is a dry run: a hook or a verification may take
+// long. end closes the fleet, and ends the turn.
+func (x *lander) begin(ctx context.Context, dryRun bool) (f *Fleet, s state.State, end func(), err error) {
+	leave := func() {}
+	if !dryRun {
+		select {
+		case x.one <- struct{}{}:
+		case <-ctx.Done():
+			return nil, s, nil, context.Cause(ctx)
+		}
+		leave = func() { <-x.one }
 	}
-	if s, err = x.open(); err != nil {
-		<-x.one
+	x.opening.Lock()
+	s, err = x.open()
+	x.opening.Unlock()
+	if err != nil {
+		leave()
 		return nil, s, nil, err
 	}
 	f = Of(x.project, func(session.Address, land.Step) {}, x.warn)
-	return f, s, func() { f.Close(); <-x.one }, nil
+	return f, s, func() { f.Close(); leave() }, nil
 }
 
 // beginOf is begin for the work of one session.
-func (x *lander) beginOf(ctx context.Context, address session.Address) (f *Fleet, l *land.Lander, end func(), err error) {
-	if f, _, end, err = x.begin(ctx); err != nil {
+func (x *lander) beginOf(ctx context.Context, address session.Address, dryRun bool) (f *Fleet, l *land.Lander, end func(), err error) {
+	if f, _, end, err = x.begin(ctx, dryRun); err != nil {
 		return nil, nil, nil, err
 	}
 	if l, err = f.Lander(ctx, address); err != nil {
@@ -60,7 +70,7 @@ func (x *lander) beginOf(ctx context.Context, address session.Address) (f *Fleet
 
 // Land implements server.Lander.
 func (x *lander) Land(ctx context.Context, address session.Address, o api.LandOptions) (d api.LandDocument, err error) {
-	f, l, end, err := x.beginOf(ctx, address)
+	f, l, end, err := x.beginOf(ctx, address, o.DryRun)
 	if err != nil {
 		return d, err
 	}
@@ -90,7 +100,7 @@ func (x *lander) Land(ctx context.Context, address session.Address, o api.LandOp
 
 // Refresh implements server.Lander.
 func (x *lander) Refresh(ctx context.Context, address session.Address, o api.RefreshOptions) (d api.RefreshDocument, err error) {
-	f, l, end, err := x.beginOf(ctx, address)
+	f, l, end, err := x.beginOf(ctx, address, o.DryRun)
 	if err != nil {
 		return d, err
 	}
@@ -109,7 +119,7 @@ func (x *lander) Refresh(ctx context.Context, address session.Address, o api.Ref
 
 // Foresee implements server.Lander.
 func (x *lander) Foresee(ctx context.Context, o api.LandingOptions) (d api.LandingDocument, err error) {
-	f, _, end, err := x.begin(ctx)
+	f, _, end, err := x.begin(ctx, true)
 	if err != nil {
 		return d, err
 	}
@@ -122,7 +132,7 @@ func (x *lander) Foresee(ctx context.Context, o api.LandingOptions) (d api.Landi
 
 // LandAll implements server.Lander.
 func (x *lander) LandAll(ctx context.Context, o api.LandingOptions) (d api.LandingDocument, err error) {
-	f, s, end, err := x.begin(ctx)
+	f, s, end, err := x.begin(ctx, false)
 	if err != nil {
 		return d, err
 	}
