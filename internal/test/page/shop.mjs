@@ -52,6 +52,17 @@ ${sessions.map(session).join("\n")}
 // paused, one stopped, one waits for another, one is verified, and two cannot be merged.
 export async function shop() {
   const fleet = new Fleet(manifest, {}, "max_running = 12");
+  try {
+    await work(fleet);
+  } catch (e) {
+    await fleet.remove();
+    throw e;
+  }
+  return fleet;
+}
+
+// work lets the agents of the fleet do what they do.
+async function work(fleet) {
   const write = (dir, name, text) => {
     mkdirSync(join(dir, name, ".."), { recursive: true });
     writeFileSync(join(dir, name), text);
@@ -83,5 +94,4 @@ export async function shop() {
     const words = now.map((s) => s.word);
     return now.some((s) => s.conflicts?.length) && ["asks", "working", "wrong branch", "exited", "paused", "stopped", "verified"].every((w) => words.includes(w));
   }, 120000, async () => (await fleet.agentform("status")));
-  return fleet;
 }
