@@ -18,7 +18,7 @@ import (
 )
 
 // lander lands and refreshes work for the hub's API, as agentform land --keep and refresh do: one
-// request at a time, but for dry runs.
+// request at a time, except dry runs.
 type lander struct {
 	project *project.Project
 	open    func() (state.State, error)
