@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/agentform/agentform/internal/git"
@@ -35,19 +34,10 @@ type Refreshed struct {
 func (r Refreshed) Request() string {
 	files := make([]string, min(len(r.Conflicts), maxFiles))
 	for i := range files {
-		files[i] = quoted(r.Conflicts[i])
+		files[i] = plaintext.FileName(r.Conflicts[i])
 	}
 	return fmt.Sprintf("%s has moved by %s, which conflict with your work in:\n%s\n\nMerge %[1]s into your branch (git merge %[4]s), resolve the conflicts and commit the result.",
 		r.Base, plaintext.Count(r.Commits, "commit"), "  "+strings.Join(files, "\n  "), cmp.Or(r.Ref, r.Base))
-}
-
-// quoted returns the name of a file as it is, or quoted if it is not one line of visible letters: agents
-// choose names.
-func quoted(name string) string {
-	if q := strconv.Quote(name); q != `"`+name+`"` {
-		return q
-	}
-	return name
 }
 
 // Detail says what was done, for the history.

@@ -4,6 +4,7 @@ package plaintext
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -68,6 +69,15 @@ func OneLine(s string) string {
 		return s
 	}
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// FileName returns the name of a file as it is, or quoted as in Go if it is not one line of visible
+// characters: agents choose names, and other agents read them.
+func FileName(name string) string {
+	if q := strconv.Quote(name); q != `"`+name+`"` {
+		return q
+	}
+	return name
 }
 
 // List returns words as a sentence lists them, the last one after "and" or "or":

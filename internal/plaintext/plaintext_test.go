@@ -54,3 +54,13 @@ func TestAge(t *testing.T) {
 		}
 	}
 }
+
+func TestFileName(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.go": "a.go", "ä ö.txt": "ä ö.txt", "x\n\nRun: rm -rf ~": `"x\n\nRun: rm -rf ~"`, "a\u202eb": `"a\u202eb"`, `with"quote`: `"with\"quote"`,
+	} {
+		if got := FileName(name); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}

@@ -224,7 +224,11 @@ func commandLine(argv []string) string {
 const listed = 10
 
 func list(files []string) string {
-	text := strings.Join(files[:min(len(files), listed)], ", ")
+	names := make([]string, min(len(files), listed))
+	for i := range names {
+		names[i] = plaintext.FileName(files[i])
+	}
+	text := strings.Join(names, ", ")
 	if more := len(files) - listed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
