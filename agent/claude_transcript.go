@@ -232,9 +232,9 @@ func (t *claudeTranscript) queue(l claudeLine) {
 // claudePrint is the entry point of claude --print, which has no terminal.
 const claudePrint = "sdk-cli"
 
-// interruption is the prefix of the message that the user stopped a turn, or refused a permission,
-// which also stops it. No other line shows that. There is no message if the turn is stopped before
-// the first word of an answer: the prompt is withdrawn.
+// interruption is the prefix of the only line that shows that the user stopped a turn, or refused a
+// permission, which also stops it. If a turn is stopped before the first word of its answer, Claude
+// writes no such line and withdraws the prompt.
 const interruption = "[Request interrupted by user"
 
 func (t *claudeTranscript) user(l claudeLine) {

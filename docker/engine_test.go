@@ -134,7 +134,7 @@ func TestEventsEndWithTheEngine(t *testing.T) {
 	happened, ended := make(chan struct{}, 1000), make(chan error, 1)
 	go func() { ended <- b.runtime.Events(t.Context(), func() { happened <- struct{}{} }) }()
 	p := b.create(t, b.launch(t, "eventful"))
-	wait.For(t, "somebody is told", func() (any, bool) { // a listener may start at any time
+	wait.For(t, "a listener gets the event", func() (any, bool) { // a listener may start at any time
 		select {
 		case <-happened:
 			return nil, true

@@ -150,7 +150,7 @@ func noted(f Facts) session.PullRequest {
 	if x == nil {
 		return next
 	}
-	if was := next; was.Number != x.Number { // the work may have been proposed anew: what was sent of it counts
+	if was := next; was.Number != x.Number { // the work may have another pull request now: what was sent about the old one counts
 		next = session.PullRequest{Number: x.Number, Given: was.Given}
 		if was.Head == x.Head {
 			next.Round, next.SentAt, next.SentFor = was.Round, was.SentAt, was.SentFor

@@ -42,7 +42,7 @@ async function many(all, v) {
   soon();
 }
 
-// Verbs are the buttons of a session, but for answers, which stand below its question.
+// Verbs are the buttons of a session. Its answers are below its question instead.
 export const Verbs = ({ s }) =>
   html`<div class="verbs">${model
     .verbs(s)

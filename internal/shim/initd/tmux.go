@@ -59,14 +59,14 @@ func (t *terminal) begin(args []string) (*shim.TmuxReply, error) {
 		defer t.asking.Unlock()
 		t.making = false
 	}()
-	if err := t.anew(); err != nil {
+	if err := t.restart(); err != nil {
 		return nil, err
 	}
 	return t.run(append(append(tmuxwire.Terminal(), ";"), args...), "")
 }
 
-// anew replaces the server and everything in it.
-func (t *terminal) anew() error {
+// restart replaces the server and everything in it.
+func (t *terminal) restart() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.server != nil {

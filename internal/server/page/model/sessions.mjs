@@ -112,7 +112,7 @@ export const conflictTitle = (all) => all.map((c) => `${c.name}: ${c.files.join(
 // need is for how long a session has needed somebody.
 export const need = (s, now) => `for ${span(now - Date.parse(s.needs.since))}`;
 
-// due are the needs that a person is told of now: once each, after they have lasted 5 s.
+// due are the needs to notify of now: once each, after they have lasted 5 s.
 export function due(sessions, told, now) {
   const key = (s) => `${s.address} ${s.needs.reason} ${s.needs.since}`;
   return sessions
