@@ -45,7 +45,7 @@ type CredentialFacts struct {
 // has one source for each name. Everything else is identified by value.
 func Credential(s session.Spec, f CredentialFacts) session.Credential {
 	k := kindOf(s.Agent)
-	c, who := k.credentials, cmp.Or(s.Agent.Base, s.Agent.Name)
+	c, who := k.credentials, s.Agent.Program()
 	if c.dir == nil {
 		return session.Credential{}
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +21,7 @@ type LoginFacts struct {
 // own commands and files.
 func MissingLogin(s session.Spec, f LoginFacts) (lack, remedy string) {
 	k := kindOf(s.Agent)
-	name := cmp.Or(s.Agent.Base, s.Agent.Name)
+	name := s.Agent.Program()
 	if k.login == nil || f.At.Home == "" || s.Profile != "" || len(s.Agent.Command) == 0 || filepath.Base(s.Agent.Command[0]) != name {
 		return "", ""
 	}

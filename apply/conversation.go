@@ -40,7 +40,7 @@ func (c *conversations) due(rec session.Record, a session.Agent, s session.Spec,
 		d.conversation = id
 		return d, err
 	}
-	if program(s.Agent) != program(rec.Spec.Agent) {
+	if s.Agent.Program() != rec.Spec.Agent.Program() {
 		return d, nil // it is another agent's
 	}
 	known := old.Conversation

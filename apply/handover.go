@@ -171,11 +171,3 @@ func cut(text string, limit int) string {
 func handsOver(rec session.Record) bool {
 	return rec.Fallback.Hands(rec.Spec.Prompt.Digest) && rec.Spec.Agent.PromptVia != agent.ViaNone
 }
-
-// program returns what an agent's conversations belong to.
-func program(a session.AgentSpec) string {
-	if a.Base != "" {
-		return a.Base
-	}
-	return a.Name
-}

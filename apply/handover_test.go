@@ -79,7 +79,7 @@ func TestConversationOfAnotherAgent(t *testing.T) {
 		t.Errorf("another agent: %+v, %v", d, err)
 	}
 	next.Agent = session.AgentSpec{Name: "claude", Base: "claude", PromptVia: "argument"}
-	if program(next.Agent) != program(rec.Spec.Agent) {
+	if next.Agent.Program() != rec.Spec.Agent.Program() {
 		t.Error("agents with one base have different programs")
 	}
 }

@@ -1,6 +1,9 @@
 package session
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Cause is why a run ended.
 type Cause string
@@ -42,6 +45,9 @@ func (e *Exit) Clean() bool { return e != nil && e.Cause == CauseSelf && !e.Fail
 // Failed reports whether the agent exited with another status than 0, was killed or could not be
 // started.
 func (e *Exit) Failed() bool { return e.Code != 0 || e.Signal != "" || e.Cause == CauseFailedStart }
+
+// Program names the program that an agent runs: the built-in that it inherits from, or itself.
+func (a AgentSpec) Program() string { return cmp.Or(a.Base, a.Name) }
 
 // Finished reports whether the agent has done its work: a one-shot command that exited by
 // itself with 0. The exit of an interactive agent is no evidence: Gemini's is 0 even when
