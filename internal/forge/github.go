@@ -80,7 +80,7 @@ type checkRun struct {
 // job matches the address of a job of GitHub Actions.
 var job = regexp.MustCompile(`/actions/runs/\d+/jobs?/(\d+)`)
 
-// checks returns the checks of a commit, the first that ended first.
+// checks returns the checks of a commit.
 func (r gitHub) checks(ctx context.Context, commit string) (all []Check, err error) {
 	for page := 1; page <= maxPages; page++ {
 		next, err := get[struct {
@@ -102,7 +102,6 @@ func (r gitHub) checks(ctx context.Context, commit string) (all []Check, err err
 			break
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Check) int { return a.At.Compare(b.At) })
 	return all, nil
 }
 
@@ -164,7 +163,6 @@ func (r gitHub) comments(ctx context.Context, number int) (all []Comment, err er
 			all = append(all, Comment{"review:" + strconv.FormatInt(v.ID, 10), v.User.login(), v.Association, "", 0, string(v.Body), v.URL, v.At, true})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Comment) int { return a.At.Compare(b.At) })
 	return all, err
 }
 

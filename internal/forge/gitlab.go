@@ -104,8 +104,8 @@ var ended = []string{"success", "failed", "canceled", "skipped", "manual"}
 
 const failed = "failed"
 
-// checks returns the jobs of the pipeline of a merge request, the first that ended first. A pipeline
-// that failed by none of them, but by another one that it has started, is a check itself.
+// checks returns the jobs of the pipeline of a merge request. A pipeline that failed by none of them,
+// but by another one that it has started, is a check itself.
 func (r gitLab) checks(ctx context.Context, m mergeRequest) (all []Check, err error) {
 	p := m.Pipeline
 	if p == nil {
@@ -126,7 +126,6 @@ func (r gitLab) checks(ctx context.Context, m mergeRequest) (all []Check, err er
 	if p.Status == failed && known && !slices.ContainsFunc(all, func(c Check) bool { return c.Failed }) {
 		all = append(all, Check{ID: -p.ID, Name: "pipeline", URL: p.URL, Done: true, Failed: true, At: p.At, Says: "None of its jobs failed: a pipeline that it started did, a job of another program, or its configuration is not valid."})
 	}
-	slices.SortStableFunc(all, func(a, b Check) int { return a.At.Compare(b.At) })
 	return all, nil
 }
 
@@ -175,7 +174,6 @@ func (r gitLab) comments(ctx context.Context, m mergeRequest) (all []Comment, er
 			all = append(all, Comment{"note:" + id, n.Author.Name, association, cmp.Or(p.New, p.Old), cmp.Or(p.Line, p.Was), string(n.Body), m.URL + "#note_" + id, n.At, false})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Comment) int { return a.At.Compare(b.At) })
 	return all, nil
 }
 

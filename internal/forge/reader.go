@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -115,6 +116,10 @@ func NewReader(t *Tool, p Place, branch string) (*Reader, error) {
 func (r *Reader) Read(ctx context.Context, since time.Time) (*PullRequest, error) {
 	r.used = map[string]bool{}
 	x, err := r.server.read(ctx, since)
+	if x != nil {
+		slices.SortStableFunc(x.Checks, func(a, b Check) int { return a.At.Compare(b.At) })
+		slices.SortStableFunc(x.Comments, func(a, b Comment) int { return a.At.Compare(b.At) })
+	}
 	maps.DeleteFunc(r.cache, func(path string, _ kept) bool { return err == nil && !r.used[path] })
 	return x, err
 }
