@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/agentform/agentform/internal/plaintext"
 )
 
 // globLiteral returns a pattern of path/filepath.Match that matches only the text.
@@ -23,12 +25,7 @@ func conversationPattern(id string) string {
 const entryLimit = 2 << 10
 
 // clip cuts a text at entryLimit, between characters.
-func clip(s string) string {
-	if len(s) <= entryLimit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:entryLimit], "") + " …"
-}
+func clip(s string) string { return plaintext.Cut(s, entryLimit, " …") }
 
 // toolText returns a tool call in one line: its command, path or text, or else its arguments.
 func toolText(name, arguments string) string {

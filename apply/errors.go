@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/remedy"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
@@ -111,8 +112,5 @@ const summaryLimit = 400
 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
-	if len(s) > summaryLimit {
-		s = strings.ToValidUTF8(s[:summaryLimit], "") + "…"
-	}
-	return s
+	return plaintext.Cut(s, summaryLimit, "…")
 }

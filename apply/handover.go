@@ -116,6 +116,7 @@ const (
 	lastSaidKept = 12       // messages
 	saidLimit    = 2000     // bytes of each
 	taskLimit    = 60 << 10 // bytes
+	omitted      = " […]"   // after what is cut
 )
 
 // String returns the text.
@@ -127,7 +128,7 @@ func (h handed) String() string {
 	}
 	fmt.Fprintf(&b, "You continue the work of another coding agent, %s, in this directory%s. It has used up its quota and does not run any more. "+
 		"What it has changed is still here: read that first, and do not start over.\n", h.from, on)
-	if task := cut(plaintext.Safe(h.task), taskLimit); task != "" {
+	if task := plaintext.Cut(plaintext.Safe(h.task), taskLimit, omitted); task != "" {
 		b.WriteString("\nIts task, which is yours now:\n\n" + task + "\n")
 	}
 	if said := h.messages(); said != "" {
@@ -152,19 +153,11 @@ func (h handed) messages() string {
 	}
 	var b strings.Builder
 	for _, e := range slices.Backward(last) {
-		for line := range strings.Lines(e.Kind + ": " + cut(strings.TrimSpace(plaintext.Safe(e.Text)), saidLimit)) {
+		for line := range strings.Lines(e.Kind + ": " + plaintext.Cut(strings.TrimSpace(plaintext.Safe(e.Text)), saidLimit, omitted)) {
 			b.WriteString("> " + strings.TrimRight(line, "\n") + "\n")
 		}
 	}
 	return b.String()
-}
-
-// cut returns a text, or its first bytes with a mark that there are more.
-func cut(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	return strings.ToValidUTF8(text[:limit], "") + " […]"
 }
 
 // handsOver reports whether the recorded session's agent is given what hands over the work.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/agentform/agentform/internal/plaintext"
 )
 
 // PullRequest is the current state of a pull request, or of a merge request as GitLab calls it.
@@ -188,9 +190,6 @@ func (p *prose) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &s); err != nil {
 		return err
 	}
-	if len(s) > maxText {
-		s = strings.ToValidUTF8(s[:maxText], "") + "…"
-	}
-	*p = prose(s)
+	*p = prose(plaintext.Cut(s, maxText, "…"))
 	return nil
 }

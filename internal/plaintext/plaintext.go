@@ -71,6 +71,14 @@ func OneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
+// Cut returns s, or if it has more bytes than limit, its start in whole characters and a mark.
+func Cut(s string, limit int, mark string) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + mark
+}
+
 // FileName returns the name of a file as it is, or quoted as in Go if it is not one line of visible
 // characters: agents choose names, and other agents read them.
 func FileName(name string) string {

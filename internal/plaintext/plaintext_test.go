@@ -64,3 +64,15 @@ func TestFileName(t *testing.T) {
 		}
 	}
 }
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		limit int
+		want  string
+	}{{"größe", 7, "größe"}, {"größe", 6, "größ…"}, {"größe", 3, "gr…"}, {"größe", 0, "…"}, {"", 0, ""}} {
+		if got := Cut(c.in, c.limit, "…"); got != c.want {
+			t.Errorf("%q at %d: %q, want %q", c.in, c.limit, got, c.want)
+		}
+	}
+}

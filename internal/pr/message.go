@@ -119,28 +119,17 @@ func plain(text string) []string {
 	}, breaks.Replace(plaintext.Sequence.ReplaceAllString(text, "")))
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	for i, l := range lines {
-		if l = strings.TrimRight(l, " \t"); len(l) > quotedLine {
-			l = strings.ToValidUTF8(l[:quotedLine], "") + "…"
-		}
-		lines[i] = l
+		lines[i] = plaintext.Cut(strings.TrimRight(l, " \t"), quotedLine, "…")
 	}
 	return lines
 }
 
 // named returns a short text of others as one line, in which no sentence has a place.
 func named(text string) string {
-	text = strings.Join(strings.Fields(strings.Join(plain(text), " ")), "_")
-	if len(text) > namedBytes {
-		text = strings.ToValidUTF8(text[:namedBytes], "") + "…"
-	}
-	return text
+	return plaintext.Cut(strings.Join(strings.Fields(strings.Join(plain(text), " ")), "_"), namedBytes, "…")
 }
 
 // quoted returns a name of others in quotation marks.
 func quoted(text string) string {
-	text = strings.Join(plain(text), " ")
-	if len(text) > namedBytes {
-		text = strings.ToValidUTF8(text[:namedBytes], "") + "…"
-	}
-	return fmt.Sprintf("%q", text)
+	return fmt.Sprintf("%q", plaintext.Cut(strings.Join(plain(text), " "), namedBytes, "…"))
 }

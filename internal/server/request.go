@@ -213,10 +213,5 @@ func badRequest(message, next string) *api.Error {
 
 // shorten returns the start of a client's text, safe for responses and the log.
 func shorten(s string) string {
-	const most = 80
-	s = plaintext.Safe(s)
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return plaintext.Cut(plaintext.Safe(s), 80, "…")
 }

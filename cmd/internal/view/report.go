@@ -172,10 +172,7 @@ func ReportMarkdown(w io.Writer, r api.Report, now time.Time) error {
 // ReportMessage returns a report as plain lists of at most session.TailLimit bytes.
 func ReportMessage(r api.Report, now time.Time) string {
 	text := reportLists(r, now, marks{strong: plaintext.OneLine, name: func(text string) string { return plaintext.OneLine(text) + ":" }, text: plaintext.OneLine})
-	if len(text) > session.TailLimit {
-		text = strings.ToValidUTF8(text[:session.TailLimit], "")
-	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(plaintext.Cut(text, session.TailLimit, ""))
 }
 
 // marks format the parts of a report.

@@ -68,10 +68,7 @@ const longestCell = 1000
 // markdownText escapes links and mentions. GitHub searches the rendered text for @ada and #1, where
 // escapes do not help: an invisible comment separates the sign from the rest.
 func markdownText(s string) string {
-	s = plaintext.OneLine(s)
-	if len(s) > longestCell {
-		s = strings.ToValidUTF8(s[:longestCell], "") + "…"
-	}
+	s = plaintext.Cut(plaintext.OneLine(s), longestCell, "…")
 	const part = "<!-- -->"
 	var b strings.Builder
 	for i, r := range s {
