@@ -298,6 +298,7 @@ func (t *claudeTranscript) ended(at time.Time, interrupted bool) {
 func (t *claudeTranscript) fails() {
 	if f := t.failed; f != nil {
 		t.doing(f.Activity, f.Detail)
+		t.limited(t.at)
 		if f.Refused {
 			t.n.RefusedAt = t.at
 		}

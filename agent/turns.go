@@ -40,6 +40,13 @@ func (t *turns) doing(a session.Activity, detail string) {
 	}
 }
 
+// limited sets the end of a limit that the agent has met, as far as its message says that.
+func (t *turns) limited(at time.Time) {
+	if t.n.Activity == session.BlockedAPI {
+		t.n.Until = limitEnd(t.n.Detail, at.Local())
+	}
+}
+
 // take counts a user's message that the agent has taken up.
 func (t *turns) take(at time.Time, text string) {
 	t.n.Prompts++
@@ -74,6 +81,7 @@ func (t *turns) waits() {
 // end ends a turn, which the user may have interrupted, and sets the activity.
 func (t *turns) end(at time.Time, does session.Activity, detail string, interrupted bool) {
 	t.doing(does, detail)
+	t.limited(at)
 	t.asked = nil
 	if t.repeats && !t.open {
 		return
