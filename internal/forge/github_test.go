@@ -120,20 +120,24 @@ func TestLimits(t *testing.T) {
 		for name, c := range map[string]struct {
 			status, more string
 			left         int
+			reset        time.Duration
 			first        bool // that answer is one
 			wait         time.Duration
 		}{
-			"enough":         {"200 OK", "", 501, true, 0},
-			"nearly used up": {"200 OK", "", 500, true, 20 * time.Minute},
-			"used up":        {"403 Forbidden", "", 0, false, 20 * time.Minute},
-			"too fast":       {"429 Too Many Requests", "Retry-After: 90\r\n", 4000, false, 90 * time.Second},
-			"too fast, too":  {"403 Forbidden", "Retry-After: 60\r\n", 4000, false, time.Minute},
-			"until when":     {"429 Too Many Requests", "", 4000, false, blockedFor},
-			"not allowed":    {"403 Forbidden", "", 4000, false, 0},
+			"enough":             {"200 OK", "", 501, 20 * time.Minute, true, 0},
+			"nearly used up":     {"200 OK", "", 500, 20 * time.Minute, true, 20 * time.Minute},
+			"used up":            {"403 Forbidden", "", 0, 20 * time.Minute, false, 20 * time.Minute},
+			"too fast":           {"429 Too Many Requests", "Retry-After: 90\r\n", 4000, 20 * time.Minute, false, 90 * time.Second},
+			"too fast, too":      {"403 Forbidden", "Retry-After: 60\r\n", 4000, 20 * time.Minute, false, time.Minute},
+			"until when":         {"429 Too Many Requests", "", 4000, 20 * time.Minute, false, blockedFor},
+			"for years":          {"200 OK", "", 500, 100000 * time.Hour, true, time.Hour},
+			"until the past":     {"403 Forbidden", "", 0, -time.Hour, false, blockedFor},
+			"too fast for years": {"429 Too Many Requests", "Retry-After: 9223372036854775807\r\n", 4000, 20 * time.Minute, false, time.Hour},
+			"not allowed":        {"403 Forbidden", "", 4000, 20 * time.Minute, false, 0},
 		} {
 			t.Run(prefix+" "+name, func(t *testing.T) {
 				r := newRoom(t)
-				r.raw(by.path, fmt.Sprintf(head, c.status, c.left, r.now.Add(20*time.Minute).Unix(), c.more))
+				r.raw(by.path, fmt.Sprintf(head, c.status, c.left, r.now.Add(c.reset).Unix(), c.more))
 				x := r.reader(by.remote)
 				_, err := x.Read(t.Context(), never)
 				if limited, is := errors.AsType[*LimitedError](err); (err == nil) != c.first || is != (!c.first && c.wait > 0) || is && !limited.Until.Equal(r.now.Add(c.wait)) {

@@ -30,6 +30,8 @@ const (
 	reserve = 10
 	// blockedFor is how long a server gets no requests if it refuses for its limit without a time.
 	blockedFor = 10 * time.Minute
+	// longestLimit bounds a time that a server says: GitHub counts by the hour, GitLab by the minute.
+	longestLimit = time.Hour
 )
 
 // Tool calls gh and glab. Its methods may be called concurrently.
@@ -182,25 +184,28 @@ func (t *Tool) note(q question, a answer) error {
 		n, err := strconv.Atoi(a.header.Get(name))
 		return n, err == nil
 	}
-	var until time.Time
+	var wait time.Duration // 0: no limit is near
+	bounded := func(seconds int) time.Duration {
+		return time.Duration(min(seconds, int(longestLimit/time.Second))) * time.Second
+	}
 	left, counts := number(q.by.limits + "Remaining")
 	of, _ := number(q.by.limits + "Limit")
 	if reset, ok := number(q.by.limits + "Reset"); ok && counts && left <= of/reserve {
-		until = time.Unix(int64(reset), 0)
+		wait = bounded(reset - int(t.Now().Unix()))
 	}
 	refused := a.status == http.StatusTooManyRequests || a.status == http.StatusForbidden && (counts && left == 0 || a.header.Get("Retry-After") != "")
 	if refused {
-		after, ok := number("Retry-After")
-		switch {
-		case ok:
-			until = t.Now().Add(time.Duration(after) * time.Second)
-		case until.IsZero():
-			until = t.Now().Add(blockedFor)
+		if after, ok := number("Retry-After"); ok {
+			wait = bounded(after)
+		}
+		if wait <= 0 {
+			wait = blockedFor
 		}
 	}
-	if until.IsZero() {
+	if wait <= 0 {
 		return nil
 	}
+	until := t.Now().Add(wait)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.limits[q.limit()] = until
