@@ -18,6 +18,9 @@ type Resuming struct {
 	Staggered  bool  // it resumes, one after the other
 	Able       bool  // its agent can be sent "continue", or started, now
 	Starting   bool
+	// Idles means that its agent was started in its conversation after the limit, and rests: nobody
+	// has sent it anything.
+	Idles bool
 	// Begun is when its agent was last started or sent "continue".
 	Begun time.Time
 }
@@ -73,7 +76,8 @@ func (t *Turns) decide(group []Resuming, now time.Time) {
 	limited := false
 	for _, r := range group {
 		limited = limited || r.Limit.spent() && now.Before(r.Limit.Until)
-		if r.Staggered && r.Limit.spent() && !now.Before(r.Limit.Until) && r.Begun.Before(r.Limit.Until) {
+		over := r.Limit.spent() && !now.Before(r.Limit.Until) && r.Begun.Before(r.Limit.Until)
+		if r.Staggered && (over || r.Idles) {
 			waiting = append(waiting, r)
 			if r.Limit.Until.After(ended) {
 				ended = r.Limit.Until

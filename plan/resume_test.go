@@ -49,6 +49,8 @@ func TestResumeTurns(t *testing.T) {
 		"it has":                     {[]Resuming{at("a", begun(40*time.Second, Limit{})), at("b")}, "b;"},
 		"it starts":                  {[]Resuming{at("a", begun(40*time.Second, Limit{}), func(r *Resuming) { r.Starting = true }), at("b")}, "; b after a"},
 		"it is never told once more": {[]Resuming{at("a", begun(50*time.Second, over))}, ";"},
+		"it was started, and idles":  {[]Resuming{at("a", begun(40*time.Second, Limit{}), func(r *Resuming) { r.Idles = true }), at("b")}, "a; b after a"},
+		"it was just started":        {[]Resuming{at("a", begun(20*time.Second, Limit{}), func(r *Resuming) { r.Idles = true })}, "; a after a"},
 		"it was started before":      {[]Resuming{at("a", begun(time.Hour, Limit{})), at("b")}, "b;"},
 	} {
 		got := ResumeTurns(c.all, now)

@@ -154,10 +154,22 @@ func resuming(known []status.Input, reader *activity.Reader, limits map[session.
 				x.Able = wanted && r.Spec.Restart.Policy != "never"
 				x.Staggered = x.Able
 			}
+		} else if x.Staggered && idles(k) {
+			x.Idles, x.Able = true, plan.Desired(*r) == session.Running && r.Intent == session.Settled && untouched(k, reader.Agent(*r))
 		}
 		all = append(all, x)
 	}
 	return all
+}
+
+// idles reports whether an agent was started in its conversation because its limit had ended, and
+// rests: nobody has sent it anything.
+func idles(k status.Input) bool {
+	r := k.Record
+	start := Last(k.Events, of(history.ApplyStart), nil)
+	does := k.Doing()
+	return alive(k) && !k.Look.Starting && r.Run.Resumed && r.Run.ContinuedAt.IsZero() && start != nil && start.Reason == string(plan.ReasonLimitOver) &&
+		(does.Activity == session.Idle || does.Activity == session.Unobserved) && !does.Since.After(r.Run.StartedAt)
 }
 
 // untouched reports whether nobody works with a live agent, and it asks nothing.

@@ -23,16 +23,26 @@ import (
 // a 401.
 func (r *room) wrote(dir, name string, refused bool) {
 	r.t.Helper()
+	if refused {
+		r.wroteEnd(dir, name, "authentication_failed", "Please run /login · API Error: 401")
+	} else {
+		r.wroteEnd(dir, name, "", "Done.")
+	}
+}
+
+// wroteEnd is wrote for any failure, in Claude's words; empty: it has answered.
+func (r *room) wroteEnd(dir, name, failure, said string) {
+	r.t.Helper()
 	rec := r.record(name)
 	at := time.Now().UTC().Format(time.RFC3339Nano)
 	line := func(format string, args ...any) string {
 		return fmt.Sprintf(`{"timestamp":%q,"sessionId":%q,"cwd":%q,`, at, rec.Run.Conversation, rec.Tree.Path) + fmt.Sprintf(format, args...) + "}\n"
 	}
 	text := line(`"type":"user","message":{"content":"go"}`)
-	if refused {
-		text += line(`"type":"assistant","message":{"id":"m%[1]s","content":[{"type":"text","text":"Please run /login · API Error: 401"}]},"isApiErrorMessage":true,"error":"authentication_failed"`, at)
+	if failure != "" {
+		text += line(`"type":"assistant","message":{"id":"m%[1]s","content":[{"type":"text","text":%[2]q}]},"isApiErrorMessage":true,"error":%[3]q`, at, said, failure)
 	} else {
-		text += line(`"type":"assistant","message":{"id":"m%[1]s","stop_reason":"end_turn","usage":{"input_tokens":7,"output_tokens":3},"content":[{"type":"text","text":"Done."}]}`, at)
+		text += line(`"type":"assistant","message":{"id":"m%[1]s","stop_reason":"end_turn","usage":{"input_tokens":7,"output_tokens":3},"content":[{"type":"text","text":%[2]q}]}`, at, said)
 	}
 	text += line(`"type":"system","subtype":"turn_duration"`)
 	file := filepath.Join(dir, "projects", "-"+filepath.Base(rec.Tree.Path), rec.Run.Conversation+".jsonl")

@@ -3,7 +3,9 @@ package hub_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -125,6 +127,43 @@ func TestResumeStopsAtTheNextLimit(t *testing.T) {
 		time.Sleep(7 * time.Hour)
 		if d := cmp.Diff([]string{place("a") + ` "continue"`}, rt.told()); d != "" {
 			t.Error(d)
+		}
+	})
+}
+
+// TestResumeAfterAnExit checks that an agent that exited at its limit is started when that ends, as it
+// has said, and sent "continue" once whatever hub sees it.
+func TestResumeAfterAnExit(t *testing.T) {
+	in(t, func(r *room) {
+		end := time.Now().Add(3 * time.Hour)
+		rt := &working{Scripted: r.rt, shows: map[string]string{}}
+		dir := filepath.Join(r.dir, "login")
+		with := func(c *hub.Config) {
+			open := c.Open
+			c.Open = func(by string) *engine.Engine {
+				e := open(by)
+				e.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return rt, nil }
+				return e
+			}
+		}
+		r.rt.Script(place("a"), sessiontest.Step{Screen: "❯ \n  ? for shortcuts"})
+		r.apply(r.spec("a", subscribed(dir), func(s *session.Spec) { s.Limits.Resume, s.Restart.Resume = session.ResumeStaggered, true }))
+		_, stop := r.hub(with)
+		time.Sleep(time.Minute)
+		r.wroteEnd(dir, "a", "rate_limit", "You've hit your limit · resets "+strings.ToLower(end.Format("3:04PM")))
+		time.Sleep(time.Minute)
+		r.rt.Kill(place("a"))
+		time.Sleep(time.Until(end) - time.Second)
+		if n := r.launches("a"); n != 1 {
+			t.Fatalf("it was started %d times before: %q", n, r.events("a"))
+		}
+		time.Sleep(40 * time.Second)
+		stop() // another hub sees what was started
+		_, stop = r.hub(with)
+		defer stop()
+		time.Sleep(10 * time.Minute)
+		if d := cmp.Diff([]string{place("a") + ` "continue"`}, rt.told()); d != "" || r.launches("a") != 2 {
+			t.Errorf("%s%d starts: %q", d, r.launches("a"), r.events("a"))
 		}
 	})
 }
