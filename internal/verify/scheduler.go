@@ -146,6 +146,7 @@ type job struct {
 	failed   string    // why it could not; empty: it was
 	tries    int       // of the turn, in a row, that could not be made
 	ran      ran       // for the job that runs
+	doubted  string    // of, when a change was last taken for one of while it waited
 }
 
 // NewScheduler returns a scheduler that has seen nothing.
@@ -254,12 +255,23 @@ func (x *Scheduler) verify(ctx context.Context, s Seen) error {
 			release()
 			err = ErrOutdated // another process has verified it
 		}
-		return release, waited, err
+		return release, waited && x.doubts(s.Record.Address), err
 	}
 	if err = v.Do(ctx); errors.Is(err, ErrWorksOn) {
 		return nil // the end of its next turn is verified
 	}
 	return err
+}
+
+// doubts reports whether a change of a workspace counts as one of while its command waited, once for
+// each turn: a command may change the workspace each time.
+func (x *Scheduler) doubts(a session.Address) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	j := x.jobs[a]
+	first := j.doubted != j.of
+	j.doubted = j.of
+	return first
 }
 
 // slot waits until a command may run, and returns a function to call when it has ended.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -103,6 +104,40 @@ func TestWaitsForASlot(t *testing.T) {
 		x.Work.Wait()
 		if !b.record.Verified.OK || len(x.slots) != cap(x.slots)-1 {
 			t.Errorf("%+v, %d slots are taken, %q", b.record.Verified, len(x.slots), told)
+		}
+	})
+}
+
+// TestCommandThatCommits checks that a command that commits each time is run again once if it had to
+// wait, and then fails.
+func TestCommandThatCommits(t *testing.T) {
+	b := newBench(t, func(v *session.Verify) {
+		v.Command = []string{"sh", "-c", "echo ran >> ../runs; git commit -q --allow-empty -m more"}
+		v.OnFailure = session.FailureHolds
+	})
+	b.turn("git commit -q --allow-empty -m one")
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		x := b.scheduler(nil, &told)
+		x.Open = func(session.RuntimeSpec) (session.Runtime, error) { return b, nil }
+		x.Record = func(_ context.Context, r session.Record, v session.Verified) error {
+			b.record.Verified = &v
+			return nil
+		}
+		for range 3 {
+			for range cap(x.slots) {
+				x.slots <- struct{}{}
+			}
+			x.See(t.Context(), []Seen{b.seen()})
+			synctest.Wait()
+			for range cap(x.slots) {
+				<-x.slots
+			}
+			x.Work.Wait()
+			time.Sleep(retryAfter)
+		}
+		if v := b.record.Verified; v == nil || v.OK || !strings.HasPrefix(v.Detail, "the command moved the branch to ") || b.sh(b.repo, "cat ../runs") != "ran\nran" {
+			t.Errorf("%+v, told %q", v, told)
 		}
 	})
 }

@@ -32,8 +32,8 @@ type Verifier struct {
 	// Tell adds an event to the history; its time, kind, reason and texts are set.
 	Tell func(history.Event)
 	Now  func() time.Time
-	// Slot waits until a command may run, and returns a function to call when it has ended; nil: no
-	// wait.
+	// Slot waits until a command may run, and returns a function to call when it has ended. waited
+	// means that a change of the workspace may be from meanwhile; nil: no wait.
 	Slot func(context.Context) (release func(), waited bool, err error)
 
 	ran *ran // the last command of the session's work; nil: it is not kept
