@@ -82,7 +82,7 @@ const (
 	patience = 10 * time.Minute
 	// settled is how long after a turn its push has certainly reached the pull request.
 	settled = time.Minute
-	// remembered bounds the ids of sent items. A pull request has far fewer at a time.
+	// remembered bounds the ids of sent items that its pull request does not have any more.
 	remembered = 500
 )
 
@@ -133,7 +133,16 @@ func Decide(f Facts) (Action, session.PullRequest, Parcel) {
 	}
 	next.Round, next.SentAt, next.SentFor = next.Round+1, f.At.UTC(), f.Now.Head
 	next.Given = append(slices.Clone(next.Given), fresh.ids()...)
-	next.Given = next.Given[max(0, len(next.Given)-remembered):]
+	if over := len(next.Given) - remembered; over > 0 {
+		current := stands.ids() // which would be sent again
+		next.Given = slices.DeleteFunc(next.Given, func(id string) bool {
+			old := over > 0 && !slices.Contains(current, id)
+			if old {
+				over--
+			}
+			return old
+		})
+	}
 	return Send, next, fresh
 }
 

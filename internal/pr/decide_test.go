@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/forge"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/agentform/agentform/session"
 )
 
@@ -153,13 +155,25 @@ func TestDecide(t *testing.T) {
 }
 
 func TestRemembered(t *testing.T) {
-	was := known(func(r *session.PullRequest) {
-		for i := range remembered {
-			r.Given = append(r.Given, fmt.Sprint("comment:", i))
-		}
-	})
-	_, next, _ := Decide(Facts{Spec: wanted, Was: was, Now: pull("new", with(failed(2))), At: minute(20), Rests: true, Given: minute(11), Ended: minute(15)})
-	if len(next.Given) != remembered || next.Given[remembered-1] != "check:2" || len(was.Given) != remembered+1 {
-		t.Errorf("%d ids, of %d", len(next.Given), len(was.Given))
+	var many []forge.Comment
+	for i := range remembered + 100 {
+		many = append(many, comment(i, "OWNER"))
+	}
+	f := Facts{Spec: wanted, Now: pull("a", asks(many...)), At: minute(20), Rests: true, Given: minute(11), Ended: minute(15)}
+	_, next, parcel := Decide(f)
+	if len(parcel.Comments) != len(many) {
+		t.Errorf("%d comments are sent", len(parcel.Comments))
+	}
+	f.Was, f.Given, f.Ended, f.At = &next, minute(21), minute(25), minute(30)
+	f.Now.Comments = append(f.Now.Comments, comment(len(many), "OWNER"))
+	_, next, parcel = Decide(f)
+	if d := cmp.Diff([]string{fmt.Sprint("comment:", len(many))}, parcel.ids()); d != "" {
+		t.Error(d)
+	}
+	f.Was, f.Spec.Rounds, f.Given, f.Ended, f.At = &next, 3, minute(31), minute(35), minute(40)
+	f.Now.Comments = f.Now.Comments[400:]
+	f.Now.Comments = append(f.Now.Comments, comment(9000, "OWNER"))
+	if _, next, _ = Decide(f); len(next.Given) != remembered {
+		t.Errorf("%d are remembered", len(next.Given))
 	}
 }
