@@ -365,3 +365,17 @@ func scribble(rnd *rand.Rand, text string, files int) string {
 	}
 	return script
 }
+
+// TestUnverifiedResult checks that it is on record that nothing has verified what landed, also if its
+// commit was verified before the base had moved.
+func TestUnverifiedResult(t *testing.T) {
+	for onMain, want := range map[string]bool{":": false, "echo 2 >b": true} {
+		p := newProject(t, "echo 1 >a", onMain, "echo 2 >a")
+		p.lander.Record.Spec.Verify = session.Verify{Command: []string{"make"}}
+		p.lander.Record.Verified = &session.Verified{Commit: p.sh(p.work, "git rev-parse HEAD"), Block: p.lander.Record.Spec.Verify, OK: true}
+		done, err := p.lander.Land(t.Context(), Request{Method: Merge, Unverified: true}, func(Step) {})
+		if err != nil || done.Unverified != want {
+			t.Errorf("%s: unverified is %v, %v", onMain, done.Unverified, err)
+		}
+	}
+}

@@ -74,7 +74,10 @@ type Landed struct {
 	Note    string          `json:"note"`     // why a tool did not open it
 	In      string          `json:"-"`        // the commit of the base that has the work
 	Worked  bool            `json:"-"`        // the work is of the session, not of before it
-	Steps   []Step          `json:"steps"`
+	// Unverified means that nothing has verified the commit, or what was made of it and the base,
+	// and the session requires that.
+	Unverified bool   `json:"-"`
+	Steps      []Step `json:"steps"`
 }
 
 func (l *Lander) clone() bool { return l.Record.Tree.Mode == session.Clone }
@@ -264,7 +267,7 @@ func (l *Lander) Land(ctx context.Context, q Request, report func(Step)) (done L
 			return done, err
 		}
 		done = Landed{Address: f.Address, Branch: f.Branch, Commit: f.Commit, Base: f.Base, Method: q.Method,
-			Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Steps: append(before, steps...)}
+			Commits: len(f.Commits), From: f.BaseTip, To: f.BaseTip, Unverified: f.Unverified, Steps: append(before, steps...)}
 		if len(steps) == 0 {
 			done.Done, done.Already, done.In = true, true, f.In
 			at, err := git.CommittedAt(ctx, l.Record.Tree.Repo, f.Commit)
@@ -286,7 +289,7 @@ func (l *Lander) Land(ctx context.Context, q Request, report func(Step)) (done L
 			return done, err
 		}
 		report(steps[0])
-		done.To, err = l.merge(ctx, u, f, q)
+		done.To, err = l.merge(ctx, u, f, q, &done)
 		if files := (*git.ConflictError)(nil); errors.As(err, &files) {
 			return done, conflict(f, files.Files)
 		}
@@ -356,7 +359,7 @@ func (l *Lander) commit(ctx context.Context, q Request) error {
 }
 
 // merge returns a commit that has the base and the work.
-func (l *Lander) merge(ctx context.Context, u git.User, f Facts, q Request) (_ string, err error) {
+func (l *Lander) merge(ctx context.Context, u git.User, f Facts, q Request, done *Landed) (_ string, err error) {
 	path, err := os.MkdirTemp(l.Dir, "merge-")
 	if err != nil {
 		return "", err
@@ -376,14 +379,14 @@ func (l *Lander) merge(ctx context.Context, u git.User, f Facts, q Request) (_ s
 		to, err = s.Merge(ctx, f.Commit, m.Text)
 	}
 	if err == nil {
-		err = l.check(ctx, f, q, path, to)
+		err = l.check(ctx, f, q, path, to, done)
 	}
 	return to, err
 }
 
 // check refuses to land what was not foreseen, or what is not verified.
-func (l *Lander) check(ctx context.Context, f Facts, q Request, path, to string) error {
-	if q.Tree == "" && l.Verify == nil {
+func (l *Lander) check(ctx context.Context, f Facts, q Request, path, to string, done *Landed) error {
+	if q.Tree == "" && !f.Verifies {
 		return nil
 	}
 	repo := l.Record.Tree.Repo
@@ -395,12 +398,16 @@ func (l *Lander) check(ctx context.Context, f Facts, q Request, path, to string)
 		return &Refusal{Why: otherTree(f.Address, f.Base, tree, q.Tree),
 			Next: "something has changed meanwhile: run the same command again"}
 	}
-	if l.Verify == nil || !f.Verifies || q.Unverified {
+	if !f.Verifies {
 		return nil
 	}
 	verified, err := git.TreeOf(ctx, repo, f.Commit)
-	if err != nil || verified == tree {
+	switch {
+	case err != nil || verified == tree:
 		return err
+	case q.Unverified || l.Verify == nil:
+		done.Unverified = true
+		return nil
 	}
 	if err := l.Verify(ctx, Result{to, path, f.Commit}); err != nil {
 		return fmt.Errorf("%s, merged into %s, is not verified: %w", f.Address, f.Base, err)

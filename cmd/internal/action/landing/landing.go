@@ -165,7 +165,7 @@ func (f *Fleet) Land(ctx context.Context, l *land.Lander, q land.Request, asked 
 // base already has counts as well.
 func (f *Fleet) record(ctx context.Context, r session.Record, d land.Landed, asked bool) {
 	if d.Done && (d.Worked || asked) && (r.Landed == nil || r.Landed.Into != d.Base || r.Landed.From != d.Commit) {
-		l := session.Landed{Into: d.Base, Commit: d.In, From: d.Commit, At: time.Now().UTC(), Unverified: r.Unverified(d.Commit)}
+		l := session.Landed{Into: d.Base, Commit: d.In, From: d.Commit, At: time.Now().UTC(), Unverified: d.Unverified}
 		if err := engine.RecordLanding(ctx, f.Project.Reconciler(project.ToAct), r, l); err != nil {
 			f.Warn([]session.Diagnostic{{Severity: session.Warning, Address: r.Address, Summary: "it has landed, and that is not recorded",
 				Detail: err.Error() + "\nagentform land " + target.Quoted(r.Address) + " records it"}})
@@ -178,7 +178,7 @@ func (f *Fleet) record(ctx context.Context, r session.Record, d land.Landed, ask
 	if d.Remote != "" {
 		e.New, e.Detail = "", fmt.Sprintf("%s pushed to %s", d.Branch, d.Remote)
 	}
-	if r.Unverified(d.Commit) {
+	if d.Unverified {
 		e.Detail += ", not verified"
 	}
 	f.note(r, e)
