@@ -19,6 +19,8 @@ import (
 type User struct {
 	Environ []string
 	Hooks   string // replaces core.hooksPath; empty: as configured
+	// Limit bounds each command, whose hooks may hang; 0: a person can end it.
+	Limit time.Duration
 }
 
 // NoHooks is a User's Hooks for git without hooks.
@@ -33,6 +35,11 @@ func (u User) start(ctx context.Context, dir, stdin string, attr *syscall.SysPro
 	bin, err := exec.LookPath("git")
 	if err != nil {
 		return "", "", &Error{Args: args, Err: ErrNotInstalled}
+	}
+	if u.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, u.Limit, fmt.Errorf("it, or a hook of it, did not end within %s", u.Limit))
+		defer cancel()
 	}
 	var settings []string
 	if u.Hooks != "" {
@@ -382,6 +389,8 @@ func (u User) Advance(ctx context.Context, repo, branch, from, to, checkout stri
 	}
 	now, e := tip(ctx, repo, ref)
 	switch {
+	case err != nil && e == nil && now == to && to != from:
+		return nil // only a hook of after the merge has failed
 	case err != nil && e == nil && now != from:
 		return fmt.Errorf("%w: %w", ErrMoved, err)
 	case err == nil && e == nil && now == from && to != from:

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/agentform/agentform/internal/test/executable"
 )
 
 // asAnn runs git as the person of newRepo.
@@ -278,6 +281,29 @@ func TestHooksOf(t *testing.T) {
 			t.Errorf("%q: %q, %v", setting, got, err)
 		}
 		_, _ = tryGit(repo, "config", "--unset", "core.hooksPath")
+	}
+}
+
+// TestLimit checks that a hook that hangs does not keep git, and that a branch that has moved before its
+// hook hangs has moved.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t)
+	base, work := git(t, repo, "rev-parse", "main"), branchOf(t, repo, "work", "b.txt", "two\n")
+	hook := func(name string) {
+		executable.Write(t, filepath.Join(repo, ".git", "hooks", name), []byte("#!/bin/sh\nexec sleep 60\n"), 0o755)
+	}
+	u := asAnn()
+	u.Limit = time.Second
+	hook("post-merge")
+	if err := u.Advance(t.Context(), repo, "main", base, work, repo); err != nil || git(t, repo, "rev-parse", "main") != work {
+		t.Errorf("a hook of after the merge: %v", err)
+	}
+	hook("pre-commit")
+	write(t, filepath.Join(repo, "c.txt"), "three\n")
+	err := u.CommitAll(t.Context(), repo, "more", true)
+	if err == nil || !strings.Contains(err.Error(), "did not end within 1s") || git(t, repo, "rev-parse", "main") != work {
+		t.Errorf("a hook of before a commit: %v", err)
 	}
 }
 

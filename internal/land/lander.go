@@ -46,6 +46,8 @@ type Lander struct {
 	LockWait time.Duration
 	// ForgeTimeout bounds a push, and the tool that opens a pull request; 0: five minutes each.
 	ForgeTimeout time.Duration
+	// GitLimit bounds each command of git that may run hooks; 0: a person can end it.
+	GitLimit time.Duration
 }
 
 // Result is what is about to land.
@@ -86,7 +88,7 @@ func (l *Lander) clone() bool { return l.Record.Tree.Mode == session.Clone }
 func (l *Lander) trusted() bool { return l.Record.Spec.Runtime.Traits().HostProcesses }
 
 func (l *Lander) user(ctx context.Context) (git.User, error) {
-	u := git.User{Environ: l.Environ}
+	u := git.User{Environ: l.Environ, Limit: l.GitLimit}
 	var err error
 	if !l.trusted() {
 		u.Hooks, err = git.HooksOf(ctx, l.Record.Tree.Repo)
@@ -345,7 +347,7 @@ func ignoreDeadline(err error) error {
 // commit commits all in the workspace, where and as its agent does.
 func (l *Lander) commit(ctx context.Context, q Request) error {
 	if l.Elsewhere == nil {
-		u := git.User{Environ: l.Environ}
+		u := git.User{Environ: l.Environ, Limit: l.GitLimit}
 		if !l.trusted() {
 			u.Hooks = git.NoHooks
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -53,8 +54,13 @@ func (x *lander) begin(ctx context.Context, dryRun bool) (f *Fleet, s state.Stat
 		return nil, s, nil, err
 	}
 	f = Of(x.project, func(session.Address, land.Step) {}, x.warn)
+	f.gitLimit = hookLimit
 	return f, s, func() { f.Close(); leave() }, nil
 }
+
+// hookLimit bounds a command of git for a request, and its hooks: others wait for that, and nobody
+// sees it hang. Hooks that run tests end within minutes.
+const hookLimit = 15 * time.Minute
 
 // beginOf is begin for the work of one session.
 func (x *lander) beginOf(ctx context.Context, address session.Address, dryRun bool) (f *Fleet, l *land.Lander, end func(), err error) {

@@ -27,6 +27,7 @@ type Fleet struct {
 	// Warn reports what is done and not recorded.
 	Warn     func([]session.Diagnostic)
 	observer *fleet.Observer
+	gitLimit time.Duration // of the Lander's GitLimit
 }
 
 // Of returns the sessions of a project. step is called before each step of a session's landing, and
@@ -69,7 +70,7 @@ func (f *Fleet) LanderOf(seen *fleet.Snapshot, a session.Address) (*land.Lander,
 	}
 	l := &land.Lander{
 		Record: r, Ref: Ref(a, r.Tree.Branch), Dir: filepath.Join(f.Project.Manifest.DataDir, "land"),
-		Environ: f.Project.Environ, LockWait: f.Project.LockTimeout,
+		Environ: f.Project.Environ, LockWait: f.Project.LockTimeout, GitLimit: f.gitLimit,
 		Sessions: func(path string) (session.Address, session.Activity) {
 			for _, other := range seen.Known {
 				if other.Record != nil && other.Record.Tree.Path == path && other.Look != nil {
