@@ -96,7 +96,6 @@ func (v Volume) bring(ctx context.Context, repo, commit, known, then string, arg
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(filepath.Dir(bundle.Name()))
 	defer bundle.Close()
 	ctx, cancel := limited(context.WithoutCancel(ctx)) // what has begun is finished
 	defer cancel()

@@ -115,7 +115,6 @@ func (v Volume) AddClone(ctx context.Context, repo, branch, base string) (made b
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(filepath.Dir(bundle.Name()))
 	defer bundle.Close()
 	if err := v.run(ctx, bundle, io.Discard, script(addClone, args...)...); err != nil {
 		return false, err
@@ -123,8 +122,9 @@ func (v Volume) AddClone(ctx context.Context, repo, branch, base string) (made b
 	return !exists, nil
 }
 
-// bundleOf makes a bundle of a commit, as the ref borrowed, in a directory of its own. With more it
-// has the tags below it (--tags), or lacks what another commit has (^COMMIT).
+// bundleOf makes a bundle of a commit, as the ref borrowed. With more it has the tags below it
+// (--tags), or lacks what another commit has (^COMMIT). The file is removed already: nothing is left
+// if the process is killed while it sends the bundle.
 func bundleOf(ctx context.Context, repo, commit, more string) (_ *os.File, err error) {
 	d, err := repository(repo)
 	if err != nil {
@@ -134,11 +134,7 @@ func bundleOf(ctx context.Context, repo, commit, more string) (_ *os.File, err e
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.RemoveAll(dir)
-		}
-	}()
+	defer os.RemoveAll(dir)
 	view := filepath.Join(dir, "view")
 	if err := os.Mkdir(view, 0o700); err != nil {
 		return nil, err
