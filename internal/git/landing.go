@@ -414,7 +414,16 @@ func (u User) Rewrite(ctx context.Context, repo, branch, from, to, checkout stri
 		_, _, err := u.start(ctx, repo, "", apart, []string{"update-ref", "-m", "agentform refresh", ref, to, from})
 		return err
 	}
-	_, _, err := u.start(ctx, checkout, "", apart, []string{"reset", "--quiet", "--keep", to})
+	if _, _, err := u.start(ctx, checkout, "", apart, []string{"reset", "--quiet", "--keep", to}); err != nil {
+		return err
+	}
+	// git reset has no way to name the commit that the branch must be at, and says afterwards which
+	// one that was.
+	was, err := run(ctx, checkout, "rev-parse", "--verify", "ORIG_HEAD^{commit}")
+	if was = strings.TrimSpace(was); err == nil && was != from {
+		_, _, err = u.start(ctx, checkout, "", apart, []string{"reset", "--quiet", "--keep", was})
+		err = errors.Join(ErrMoved, err)
+	}
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -337,6 +338,46 @@ func TestRewrite(t *testing.T) {
 	}
 	if now, status := git(t, path, "rev-parse", branch), git(t, path, "status", "--porcelain"); now != to || status != "M a.txt" {
 		t.Errorf("at %s with %q", now, status)
+	}
+}
+
+// beforeReset puts a git before the real one that runs another command of git in a directory, once, right
+// before git reset.
+func beforeReset(t *testing.T, path, command string) (undo func()) {
+	t.Helper()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools, was := t.TempDir(), os.Getenv("PATH")
+	executable.Write(t, filepath.Join(tools, "git"), []byte(`#!/bin/sh
+case "$*" in *reset*)
+	if mkdir "`+tools+`/done" 2>/dev/null; then
+		"`+real+`" -C "$(cat "`+tools+`/path")" -c user.name=a -c user.email=a@example.invalid `+command+` || exit 1
+	fi ;;
+esac
+exec "`+real+`" "$@"
+`), 0o755)
+	write(t, filepath.Join(tools, "path"), path)
+	t.Setenv("PATH", tools+string(filepath.ListSeparator)+was)
+	return func() { t.Setenv("PATH", was) }
+}
+
+// TestRewriteOfLastMoment checks that a commit is kept that an agent makes right before git moves its
+// branch.
+func TestRewriteOfLastMoment(t *testing.T) {
+	repo := newRepo(t)
+	path := tree(t, repo)
+	from := git(t, path, "rev-parse", "HEAD")
+	branch := git(t, path, "symbolic-ref", "--short", "HEAD")
+	git(t, path, "commit", "-q", "--amend", "-m", "another", "--allow-empty")
+	to := git(t, path, "rev-parse", "HEAD")
+	git(t, path, "reset", "-q", "--hard", from)
+	undo := beforeReset(t, path, "commit -q --allow-empty -m last")
+	err := User{Environ: os.Environ()}.Rewrite(t.Context(), repo, branch, from, to, path)
+	undo()
+	if said := git(t, path, "log", "-1", "--format=%s", branch); !errors.Is(err, ErrMoved) || said != "last" {
+		t.Errorf("%v, the last commit is %q", err, said)
 	}
 }
 

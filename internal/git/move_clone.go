@@ -52,10 +52,26 @@ if [ "$(g symbolic-ref --quiet HEAD)" != "refs/heads/$branch" ] || [ "$(g rev-pa
 	echo "the branch has moved in the meantime" >&2
 	exit 1
 fi
+ignored=
+IFS='
+'
+for name in $(g -c core.quotePath=false diff --name-only --no-renames --diff-filter=A "$from" "$to"); do
+	if [ -e "$name" ] || [ -L "$name" ]; then ignored="$ignored $name"; fi
+done
+unset IFS
+if [ -n "$ignored" ]; then echo "the base has files that are in the way, uncommitted:$ignored" >&2; exit 1; fi
 changed=$(g --work-tree=. status --porcelain --no-renames --untracked-files=no --ignore-submodules=dirty)
 if [ -n "$changed" ]; then echo "files have changed in the meantime" >&2; exit 1; fi
 case $how in
-rewrite) g reset --quiet --keep "$to" ;;
+rewrite)
+	g reset --quiet --keep "$to"
+	was=$(g rev-parse --quiet --verify ORIG_HEAD)
+	if [ "$was" != "$from" ]; then
+		g reset --quiet --keep "$was"
+		echo "the branch has moved in the meantime" >&2
+		exit 1
+	fi
+	;;
 *) g -c merge.autoStash=false merge --quiet --no-stat --no-squash --ff-only "$to" ;;
 esac
 ` + startAtBase

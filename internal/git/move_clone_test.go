@@ -103,10 +103,14 @@ func TestMoveCloneRefuses(t *testing.T) {
 		meanwhile func(path string)
 		want      string
 	}{
-		"committed":   {func(path string) { commit(t, path, "more") }, "the branch has moved in the meantime"},
-		"switched":    {func(path string) { git(t, path, "switch", "-q", "-c", "other") }, "the branch has moved in the meantime"},
-		"changed":     {func(path string) { write(t, filepath.Join(path, "mine.txt"), "another\n") }, "files have changed in the meantime"},
-		"in the way":  {func(path string) { write(t, filepath.Join(path, "theirs.txt"), "mine\n") }, "theirs.txt"},
+		"committed":  {func(path string) { commit(t, path, "more") }, "the branch has moved in the meantime"},
+		"switched":   {func(path string) { git(t, path, "switch", "-q", "-c", "other") }, "the branch has moved in the meantime"},
+		"changed":    {func(path string) { write(t, filepath.Join(path, "mine.txt"), "another\n") }, "files have changed in the meantime"},
+		"in the way": {func(path string) { write(t, filepath.Join(path, "theirs.txt"), "mine\n") }, "theirs.txt"},
+		"ignored": {func(path string) {
+			write(t, filepath.Join(path, ".git", "info", "exclude"), "*.txt\n")
+			write(t, filepath.Join(path, "theirs.txt"), "mine\n")
+		}, "in the way"},
 		"damaged":     {func(path string) { _ = os.RemoveAll(filepath.Join(path, ".git", "objects")) }, ""},
 		"not a clone": {func(path string) { _ = os.RemoveAll(filepath.Join(path, ".git")) }, ""},
 	} {
@@ -126,6 +130,9 @@ func TestMoveCloneRefuses(t *testing.T) {
 			err := v.Move(t.Context(), repo, m)
 			if err == nil || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("%s, %s: %v", name, way, err)
+			}
+			if text, err := os.ReadFile(filepath.Join(v.Path, "theirs.txt")); err == nil && string(text) != "mine\n" {
+				t.Errorf("%s, %s: its file is overwritten", name, way)
 			}
 			if now := tip(); now != was {
 				t.Errorf("%s, %s: it has moved from %s to %s", name, way, was, now)
@@ -211,5 +218,25 @@ func TestHostileInput(t *testing.T) {
 	err := FileShell(folder(t), withoutInput)(t.Context(), nil, io.Discard, "sh", "-c", "echo it fails; exit 3")
 	if err == nil || err.Error() != "exit status 3: it fails" {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestMoveCloneOfLastMoment checks that a commit is kept that an agent makes right before git moves its
+// branch.
+func TestMoveCloneOfLastMoment(t *testing.T) {
+	const branch = "agents/x"
+	for way, newClone := range clonesOf(t, branch) {
+		repo, v := newClone()
+		write(t, filepath.Join(v.Path, "mine.txt"), "mine\n")
+		commit(t, v.Path, "mine")
+		write(t, filepath.Join(repo, "theirs.txt"), "theirs\n")
+		commit(t, repo, "theirs")
+		m := result(t, repo, v, branch, true)
+		undo := beforeReset(t, v.Path, "commit -q --allow-empty -m last")
+		err := v.Move(t.Context(), repo, m)
+		undo()
+		if said := git(t, v.Path, "log", "-1", "--format=%s", branch); err == nil || !strings.Contains(err.Error(), "moved in the meantime") || said != "last" {
+			t.Errorf("%s: %v, the last commit is %q", way, err, said)
+		}
 	}
 }

@@ -163,3 +163,18 @@ func Uncommitted(ctx context.Context, git Runner) (names []string, err error) {
 	}
 	return names, err
 }
+
+// Overwritten returns the files that another commit adds and that are in the checkout at a path, which
+// has all of a commit: they are not committed, ignored ones among them, which git overwrites.
+func Overwritten(ctx context.Context, at, from, to string) (names []string, err error) {
+	out, err := run(ctx, at, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", from, to)
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if _, err := os.Lstat(filepath.Join(at, name)); err == nil && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}

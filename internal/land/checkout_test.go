@@ -366,6 +366,29 @@ func scribble(rnd *rand.Rand, text string, files int) string {
 	return script
 }
 
+// TestRefreshKeepsIgnoredFiles checks that a refresh does not overwrite a file that git ignores in the
+// workspace, and that a dry run says so too.
+func TestRefreshKeepsIgnoredFiles(t *testing.T) {
+	for _, method := range []Method{Merge, Rebase} {
+		p := newProject(t, "echo 1 >a", "echo theirs >.env", "echo .env >.gitignore")
+		p.sh(p.work, "echo mine >.env")
+		before := p.state()
+		for _, dryRun := range []bool{true, false} {
+			_, err := p.lander.Refresh(p.t.Context(), method, dryRun)
+			if refusal := (*Refusal)(nil); !errors.As(err, &refusal) || !slices.Equal(refusal.Files, []string{".env"}) {
+				t.Errorf("%s: %v", method, err)
+			}
+		}
+		if after := p.state(); !reflect.DeepEqual(after, before) {
+			t.Errorf("%s: from\n%q\nto\n%q", method, before, after)
+		}
+		p.sh(p.work, "rm .env")
+		if done, err := p.lander.Refresh(p.t.Context(), method, false); err != nil || !done.Done || p.sh(p.work, "cat .env") != "theirs" {
+			t.Errorf("%s: %+v, %v", method, done, err)
+		}
+	}
+}
+
 // TestUnverifiedResult checks that it is on record that nothing has verified what landed, also if its
 // commit was verified before the base had moved.
 func TestUnverifiedResult(t *testing.T) {

@@ -70,6 +70,7 @@ type stale struct {
 	Facts
 	Target string // the commit of the base that is brought
 	Behind int
+	InWay  []string // files that it adds and that are in the workspace, not committed
 }
 
 // Refresh brings the base of a session into its branch, by merging it or by rebasing the branch.
@@ -188,7 +189,9 @@ func (l *Lander) lookAtTarget(ctx context.Context) (f stale, err error) {
 	if f.Behind, err = (git.Base{Commit: f.Target}).Behind(ctx, git.Here(t.Repo), f.Commit); err != nil || f.Behind == 0 {
 		return f, err
 	}
-	_, f.Conflict, _, err = git.MergeTree(ctx, t.Repo, f.Commit, f.Target)
+	if _, f.Conflict, _, err = git.MergeTree(ctx, t.Repo, f.Commit, f.Target); err == nil && f.At.Exists && f.At.Git && !l.clone() {
+		f.InWay, err = git.Overwritten(ctx, f.At.Path, f.Commit, f.Target)
+	}
 	return f, err
 }
 
@@ -208,7 +211,7 @@ func checkStale(f stale) *Refusal {
 	if f.Unsaved.Uncommitted > 0 {
 		return &Refusal{Why: fmt.Sprintf("%s has %s in %s: only a clean workspace is refreshed", f.Address, f.Unsaved, f.At.Path), Next: "let the agent commit it first"}
 	}
-	f.Unsaved.Untracked = 0 // git refuses to overwrite them
+	f.Unsaved.Untracked = 0 // only those that InWay has matter
 	if r := checkWork(f.Facts, Request{}); r != nil {
 		return r
 	}
@@ -217,6 +220,9 @@ func checkStale(f stale) *Refusal {
 		return &Refusal{Why: fmt.Sprintf("%s: cannot determine which branch its work belongs to", f.Address), Next: "workspace { base = … } in the manifest names it"}
 	case f.Base == f.Branch:
 		return &Refusal{Why: fmt.Sprintf("%s works on %s itself", f.Address, f.Branch)}
+	case len(f.InWay) > 0:
+		return &Refusal{Why: fmt.Sprintf("%s: what %s adds would overwrite in %s, where it is not committed:", f.Address, f.Base, f.At.Path), Files: f.InWay,
+			Next: "move or remove that first"}
 	}
 	return nil
 }
