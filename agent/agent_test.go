@@ -87,7 +87,7 @@ func TestEveryPatternCompiles(t *testing.T) {
 }
 
 func TestStart(t *testing.T) {
-	claudeEnv := map[string]string{"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_AGENT_VIEW": "1"}
+	claudeEnv := map[string]string{"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_AGENT_VIEW": "1", "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false"}
 	long := strings.Repeat("x", ArgumentLimit+1)
 	for name, c := range map[string]struct {
 		agent        session.AgentSpec

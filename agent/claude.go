@@ -108,6 +108,9 @@ func claudeStart(in session.StartInput) session.Start {
 		// Otherwise the left arrow in an empty composer hands the session to a daemon of Claude
 		// Code (2.1.197), where nothing stops it.
 		"CLAUDE_CODE_DISABLE_AGENT_VIEW": "1",
+		// Otherwise an account for which Claude Code has turned it on sees what it may type next in its
+		// composer, where nothing distinguishes that from a text that somebody has begun to type.
+		"CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
 	}}
 	maps.Copy(start.Env, claudeTelemetry(s.Telemetry))
 	if s.Agent.Trust {

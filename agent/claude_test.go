@@ -52,7 +52,7 @@ func TestClaudeStart(t *testing.T) {
 				c.input(&in)
 			}
 			got := For(spec).Start(in)
-			env := map[string]string{"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_AGENT_VIEW": "1"}
+			env := map[string]string{"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_AGENT_VIEW": "1", "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false"}
 			for k, v := range c.env {
 				env[k] = v
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/echo"
 	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/sessionfile"
 	"github.com/agentform/agentform/internal/shim/reported"
@@ -85,6 +86,7 @@ type Look struct {
 	Fault       error       // a session file exists and cannot be read
 	Starting    bool        // it is running, and was not ready for a prompt yet in this run
 	Prompt      bool        // it is running, and a prompt can be typed on its screen
+	Drafted     bool        // it is running, and its composer has a text that was not sent
 	ready       bool        // it was ready, for an agent that shows it
 }
 
@@ -156,6 +158,7 @@ func (r *Reader) Read(rec session.Record, live *session.Live, given, now time.Ti
 		e.Replayed = replayed(a, rec, x.Transcript, signals, given)
 		x.Detection = asking(rec.Run.ID, read(a, texts, e))
 		x.Prompt = live.Liveness == session.Alive && a.Ready(live.Screen)
+		x.Drafted = live.Liveness == session.Alive && input.HasDraft(a, live.Screen)
 	}
 	x.Transcript = settled(x.Transcript, x.Detection, rec.Run.StartedAt)
 	x.TurnAt = turnEnd(a, x.Transcript, signals, rec.Run.StartedAt)

@@ -140,7 +140,18 @@ func readTyped(path string) []typed {
 // Send types into a running session, and verifies a text with r. It returns the event for the
 // history, without the text, which may be a secret.
 func (r *Reader) Send(ctx context.Context, rt session.Runtime, rec session.Record, live session.Live, in session.Input, command bool, log *slog.Logger) (outcome input.Outcome, sent history.Event, err error) {
+	return send(ctx, r, r.sender(rt, rec, live), rec, in, command, log)
+}
+
+// SendUnasked is Reader.Send for a text that no person sends now: it keeps what somebody has begun to type.
+func SendUnasked(ctx context.Context, r *Reader, rt session.Runtime, rec session.Record, live session.Live, text string, log *slog.Logger) (sent history.Event, err error) {
 	s := r.sender(rt, rec, live)
+	s.KeepDraft = true
+	_, sent, err = send(ctx, r, s, rec, session.Input{Text: text}, false, log)
+	return sent, err
+}
+
+func send(ctx context.Context, r *Reader, s input.Sender, rec session.Record, in session.Input, command bool, log *slog.Logger) (outcome input.Outcome, sent history.Event, err error) {
 	if in.Key != "" || in.NoEnter {
 		sent = r.sent(rec, in.Text, log)
 		outcome, err = s.Press(ctx, in)

@@ -8,6 +8,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/verify"
 	"github.com/agentform/agentform/plan"
@@ -56,7 +57,7 @@ func HubInput(known []status.Input, reader *activity.Reader, now time.Time) (eng
 
 // Seen returns what a look shows of a recorded session to who verifies its work.
 func Seen(k status.Input) verify.Seen {
-	return verify.Seen{Record: *k.Record, Live: k.Live, Checkout: *k.Checkout, Doing: k.Doing()}
+	return verify.Seen{Record: *k.Record, Live: k.Live, Checkout: *k.Checkout, Doing: k.Doing(), DraftSince: k.DraftSince}
 }
 
 // AllSeen returns that of those recorded sessions that are meant.
@@ -174,9 +175,7 @@ func idles(k status.Input) bool {
 
 // untouched reports whether nobody works with a live agent, and it asks nothing.
 func untouched(k status.Input, a session.Agent) bool {
-	c, knows := a.(interface {
-		Composer(screen string) (text string, shown bool)
-	})
+	c, knows := a.(input.Composer)
 	if !knows || k.Live.Attached > 0 || k.Look.Detection.Question != nil {
 		return false
 	}

@@ -74,7 +74,7 @@ func (x *resumption) send(ctx context.Context, lineage string, k status.Input) e
 	if err := engine.RecordContinued(ctx, x.engine, r, at); err != nil {
 		return err
 	}
-	_, sent, err := x.activity.Send(ctx, rt, r, *k.Live, session.Input{Text: continueText}, false, x.log)
+	sent, err := activity.SendUnasked(ctx, x.activity, rt, r, *k.Live, continueText, x.log)
 	if err != nil {
 		if verify.Untyped(err) {
 			recorded := r

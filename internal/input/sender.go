@@ -57,6 +57,8 @@ type Sender struct {
 	Typing func(text string, message bool) error
 	// BootTimeout bounds the wait for an agent that is booting.
 	BootTimeout time.Duration
+	// KeepDraft means that Send does not replace a text that somebody has left in the composer.
+	KeepDraft bool
 }
 
 // Composer is implemented by agents with a known composer, the field where text is edited.
@@ -113,6 +115,27 @@ func (e *DialogError) Error() string {
 // Excerpt returns the screen.
 func (e *DialogError) Excerpt() string { return e.Screen }
 
+// DraftError means that nothing was typed because the composer has a text that was not sent.
+type DraftError struct{ Screen string }
+
+// Error returns why nothing was typed.
+func (e *DraftError) Error() string {
+	return "its composer has a text that was not sent, which is kept"
+}
+
+// Excerpt returns the screen.
+func (e *DraftError) Excerpt() string { return e.Screen }
+
+// HasDraft reports whether the screen of an agent with a known composer shows a text in it.
+func HasDraft(agent session.Agent, screen string) bool {
+	c, known := agent.(Composer)
+	if !known {
+		return false
+	}
+	text, shown := c.Composer(screen)
+	return shown && text != ""
+}
+
 // NotTakenError means that nothing shows that the agent received a typed text.
 type NotTakenError struct {
 	Draft  bool // it is still in the composer
@@ -160,11 +183,15 @@ const (
 )
 
 // Send types a text and verifies that the agent received it. With verbatim, a text that looks like
-// a command of the agent is one. The error is a *DialogError if nothing was typed, and a
-// *NotTakenError if the agent did not receive the text.
+// a command of the agent is one. The error is a *DialogError or *DraftError if nothing was
+// typed, and a *NotTakenError if the agent did not receive the text.
 func (s Sender) Send(ctx context.Context, text string, verbatim bool) (Outcome, error) {
 	before, err := s.awaitReady(ctx)
-	if err == nil {
+	switch {
+	case err != nil:
+	case s.KeepDraft && HasDraft(s.Agent, before.Screen):
+		err = &DraftError{before.Screen}
+	default:
 		before, err = s.clearDraft(ctx, before)
 	}
 	if err != nil {

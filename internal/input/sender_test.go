@@ -227,6 +227,21 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// TestSendKeepsDraft checks that a text that no person sends does not replace what somebody has begun
+// to type.
+func TestSendKeepsDraft(t *testing.T) {
+	for draft, want := range map[string]string{"": "C-u text do it", "old": ""} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &desk{enter: takes, now: idle("hello\n"), composed: draft}
+			_, err := Sender{Runtime: d, Agent: d, Observe: d.observe, KeepDraft: true}.Send(t.Context(), "do it", false)
+			kept, is := errors.AsType[*DraftError](err)
+			if keys := strings.Join(d.keys, " "); keys != want || is != (draft != "") || is && !strings.Contains(kept.Excerpt(), "hello") {
+				t.Errorf("%q: %v, typed %q", draft, err, keys)
+			}
+		})
+	}
+}
+
 // TestSendToOneThatIsSlow checks that a text is typed once, however late an agent reads it, and
 // whatever it does with an Enter that it reads with a text.
 func TestSendToOneThatIsSlow(t *testing.T) {

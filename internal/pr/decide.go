@@ -34,6 +34,7 @@ type Facts struct {
 	// Rests means that the agent has ended a turn and accepts text. Given is the time of its last
 	// input, Ended that of the end of its turn.
 	Rests        bool
+	Untaken      error // why that agent is sent nothing before somebody helps; nil: it is
 	Given, Ended time.Time
 	From         time.Time // what was merged before does not count: a person started its agent again
 	Landed       bool      // its work has landed, by this pull request or otherwise
@@ -128,6 +129,9 @@ func Decide(f Facts) (Action, session.PullRequest, Parcel) {
 		return hold("its agent has pushed nothing since it was sent " + stands.String())
 	case fresh.empty():
 		return note()
+	case f.Untaken != nil:
+		next.SentFor = f.Now.Head // a push ends the hold, as an input does
+		return hold(unsent(fresh, f.Untaken))
 	case next.Round >= f.Spec.Rounds:
 		return hold(fmt.Sprintf("after %s in a row there is more: %s", plaintext.Count(next.Round, "text"), fresh))
 	}
@@ -144,6 +148,11 @@ func Decide(f Facts) (Action, session.PullRequest, Parcel) {
 		})
 	}
 	return Send, next, fresh
+}
+
+// unsent says why an agent could not be sent what is new.
+func unsent(p Parcel, why error) string {
+	return fmt.Sprintf("its agent could not be sent %s: %v", p, why)
 }
 
 // noted returns the record of the facts read.

@@ -1,15 +1,16 @@
 package pr
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/agentform/agentform/internal/forge"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/agentform/agentform/internal/forge"
 	"github.com/agentform/agentform/session"
 )
 
@@ -69,13 +70,15 @@ func TestDecide(t *testing.T) {
 		change func(*Facts)
 		want   string
 	}{
-		"no pull request":             {nil, nil, nil, ""},
-		"it is gone":                  {known(), nil, nil, ""},
-		"a new one":                   {nil, pull("a"), nil, "note open"},
-		"the same":                    {known(), pull("old", with(failed(1))), works, ""},
-		"a check failed":              {nil, pull("a", with(failed(1), passed)), nil, "send open failed round 1: check:1"},
-		"and the agent works":         {nil, pull("a", with(failed(1))), works, "note open failed"},
-		"and it is to be verified":    {nil, pull("a", with(failed(1))), func(f *Facts) { f.Unverified = true }, "note open failed"},
+		"no pull request":          {nil, nil, nil, ""},
+		"it is gone":               {known(), nil, nil, ""},
+		"a new one":                {nil, pull("a"), nil, "note open"},
+		"the same":                 {known(), pull("old", with(failed(1))), works, ""},
+		"a check failed":           {nil, pull("a", with(failed(1), passed)), nil, "send open failed round 1: check:1"},
+		"and the agent works":      {nil, pull("a", with(failed(1))), works, "note open failed"},
+		"and it is to be verified": {nil, pull("a", with(failed(1))), func(f *Facts) { f.Unverified = true }, "note open failed"},
+		"somebody has begun to type": {known(), pull("new", with(failed(2))), func(f *Facts) { f.Untaken = errors.New("typed") },
+			"hold open failed round 1 held 20: its agent could not be sent 1 failed check: typed"},
 		"and others run":              {nil, pull("a", with(forge.Check{ID: 1, Done: true, Failed: true, At: minute(11)}, runs)), nil, "note open failed"},
 		"and others run for long":     {nil, pull("a", with(failed(1), runs)), nil, "send open failed round 1: check:1"},
 		"checks are ignored":          {nil, pull("a", with(failed(1))), func(f *Facts) { f.Spec.Checks = session.PRIgnores }, "note open failed"},
@@ -154,6 +157,26 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestHeldForDraft checks that a person is called once for a text in the composer, and that what is
+// new is sent when somebody has helped.
+func TestHeldForDraft(t *testing.T) {
+	f := Facts{Spec: wanted, Now: pull("a", with(failed(1))), At: minute(20), Rests: true, Given: minute(11), Ended: minute(15), Untaken: errors.New("typed")}
+	action, next, _ := Decide(f)
+	if action != Hold {
+		t.Fatal(action)
+	}
+	f.Was, f.At = &next, minute(30)
+	if action, _, _ := Decide(f); action != Nothing {
+		t.Errorf("then: %s", action)
+	}
+	f.Given, f.Ended, f.Untaken = minute(31), minute(32), nil
+	if action, _, parcel := Decide(f); action != Send || parcel.empty() {
+		t.Errorf("at last: %s %s", action, parcel)
+	}
+}
+
+// TestRemembered checks that what a pull request has is sent once, however much that is, and that what it
+// does not have any more is forgotten at last.
 func TestRemembered(t *testing.T) {
 	var many []forge.Comment
 	for i := range remembered + 100 {

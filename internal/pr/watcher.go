@@ -62,8 +62,12 @@ func (w *Watcher) Do(ctx context.Context) (changed, runs bool, err error) {
 
 func (w *Watcher) facts(now *forge.PullRequest) Facts {
 	r, seen := w.Session, w.Look()
-	f := Facts{Spec: r.Spec.PR, Was: r.PR, Now: now, At: w.Now(), Rests: seen.Rests(), Given: seen.Doing.Since, Ended: seen.Doing.Ended,
+	takes := seen.Takes(w.Now())
+	f := Facts{Spec: r.Spec.PR, Was: r.PR, Now: now, At: w.Now(), Rests: !errors.Is(takes, verify.ErrOutdated), Given: seen.Doing.Since, Ended: seen.Doing.Ended,
 		From: r.FinishFrom, Landed: r.Landed != nil, Works: works(seen)}
+	if f.Rests {
+		f.Untaken = takes
+	}
 	if v := r.Verified; r.Spec.Verify.Declared() {
 		f.Unverified = v == nil || v.At.Before(f.Ended) || !v.OK && !v.Held && r.Spec.Verify.OnFailure == session.FailureSends
 	}
@@ -108,7 +112,7 @@ func (w *Watcher) send(ctx context.Context, next session.PullRequest, p Parcel) 
 		}
 		logs[c.ID] = log
 	}
-	if !w.Look().Rests() {
+	if w.Look().Takes(w.Now()) != nil {
 		return verify.ErrOutdated
 	}
 	was := w.Session.PR
@@ -126,7 +130,7 @@ func (w *Watcher) send(ctx context.Context, next session.PullRequest, p Parcel) 
 		return errors.Join(verify.ErrOutdated, err, w.record(last, before, nil))
 	}
 	if err != nil {
-		next.HeldAt, next.Detail = w.Now().UTC(), fmt.Sprintf("its agent could not be sent %s: %v", p, err)
+		next.HeldAt, next.Detail = w.Now().UTC(), unsent(p, err)
 		return errors.Join(err, w.hold(last, next))
 	}
 	w.Tell(history.Event{Kind: history.PRFeedback, New: next.URL, Detail: fmt.Sprintf("%s (%d/%d)", p, next.Round, w.Session.Spec.PR.Rounds)})

@@ -56,18 +56,27 @@ func (k Input) Seen(at time.Time) activity.Seen {
 // Course is what is known of a recorded session from several looks.
 type Course struct {
 	turn.Course
-	off time.Time // since when its workspace is on another branch; zero: it is not
+	off   time.Time // since when its workspace is on another branch; zero: it is not
+	draft time.Time // since when its composer has a text that was not sent; zero: it has none
 }
 
 // See adds what was observed of a recorded session to its course, and makes the result part of k.
 func (k *Input) See(course *Course) {
 	course.Course.See(k.turnLook())
-	if !k.offBranch() {
-		course.off = time.Time{}
-	} else if course.off.IsZero() {
-		course.off = k.At
+	course.off = since(course.off, k.offBranch(), k.At)
+	course.draft = since(course.draft, k.Look != nil && k.Look.Drafted, k.At)
+	k.Turn, k.OffSince, k.DraftSince = new(course.Course), course.off, course.draft
+}
+
+// since returns since when something is so, by the looks before and this one; zero: it is not.
+func since(before time.Time, is bool, at time.Time) time.Time {
+	switch {
+	case !is:
+		return time.Time{}
+	case before.IsZero():
+		return at
 	}
-	k.Turn, k.OffSince = new(course.Course), course.off
+	return before
 }
 
 func (k Input) offBranch() bool {

@@ -32,6 +32,7 @@ type Input struct {
 	Look       *activity.Look       // what the agent does; nil: not read
 	Turn       *turn.Course         // the turn according to several looks; nil: Look is the only one
 	OffSince   time.Time            // since when they saw its workspace on another branch; zero: it is not
+	DraftSince time.Time            // since when they saw a text in its composer that was not sent; zero: there is none
 	Checkout   *session.Checkout    // nil: not read
 	Changes    *changes.Count       // of the workspace; nil: not counted
 	Conflicts  []conflicts.Conflict // nil: not known

@@ -13,6 +13,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/changes"
+	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -23,6 +24,8 @@ type Seen struct {
 	Live     *session.Live // nil: it does not run
 	Checkout session.Checkout
 	Doing    session.Doing
+	// DraftSince is since when its composer has a text that was not sent; zero: it has none.
+	DraftSince time.Time
 }
 
 // idle reports whether the work of the session can be verified.
@@ -33,6 +36,22 @@ func (s Seen) Rests() bool {
 	r, l := s.Record, s.Live
 	return !s.Doing.Ended.IsZero() && s.Doing.Run == r.Run.ID && r.Intent == session.Settled && r.Finished == nil &&
 		l != nil && l.Liveness == session.Alive && !l.Frozen && !l.InputOff && l.Mark.Run == r.Run.ID
+}
+
+// draftPatience is how long a text that somebody has begun to type is waited for. Who was called
+// away for less goes on with it.
+const draftPatience = 10 * time.Minute
+
+// Takes returns nil if its agent rests and takes a text at that time, and ErrOutdated if it may
+// later. Another error is why it does not before somebody helps.
+func (s Seen) Takes(now time.Time) error {
+	switch {
+	case !s.Rests(), !s.DraftSince.IsZero() && now.Sub(s.DraftSince) < draftPatience:
+		return ErrOutdated
+	case !s.DraftSince.IsZero():
+		return &input.DraftError{}
+	}
+	return nil
 }
 
 // Reach is how the sessions of a project, and their histories, are reached.
@@ -76,9 +95,10 @@ func (x Access) Verifier(s Seen, doing func(context.Context) (session.Doing, err
 	}, nil
 }
 
-// Send types a text into the agent of a session that was seen alive, and adds that to its history.
+// Send types a text into the agent of a session that was seen alive, and adds that to its history. It
+// keeps what somebody has begun to type.
 func (x Reach) Send(ctx context.Context, rt session.Runtime, s Seen, text string) error {
-	_, sent, err := x.Activity.Send(ctx, rt, s.Record, *s.Live, session.Input{Text: text}, false, x.Log)
+	sent, err := activity.SendUnasked(ctx, x.Activity, rt, s.Record, *s.Live, text, x.Log)
 	if err != nil {
 		return err
 	}
@@ -137,9 +157,7 @@ type Scheduler struct {
 
 // job is the last verification of a session.
 type job struct {
-	doing    session.Doing // by the last look
-	verified *session.Verified
-	idle     bool
+	seen     Seen   // by the last look
 	of       string // what was verified: a turn, and the block
 	running  bool
 	notUntil time.Time // after one that could not be made
@@ -183,7 +201,7 @@ func (x *Scheduler) begin(s Seen) bool {
 		j = &job{}
 		x.jobs[s.Record.Address] = j
 	}
-	j.doing, j.verified, j.idle = s.Doing, s.Record.Verified, s.idle()
+	j.seen = s
 	of := turnOf(s)
 	if j.running || !s.idle() || j.of == of && (j.notUntil.IsZero() || x.Now().Before(j.notUntil)) {
 		return false
@@ -233,25 +251,22 @@ func busy(err error) bool {
 }
 
 func (x *Scheduler) verify(ctx context.Context, s Seen) error {
-	v, err := x.Verifier(s, func(context.Context) (session.Doing, error) {
+	last := func() Seen {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		return x.jobs[s.Record.Address].doing, nil
-	})
+		return x.jobs[s.Record.Address].seen
+	}
+	v, err := x.Verifier(s, func(context.Context) (session.Doing, error) { return last().Doing, nil })
 	if err != nil {
 		return err
 	}
 	x.mu.Lock()
 	v.ran = &x.jobs[s.Record.Address].ran
 	x.mu.Unlock()
-	v.Awake = func() bool {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		return x.jobs[s.Record.Address].idle
-	}
+	v.Takes = func() error { return last().Takes(x.Now()) }
 	v.Slot = func(ctx context.Context) (func(), bool, error) {
 		release, waited, err := x.slot(ctx)
-		if err == nil && waited && !x.last(s.Record.Address).Same(s.Record.Verified) {
+		if err == nil && waited && !last().Record.Verified.Same(s.Record.Verified) {
 			release()
 			err = ErrOutdated // another process has verified it
 		}
@@ -288,11 +303,4 @@ func (x *Scheduler) slot(ctx context.Context) (release func(), waited bool, err 
 	case <-ctx.Done():
 		return nil, true, context.Cause(ctx)
 	}
-}
-
-// last returns the last outcome of a session by the last look.
-func (x *Scheduler) last(a session.Address) *session.Verified {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.jobs[a].verified
 }

@@ -27,8 +27,8 @@ type Verifier struct {
 	Record func(ctx context.Context, was *session.Verified, now session.Verified) error
 	// Send types a text into the agent.
 	Send func(ctx context.Context, text string) error
-	// Awake reports whether the session takes text now; nil: it does.
-	Awake func() bool
+	// Takes is Seen.Takes of now; nil: it takes a text.
+	Takes func() error
 	// Tell adds an event to the history; its time, kind, reason and texts are set.
 	Tell func(history.Event)
 	Now  func() time.Time
@@ -329,11 +329,19 @@ func (v *Verifier) escalate(now session.Verified) {
 	v.Tell(history.Event{Kind: history.Escalated, Reason: string(history.VerificationFailed), New: now.Commit, Detail: now.Detail})
 }
 
+// unsentBecause is between a failure that the agent was not sent, and why not.
+const unsentBecause = "; its agent could not be sent that: "
+
 // send gives the agent the failure that is recorded. The error is ErrOutdated if it takes no text
 // now, and then nothing was sent.
 func (v *Verifier) send(ctx context.Context, f Facts, o Outcome) error {
-	if v.Awake != nil && !v.Awake() {
-		return ErrOutdated
+	if v.Takes != nil {
+		switch err := v.Takes(); {
+		case errors.Is(err, ErrOutdated):
+			return err
+		case err != nil:
+			return v.hold(ctx, f, f.Was.Detail+unsentBecause+err.Error())
+		}
 	}
 	was := *f.Was
 	sent := *f.Was
@@ -349,17 +357,18 @@ func (v *Verifier) send(ctx context.Context, f Facts, o Outcome) error {
 		return errors.Join(ErrOutdated, err, v.Record(context.WithoutCancel(ctx), &sent, was))
 	}
 	if err != nil {
-		return errors.Join(err, v.hold(context.WithoutCancel(ctx), f, sent.Detail+"; its agent could not be sent that: "+err.Error()))
+		return errors.Join(err, v.hold(context.WithoutCancel(ctx), f, sent.Detail+unsentBecause+err.Error()))
 	}
 	return nil
 }
 
 // Untyped reports whether an error of Send means that nothing was typed, but may be later: the
-// session is paused, or its agent asks a question.
+// session is paused, its agent asks a question, or somebody has begun to type.
 func Untyped(err error) bool {
 	_, paused := errors.AsType[*input.PausedError](err)
 	_, asks := errors.AsType[*input.DialogError](err)
-	return paused || asks
+	_, drafts := errors.AsType[*input.DraftError](err)
+	return paused || asks || drafts
 }
 
 // hold records that the session needs a person.

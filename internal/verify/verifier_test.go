@@ -413,7 +413,8 @@ func TestUnsent(t *testing.T) {
 // TestPaused checks that a session that is paused while its work is verified is sent the failure
 // when it is no longer.
 func TestPaused(t *testing.T) {
-	for name, why := range map[string]error{"it is seen to be": nil, "it is found to be": &input.PausedError{Err: session.ErrRefused}, "its agent asks": &input.DialogError{Question: "Sure?"}} {
+	for name, why := range map[string]error{"it is seen to be": nil, "it is found to be": &input.PausedError{Err: session.ErrRefused}, "its agent asks": &input.DialogError{Question: "Sure?"},
+		"somebody types": &input.DraftError{}} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.turn("echo 'echo no; false' > tests/all; git commit -q -a -m one")
@@ -422,7 +423,12 @@ func TestPaused(t *testing.T) {
 			var kept ran
 			v := b.verifier()
 			v.ran = &kept
-			v.Awake = func() bool { return why != nil }
+			v.Takes = func() error {
+				if why == nil {
+					return ErrOutdated
+				}
+				return nil
+			}
 			if err := v.Do(t.Context()); !errors.Is(err, ErrOutdated) {
 				t.Error(err)
 			}
@@ -439,6 +445,26 @@ func TestPaused(t *testing.T) {
 				t.Errorf("%+v, sent %q", v, b.sent)
 			}
 		})
+	}
+}
+
+// TestAbandonedDraft checks that a person is called when the composer of the agent has had a text for
+// long, and that the text stays.
+func TestAbandonedDraft(t *testing.T) {
+	b := newBench(t)
+	b.turn("git commit -q --allow-empty -m one")
+	v := b.verifier()
+	seen := b.seen()
+	seen.DraftSince = time.Unix(1000, 0)
+	now := seen.DraftSince.Add(draftPatience - time.Second)
+	v.Takes = func() error { return seen.Takes(now) }
+	if err := v.Do(t.Context()); !errors.Is(err, ErrOutdated) || b.record.Verified.Held || len(b.sent) > 0 {
+		t.Errorf("%v, %+v, sent %q", err, b.record.Verified, b.sent)
+	}
+	now = now.Add(time.Second)
+	v.Session = b.record
+	if err := v.Do(t.Context()); err != nil || !b.record.Verified.Held || len(b.sent) > 0 || !strings.HasSuffix(b.record.Verified.Detail, unsentBecause+(&input.DraftError{}).Error()) {
+		t.Errorf("%v, %+v, sent %q", err, b.record.Verified, b.sent)
 	}
 }
 
