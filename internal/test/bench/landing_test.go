@@ -49,6 +49,10 @@ session "s" {
 	time.Sleep(3 * time.Second) // what was just written may still change without another stamp
 	p.run(t, "agentform", "status")
 	p.run(t, "agentform", "status")
+	// Before the base moves: for seconds afterwards all is looked at again.
+	same := m.turns(15,
+		func() time.Duration { return p.time(t, "agentform", "status") },
+		func() time.Duration { return p.time(t, "agentform", "wait", "--for=ready", "s") })
 	n := 0
 	took := m.turns(15,
 		func() time.Duration {
@@ -57,10 +61,9 @@ session "s" {
 			p.run(t, "git", "commit", "-q", "-a", "-m", "base")
 			return p.time(t, "agentform", "status")
 		},
-		func() time.Duration { return p.time(t, "agentform", "status") },
 		func() time.Duration { return p.time(t, "agentform", "wait", "--for=ready", "s") },
 		func() time.Duration { return p.time(t, "agentform", "report") })
-	floor := Beside{"the same look without them: wait --for=ready", Time(took[2])}
+	floor := Beside{"the same look without them: wait --for=ready", Time(took[1])}
 	m.add(Row{
 		Work:  fmt.Sprintf("status with the conflicts of %d branches, whose base has moved", branches),
 		Took:  Time(took[0]),
@@ -70,18 +73,18 @@ session "s" {
 	})
 	m.add(Row{
 		Work:  fmt.Sprintf("status with the conflicts of %d branches, none new", branches),
-		Took:  Time(took[1]),
-		Floor: floor,
+		Took:  Time(same[0]),
+		Floor: Beside{floor.What, Time(same[1])},
 		Goals: []Goal{
-			{Says: "≤ 0.2 s", Got: ratio(took[1], 200*time.Millisecond), Bound: 1},
-			{Says: "≤ 1.3 × floor", Got: ratio(took[1], took[2]), Bound: 1.3},
+			{Says: "≤ 0.2 s", Got: ratio(same[0], 200*time.Millisecond), Bound: 1},
+			{Says: "≤ 1.3 × floor", Got: ratio(same[0], same[1]), Bound: 1.3},
 		},
 		Shown: true,
 	})
 	m.add(Row{
 		Work:  fmt.Sprintf("report of %d sessions", branches),
-		Took:  Time(took[3]),
+		Took:  Time(took[2]),
 		Floor: floor,
-		Goals: []Goal{{Says: "≤ 1 s", Got: ratio(took[3], time.Second), Bound: 1}},
+		Goals: []Goal{{Says: "≤ 1 s", Got: ratio(took[2], time.Second), Bound: 1}},
 	})
 }
