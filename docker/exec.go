@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agentform/agentform/internal/contained"
+	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -50,7 +50,7 @@ func (x *executor) run(ctx context.Context, id, stdin string, argv ...string) (s
 	if stdin != "" {
 		in = strings.NewReader(stdin)
 	}
-	out := contained.Tail{Limit: execOutput}
+	out := excerpt.Tail{Limit: execOutput}
 	done, said, err := execute(ctx, c, id, in, &out, argv)
 	if err != nil {
 		return none, fmt.Errorf("%s in the container: %w", argv[0], err)

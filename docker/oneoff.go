@@ -17,6 +17,7 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/agentform/agentform/internal/contained"
+	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
 )
@@ -166,7 +167,7 @@ func (m *commands) run(ctx context.Context, c engine, s session.Spec, dir string
 		host.NetworkMode = "none"
 	}
 	config.Entrypoint, config.Env = argv, env
-	out := contained.Tail{Limit: session.TailLimit}
+	out := excerpt.Tail{Limit: session.TailLimit}
 	err = m.within(ctx, c, config, host, func(id string) error {
 		a, err := c.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdout: true, Stderr: true})
 		if err != nil {
@@ -204,7 +205,7 @@ func printed(ctx context.Context, c engine, id string) string {
 		return ""
 	}
 	defer logs.Close()
-	out := contained.Tail{Limit: session.TailLimit}
+	out := excerpt.Tail{Limit: session.TailLimit}
 	_, _ = stdcopy.StdCopy(&out, &out, io.LimitReader(logs, session.TailLimit))
 	if text := strings.TrimSpace(out.String()); text != "" {
 		return ": " + text

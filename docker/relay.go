@@ -16,7 +16,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/pkg/stdcopy"
 
-	"github.com/agentform/agentform/internal/contained"
+	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -47,7 +47,7 @@ func (r *far) dial(id, program string) func(ctx context.Context, socket string) 
 		go func() {
 			defer close(conn.done)
 			defer free()
-			said := contained.Tail{Limit: 300}
+			said := excerpt.Tail{Limit: 300}
 			if _, conn.err = stdcopy.StdCopy(far, &said, stream.Reader); conn.err == nil && said.String() != "" {
 				conn.err = fmt.Errorf("%s: %w", strings.TrimSpace(said.String()), syscall.ECONNREFUSED)
 			}
@@ -163,7 +163,7 @@ func copyStreams(ctx context.Context, a types.HijackedResponse, stdin io.Reader,
 			_ = a.CloseWrite()
 		}
 	}()
-	said := contained.Tail{Limit: session.TailLimit}
+	said := excerpt.Tail{Limit: session.TailLimit}
 	_, err := stdcopy.StdCopy(stdout, &said, a.Reader)
 	a.Close()
 	<-sent

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 	utilexec "k8s.io/client-go/util/exec"
 
-	"github.com/agentform/agentform/internal/contained"
+	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -102,7 +102,7 @@ func (r *Runtime) run(ctx context.Context, c *cluster, pod string, in io.Reader,
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	out, said := contained.Tail{Limit: outputLimit}, contained.Tail{Limit: 4 << 10}
+	out, said := excerpt.Tail{Limit: outputLimit}, excerpt.Tail{Limit: 4 << 10}
 	if in == nil {
 		in = strings.NewReader("")
 	}

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 	"k8s.io/client-go/tools/remotecommand"
 
-	"github.com/agentform/agentform/internal/contained"
+	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -105,7 +105,7 @@ func (c *cluster) giveEnv(ctx context.Context, pod, text string, argv []string) 
 		return argv, nil
 	}
 	file := path.Join(shim.InitFolder, "env-"+rand.Text())
-	said := contained.Tail{Limit: 4 << 10}
+	said := excerpt.Tail{Limit: 4 << 10}
 	err := c.exec(ctx, pod, []string{"sh", "-c", `umask 077; cat >"$1"`, "sh", file}, streams{in: strings.NewReader(text), err: &said})
 	if err != nil {
 		return nil, fmt.Errorf("pass on the environment: %w %s", err, strings.TrimSpace(said.String()))

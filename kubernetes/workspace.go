@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/agentform/agentform/internal/contained"
+	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/session"
 )
 
@@ -83,7 +84,7 @@ func (v *volumes) RunIn(ctx context.Context, rec session.Record, stdin io.Reader
 	if err != nil {
 		return err
 	}
-	said := contained.Tail{Limit: 4 << 10}
+	said := excerpt.Tail{Limit: 4 << 10}
 	if stdin == nil {
 		stdin = strings.NewReader("")
 	}
@@ -130,7 +131,7 @@ func (v *volumes) Run(ctx context.Context, s session.Spec, dir string, argv, env
 		command = append(command, "-u", name)
 	}
 	command = append(command, env...)
-	out := contained.Tail{Limit: session.TailLimit}
+	out := excerpt.Tail{Limit: session.TailLimit}
 	err = c.exec(ctx, pod, append(command, argv...), streams{in: strings.NewReader(""), out: &out, err: &out})
 	return out.String(), err
 }

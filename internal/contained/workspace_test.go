@@ -40,19 +40,6 @@ func TestCheckout(t *testing.T) {
 	}
 }
 
-// TestTail checks that the end is kept, without the part of a character.
-func TestTail(t *testing.T) {
-	tail := Tail{Limit: 3}
-	for _, part := range []string{"abc", "défg"} {
-		if n, err := tail.Write([]byte(part)); n != len(part) || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
-	}
-	if got := tail.String(); got != "fg" {
-		t.Errorf("%q", got)
-	}
-}
-
 // TestInDir runs a command in a directory.
 func TestInDir(t *testing.T) {
 	argv := InDir("/", "sh", "-c", `echo "$PWD $1"`, "sh", "a b")

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/excerpt"
 )
 
 const (
@@ -134,21 +135,23 @@ type answer struct {
 	body   []byte
 }
 
+var errLong = errors.New("the answer is too long")
+
 // ask sends a request to the API. The error is a *LimitedError if the limit is nearly used up. A
 // status other than 200 and 304 is a *refusedError.
 func (t *Tool) ask(ctx context.Context, q question) (answer, error) {
 	if err := t.free(q); err != nil {
 		return answer{}, err
 	}
-	var out bounded
+	out := excerpt.Head{Limit: maxAnswer, Full: errLong}
 	said, err := t.run(ctx, q.by, q.argv(), &out)
 	if ctx.Err() != nil {
 		return answer{}, context.Cause(ctx)
 	}
-	a, parsed := parse(q.by, out.text.Bytes())
+	a, parsed := parse(q.by, out.Bytes())
 	_, missing := errors.AsType[NoToolError](err)
 	switch {
-	case out.full:
+	case out.Over():
 		return answer{}, fmt.Errorf("ask %s for %s: the answer has more than %d bytes", q.host, q.path, maxAnswer)
 	case parsed != nil && err == nil:
 		return answer{}, fmt.Errorf("ask %s for %s: %w", q.host, q.path, parsed)
@@ -220,7 +223,7 @@ func (t *Tool) log(ctx context.Context, q question) (string, error) {
 	if err := t.free(q); err != nil {
 		return "", err
 	}
-	var out ending
+	out := excerpt.Tail{Limit: maxLog}
 	said, err := t.run(ctx, q.by, []string{"api", "--hostname", q.host, q.path}, &out)
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
@@ -228,7 +231,7 @@ func (t *Tool) log(ctx context.Context, q question) (string, error) {
 	if err != nil {
 		return "", errors.New(cmp.Or(said, err.Error()))
 	}
-	return strings.ToValidUTF8(string(out.text), "�"), nil
+	return out.String(), nil
 }
 
 // run runs a program, and returns its error message.
@@ -247,7 +250,7 @@ func (t *Tool) run(ctx context.Context, by *program, argv []string, out io.Write
 	defer cancel()
 	c := exec.CommandContext(ctx, path, argv...)
 	c.Dir, c.Env = "/", append(slices.Clone(t.Environ), by.environ...)
-	var fault ending
+	fault := excerpt.Tail{Limit: maxLog}
 	c.Stdout, c.Stderr = out, &fault
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
@@ -256,7 +259,7 @@ func (t *Tool) run(ctx context.Context, by *program, argv []string, out io.Write
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
 	}
-	return messageOf(string(fault.text)), err
+	return messageOf(fault.String()), err
 }
 
 // messageOf returns the first line of an error message, or all of one that glab has framed and
@@ -289,28 +292,4 @@ func parse(by *program, out []byte) (a answer, err error) {
 	}
 	a.body, err = io.ReadAll(r)
 	return a, err
-}
-
-// bounded keeps what is written, up to maxAnswer bytes, and fails then.
-type bounded struct {
-	text bytes.Buffer // not embedded: its ReadFrom would have no bound
-	full bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.full = b.full || b.text.Len()+len(p) > maxAnswer; b.full {
-		return 0, errors.New("the answer is too long")
-	}
-	return b.text.Write(p)
-}
-
-// ending keeps the last maxLog bytes written to it.
-type ending struct{ text []byte }
-
-func (e *ending) Write(p []byte) (int, error) {
-	e.text = append(e.text, p...)
-	if len(e.text) > 2*maxLog {
-		e.text = slices.Clone(e.text[len(e.text)-maxLog:])
-	}
-	return len(p), nil
 }

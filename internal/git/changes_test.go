@@ -1,6 +1,7 @@
 package git
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -245,13 +246,10 @@ func TestViewOfRemovedFiles(t *testing.T) {
 	}
 }
 
-// What a container's git prints may have no end.
+// TestOutputHasALimit checks what is kept of a command of a container that may print without an end.
 func TestOutputHasALimit(t *testing.T) {
-	o := output{most: 3}
-	if _, err := o.Write([]byte("abc")); err != nil {
-		t.Error(err)
-	}
-	if _, err := o.Write([]byte("d")); err == nil || o.String() != "abc" {
+	o := output(3)
+	if _, err := io.Copy(o, strings.NewReader("abcd")); err == nil || o.String() != "abc" {
 		t.Errorf("%q, %v", o.String(), err)
 	}
 }

@@ -121,8 +121,8 @@ func (v Volume) bring(ctx context.Context, repo, commit, known, then string, arg
 // ShellHere is the Shell of this machine.
 func ShellHere(ctx context.Context, stdin io.Reader, stdout io.Writer, argv ...string) error {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	said := output{most: outputLimit}
-	c.Env, c.Stdin, c.Stdout, c.Stderr = environ(), stdin, stdout, &said
+	said := output(outputLimit)
+	c.Env, c.Stdin, c.Stdout, c.Stderr = environ(), stdin, stdout, said
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it does not get the terminal's Ctrl-C
 	c.WaitDelay = killAfter
 	if err := c.Run(); err != nil {

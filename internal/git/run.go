@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/session"
 )
 
@@ -115,8 +116,8 @@ func execute(ctx context.Context, bin, dir, stdin string, args, said []string, e
 	c := exec.CommandContext(ctx, bin, args...)
 	c.Dir, c.Env = dir, append(environ(), env...)
 	c.Stdin = strings.NewReader(stdin)
-	stdout, stderr := output{most: outputLimit}, output{most: outputLimit}
-	c.Stdout, c.Stderr = &stdout, &stderr
+	stdout, stderr := output(outputLimit), output(outputLimit)
+	c.Stdout, c.Stderr = stdout, stderr
 	// In a group of its own, git does not get the terminal's Ctrl-C. On SIGTERM, git and
 	// its children remove what they have begun.
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -136,27 +137,19 @@ func execute(ctx context.Context, bin, dir, stdin string, args, said []string, e
 		err = context.Cause(ctx)
 	}
 	// git prints errors on stderr, hooks on either.
-	output := bytes.TrimSpace(append(stderr.Bytes(), stdout.Bytes()...))
-	if over := len(output) - session.TailLimit; over > 0 {
-		output = output[over:]
+	printed := bytes.TrimSpace(append(stderr.Bytes(), stdout.Bytes()...))
+	if over := len(printed) - session.TailLimit; over > 0 {
+		printed = printed[over:]
 	}
-	return "", &Error{Args: said, Output: string(output), Err: err, stdout: stdout.String()}
+	return "", &Error{Args: said, Output: string(printed), Err: err, stdout: stdout.String()}
 }
 
 // outputLimit bounds what is read of git's output: that of a container may be anything.
 const outputLimit = 256 << 20
 
-// output is a buffer with a limit. Beyond that, writes fail, and so does the command.
-type output struct {
-	bytes.Buffer
-	most int
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	if o.Len()+len(b) > o.most {
-		return 0, fmt.Errorf("it printed more than %d MiB", o.most>>20)
-	}
-	return o.Buffer.Write(b)
+// output keeps a command's output. Beyond the limit writes fail, and so does the command.
+func output(limit int) *excerpt.Head {
+	return &excerpt.Head{Limit: limit, Full: fmt.Errorf("it printed more than %d MiB", limit>>20)}
 }
 
 // environ returns the environment without git's variables, in English.

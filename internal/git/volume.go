@@ -53,8 +53,8 @@ func script(text string, args ...string) []string {
 // Git returns what runs git in the directory.
 func (v Volume) Git() Runner {
 	return func(ctx context.Context, args ...string) (string, error) {
-		out := output{most: outputLimit}
-		err := v.run(ctx, nil, &out, CommandElsewhere(append([]string{"-C", v.Path}, args...)...)...)
+		out := output(outputLimit)
+		err := v.run(ctx, nil, out, CommandElsewhere(append([]string{"-C", v.Path}, args...)...)...)
 		return out.String(), err
 	}
 }
@@ -216,7 +216,7 @@ type onVolume struct {
 }
 
 func (v Volume) look(ctx context.Context, text string) (s onVolume, err error) {
-	out := output{most: refLimit}
+	out := output(refLimit)
 	var stdin io.Reader
 	args := []string{v.Path}
 	if v.Server != nil && strings.Contains(text, unpushed) {
@@ -226,7 +226,7 @@ func (v Volume) look(ctx context.Context, text string) (s onVolume, err error) {
 		}
 		stdin, args = strings.NewReader(v.Server.Password+"\n"), append(args, key, strings.ToLower(rand.Text()))
 	}
-	if err := v.run(ctx, stdin, &out, script(text, args...)...); err != nil {
+	if err := v.run(ctx, stdin, out, script(text, args...)...); err != nil {
 		return s, err
 	}
 	head, status, examined := strings.Cut(out.String(), "\nstatus\n")

@@ -134,8 +134,8 @@ func (v Volume) AddRemoteClone(ctx context.Context, r Server, branch, base strin
 	if strings.ContainsAny(r.Password, "\n\r\x00") {
 		return false, fmt.Errorf("the secret %s has more than one line", r.Secret)
 	}
-	out := output{most: outputLimit}
-	err = v.run(ctx, strings.NewReader(r.Password+"\n"), &out,
+	out := output(outputLimit)
+	err = v.run(ctx, strings.NewReader(r.Password+"\n"), out,
 		script(cloneRemote, v.Path, branch, r.URL, base, strings.ToLower(rand.Text()), r.Name, r.Mail, key, helper, user)...)
 	return strings.TrimSpace(out.String()) == "made", err
 }

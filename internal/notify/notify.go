@@ -22,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/session"
 )
 
@@ -230,7 +231,7 @@ func (n *Notifier) run(parent context.Context, argv []string, e Event, body []by
 	ctx, cancel := context.WithTimeout(parent, commandTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	var printed tail
+	printed := excerpt.Tail{Limit: maxOutput}
 	c.Dir, c.Stdin, c.Stdout, c.Stderr = n.config.Dir, bytes.NewReader(body), &printed, &printed
 	c.Env = append(slices.Clip(n.config.Environ), e.environ()...)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -246,7 +247,7 @@ func (n *Notifier) run(parent context.Context, argv []string, e Event, body []by
 	case ctx.Err() != nil:
 		return fmt.Errorf("command %q: %w after %s", argv[0], context.Cause(ctx), commandTimeout)
 	}
-	return fmt.Errorf("command %q: %w: %s", argv[0], err, strings.TrimSpace(string(printed)))
+	return fmt.Errorf("command %q: %w: %s", argv[0], err, strings.TrimSpace(printed.String()))
 }
 
 // environ returns the variables of a command.
@@ -273,15 +274,4 @@ func (e Event) options() string {
 		return ""
 	}
 	return strings.Join(e.Question.Names(), "|")
-}
-
-// tail keeps the end of the text written to it.
-type tail []byte
-
-func (t *tail) Write(b []byte) (int, error) {
-	*t = append(*t, b...)
-	if over := len(*t) - maxOutput; over > 0 {
-		*t = append((*t)[:0], (*t)[over:]...)
-	}
-	return len(b), nil
 }

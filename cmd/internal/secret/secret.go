@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentform/agentform/config"
 	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/excerpt"
 )
 
 // The hub's own secrets, which agents do not get.
@@ -191,27 +192,16 @@ func (s *Store) run(argv []string) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), commandTimeout)
 	defer cancel()
-	out, complaint := &limited{left: maxValue + 3}, &limited{left: maxComplaint}
+	out, complaint := excerpt.Head{Limit: maxValue + 3}, excerpt.Head{Limit: maxComplaint}
 	cmd := exec.CommandContext(ctx, program, argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, s.environ, out, complaint
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, s.environ, &out, &complaint
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
-	switch said := bytes.TrimSpace(complaint.b); {
+	switch said := bytes.TrimSpace(complaint.Bytes()); {
 	case ctx.Err() != nil:
 		err = fmt.Errorf("it printed nothing within %s", commandTimeout)
 	case err != nil && len(said) > 0:
 		err = fmt.Errorf("%w: %s", err, said)
 	}
-	return out.b, err
-}
-
-type limited struct {
-	b    []byte
-	left int
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	n := min(len(p), l.left)
-	l.b, l.left = append(l.b, p[:n]...), l.left-n
-	return len(p), nil
+	return out.Bytes(), err
 }

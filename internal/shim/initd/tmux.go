@@ -2,7 +2,6 @@ package initd
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/shim/rundir"
@@ -115,7 +115,7 @@ func (t *terminal) run(args []string, stdin string) (*shim.TmuxReply, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), shim.TmuxTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, "tmux", slices.Concat(tmuxwire.Flags(t.socket()), []string{"-N"}, args)...)
-	var out, said bounded
+	out, said := excerpt.Head{Limit: tmuxOutput}, excerpt.Head{Limit: tmuxOutput}
 	c.Dir = "/"
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &said
 	c.WaitDelay = time.Second
@@ -130,16 +130,6 @@ func (t *terminal) run(args []string, stdin string) (*shim.TmuxReply, error) {
 		return nil, fmt.Errorf("run tmux: %w", errors.Join(err, ctx.Err()))
 	}
 	return &shim.TmuxReply{Stdout: out.String(), Stderr: strings.TrimSpace(said.String())}, nil
-}
-
-// bounded keeps the first tmuxOutput bytes written to it.
-type bounded struct{ bytes.Buffer }
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := tmuxOutput - b.Len(); room > 0 {
-		b.Buffer.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }
 
 // look returns tmux's description of a pane in the given format, and the content of the pane. Both

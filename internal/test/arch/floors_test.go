@@ -32,6 +32,7 @@ var floors = map[string]int{
 	"internal/layout":           -1,
 	"internal/environ":          -1,
 	"internal/turn":             0,
+	"internal/excerpt":          -1,
 	"internal/plaintext":        -1,
 	"internal/tmuxwire":         -1,
 	"internal/terminal":         0,
