@@ -285,26 +285,30 @@ func TestHooksOf(t *testing.T) {
 	}
 }
 
-// TestLimit checks that a hook that hangs does not keep git, and that a branch that has moved before its
-// hook hangs has moved.
+// TestLimit checks that git ends although a hook of it hangs.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	repo := newRepo(t)
-	base, work := git(t, repo, "rev-parse", "main"), branchOf(t, repo, "work", "b.txt", "two\n")
-	hook := func(name string) {
-		executable.Write(t, filepath.Join(repo, ".git", "hooks", name), []byte("#!/bin/sh\nexec sleep 60\n"), 0o755)
-	}
+	was := git(t, repo, "rev-parse", "main")
+	executable.Write(t, filepath.Join(repo, ".git", "hooks", "pre-commit"), []byte("#!/bin/sh\nexec sleep 60 >/dev/null 2>&1\n"), 0o755)
 	u := asAnn()
-	u.Limit = time.Second
-	hook("post-merge")
-	if err := u.Advance(t.Context(), repo, "main", base, work, repo); err != nil || git(t, repo, "rev-parse", "main") != work {
-		t.Errorf("a hook of after the merge: %v", err)
-	}
-	hook("pre-commit")
+	u.Limit = 100 * time.Millisecond
 	write(t, filepath.Join(repo, "c.txt"), "three\n")
 	err := u.CommitAll(t.Context(), repo, "more", true)
-	if err == nil || !strings.Contains(err.Error(), "did not end within 1s") || git(t, repo, "rev-parse", "main") != work {
-		t.Errorf("a hook of before a commit: %v", err)
+	if err == nil || !strings.Contains(err.Error(), "did not end within 100ms") || git(t, repo, "rev-parse", "main") != was {
+		t.Error(err)
+	}
+}
+
+// TestAdvanceThatFailsLate checks that a branch has moved whose git fails later, as by a hook.
+func TestAdvanceThatFailsLate(t *testing.T) {
+	repo := newRepo(t)
+	base, work := git(t, repo, "rev-parse", "main"), branchOf(t, repo, "work", "b.txt", "two\n")
+	undo := insteadOfGit(t, `case "$*" in *--ff-only*) "$git" "$@"; exit 1 ;; esac`)
+	err := asAnn().Advance(t.Context(), repo, "main", base, work, repo)
+	undo()
+	if err != nil || git(t, repo, "rev-parse", "main") != work {
+		t.Error(err)
 	}
 }
 
@@ -341,26 +345,28 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// beforeReset puts a git before the real one that runs another command of git in a directory, once, right
-// before git reset.
-func beforeReset(t *testing.T, path, command string) (undo func()) {
+// insteadOfGit puts a git before the real one, $git, that runs a script first.
+func insteadOfGit(t *testing.T, script string) (undo func()) {
 	t.Helper()
 	real, err := exec.LookPath("git")
 	if err != nil {
 		t.Fatal(err)
 	}
 	tools, was := t.TempDir(), os.Getenv("PATH")
-	executable.Write(t, filepath.Join(tools, "git"), []byte(`#!/bin/sh
-case "$*" in *reset*)
-	if mkdir "`+tools+`/done" 2>/dev/null; then
-		"`+real+`" -C "$(cat "`+tools+`/path")" -c user.name=a -c user.email=a@example.invalid `+command+` || exit 1
-	fi ;;
-esac
-exec "`+real+`" "$@"
-`), 0o755)
-	write(t, filepath.Join(tools, "path"), path)
+	executable.Write(t, filepath.Join(tools, "git"), []byte("#!/bin/sh\ngit=\""+real+"\" tools=\""+tools+"\"\n"+script+"\nexec \"$git\" \"$@\"\n"), 0o755)
 	t.Setenv("PATH", tools+string(filepath.ListSeparator)+was)
 	return func() { t.Setenv("PATH", was) }
+}
+
+// beforeReset makes a commit in a directory, once, right before git reset.
+func beforeReset(t *testing.T, path string) (undo func()) {
+	t.Helper()
+	t.Setenv("COMMITS_IN", path)
+	return insteadOfGit(t, `case "$*" in *reset*)
+	if mkdir "$tools/done" 2>/dev/null; then
+		"$git" -C "$COMMITS_IN" -c user.name=a -c user.email=a@example.invalid commit -q --allow-empty -m last || exit 1
+	fi ;;
+esac`)
 }
 
 // TestRewriteOfLastMoment checks that a commit is kept that an agent makes right before git moves its
@@ -373,7 +379,7 @@ func TestRewriteOfLastMoment(t *testing.T) {
 	git(t, path, "commit", "-q", "--amend", "-m", "another", "--allow-empty")
 	to := git(t, path, "rev-parse", "HEAD")
 	git(t, path, "reset", "-q", "--hard", from)
-	undo := beforeReset(t, path, "commit -q --allow-empty -m last")
+	undo := beforeReset(t, path)
 	err := User{Environ: os.Environ()}.Rewrite(t.Context(), repo, branch, from, to, path)
 	undo()
 	if said := git(t, path, "log", "-1", "--format=%s", branch); !errors.Is(err, ErrMoved) || said != "last" {
