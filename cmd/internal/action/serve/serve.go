@@ -15,6 +15,7 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
+	"github.com/agentform/agentform/internal/backend"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/hub/service"
 	"github.com/agentform/agentform/internal/notify"
@@ -42,20 +43,31 @@ type Input struct {
 	Log       *slog.Logger
 }
 
-// Run supervises and serves until ctx ends.
-func Run(ctx context.Context, in Input) (err error) {
-	p, log := in.Project, in.Log
-	if in.Elect {
-		leading, release, leadErr := lead(ctx, in)
+// Run supervises and serves until ctx ends. A hub that no longer leads waits until it does again.
+func Run(ctx context.Context, in Input) error {
+	defer context.AfterFunc(ctx, func() { notifySystemd(in.Log, daemon.SdNotifyStopping) })()
+	if !in.Elect {
+		return act(ctx, in)
+	}
+	for {
+		leading, release, err := lead(ctx, in)
 		switch {
 		case ctx.Err() != nil: // interrupted before it led
 			return nil
-		case leadErr != nil:
-			return leadErr
+		case err != nil:
+			return err
 		}
-		ctx = leading
-		defer func() { err = errors.Join(err, release()) }()
+		err = errors.Join(act(leading, in), release())
+		if _, lost := errors.AsType[*backend.LostError](err); !lost || ctx.Err() != nil {
+			return err
+		}
+		in.Log.Warn("another hub leads, and this one waits", "error", err)
 	}
+}
+
+// act supervises and serves until ctx ends.
+func act(ctx context.Context, in Input) (err error) {
+	p, log := in.Project, in.Log
 	p.Scope = service.Scope(ctx, p.Environ, p.Dir, log)
 	var tcp *server.Listener
 	if in.Listen != "" {
@@ -110,7 +122,6 @@ func Run(ctx context.Context, in Input) (err error) {
 	if serving.Err() != nil {
 		err = nil // interrupted, or the hub ended and returns why
 	}
-	notifySystemd(log, daemon.SdNotifyStopping)
 	end()
 	err = errors.Join(err, <-ended)
 	log.Info("the hub is stopping; sessions keep running")
