@@ -281,6 +281,9 @@ type Health struct {
 	Format string `json:"format_version"`
 	// Status is ok; read_only: the state cannot be read; stuck: the last look is too old.
 	Status string `json:"status"`
+	// Unsupervised counts sessions that this hub leaves alone, because another machine, user or data
+	// directory has them.
+	Unsupervised int `json:"unsupervised"`
 }
 
 // EventRecord is a history event as in events --json, with its excerpt cut to the tail.

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -77,6 +78,7 @@ type Hub struct {
 	engine   *engine.Engine
 	log      *slog.Logger
 	snapshot atomic.Pointer[Snapshot]
+	foreign  []session.Address  // as last logged
 	wake     chan struct{}      // something may have changed
 	ask      chan chan struct{} // a caller wants a look now
 	work     sync.WaitGroup     // wakers, heartbeats, repairs and subscriptions
@@ -252,6 +254,11 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.count(ctx, s)
 	h.snapshot.Store(s)
 	h.feed.release()
+	if now := s.Foreign(); s.Fault == nil && !slices.Equal(now, h.foreign) {
+		if h.foreign = now; len(now) > 0 {
+			h.log.Warn("sessions are not supervised: another machine, user or data directory has them", "sessions", now)
+		}
+	}
 	h.recordQuotas(s)
 	h.resumption.see(ctx, s, h.observer.turns)
 	h.verifications.See(ctx, fleet.AllSeen(s.Sessions, func(k status.Input) bool { return k.Record.Spec.Verify.Declared() && s.Fault == nil }))

@@ -156,7 +156,7 @@ const stuckAfter = 5 * time.Minute
 
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
 	snapshot := s.cfg.Hub.Snapshot()
-	h, status := api.Health{Format: api.FormatVersion, Status: "ok"}, http.StatusOK
+	h, status := api.Health{Format: api.FormatVersion, Status: "ok", Unsupervised: len(snapshot.Foreign())}, http.StatusOK
 	if snapshot.Fault != nil {
 		h.Status = "read_only"
 	}
