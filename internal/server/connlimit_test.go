@@ -54,7 +54,7 @@ func TestStrangersMakeRoom(t *testing.T) {
 			return r.StatusCode, errors.Join(err, r.Body.Close())
 		}
 		token := "Authorization: Bearer " + secret + "\r\n"
-		cookie := "Cookie: " + cookieName(secret) + "=" + newCookie(api.Read, time.Now().Add(time.Hour)).value(secret) + "\r\n"
+		cookie := "Cookie: " + cookieName(secret) + "=" + newCookie(secret, api.Read, "", time.Now().Add(time.Hour)).value() + "\r\n"
 		owner := dial()
 		if code, err := ask(owner, "/v1/access", token); code != http.StatusOK || err != nil {
 			t.Fatal(code, err)

@@ -13,11 +13,11 @@ func TerminalTimes(ping, pong, silence time.Duration) func(*Server) {
 
 // NewCookie returns the text of a new login's cookie.
 func NewCookie(scope api.Scope, token string, end time.Time) string {
-	return newCookie(scope, end).value(token)
+	return newCookie(token, scope, "", end).value()
 }
 
 // CheckCookie reports whether a hub accepts a cookie.
 func CheckCookie(value, token string, now time.Time) bool {
-	_, valid := checkCookie(value, token, &Logouts{}, now)
+	_, valid := checkCookie(value, token, now)
 	return valid
 }

@@ -1,12 +1,15 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/wire"
@@ -24,6 +29,7 @@ const (
 	linkTime   = 10 * time.Minute    // in which a link can be used
 	cookieTime = 30 * 24 * time.Hour // in which a login can be used
 	maxLinks   = 100                 // that are not used yet: the oldest is dropped
+	maxName    = 40                  // letters of the name of a login
 )
 
 // caller is who sent a request.
@@ -59,9 +65,10 @@ func (s *Server) authenticate(r *http.Request, l Listener) caller {
 		return caller{by: ByToken, operate: !l.ReadOnly}
 	}
 	if c, err := r.Cookie(cookieName(l.Token)); err == nil {
-		if k, valid := checkCookie(c.Value, l.Token, s.cfg.Logouts, time.Now()); valid {
+		now, browser := time.Now(), browserOf(r)
+		if k, valid := checkCookie(c.Value, l.Token, now); valid && s.cfg.Logins.use(k, browser, now) {
 			markAuthenticated(r.Context())
-			return caller{by: k.name(r), operate: k.scope == api.Operate && !l.ReadOnly, login: k.id}
+			return caller{by: loginName(k.id, k.name, browser), operate: k.scope == api.Operate && !l.ReadOnly, login: k.id}
 		}
 	}
 	return caller{fault: fail(http.StatusUnauthorized, "unauthorized", "token required", "send the header Authorization: Bearer TOKEN; agentform open opens the page")}
@@ -82,49 +89,68 @@ func cookieName(token string) string {
 
 // cookie is a login of a browser.
 type cookie struct {
+	token string // that signs it
 	scope api.Scope
 	id    string
+	name  string // of its link; empty: it has none
 	until time.Time
 }
 
 // newCookie returns a login with an id of its own.
-func newCookie(scope api.Scope, until time.Time) cookie {
+func newCookie(token string, scope api.Scope, name string, until time.Time) cookie {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // it never fails
-	return cookie{scope: scope, id: hex.EncodeToString(id), until: until}
+	return cookie{token: token, scope: scope, id: hex.EncodeToString(id), name: name, until: until.Truncate(time.Second)}
 }
 
 // value returns a cookie's text, signed with the token, so that it outlasts the hub and ends
 // with the token.
-func (k cookie) value(token string) string {
-	text := string(k.scope) + "." + k.id + "." + strconv.FormatInt(k.until.Unix(), 10)
-	return text + "." + signature(text, token)
+func (k cookie) value() string {
+	text := fmt.Sprintf("%s.%s.%d.%s", k.scope, k.id, k.until.Unix(), base64.RawURLEncoding.EncodeToString([]byte(k.name)))
+	return text + "." + signature(text, k.token)
 }
 
-// checkCookie reads a cookie's text. It is not valid once its login has ended.
-func checkCookie(value, token string, ended *Logouts, now time.Time) (cookie, bool) {
+// checkCookie reads a cookie's text. Its login may have ended.
+func checkCookie(value, token string, now time.Time) (cookie, bool) {
 	parts := strings.Split(value, ".")
-	if len(parts) != 4 {
+	if len(parts) != 5 {
 		return cookie{}, false
 	}
 	seconds, err := strconv.ParseInt(parts[2], 10, 64)
-	k := cookie{scope: api.Scope(parts[0]), id: parts[1], until: time.Unix(seconds, 0)}
-	valid := err == nil && now.Before(k.until) && hmac.Equal([]byte(value), []byte(k.value(token))) && !ended.has(k.id)
-	return k, valid
+	name, nameErr := base64.RawURLEncoding.DecodeString(parts[3])
+	k := cookie{token: token, scope: api.Scope(parts[0]), id: parts[1], name: string(name), until: time.Unix(seconds, 0)}
+	return k, errors.Join(err, nameErr) == nil && now.Before(k.until) && hmac.Equal([]byte(value), []byte(k.value()))
 }
 
-// name returns the name of a login in the history and at terminals, such as "page 3f2a (Firefox on
-// Linux)". All of it but the id is from fixed lists, since a browser may send anything.
-func (k cookie) name(r *http.Request) string {
-	name := ByPage + " " + k.id[:min(len(k.id), 4)]
-	browser, system := named(r.UserAgent(), browsers), named(r.UserAgent(), systems)
-	switch {
-	case browser != "" && system != "":
-		name += " (" + browser + " on " + system + ")"
-	case browser+system != "":
-		name += " (" + browser + system + ")"
+// loginName returns the name of a login in the history and at terminals: "page phone (Firefox on Linux)",
+// with the start of the id where its link has no name.
+func loginName(id, name, browser string) string {
+	shown := ByPage + " " + cmp.Or(name, id[:min(len(id), 4)])
+	if browser != "" {
+		shown += " (" + browser + ")"
 	}
-	return name
+	return shown
+}
+
+// checkName returns why a login cannot have a name, which others see.
+func checkName(name string) error {
+	odd := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" -_.", r)
+	}
+	if utf8.RuneCountInString(name) > maxName || strings.ContainsFunc(name, odd) || strings.TrimSpace(name) != name {
+		return badRequest(fmt.Sprintf("a login cannot have the name %q", shorten(name)), fmt.Sprintf("use at most %d letters, digits, spaces and -_.", maxName))
+	}
+	return nil
+}
+
+// browserOf returns the browser of a request and its system: Firefox on Linux. They are from fixed
+// lists, since a browser may send anything.
+func browserOf(r *http.Request) string {
+	browser, system := named(r.UserAgent(), browsers), named(r.UserAgent(), systems)
+	if browser != "" && system != "" {
+		return browser + " on " + system
+	}
+	return browser + system
 }
 
 // browsers and systems are pairs of a part of a user agent and its meaning. Browsers also name
@@ -166,6 +192,7 @@ type links struct {
 type link struct {
 	code  string
 	scope api.Scope
+	name  string // of the login; empty: it has none
 	until time.Time
 }
 
@@ -184,7 +211,10 @@ func (k *links) serves(l Listener) {
 	k.base, k.ro = "http://"+net.JoinHostPort(host, strconv.Itoa(int(address.Port())))+"/", l.ReadOnly
 }
 
-func (k *links) add(scope api.Scope, now time.Time) (api.Link, error) {
+func (k *links) add(scope api.Scope, name string, now time.Time) (api.Link, error) {
+	if err := checkName(name); err != nil {
+		return api.Link{}, err
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.base == "" {
@@ -195,28 +225,30 @@ func (k *links) add(scope api.Scope, now time.Time) (api.Link, error) {
 	}
 	code := make([]byte, 24)
 	_, _ = rand.Read(code) // it never fails
-	x := link{code: hex.EncodeToString(code), scope: scope, until: now.Add(linkTime)}
+	x := link{code: hex.EncodeToString(code), scope: scope, name: name, until: now.Add(linkTime)}
 	k.open = append(k.open, x)
 	k.open = k.open[max(0, len(k.open)-maxLinks):]
 	// Browsers do not send a fragment: no log and no Referer has it.
 	return api.Link{Format: api.FormatVersion, URL: k.base + "#login=" + x.code, Scope: scope, Until: wire.UTC(x.until)}, nil
 }
 
-// use returns the scope of a code, which cannot be used again.
-func (k *links) use(code string, now time.Time) (api.Scope, bool) {
+// use returns the link of a code, which cannot be used again.
+func (k *links) use(code string, now time.Time) (link, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, x := range k.open {
 		if sameToken(code, x.code) {
 			k.open = append(k.open[:i:i], k.open[i+1:]...)
-			return x.scope, now.Before(x.until)
+			return x, now.Before(x.until)
 		}
 	}
-	return "", false
+	return link{}, false
 }
 
-// Link returns a link to the page that works once.
-func (s *Server) Link(scope api.Scope) (api.Link, error) { return s.links.add(scope, time.Now()) }
+// Link returns a link to the page that works once. The login has the name, if that is not empty.
+func (s *Server) Link(scope api.Scope, name string) (api.Link, error) {
+	return s.links.add(scope, name, time.Now())
+}
 
 func makeLink(s *Server, w http.ResponseWriter, r *http.Request) error {
 	var in api.LinkOptions
@@ -227,11 +259,11 @@ func makeLink(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if in.ReadOnly {
 		scope = api.Read
 	}
-	x, err := s.Link(scope)
+	x, err := s.Link(scope, in.Name)
 	if err != nil {
 		return err
 	}
-	s.log.Info("a link to the page was made", "scope", x.Scope, "by", by(r))
+	s.log.Info("a link to the page was made", "scope", x.Scope, "name", in.Name, "by", by(r))
 	return answer(w, http.StatusOK, x)
 }
 
@@ -242,37 +274,40 @@ func login(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error 
 	if err := decode(w, r, &in); err != nil {
 		return err
 	}
-	scope, valid := api.Operate, in.Token != "" && l.Token != "" && sameToken(in.Token, l.Token)
+	now := time.Now()
+	from, valid := link{scope: api.Operate}, in.Token != "" && l.Token != "" && sameToken(in.Token, l.Token)
 	if !valid && in.Code != "" {
-		scope, valid = s.links.use(in.Code, time.Now())
+		from, valid = s.links.use(in.Code, now)
 	}
 	if !valid || l.Token == "" {
 		return fail(http.StatusUnauthorized, "unauthorized", "this login is not valid: a link works once, for 10 minutes", "agentform open prints a new one")
 	}
 	if l.ReadOnly {
-		scope = api.Read
+		from.scope = api.Read
 	}
-	k := newCookie(scope, time.Now().Add(cookieTime))
-	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Value: k.value(l.Token), Path: "/", Expires: k.until,
+	k, browser := newCookie(l.Token, from.scope, from.name, now.Add(cookieTime)), browserOf(r)
+	s.cfg.Logins.use(k, browser, now)
+	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Value: k.value(), Path: "/", Expires: k.until,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	return answer(w, http.StatusOK, accessOf(s, caller{by: k.name(r), operate: scope == api.Operate}))
+	return answer(w, http.StatusOK, accessOf(s, caller{by: loginName(k.id, k.name, browser), operate: k.scope == api.Operate}))
 }
 
 // logout ends the login of a browser, including all copies of its cookie.
 func logout(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error {
-	if c := callerOf(r); c.login != "" {
-		now := time.Now()
-		if err := s.cfg.Logouts.add(c.login, now.Add(cookieTime), now); err != nil {
-			return fmt.Errorf("log out: %w", err)
-		}
-		s.log.Info("a login was ended", "by", c.by)
-	}
 	http.SetCookie(w, &http.Cookie{Name: cookieName(l.Token), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	if c := callerOf(r); c.login != "" {
+		if _, err := s.cfg.Logins.end(c.login, time.Now()); err != nil {
+			return notKept(err)
+		}
+		s.log.Info("a login was ended", "login", c.login, "by", c.by)
+	}
 	return answer(w, http.StatusOK, accessOf(s, caller{}))
 }
 
 // loggedOut reports whether the login of a request has ended since the request came.
-func loggedOut(s *Server, r *http.Request) bool { return s.cfg.Logouts.has(callerOf(r).login) }
+func loggedOut(s *Server, r *http.Request) bool {
+	return s.cfg.Logins.over(callerOf(r).login, time.Now())
+}
 
 func accessOf(s *Server, c caller) api.Access {
 	x := api.Access{Format: api.FormatVersion, Project: s.cfg.Project, Version: s.cfg.Version, By: c.by, Scope: api.Read}
@@ -297,7 +332,7 @@ func loginRoutes(l Listener) []route {
 			summary: "Log a browser in", about: "Sets a cookie for the code of a link or for the token.", handle: at(login),
 		},
 		{
-			method: "POST", path: "/v1/logout", id: "logout", in: struct{}{}, out: api.Access{}, query: none, reader: true,
+			method: "POST", path: "/v1/logout", id: "logout", in: struct{}{}, out: api.Access{}, query: none, reader: true, fails: []int{500},
 			summary: "Log a browser out", about: "Ends its login. No copy of the cookie is valid from then on.", handle: at(logout),
 		},
 	}

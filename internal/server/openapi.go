@@ -28,8 +28,12 @@ func OpenAPI() map[string]any {
 			}
 			item[strings.ToLower(r.method)] = r.operation(path, s)
 			if strings.Contains(path, "{id}") {
+				about := "the id, the address or the short name of a session, escaped: worker%5B%22web%22%5D"
+				if strings.HasPrefix(path, "/v1/logins/") {
+					about = "the id of a login"
+				}
 				item["parameters"] = []any{object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string", "maxLength": maxID},
-					"description": "the id, the address or the short name of a session, escaped: worker%5B%22web%22%5D"}}
+					"description": about}}
 			}
 			paths[path] = item
 		}

@@ -140,6 +140,15 @@ func routes() []route {
 			method: "POST", path: "/v1/links", id: "makeLink", in: api.LinkOptions{}, out: api.Link{}, query: none, fails: []int{409, 413, 415},
 			summary: "Make a link to the page that works once", about: "It logs a browser in for 30 days.", handle: makeLink,
 		},
+		route{
+			method: "GET", path: "/v1/logins", id: "listLogins", out: api.LoginsDocument{}, query: none, summary: "The browsers that are logged in",
+			about: "A login that may only read sees its own.", handle: listLogins,
+		},
+		route{
+			method: "POST", path: "/v1/logins/{id}/end", id: "endLogin", in: struct{}{}, out: api.LoginsDocument{}, query: none, fails: []int{404, 413, 415, 500},
+			summary: "End a login of a browser", about: "No copy of its cookie is valid from then on, and its terminals and streams end. Returns the logins that are left.",
+			handle: endLogin,
+		},
 		route{method: "GET", path: "/v1/access", id: "getAccess", out: api.Access{}, query: none, summary: "What the caller may do", handle: getAccess},
 		route{method: "GET", path: "/v1/openapi.json", id: "getOpenAPI", out: map[string]any{}, summary: "This document", open: true, handle: (*Server).getOpenAPI},
 		route{

@@ -95,6 +95,8 @@ func TestRoutes(t *testing.T) {
 	ask(200, "POST", "/v1/links", `{"read_only": true}`, `#login=`, `"scope": "read"`)
 	ask(401, "POST", "/v1/login", `{"code": "wrong"}`, `"unauthorized"`)
 	ask(200, "POST", "/v1/logout", "", `"by": ""`)
+	ask(200, "GET", "/v1/logins", "", `"logins": []`, `"problem": ""`)
+	ask(404, "POST", "/v1/logins/nobody/end", "{}", `"not_found"`)
 	ask(409, "GET", "/v1/sessions/api/diff", "", `"no_diff"`)
 	ask(409, "POST", "/v1/sessions/api/land", `{"method": "squash"}`, `"not_landed"`)
 	ask(400, "POST", "/v1/sessions/api/land", `{"method": "moon"}`, "merge, squash, rebase or pr")

@@ -53,7 +53,7 @@ type Config struct {
 	Diff     Differ       // nil: the API has no diffs
 	Land     Lander       // nil: the API lands and refreshes nothing
 	Report   Reporter     // nil: the API has no reports
-	Logouts  *Logouts     // nil: a logout counts until the hub exits
+	Logins   *Logins      // nil: they are known, and a logout counts, until the hub exits
 	Environ  []string     // of the commands that attach terminals
 	By       string       // the author of actions over the unix socket: the owner of the hub
 	Log      *slog.Logger // nil: nowhere
@@ -107,8 +107,8 @@ func New(c Config) *Server {
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics(c.Version)
 	}
-	if c.Logouts == nil {
-		c.Logouts = &Logouts{}
+	if c.Logins == nil {
+		c.Logins = &Logins{}
 	}
 	s := &Server{cfg: c, log: c.Log, pace: heartbeat, patience: writeTime, terminals: terminals{times: defaultTimes}}
 	s.streams, s.endStreams = context.WithCancel(context.Background())
@@ -160,6 +160,7 @@ func (s *Server) Run(ctx context.Context, listeners ...Listener) error {
 			_ = server.Close()
 		}
 	}
+	_ = s.cfg.Logins.write()   // when they were last used; it is logged
 	s.terminals.viewers.Wait() // net/http does not wait for connections that were taken over
 	s.doing.Lock()             // waits for the interrupted actions
 	defer s.doing.Unlock()

@@ -428,7 +428,7 @@ func (v *viewer) tell() error {
 // whether who controls it is silent, and whether the page has been logged out.
 func (v *viewer) check(ctx context.Context) (websocket.StatusCode, string) {
 	s := v.server
-	if s.cfg.Logouts.has(v.login) {
+	if s.cfg.Logins.over(v.login, time.Now()) {
 		return websocket.StatusPolicyViolation, "logged out"
 	}
 	snapshot := s.cfg.Hub.Snapshot()

@@ -16,6 +16,7 @@ import (
 type openOptions struct {
 	readOnly bool
 	print    bool
+	name     string
 }
 
 func openCommand(a *app) *cobra.Command {
@@ -27,13 +28,18 @@ func openCommand(a *app) *cobra.Command {
 serve the page: agentform serve --listen 127.0.0.1:7171. Without a browser on this machine the
 command prints a link, which works once, for 10 minutes.
 
-With --read-only the page only shows the sessions: it cannot answer, type, start or stop.`,
+With --read-only the page only shows the sessions: it cannot answer, type, start or stop.
+
+With --name the login has a name: in the history, at terminals and in the page's list of logins,
+where each can be ended.`,
 		Example: `  agentform open
+  agentform open --name phone --print
   agentform open --read-only --print`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return runOpen(c.Context(), a, o) },
 	}
 	c.Flags().BoolVar(&o.readOnly, "read-only", false, "log the page in for looking only")
+	c.Flags().StringVar(&o.name, "name", "", "`name` of the login, of at most 40 letters, digits, spaces and -_. (default: the start of its id)")
 	c.Flags().BoolVar(&o.print, "print", false, "print the link and open nothing")
 	return c
 }
@@ -46,7 +52,7 @@ func runOpen(ctx context.Context, a *app, o openOptions) error {
 	}
 	client := api.Dial(socket)
 	defer client.Close()
-	link, err := client.Link(ctx, api.LinkOptions{ReadOnly: o.readOnly})
+	link, err := client.Link(ctx, api.LinkOptions{ReadOnly: o.readOnly, Name: o.name})
 	if api.NotThere(err) {
 		return errors.New("no hub is running for this project\nstart it: agentform serve --detach --listen 127.0.0.1:7171")
 	}

@@ -4,6 +4,7 @@ import { Answers, Keys, Send } from "./act.mjs";
 import { useDialog } from "./dialog.mjs";
 import { Land } from "./land.mjs";
 import { LandAll } from "./land-all.mjs";
+import { Logins } from "./logins.mjs";
 import * as model from "./model.mjs";
 import { set, store } from "./store.mjs";
 import { soon } from "./stream.mjs";
@@ -120,6 +121,7 @@ export function Dialog() {
   if (d.verbs) return html`<${Sheet} address=${d.verbs} />`;
   if (d.send) return html`<${Message} addresses=${d.send} />`;
   if (d.land) return html`<${Land} s=${d.land} close=${close} done=${changed} />`;
+  if (d.logins) return html`<${Logins} close=${close} />`;
   if (d.landAll) return html`<${LandAll} close=${close} done=${changed} />`;
   return html`<${Confirm} d=${d} />`;
 }

@@ -31,6 +31,7 @@ export async function leave() {
     history.replaceState(null, "", location.pathname);
     location.reload();
   } catch (e) {
+    set({ dialog: null });
     fail(e);
   }
 }

@@ -4,7 +4,7 @@ import { Dialog } from "./dialogs.mjs";
 import { Fleet } from "./fleet.mjs";
 import { Icon } from "./icons.mjs";
 import { press } from "./keys.mjs";
-import { Door, enter, leave } from "./login.mjs";
+import { Door, enter } from "./login.mjs";
 import * as model from "./model.mjs";
 import { Needs } from "./needs.mjs";
 import { notify } from "./notices.mjs";
@@ -50,7 +50,8 @@ function Head({ need }) {
     <button class="quiet" onClick=${turn} aria-label="light or dark"><${Icon} name="theme" /></button>
     <button class="quiet" onClick=${() => set({ dialog: { help: true } })} aria-label="keys">
       <${Icon} name="help" /></button>
-    <button class="quiet" onClick=${leave} title=${store.access.by}>Log out</button></header>`;
+    <button class="quiet" onClick=${() => set({ dialog: { logins: true } })} title=${store.access.by}>
+      Logins</button></header>`;
 }
 
 // Away says that the hub does not answer, and when it is asked again.

@@ -84,11 +84,59 @@ test("logging out ends the login of the browser, and of a copy of its cookie", a
   const [{ name, value }] = await page.context().cookies();
   const copy = () => fetch(new URL("/v1/access", page.url()), { headers: { Cookie: `${name}=${value}` } });
   assert.equal((await copy()).status, 200);
-  await page.click('button:text-is("Log out")');
+  await page.click('button:text-is("Logins")');
+  await page.click('dialog button:text-is("Log out")');
   await page.waitForSelector("#token");
   assert.equal(await page.locator(".row").count(), 0);
   assert.equal((await copy()).status, 401);
   assert.deepEqual(await page.context().cookies(), []);
+});
+
+test("the logins are listed, and each can be ended", async () => {
+  const phone = await open({ link: await fleet.newLink("--name", "my phone"), size: { width: 360, height: 740 }, touch: true });
+  const reader = await open({ link: await fleet.newLink("--read-only", "--name", "second screen"), dark: true });
+  const page = await open();
+  await page.waitForSelector(".row a");
+  const own = await page.getAttribute('button:text-is("Logins")', "title");
+  await page.focus('button:text-is("Logins")');
+  await page.keyboard.press("Enter");
+  const dialog = page.locator('dialog[aria-label="Logins"]');
+  const entry = (name) => dialog.locator("li", { hasText: `page ${name} (Chrome on ` });
+  await entry("my phone").waitFor();
+  assert.match(await entry("my phone").locator("small").textContent(), /^operate · used \d+s ago · since \d\d:\d\d · ends \w+ \d+ \w+ \d\d:\d\d$/);
+  assert.match(await entry("second screen").locator("small").textContent(), /^read · /);
+  assert.match(await dialog.locator("li[aria-current]").textContent(), /operate · this browser .*Log out$/);
+  assert.ok((await dialog.locator("li[aria-current] b").textContent()) === own);
+  await accessible(page, "logins");
+  await shot(page, "logins");
+
+  await reader.click('button:text-is("Logins")');
+  await says(reader, "page second screen", "dialog");
+  assert.deepEqual(await reader.locator("dialog button").allTextContents(), ["Log out", "Close"]);
+  await accessible(reader, "logins for reading, in the dark");
+  await phone.click('button:text-is("Logins")');
+  await says(phone, "my phone", "dialog");
+  const box = await phone.locator("dialog").boundingBox();
+  assert.ok(box.x >= 0 && box.x + box.width <= 360 && box.y >= 0 && box.y + box.height <= 740, JSON.stringify(box));
+  assert.ok(await phone.evaluate(() => [...document.querySelectorAll("dialog, dialog ul")].every((e) => e.scrollWidth <= e.clientWidth)));
+  await accessible(phone, "logins on a phone");
+
+  await entry("my phone").locator("button").focus();
+  await page.keyboard.press("Enter");
+  await says(page, "page my phone (Chrome on ", "dialog [role=status]");
+  assert.equal(await entry("my phone").count(), 0);
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Close");
+  await phone.waitForSelector("#token");
+  await page.route("**/v1/logins/*/end", (route) => route.fulfill({ status: 500, json: { error: { code: "failed", message: "the login has ended, but is valid again", next: "" } } }));
+  await entry("second screen").locator("button").click();
+  await says(page, "valid again", "dialog [role=alert]");
+  await page.unroute("**/v1/logins/*/end");
+  await entry("second screen").locator("button").click();
+  await reader.waitForSelector("#token");
+  assert.equal(await dialog.locator("[role=alert]").count(), 0);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => document.activeElement.textContent.trim()), "Logins");
 });
 
 test("the fleet shows, filters, sorts and groups, in the words of the command line", async () => {
@@ -273,7 +321,7 @@ test("two pages of different size show one terminal", async () => {
   await says(small, "You control this terminal");
   await says(large, "controls this terminal; you are watching");
   const [, name] = /(page [0-9a-f]{4} \(Chrome on \w+\)) controls this terminal; you are watching/.exec(await large.textContent(".control.other"));
-  assert.equal(name, await small.getAttribute('button:text-is("Log out")', "title"));
+  assert.equal(name, await small.getAttribute('button:text-is("Logins")', "title"));
   await until("both have the phone's size", async () => (await cols(large)) === (await cols(small)) && (await cols(small)) < 60);
   await type(small, "echo from-the-phone\n");
   await shows(large, "from-the-phone");

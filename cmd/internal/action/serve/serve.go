@@ -136,11 +136,11 @@ func notifySystemd(log *slog.Logger, state string) {
 
 func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *server.Listener, linked func(api.Link)) error {
 	if tcp != nil {
-		logouts, err := server.ReadLogouts(filepath.Join(p.Manifest.DataDir, "hub.logouts"))
+		logins, err := server.ReadLogins(filepath.Join(p.Manifest.DataDir, "hub.logins"), tcp.Token, c.Log)
 		if err != nil {
 			return err
 		}
-		c.Logouts = logouts
+		c.Logins = logins
 	}
 	path, err := p.HubSocket()
 	if err != nil {
@@ -161,7 +161,7 @@ func serveAPI(ctx context.Context, p *project.Project, c server.Config, tcp *ser
 	}
 	if tcp != nil {
 		served.Listens(*tcp)
-		link, err := served.Link(api.Operate)
+		link, err := served.Link(api.Operate, "")
 		if err != nil {
 			return err
 		}
