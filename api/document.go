@@ -232,7 +232,17 @@ type StatusDocument struct {
 	Counts   map[session.State]int `json:"counts"`
 	// WrongBranch counts sessions that run, or are to be started, on another branch.
 	WrongBranch int        `json:"wrong_branch"`
+	Places      Places     `json:"places"`
 	Supervisor  Supervisor `json:"supervisor"`
+	// HubFault says why the hub that has answered is not well, for people; times in it are as in JSON.
+	// Empty: it is, or the document is not that of a hub.
+	HubFault string `json:"hub_fault"`
+}
+
+// Places are those that max_running limits.
+type Places struct {
+	Running    int `json:"running"` // agents that take one: also paused ones, those that are being started, and those that cannot be seen
+	MaxRunning int `json:"max_running"`
 }
 
 // A Supervisor is the state of the hub's process.

@@ -80,6 +80,7 @@ type Plan struct {
 	Changes  []Change // of each session that is wanted or recorded, in the order of addresses
 	Drift    []Drift
 	Problems []session.Diagnostic
+	Running  int `json:"-"` // agents that take a place of max_running before the plan starts any
 }
 
 // Change is the change of one session.

@@ -44,6 +44,7 @@ func holdStarts(j *join, p *Plan) {
 			running++
 		}
 	}
+	p.Running = running
 	for _, d := range p.Problems {
 		if d.Severity == session.Error {
 			q.faulty[d.Address] = true

@@ -71,6 +71,25 @@ func (s *stage) lost(pid int) *stage {
 	return s
 }
 
+// What takes a place of max_running is counted in the plan, in which it stays: an agent that is alive, cannot be
+// seen or is being started, and none that is to be started or ended.
+func TestRunning(t *testing.T) {
+	unseen := func(l *session.Live) { l.Liveness, l.UnknownReason = session.Unknown, "made just now" }
+	s := newStage().all(spec("alive")).record(spec("frozen")).live("frozen", func(l *session.Live) { l.Frozen = true }).
+		record(spec("unseen")).live("unseen", unseen).
+		record(spec("begins"), func(r *session.Record) { r.UpdatedAt, r.Intent = now, session.Creating }).
+		record(restartable("died")).live("died", died(time.Hour)).byHub()
+	s.in.World.Writer = session.Writer{Name: "agentform serve (pid 7)", Since: now.Add(-time.Minute)}
+	s.in.Options.MaxRunning = 4
+	if p := Compute(s.in); p.Running != 4 {
+		t.Errorf("%d run, want 4\n%s", p.Running, story(p))
+	}
+	s = newStage().all(spec("stays")).want(spec("new")).record(spec("goes")).live("goes")
+	if p := Compute(s.in); p.Running != 1 {
+		t.Errorf("%d run, want 1\n%s", p.Running, story(p))
+	}
+}
+
 // TestHubLeavesWhatIsUnderWay: a start that a command is making is none that the hub
 // waits with, and has a place of max_running.
 func TestHubLeavesWhatIsUnderWay(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/changes"
 	"github.com/agentform/agentform/internal/engine"
@@ -58,6 +59,7 @@ type Snapshot struct {
 	Supervised bool
 	Forecasts  map[session.Address]plan.Change // what a hub does; nil: all agents live
 	Undrained  []session.Diagnostic            // warnings of starts that wait for places that none leaves
+	Places     api.Places
 }
 
 // Of returns what is known of a session; the zero Input: nothing.
@@ -85,7 +87,7 @@ func (o *Observer) Look(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{Observation: found}
+	s := &Snapshot{Observation: found, Places: api.Places{Running: found.Plan.Running, MaxRunning: o.MaxRunning}}
 	pasts := make(map[string]*Past, len(found.Sessions))
 	for i := range found.Sessions {
 		x := &found.Sessions[i]

@@ -44,7 +44,9 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	if r.URL.Query().Get("ranked") == "true" {
 		status.Sort(all)
 	}
-	return answer(w, http.StatusOK, status.DocumentOf(all, api.HubRuns))
+	d := status.DocumentOf(all, api.Places{Running: snapshot.Plan.Running, MaxRunning: snapshot.Plan.Options.MaxRunning}, api.HubRuns)
+	_, d.HubFault = healthOf(snapshot, time.Now())
+	return answer(w, http.StatusOK, d)
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {
@@ -156,18 +158,26 @@ const stuckAfter = 5 * time.Minute
 
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
 	snapshot := s.cfg.Hub.Snapshot()
-	h, status := api.Health{Format: api.FormatVersion, Status: "ok", Unsupervised: len(snapshot.Foreign())}, http.StatusOK
-	if snapshot.Fault != nil {
-		h.Status = "read_only"
-	}
-	longest := time.Duration(0)
-	for _, k := range snapshot.Sessions {
-		longest = max(longest, k.Record.Spec.Health.Interval.D())
-	}
-	if time.Since(snapshot.At) > max(3*longest, stuckAfter) {
-		h.Status, status = "stuck", http.StatusServiceUnavailable
+	h, status := api.Health{Format: api.FormatVersion, Unsupervised: len(snapshot.Foreign())}, http.StatusOK
+	if h.Status, _ = healthOf(snapshot, time.Now()); h.Status == "stuck" {
+		status = http.StatusServiceUnavailable
 	}
 	return answer(w, status, h)
+}
+
+// healthOf returns the status of a hub by its last observation, and why it is not well.
+func healthOf(s *hub.Snapshot, now time.Time) (status, fault string) {
+	longest := time.Duration(0)
+	for _, k := range s.Sessions {
+		longest = max(longest, k.Record.Spec.Health.Interval.D())
+	}
+	switch {
+	case now.Sub(s.At) > max(3*longest, stuckAfter):
+		return "stuck", "it has observed nothing since " + wire.UTC(s.At).Format(time.RFC3339)
+	case s.Fault != nil:
+		return "read_only", "it repairs nothing, since the state cannot be read: " + s.Fault.Error()
+	}
+	return "ok", ""
 }
 
 func (s *Server) getOpenAPI(w http.ResponseWriter, r *http.Request) error {

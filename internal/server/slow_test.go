@@ -3,7 +3,9 @@ package server
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"net"
 	"net/http"
@@ -14,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/apply"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
@@ -127,11 +130,34 @@ func TestStuck(t *testing.T) {
 	})
 }
 
+// The document of the fleet says why the hub is not well, and how many of its places are taken.
+func TestFleetSaysHowTheHubIs(t *testing.T) {
+	now := time.Date(2026, 3, 14, 9, 26, 0, 0, time.UTC)
+	for want, s := range map[string]hub.Snapshot{
+		"": {At: now.Add(-time.Minute)},
+		"it has observed nothing since 2026-03-14T09:20:00Z":      {At: now.Add(-6 * time.Minute), Fault: io.EOF},
+		"it repairs nothing, since the state cannot be read: EOF": {At: now, Fault: io.EOF},
+	} {
+		if _, fault := healthOf(&s, now); fault != want {
+			t.Errorf("%q, want %q", fault, want)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := httptest.NewRecorder()
+		New(Config{Hub: asleep{}}).Handler(Listener{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/v1/sessions", nil))
+		var d api.StatusDocument
+		if err := json.Unmarshal(w.Body.Bytes(), &d); err != nil || d.HubFault == "" || d.Places != (api.Places{Running: 4, MaxRunning: 6}) {
+			t.Errorf("%v: %s", err, w.Body)
+		}
+	})
+}
+
 // asleep is a hub that looked last an hour ago.
 type asleep struct{ flood }
 
 func (asleep) Snapshot() *hub.Snapshot {
-	return &hub.Snapshot{At: time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC)} // bubbles begin in 2000
+	p := plan.Plan{Running: 4, Options: plan.Options{MaxRunning: 6}}
+	return &hub.Snapshot{At: time.Date(1999, 12, 31, 23, 0, 0, 0, time.UTC), Plan: p} // bubbles begin in 2000
 }
 
 // What takes longer than anybody may take to send or to read is done, and answered.

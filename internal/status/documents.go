@@ -13,9 +13,9 @@ import (
 )
 
 // DocumentOf returns the document of sessions, in the order given.
-func DocumentOf(sessions []api.Session, supervisor api.Supervisor) api.StatusDocument {
+func DocumentOf(sessions []api.Session, places api.Places, supervisor api.Supervisor) api.StatusDocument {
 	return api.StatusDocument{Format: api.FormatVersion, Sessions: wire.List(sessions), Counts: Counts(sessions),
-		WrongBranch: WrongBranches(sessions), Supervisor: supervisor}
+		WrongBranch: WrongBranches(sessions), Places: places, Supervisor: supervisor}
 }
 
 // WrongBranch reports whether a session with an agent, now or soon, that could commit

@@ -130,7 +130,7 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	case *o.format == "name":
 		return view.Names(a.Out, sessions)
 	case a.JSON:
-		return wire.Write(a.Out, status.DocumentOf(sessions, watch.Supervisor(s)))
+		return wire.Write(a.Out, status.DocumentOf(sessions, s.Places, watch.Supervisor(s)))
 	}
 	if err := view.Hub(a.Out, watch.Supervisor(s), s.Holder, fileExists(filepath.Join(p.Manifest.DataDir, hub.LockFile)), watch.Foreign(s)); err != nil {
 		return err

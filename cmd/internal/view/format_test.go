@@ -21,7 +21,7 @@ import (
 func TestYAML(t *testing.T) {
 	golden(t, "status.yaml", func(w io.Writer) error {
 		var document bytes.Buffer
-		if err := wire.Write(&document, status.DocumentOf(sampleSessions()[:1], api.HubDown)); err != nil {
+		if err := wire.Write(&document, status.DocumentOf(sampleSessions()[:1], api.Places{Running: 1, MaxRunning: 8}, api.HubDown)); err != nil {
 			return err
 		}
 		return YAML(w, document.Bytes())

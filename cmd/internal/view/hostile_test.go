@@ -151,7 +151,7 @@ func TestWriteErrors(t *testing.T) {
 	for name, err := range map[string]error{
 		"NewLines": err, "Lines.Plan": lines.Plan(samplePlan()), "Lines.Summary": lines.Summary(Tally{}),
 		"Plan": Plan(w, s, samplePlan(), false), "PlanJSON": wire.Write(w, status.PlanOf(samplePlan(), "")), "Status": Status(w, s, nil, false, at),
-		"StatusJSON": wire.Write(w, status.DocumentOf(nil, api.HubDown)), "Diagnostics": Diagnostics(w, s, sampleDiagnostics()), "EventsJSON": EventsJSON(w, sampleEvents()),
+		"StatusJSON": wire.Write(w, status.DocumentOf(nil, api.Places{}, api.HubDown)), "Diagnostics": Diagnostics(w, s, sampleDiagnostics()), "EventsJSON": EventsJSON(w, sampleEvents()),
 		"Show": Show(w, s, sampleShown(), at), "Doctor": Doctor(w, s, nil), "Summary": Summary(w, s, Tally{}), "Version": Version(w, Build{}),
 	} {
 		if err == nil {

@@ -24,7 +24,7 @@ func TestDocuments(t *testing.T) {
 		"validate.json":   func(w io.Writer) error { return ValidJSON(w, sampleDiagnostics()[1:3]) },
 		"status.json": func(w io.Writer) error {
 			s := sampleSessions()
-			return wire.Write(w, status.DocumentOf([]api.Session{s[1], s[len(s)-1]}, api.HubDown))
+			return wire.Write(w, status.DocumentOf([]api.Session{s[1], s[len(s)-1]}, api.Places{Running: 1, MaxRunning: 8}, api.HubDown))
 		},
 		"usage.json":      func(w io.Writer) error { return wire.Write(w, sampleUsage()) },
 		"show.json":       func(w io.Writer) error { return wire.Write(w, sampleShown().Document()) },

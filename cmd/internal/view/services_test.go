@@ -58,7 +58,7 @@ func TestServices(t *testing.T) {
 		{Address: "session.far", State: session.StateRunning, Alive: &yes},
 		{Address: "session.near", State: session.StateUnknown},
 		{Address: "session.api", State: session.StateStale, Alive: &no},
-	}, api.HubRuns)
+	}, api.Places{}, api.HubRuns)
 	said := map[session.Address]status.Housed{}
 	for _, x := range status.ServicesOf(known, nil, &hub) {
 		for _, h := range x.Sessions {

@@ -100,7 +100,7 @@ func TestWrongBranch(t *testing.T) {
 		if word := status.Word(c.Session); word != c.word || c.BranchReason != c.reason || Tallied([]api.Session{c.Session}) != want {
 			t.Errorf("%s: %q because of %q, counted as %q, want %q because of %q", name, word, c.BranchReason, Tallied([]api.Session{c.Session}), c.word, c.reason)
 		}
-		if d := status.DocumentOf([]api.Session{c.Session}, api.HubDown); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == status.WordWrongBranch) {
+		if d := status.DocumentOf([]api.Session{c.Session}, api.Places{}, api.HubDown); d.Counts[c.State] != 1 || (d.WrongBranch == 1) != (c.word == status.WordWrongBranch) {
 			t.Errorf("%s: in JSON %+v, %d", name, d.Counts, d.WrongBranch)
 		}
 	}

@@ -42,7 +42,7 @@ function Head({ need }) {
         html`<a key=${v} href=${to} aria-current=${r.view === v ? "page" : undefined}>${label}
           ${v === "needs" && need > 0 && html`${" "}<span class="badge">${need}</span>`}</a>`,
     )}</nav>
-    <span class="gap"></span><${Today} />
+    <span class="gap"></span><${Places} /><${Today} />
     <span role="status" class=${`connection ${live ? "on" : "off"}`}>${live ? "live" : "connecting"}</span>
     ${!operates() && html`<span class="read-only">read-only</span>`}
     <button class="wide" onClick=${() => set({ dialog: { jump: true } })} aria-keyshortcuts="Control+K">
@@ -53,6 +53,18 @@ function Head({ need }) {
     <button class="quiet" onClick=${() => set({ dialog: { logins: true } })} title=${store.access.by}>
       Logins</button></header>`;
 }
+
+// Places says how many of the places of max_running are taken.
+const Places = () =>
+  store.places &&
+  html`<span class="summary" title="agents that take a place, of max_running">
+    ${store.places.running} of ${store.places.max_running} running</span>`;
+
+// Unwell says why the hub is not well. When it does not answer at all, that is said instead.
+const Unwell = () =>
+  store.hubFault &&
+  !store.away &&
+  html`<p class="away" role="alert">The hub is not well: ${model.local(store.hubFault, store.now)}</p>`;
 
 // Away says that the hub does not answer, and when it is asked again.
 const Away = () =>
@@ -73,7 +85,7 @@ function App() {
   document.title = `${need ? `(${need}) ` : ""}${project ? `${project} · ` : ""}agentform`;
   document.getElementById("icon").href = `/icon.svg?needs=${need}`;
   const View = views[r.view];
-  return html`<${Head} need=${need} /><${Away} />
+  return html`<${Head} need=${need} /><${Away} /><${Unwell} />
     <main class=${store.away ? "is-away" : ""}>
       ${
         store.trouble &&

@@ -14,6 +14,8 @@ export const store = {
   route: route(location.hash),
   now: Date.now(),
   dialog: null,
+  places: null, // of max_running, and how many are taken
+  hubFault: "", // why the hub is not well
   away: null, // since when the hub does not answer, and when it is asked again
   answered: [], // questions, by this page
 };

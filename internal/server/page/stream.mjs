@@ -14,7 +14,7 @@ export async function refresh() {
   const began = performance.now();
   try {
     const [d, plan] = await Promise.all([ask("/v1/sessions?ranked=true"), ask("/v1/plan")]);
-    set({ sessions: d.sessions, plan, loaded: true, away: null });
+    set({ sessions: d.sessions, places: d.places, hubFault: d.hub_fault, plan, loaded: true, away: null });
     notify();
   } catch (e) {
     if (e.status) fail(e);

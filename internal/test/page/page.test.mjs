@@ -202,6 +202,22 @@ test("each view has its structure", async () => {
   await structured(page, "keys", "dialog");
 });
 
+test("a hub that is not well says why, and nothing when it is well again", async () => {
+  const page = await open();
+  await page.waitForSelector(".row a");
+  const alerts = page.locator("[role=alert]");
+  assert.equal(await alerts.count(), 0);
+  let fault = "it repairs nothing, since the state cannot be read: <b>EOF";
+  await page.route("**/v1/sessions?ranked=true", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), hub_fault: fault } });
+  });
+  await says(page, "The hub is not well: it repairs nothing, since the state cannot be read: <b>EOF", "[role=alert]");
+  await accessible(page, "a hub that is not well");
+  fault = "";
+  await alerts.waitFor({ state: "detached" });
+});
+
 // row is the row of a session in the fleet.
 const row = (page, name) => page.locator(".rows .row", { has: page.locator(`a:text-is("${name}")`) });
 

@@ -65,6 +65,20 @@ for (const [way, options] of Object.entries(ways)) {
   });
 }
 
+test("the head is one row at every width, and says how many of the places are taken", async () => {
+  const { page, close } = await open(desktop, "#/", "payments");
+  const { places } = await fleet.json("status");
+  assert.equal(places.max_running, 12);
+  await says(page, `${places.running} of 12 running`, "header");
+  await says(page, "today", "header");
+  for (const width of [1440, 1280, 1200, 1100, 1001, 820, 600, 360]) {
+    await page.setViewportSize({ width, height: 800 });
+    const { height, scroll } = await page.evaluate(() => ({ height: document.querySelector("header").offsetHeight, scroll: document.documentElement.scrollWidth }));
+    assert.ok(height <= 48 && scroll <= width, `${width}: the head is ${height} px high, the page ${scroll} wide`);
+  }
+  await close();
+});
+
 test("each row has the word of the command line", async () => {
   const { page, close } = await open(desktop, "#/", "payments");
   const { sessions } = await fleet.json("status");
