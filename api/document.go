@@ -143,6 +143,7 @@ type PullRequest struct {
 
 // Verified is the outcome of a verification of a session's work: a fact about a commit.
 type Verified struct {
+	Word   string    `json:"word"` // for people: verified, red, red 2/3
 	Commit string    `json:"commit"`
 	OK     bool      `json:"ok"`
 	At     time.Time `json:"at"`

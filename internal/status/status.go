@@ -238,7 +238,8 @@ func VerifiedOf(r session.Record) *api.Verified {
 	if v == nil {
 		return nil
 	}
-	return &api.Verified{Commit: v.Commit, OK: v.OK, At: wire.UTC(v.At), Round: v.Round, Rounds: r.Spec.Verify.Rounds, Detail: v.Detail, Log: v.Log, Held: v.Held}
+	rounds := r.Spec.Verify.Rounds
+	return &api.Verified{Word: v.Word(rounds), Commit: v.Commit, OK: v.OK, At: wire.UTC(v.At), Round: v.Round, Rounds: rounds, Detail: v.Detail, Log: v.Log, Held: v.Held}
 }
 
 // pullOf returns what is known of a session's pull request; nil: nothing.

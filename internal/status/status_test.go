@@ -286,3 +286,17 @@ func TestStuckStartIsSaid(t *testing.T) {
 		}
 	}
 }
+
+func TestVerifiedOf(t *testing.T) {
+	of := func(v session.Verified) string {
+		r := session.Record{Verified: &v}
+		r.Spec.Verify.Rounds = 3
+		return VerifiedOf(r).Word
+	}
+	if got := of(session.Verified{OK: true}) + ", " + of(session.Verified{Round: 2}) + ", " + of(session.Verified{}); got != "verified, red 2/3, red" {
+		t.Error(got)
+	}
+	if VerifiedOf(session.Record{}) != nil {
+		t.Error("a session without a verification has one")
+	}
+}

@@ -42,7 +42,7 @@ func TestDocuments(t *testing.T) {
 		},
 		"verify.json": func(w io.Writer) error {
 			return VerifiedJSON(w, []Verification{
-				{Address: "session.api", Verified: &api.Verified{Commit: "9fd63385b1e0c7a2", At: at, Round: 2, Rounds: 3, Detail: "exit status 2", Log: "/home/ada/shop/.agentform/runs/00112233445566aa/verify.log"}, Output: "--- FAIL: TestTotal\nFAIL"},
+				{Address: "session.api", Verified: &api.Verified{Word: "red 2/3", Commit: "9fd63385b1e0c7a2", At: at, Round: 2, Rounds: 3, Detail: "exit status 2", Log: "/home/ada/shop/.agentform/runs/00112233445566aa/verify.log"}, Output: "--- FAIL: TestTotal\nFAIL"},
 				{Address: "session.docs", Err: errors.New("session.docs: it has no verify block")},
 			})
 		},

@@ -104,11 +104,8 @@ func result(x api.ReportSession, show func(string) string) []string {
 	if names := conflictNames(x.Conflicts); names != nil {
 		parts = append(parts, "conflicts with "+show(few(names, 2)))
 	}
-	if v := x.Verified; v != nil {
-		word := session.Verified{OK: v.OK, Round: v.Round}.Word(v.Rounds)
-		if !strings.HasPrefix(x.Word, word) {
-			parts = append(parts, word)
-		}
+	if v := x.Verified; v != nil && !strings.HasPrefix(x.Word, v.Word) {
+		parts = append(parts, v.Word)
 	}
 	switch l := x.Landed; {
 	case l != nil && l.Into != "":

@@ -45,7 +45,7 @@ func sampleReport() api.Report {
 	asks.Session.Changes, asks.Used = changes(120, 8, 3), &usage.Sum{Answers: 61, Tokens: usageTokens(2_310_000), Cost: 6.5}
 	needs(&asks, "blocked", `run "npm test"?`, 125*time.Minute)
 	red := night("red", session.Idle, "Sort the imports", event(3*time.Hour, history.VerificationFailed, nil))
-	red.Session.Verified, red.Session.Changes = &api.Verified{Round: 3, Rounds: 3, Held: true, At: ago(time.Hour)}, changes(4, 4, 1)
+	red.Session.Verified, red.Session.Changes = &api.Verified{Word: "red 3/3", Round: 3, Rounds: 3, Held: true, At: ago(time.Hour)}, changes(4, 4, 1)
 	red.Session.Conflicts = &[]api.Conflict{{With: "session.done", Files: []string{"imports.go"}}}
 	needs(&red, "verification_failed", "exit status 2", time.Hour)
 	limit := night("limit", session.BlockedAPI, "Translate the messages", event(time.Hour, history.StatusChanged, func(e *history.Event) { e.New = "blocked_api" }))
@@ -54,7 +54,7 @@ func sampleReport() api.Report {
 	needs(&limit, "blocked_api", "usage limit", time.Hour)
 	done := night("done", session.Idle, "# Cache the catalogue", event(9*time.Hour, history.TurnEnded, nil), event(7*time.Hour, history.Sent, func(e *history.Event) { e.Detail, e.By = "20 bytes", "ada" }),
 		event(6*time.Hour, history.TurnEnded, nil))
-	done.Session.Verified, done.Session.Changes, done.Session.PR = &api.Verified{OK: true, At: ago(time.Hour)}, changes(44, 0, 2), "https://git.example.org/shop/pulls/12"
+	done.Session.Verified, done.Session.Changes, done.Session.PR = &api.Verified{Word: "verified", OK: true, At: ago(time.Hour)}, changes(44, 0, 2), "https://git.example.org/shop/pulls/12"
 	done.Used = &usage.Sum{Answers: 12, Tokens: usageTokens(410_000), Cost: 1.25}
 	needs(&done, "turn_ended", "", 6*time.Hour)
 	works := night(`worker["a-rather-long-key"]`, session.Working, "Rewrite `@ada`'s <scheduler>\nso that it is fair", event(4*time.Hour, history.BudgetHeld, func(e *history.Event) { e.New = "night" }),

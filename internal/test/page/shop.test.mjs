@@ -79,6 +79,29 @@ test("the head is one row at every width, and says how many of the places are ta
   await close();
 });
 
+test("above the changes is what verification found, and where its output is", async () => {
+  const { sessions } = await fleet.json("status", "billing");
+  const { verified: v } = sessions[0];
+  const { page, close } = await open(phone, "#/s/session.billing/changes", "1 commit ahead");
+  const line = page.locator(".diff .verified");
+  assert.match(await line.textContent(), new RegExp(`^verified ${v.commit.slice(0, 7)} at \\d\\d:\\d\\d\\s*output: ${v.log}$`));
+  assert.ok(v.log.endsWith("verify.log"), v.log);
+  const red = { ...v, ok: false, word: "red 2/3", round: 2, rounds: 3, detail: `exit status 2: <b>FAIL ${"x".repeat(200)}` };
+  await page.route("**/v1/sessions?ranked=true", async (route) => {
+    const response = await route.fetch();
+    const d = await response.json();
+    await route.fulfill({ response, json: { ...d, sessions: d.sessions.map((s) => (s.name === "billing" ? { ...s, verified: red } : s)) } });
+  });
+  await says(page, "red 2/3", ".diff .verified");
+  await says(page, "exit status 2: <b>FAIL xxx", ".diff .verified");
+  assert.ok(await page.evaluate(() => document.querySelector(".diff").scrollWidth <= document.querySelector(".diff").clientWidth));
+  await accessible(page, "changes that are red");
+  await page.evaluate(() => (location.hash = "#/s/session.search/changes"));
+  await says(page, "fuzzy.go");
+  assert.equal(await line.count(), 0);
+  await close();
+});
+
 test("each row has the word of the command line", async () => {
   const { page, close } = await open(desktop, "#/", "payments");
   const { sessions } = await fleet.json("status");

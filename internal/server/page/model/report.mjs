@@ -20,8 +20,7 @@ export function result(x) {
         .map((c) => c.name)
         .join(", ")}`,
     );
-  if (x.verified)
-    parts.push(x.verified.ok ? "verified" : x.verified.round ? `red ${x.verified.round}/${x.verified.rounds}` : "red");
+  if (x.verified) parts.push(x.verified.word);
   if (x.landed) parts.push(x.landed.into ? `landed in ${x.landed.into}` : "landed");
   else if (x.finished) parts.push("finished");
   return parts.filter(Boolean).join(" · ");

@@ -6,7 +6,7 @@ import { changed } from "../dialogs.mjs";
 import { Refresh } from "../land.mjs";
 import * as model from "../model.mjs";
 import { useDocument } from "./document.mjs";
-import { fail, operates, redraw, set } from "../store.mjs";
+import { fail, operates, redraw, set, store } from "../store.mjs";
 
 const reviews = new Map(); // by session: its comments, and the files that were viewed
 
@@ -40,6 +40,12 @@ function Head({ s, d, review }) {
     ${behind > 0 && html`<${Refresh} s=${s} disabled=${!operates()} began=${began} done=${changed} failed=${fail} />`}
     <button disabled=${!operates()} onClick=${() => set({ dialog: { land: s } })}>Land…</button></div>`;
 }
+
+// Verified is the outcome of the last verification of the work, and where the command's output is.
+const Verified = ({ v }) =>
+  html`<p class="verified"><span class=${`word ${v.ok ? "active" : "broken"}`}>${v.word}</span>${" "}
+    <code>${v.commit.slice(0, 7)}</code>${` at ${model.day(v.at, store.now)}`}${v.detail && `: ${v.detail}`}
+    ${v.log && html`<br /><small>output: <code>${v.log}</code></small>`}</p>`;
 
 const sent = (c) => (c.sent ? `sent ${model.clock(c.sent).slice(0, 5)}` : "not sent yet");
 
@@ -105,6 +111,7 @@ export function Changes({ s }) {
   const facts = (f) => d.files.find((x) => x.path === f.path);
   return html`<div class="diff scrolls" tabindex="0" role="region" aria-label="changes">
     <${Head} s=${s} d=${d} review=${review} />
+    ${s.verified && html`<${Verified} v=${s.verified} />`}
     ${model
       .conflicts(s)
       .map((c) => html`<p key=${c.name} class="conflict">Conflicts with ${c.name} in ${c.files.join(", ")}</p>`)}
