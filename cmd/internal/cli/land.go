@@ -27,7 +27,7 @@ func landCommand(a *app) *cobra.Command {
 		Use:   "land ADDR | --all",
 		Short: "Bring a session's work to its base branch",
 		Long: `Merges the branch of a session into its base, or opens a pull request, and then offers to
-stop the session, remove its worktree and delete the branch.
+stop the session, remove its workspace and delete the branch.
 
 The base is the workspace's base in the manifest. Without one it is the branch of the
 repository's own checkout, the default branch of its remote, main or master: the first of
@@ -118,7 +118,7 @@ After an interruption, run the same command again to continue.`,
 	f.BoolVar(&o.verified, "verified", false, "with --all: only sessions whose work is verified")
 	f.BoolVar(&o.ask, "ask", false, "with --all: ask before what is shown lands")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only show what would be done")
-	f.BoolVar(&o.remove, "remove", false, "then stop the session, remove its worktree and delete the branch")
+	f.BoolVar(&o.remove, "remove", false, "then stop the session, remove its workspace and delete the branch")
 	f.BoolVar(&o.stop, "stop", false, "then stop the session")
 	f.BoolVar(&o.keep, "keep", false, "then leave the session as it is, and do not ask")
 	return c

@@ -55,7 +55,7 @@ func hintCleanup(a *app, r session.Record, d land.Landed) {
 	switch {
 	case a.JSON:
 	case d.Done:
-		a.Say("To stop it, remove its worktree and delete the branch: agentform land " + target.Quoted(r.Address) + " --remove")
+		a.Say("To stop it, remove its workspace and delete the branch: agentform land " + target.Quoted(r.Address) + " --remove")
 	default:
 		a.Say("When it is merged and fetched: agentform land " + target.Quoted(r.Address) + " --remove")
 	}

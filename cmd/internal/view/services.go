@@ -39,13 +39,21 @@ func Services(w io.Writer, st Style, all []status.Service) error {
 	return p.flush(w)
 }
 
+// shortID returns a container's id as Docker shows it; the name of a pod stays whole.
+func shortID(id string) string {
+	if len(id) == 64 {
+		return id[:12]
+	}
+	return id
+}
+
 func serviceTitle(p *page, s status.Service) string {
 	if s.Kind == status.NoPlace {
 		return "no server or container"
 	}
 	more := ""
 	if s.Container != "" {
-		more = " (" + s.Container[:min(12, len(s.Container))] + ")"
+		more = " (" + shortID(s.Container) + ")"
 	}
 	if s.Engine != "" {
 		more += " on " + s.Engine

@@ -100,3 +100,12 @@ func TestServicesThatDied(t *testing.T) {
 		}
 	}
 }
+
+// TestShortID checks that only ids are cut: the name of a pod is needed whole.
+func TestShortID(t *testing.T) {
+	for id, want := range map[string]string{strings.Repeat("0a", 32): "0a0a0a0a0a0a", "shop-web-0123456789ab-0": "shop-web-0123456789ab-0", "": ""} {
+		if got := shortID(id); got != want {
+			t.Errorf("%s: %s", id, got)
+		}
+	}
+}
