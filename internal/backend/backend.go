@@ -55,6 +55,8 @@ type Info struct {
 	// Renewed is the time of the last renewal by the backend's clock, zero if the backend
 	// does not tell.
 	Renewed time.Time `json:"Renewed,omitzero"`
+	// Process has the lock; nil: it is not known.
+	Process *Process `json:"Process,omitempty"`
 }
 
 // ErrNone reports that there is no state, or that the lock is free.

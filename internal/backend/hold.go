@@ -22,9 +22,10 @@ type Hold struct {
 }
 
 // Acquire takes the lock of b and renews it. While it is held, Acquire retries until wait has
-// passed or ctx ends, and calls waiting before each retry; then the error is a *HeldError.
+// passed or ctx ends, and calls waiting before each retry; then the error is a *HeldError. The lock
+// of a process of this machine that has ended is released at once.
 func Acquire(ctx context.Context, b Backend, i Info, wait time.Duration, waiting func(Info)) (*Hold, error) {
-	until := time.Now().Add(wait)
+	until, released := time.Now().Add(wait), ""
 	for pause := time.Second; ; pause = min(2*pause, 16*time.Second) {
 		lease, err := b.Lock(ctx, i)
 		if err == nil {
@@ -38,6 +39,11 @@ func Acquire(ctx context.Context, b Backend, i Info, wait time.Duration, waiting
 			defer cancel()
 			_ = b.Unlock(after, i)
 			return nil, err
+		}
+		if h := held.Holder; h.Process.ended(i.Process) && h.ID != released {
+			if released = h.ID; b.Unlock(ctx, h) == nil {
+				continue
+			}
 		}
 		if left <= 0 {
 			return nil, err

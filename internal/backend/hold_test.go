@@ -3,6 +3,8 @@ package backend_test
 import (
 	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/session"
 )
 
 // scripted answers Lock by lock, which gets how often it was called before.
@@ -205,4 +208,50 @@ func TestLead(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestHolderHasEnded checks that the lock of a process of this machine that has ended is released,
+// and that of no other.
+func TestHolderHasEnded(t *testing.T) {
+	here := session.Owner{BootID: "boot", UID: os.Getuid()}
+	child := exec.Command(os.Args[0], "-test.run=^$")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := backend.ProcessOf(child.Process.Pid, here)
+	if err := child.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	with := func(change func(*backend.Process)) *backend.Process {
+		p := *ended
+		change(&p)
+		return &p
+	}
+	for name, c := range map[string]struct {
+		holder *backend.Process
+		freed  bool
+	}{
+		"has ended":          {ended, true},
+		"runs":               {backend.ProcessOf(os.Getpid(), here), false},
+		"another machine":    {with(func(p *backend.Process) { p.BootID = "another" }), false},
+		"another container":  {with(func(p *backend.Process) { p.PIDNamespace = "4026531836" }), false},
+		"another user":       {with(func(p *backend.Process) { p.UID++ }), false},
+		"not known":          {nil, false},
+		"known only in part": {&backend.Process{}, false},
+	} {
+		s := &scripted{}
+		s.lock = func(context.Context, int) error {
+			if s.unlocked.Load() > 0 {
+				return nil
+			}
+			return &backend.HeldError{Holder: backend.Info{ID: "2", Process: c.holder}}
+		}
+		h, err := backend.Acquire(t.Context(), s, backend.Info{ID: "1", Process: backend.ProcessOf(os.Getpid(), here)}, 0, nil)
+		if (err == nil) != c.freed || (s.unlocked.Load() > 0) != c.freed {
+			t.Errorf("%s: %v, unlocked %d times", name, err, s.unlocked.Load())
+		}
+		if err == nil {
+			_ = h.Release(t.Context())
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -300,7 +301,7 @@ func (c *Copy) acquire(ctx context.Context, o Opening) (*backend.Hold, error) {
 func (c *Copy) info(who state.Holder) backend.Info {
 	return backend.Info{
 		ID: uuid.NewString(), Operation: who.Command, Who: who.User + "@" + who.Host,
-		Version: c.Version, Created: time.Now().UTC().Truncate(time.Second), Path: c.Name,
+		Version: c.Version, Created: time.Now().UTC().Truncate(time.Second), Path: c.Name, Process: backend.ProcessOf(os.Getpid(), c.Owner),
 	}
 }
 

@@ -165,12 +165,6 @@ func TestClusterApplyKilled(t *testing.T) {
 				f.t.Errorf("%s is unknown: %s", x.Name, x.Detail)
 			}
 		}
-		lease := f.cluster.Kubectl(t, "get", "lease", "-n", f.namespace, "-o", "jsonpath={.items[*].spec.holderIdentity}")
-		if lease != "" { // of the apply that was killed; it would expire after a minute
-			if out, code := f.run("agentform", "force-unlock", "--force", lease); code != 0 {
-				t.Fatalf("force-unlock ended with %d:\n%s", code, out)
-			}
-		}
 		f.inspect()
 		if f.converge(); t.Failed() {
 			log, _ := os.ReadFile(filepath.Join(f.root, "apply.log"))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +38,7 @@ func lead(ctx context.Context, in Input) (context.Context, func() error, error) 
 	who := p.Who()
 	hold, err := backend.Lead(ctx, b, backend.Info{
 		ID: uuid.NewString(), Operation: "hub", Who: who.User + "@" + who.Host, Version: p.Stored.Version,
-		Created: time.Now().UTC(), Path: p.Manifest.Project, Info: in.Advertise,
+		Created: time.Now().UTC(), Path: p.Manifest.Project, Info: in.Advertise, Process: backend.ProcessOf(os.Getpid(), p.Owner()),
 	}, f.follow, func(err error) { log.Warn("the lock of the hubs was not reached", "error", err) })
 	if err = errors.Join(err, end()); err != nil {
 		if hold != nil {
