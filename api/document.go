@@ -238,6 +238,13 @@ type StatusDocument struct {
 	// HubFault says why the hub that has answered is not well, for people; times in it are as in JSON.
 	// Empty: it is, or the document is not that of a hub.
 	HubFault string `json:"hub_fault"`
+	// Version names what a hub knows of its sessions. A document with a version Since has only the
+	// sessions that have changed since, with their Indexes in the order of all, and those that were
+	// Removed; all else is of all.
+	Version string            `json:"version,omitempty"`
+	Since   string            `json:"since,omitempty"`
+	Indexes []int             `json:"indexes,omitempty"`
+	Removed []session.Address `json:"removed,omitempty"`
 }
 
 // Places are those that max_running limits.

@@ -72,6 +72,9 @@ func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request) error {
 			if len(only) > 0 && !only[e.Address] {
 				continue
 			}
+			if q.Get("excerpts") == "false" {
+				e.Excerpt = ""
+			}
 			text, err := record(e)
 			if err != nil {
 				return err

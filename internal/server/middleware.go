@@ -21,7 +21,7 @@ func (s *Server) middleware(l Listener, next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		w = &responseWriter{ResponseWriter: w, patience: s.patience}
+		w = &responseWriter{ResponseWriter: w, request: r, patience: s.patience}
 		if !knownHost(r.Host, l.Host) {
 			s.refuse(w, r, fail(http.StatusForbidden, "unknown_host", "this hub is not known as "+shorten(r.Host),
 				"use localhost, its address, or the name given to --listen"))
@@ -38,6 +38,7 @@ func (s *Server) middleware(l Listener, next http.Handler) http.Handler {
 // responseWriter records the status of a response, and bounds how long a client may read.
 type responseWriter struct {
 	http.ResponseWriter
+	request  *http.Request
 	status   int // 0: nothing was written
 	patience time.Duration
 }

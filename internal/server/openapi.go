@@ -98,6 +98,9 @@ func (r route) operation(path string, s *schemas) object {
 	if r.also != 0 {
 		answers[strconv.Itoa(r.also)] = answers["200"]
 	}
+	if r.method == http.MethodGet && r.media == "" {
+		answers[strconv.Itoa(http.StatusNotModified)] = object{"description": "the document is the one whose ETag If-None-Match has"}
+	}
 	o["responses"] = answers
 	return o
 }

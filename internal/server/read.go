@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
+	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -37,15 +39,12 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	all := make([]api.Session, 0, len(snapshot.Sessions))
-	for _, k := range snapshot.Sessions {
-		all = append(all, status.Of(k))
-	}
-	if r.URL.Query().Get("ranked") == "true" {
-		status.Sort(all)
-	}
-	d := status.DocumentOf(all, api.Places{Running: snapshot.Plan.Running, MaxRunning: snapshot.Plan.Options.MaxRunning}, api.HubRuns)
+	q := r.URL.Query()
+	d := s.rows.document(snapshot, q.Get("ranked") == "true", q.Get("version"))
 	_, d.HubFault = healthOf(snapshot, time.Now())
+	if d.Since != "" {
+		return answerOnce(w, d)
+	}
 	return answer(w, http.StatusOK, d)
 }
 
@@ -150,7 +149,13 @@ func (s *Server) getPlan(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, status.PlanOf(snapshot.Plan, s.cfg.Version))
+	d := status.PlanOf(snapshot.Plan, s.cfg.Version)
+	if r.URL.Query().Get("none") == "false" {
+		d.Changes = slices.DeleteFunc(d.Changes, func(c api.Change) bool { return c.Action == plan.None })
+	}
+	same := d
+	same.Timestamp = time.Time{} // each look makes a plan
+	return answerUnless(w, http.StatusOK, d, same)
 }
 
 // stuckAfter is how old the last look of a stuck hub is: an engine may take its time.

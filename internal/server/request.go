@@ -21,7 +21,6 @@ import (
 	"github.com/agentform/agentform/internal/input"
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -152,12 +151,6 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Connection", "close")
 	}
 	_ = answer(w, e.Status, api.Failure{Error: e}) // the client may be gone
-}
-
-func answer(w http.ResponseWriter, status int, document any) error {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	return wire.Write(w, document)
 }
 
 func errorOf(err error) *api.Error {

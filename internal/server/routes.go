@@ -45,6 +45,10 @@ var (
 	many   = param{name: "events", kind: "integer", most: 1000, about: "this many of the last events; else 10"}
 	none   = []param{}
 
+	version = param{name: "version", kind: "string", most: 100, about: "the version of a document that the caller has: only what has changed since"}
+	quiet   = param{name: "none", kind: "boolean", about: "false: without the changes whose action is none"}
+	screens = param{name: "excerpts", kind: "boolean", about: "false: without the excerpts of screens"}
+
 	verified = param{name: "verified", kind: "boolean", about: "true: only sessions whose work is verified"}
 	method   = param{name: "method", kind: "string", most: 20, about: "how work is landed: merge (the default), squash or rebase"}
 )
@@ -53,8 +57,10 @@ func routes() []route {
 	all := []route{
 		{
 			method: "GET", path: "/v1/sessions", aliases: []string{"/v1/agents"}, id: "listSessions", out: api.StatusDocument{},
-			summary: "All sessions in the state", about: "The document of agentform status --json.",
-			query: []param{fresh, ranked}, handle: (*Server).listSessions,
+			summary: "All sessions in the state",
+			about: "The document of agentform status --json. With a version, the document may have a field since, the same version: then sessions are those that have changed since, " +
+				"places the index of each in the order of all, and removed those that are gone. Without since it has all sessions: the hub does not know the version.",
+			query: []param{fresh, ranked, version}, handle: (*Server).listSessions,
 		}, {
 			method: "GET", path: "/v1/sessions/{id}", aliases: []string{"/v1/agents/{id}"}, id: "getSession", out: api.ShownDocument{},
 			summary: "One session in full", about: "The document of agentform show --json.",
@@ -70,7 +76,7 @@ func routes() []route {
 		}, {
 			method: "GET", path: "/v1/plan", id: "getPlan", out: api.PlanDocument{},
 			summary: "The next and held operations of the hub", about: "The document of agentform plan --json, of the hub's own plan, in which the state is the desired state.",
-			query: []param{fresh}, handle: (*Server).getPlan,
+			query: []param{fresh, quiet}, handle: (*Server).getPlan,
 		}, {
 			method: "GET", path: "/v1/usage", id: "getUsage", out: api.UsageDocument{},
 			summary: "What sessions used", about: "The document of agentform usage --json: tokens and their list price, also of sessions that were removed.",
@@ -85,7 +91,7 @@ func routes() []route {
 			summary: "A stream of events",
 			about: "Server-sent events: each has an id, and as data a line of agentform events --json. " +
 				"It starts now, or after a given event. A comment is sent every 15 s. Slow readers are disconnected; reconnect with Last-Event-ID.",
-			query: []param{after, of}, fails: []int{404}, handle: (*Server).streamEvents,
+			query: []param{after, of, screens}, fails: []int{404}, handle: (*Server).streamEvents,
 		},
 	}
 	return append(append(all, actions()...),

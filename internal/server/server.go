@@ -90,6 +90,7 @@ type Server struct {
 	pace     time.Duration // between heartbeats of an event stream
 	patience time.Duration // how long a client may take to read what is written
 
+	rows       *rows
 	links      links
 	terminals  terminals
 	streams    context.Context // of streams and terminals, which end before the server does
@@ -110,7 +111,7 @@ func New(c Config) *Server {
 	if c.Logins == nil {
 		c.Logins = &Logins{}
 	}
-	s := &Server{cfg: c, log: c.Log, pace: heartbeat, patience: writeTime, terminals: terminals{times: defaultTimes}}
+	s := &Server{cfg: c, log: c.Log, pace: heartbeat, patience: writeTime, rows: newRows(), terminals: terminals{times: defaultTimes}}
 	s.streams, s.endStreams = context.WithCancel(context.Background())
 	s.acting, s.cancel = context.WithCancel(context.Background())
 	return s

@@ -7,8 +7,9 @@ export class Refused extends Error {
   }
 }
 
+// ask returns a document of the hub. The browser keeps documents, and asks each time whether they are still valid.
 export async function ask(path, body, method = body === undefined ? "GET" : "POST") {
-  const options = { method, cache: "no-store", redirect: "error", credentials: "same-origin" };
+  const options = { method, cache: "no-cache", redirect: "error", credentials: "same-origin" };
   if (body !== undefined) {
     options.headers = { "Content-Type": "application/json" };
     options.body = JSON.stringify(body);

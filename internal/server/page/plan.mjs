@@ -51,11 +51,10 @@ const Problem = ({ d }) =>
 export function Plan() {
   const p = store.plan;
   if (!p) return html`<section><p role="status">Reading the plan…</p></section>`;
-  const changes = p.changes.filter((c) => c.action !== "none");
   const problems = [...p.errors, ...p.warnings];
   return html`<section class="plan" aria-label="plan"><h2>What the hub is about to do</h2>
-    ${!changes.length && html`<p>Nothing: every session is as it was applied.</p>`}
-    <ul>${changes.map((c) => html`<${Change} key=${c.address} c=${c} />`)}</ul>
+    ${!p.changes.length && html`<p>Nothing: every session is as it was applied.</p>`}
+    <ul>${p.changes.map((c) => html`<${Change} key=${c.address} c=${c} />`)}</ul>
     <h2>Drift</h2>
     ${!p.drift.length && html`<p>None: what runs is what was applied.</p>`}
     <ul>${p.drift.map((d, i) => html`<${Drift} key=${i} d=${d} />`)}</ul>

@@ -4,6 +4,7 @@ import { route } from "./model.mjs";
 export const kept = 200; // events on the page
 export const store = {
   sessions: [],
+  version: "", // of the sessions
   plan: null,
   events: [],
   access: null,

@@ -1,10 +1,12 @@
 // What the hub says: its documents, and its events.
 import { ask } from "./api.mjs";
-import { retry } from "./model.mjs";
+import { merged, retry } from "./model.mjs";
 import { notify } from "./notices.mjs";
 import { fail, kept, set, store } from "./store.mjs";
 
 const interval = 5000; // ms, if no event comes
+const whole = 300e3; // ms until all sessions are asked for, and not only those that have changed
+let wholeAt = -Infinity;
 let asking = false;
 let again = false;
 let refreshing = 0;
@@ -13,8 +15,12 @@ export async function refresh() {
   asking = true;
   const began = performance.now();
   try {
-    const [d, plan] = await Promise.all([ask("/v1/sessions?ranked=true"), ask("/v1/plan")]);
-    set({ sessions: d.sessions, places: d.places, hubFault: d.hub_fault, plan, loaded: true, away: null });
+    const version = began - wholeAt < whole ? store.version : "";
+    const sessions = `/v1/sessions?ranked=true${version && `&version=${version}`}`;
+    const [d, plan] = await Promise.all([ask(sessions), ask("/v1/plan?none=false")]);
+    if (!d.since) wholeAt = began;
+    const fleet = { sessions: merged(store.sessions, d), version: d.version ?? "" };
+    set({ ...fleet, places: d.places, hubFault: d.hub_fault, plan, loaded: true, away: null });
     notify();
   } catch (e) {
     if (e.status) fail(e);
@@ -39,7 +45,7 @@ const same = (e, other) => other && e.time === other.time && e.type === other.ty
 
 export function listen() {
   stream?.close();
-  stream = new EventSource(`/v1/events?after=${encodeURIComponent(last)}`);
+  stream = new EventSource(`/v1/events?excerpts=false&after=${encodeURIComponent(last)}`);
   stream.onopen = () => {
     streamTries = 0;
     set({ connected: true });

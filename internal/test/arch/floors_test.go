@@ -161,6 +161,7 @@ var floors = map[string]int{
 	"internal/test/agenttest":   2,
 	"internal/test/arch":        15,
 	"internal/test/bench":       15,
+	"internal/test/crowd":       10,
 	"internal/test/page/agent":  15,
 	"internal/test/relaytest":   3,
 	"internal/test/picture":     15,

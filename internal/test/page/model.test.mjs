@@ -84,6 +84,21 @@ test("rows are sorted and grouped, and keep their order where they are equal", (
   assert.equal(names({ group: "role" }), "none 1,a,x 2,b,c");
 });
 
+test("what has changed is merged in the order of all", () => {
+  const named = (...names) => names.map((name) => session({ name, address: name }));
+  const names = (all) => all.map((s) => s.name).join("");
+  const all = named("a", "b", "c", "d", "e");
+  assert.equal(names(model.merged(all, { version: "x.2", sessions: named("b", "a") })), "ba", "a document of all replaces what was known");
+  assert.equal(names(model.merged(all, { since: "x.1", version: "x.1", sessions: [] })), "abcde");
+  const needy = { ...all[3], word: "asks" };
+  const next = model.merged(all, { since: "x.1", version: "x.2", sessions: [needy], indexes: [0], removed: ["b"] });
+  assert.equal(names(next), "dace");
+  assert.equal(next[0], needy);
+  assert.equal(next[1], all[0], "the others are the same objects, which are not drawn again");
+  assert.equal(names(model.merged(next, { since: "x.2", version: "x.3", sessions: named("e", "f", "d"), indexes: [1, 2, 4] })), "aefcd");
+  assert.equal(names(model.merged(next, { since: "x.2", version: "x.3", sessions: [], removed: ["d", "a", "c", "e"] })), "");
+});
+
 test("a view has an address, and a damaged address is the fleet", () => {
   for (const hash of ["#/s/%/x", "#/nowhere", "", "#/s/"]) assert.equal(model.route(hash).view, "fleet", hash);
   const s = { address: 'session.worker["a/b"]' };

@@ -63,13 +63,20 @@ export const columns = {
   age: (s) => -(Date.parse(s.started_at ?? "") || 0),
 };
 
+// merged are the sessions after a document of all, or of those that have changed, with their indexes among all.
+export function merged(sessions, d) {
+  if (!d.since) return d.sessions;
+  const others = new Set([...(d.removed ?? []), ...d.sessions.map((s) => s.address)]);
+  const all = sessions.filter((s) => !others.has(s.address));
+  d.sessions.forEach((s, i) => all.splice(d.indexes[i], 0, s));
+  return all;
+}
+
 // differences are what a plan would change or has found to differ, by the address of the session.
 export function differences(plan) {
   const all = new Map();
   const add = (address, text) => all.set(address, [...(all.get(address) ?? []), text]);
   for (const d of plan?.drift ?? []) add(d.address, d.detail || d.kind.replaceAll("_", " "));
-  for (const c of plan?.changes ?? []) {
-    if (c.action !== "none") add(c.address, `${c.action}: ${c.detail || c.reason.replaceAll("_", " ")}`);
-  }
+  for (const c of plan?.changes ?? []) add(c.address, `${c.action}: ${c.detail || c.reason.replaceAll("_", " ")}`);
   return all;
 }
