@@ -271,6 +271,7 @@ type ShownDocument struct {
 	Location *session.Location `json:"place"`
 	Look     []string          `json:"look_by_hand"`
 	Events   []EventRecord     `json:"events"`
+	Timeline []TimelineEntry   `json:"timeline"` // what Events are of, in their order
 	Screen   Screen            `json:"screen"`
 }
 
@@ -304,10 +305,19 @@ type Health struct {
 	Unsupervised int `json:"unsupervised"`
 }
 
+// TimelineEntry is an operation on a session, such as a restart with its steps, or an event that belongs
+// to none.
+type TimelineEntry struct {
+	Time   time.Time `json:"time"`
+	Text   string    `json:"text"`   // for people, on one line; times in it are as in JSON
+	Events int       `json:"events"` // how many of the events, behind those of the entry before, belong to it
+}
+
 // EventRecord is a history event as in events --json, with its excerpt cut to the tail.
 type EventRecord struct {
 	history.Event
-	Truncated bool `json:"truncated,omitempty"` // of the excerpt
+	Text      string `json:"text"`                // for people, on one line; times in it are as in JSON
+	Truncated bool   `json:"truncated,omitempty"` // of the excerpt
 }
 
 // Error is the error of a response: {"error": {…}}.

@@ -52,7 +52,7 @@ func (j *job) perform(ctx context.Context) {
 	}
 	began := j.run.journal.now()
 	j.identify()
-	j.entry.emit(history.Event{Kind: history.ApplyStart, Reason: string(j.change.Reason), Detail: j.change.Detail})
+	j.entry.emit(history.Event{Kind: history.ApplyStart, Reason: string(j.change.Reason), Detail: j.change.Detail, New: j.change.Try()})
 	finish := reportProgress(j.run.journal, j.entry.event(history.Event{Kind: history.ApplyProgress}), began)
 	err := j.act(ctx)
 	finish()

@@ -12,7 +12,7 @@ type Kind string
 
 // The kinds of events. A Complete or an Errored follows each Start.
 const (
-	ApplyStart    Kind = "apply_start"
+	ApplyStart    Kind = "apply_start"    // New is which of how many restarts by the hub it is: 2 of 3
 	ApplyProgress Kind = "apply_progress" // something takes longer than a second
 	ApplyComplete Kind = "apply_complete"
 	ApplyErrored  Kind = "apply_errored"

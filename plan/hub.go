@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/agentform/agentform/health"
@@ -109,6 +110,15 @@ func (j *join) start(c Change) Change {
 		x.Free, c.Reason = true, ReasonLimitOver
 	}
 	return j.judge(c, c.Before.Spec.Restart, x)
+}
+
+// Try returns which of how many restarts by the hub a change is: 2 of 3. It is empty if the change does
+// not count as one.
+func (c Change) Try() string {
+	if c.Restarts == nil || c.Action != Restart || free(c.Reason) {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", c.Restarts.Try, c.Restarts.Of)
 }
 
 // lacking holds a start whose secret is unavailable.

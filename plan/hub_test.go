@@ -58,7 +58,8 @@ func TestHub(t *testing.T) {
 		hub   func(*Hub)
 		want  string
 	}{
-		"dead, and waited for": {newStage().record(restartable("a")).live("a", died(6*time.Second)), nil, "restart failed: agent exited (exit status 1)"},
+		"dead, and waited for": {newStage().record(restartable("a")).live("a", died(6*time.Second)), nil, "restart failed: agent exited (exit status 1), 1 of 5"},
+		"dead again":           {newStage().record(restartable("a")).live("a", died(14*time.Minute)), tries(2), "restart failed: agent exited (exit status 1), 3 of 5"},
 		"dead for a moment":    {newStage().record(restartable("a")).live("a", died(time.Second)), nil, "hold backing_off: backing off, next try 2026-11-21T12:00:04Z (1 of 5)"},
 		"gone":                 {newStage().record(restartable("a")), nil, "hold backing_off: backing off, next try 2026-11-21T12:00:05Z (1 of 5)"},
 		"left":                 {newStage().record(restartable("a")).live("a", exitedWith("self", 0, "")), nil, "hold restart_policy: agent exited (exit status 0); the restart policy does not restart it"},
@@ -92,6 +93,9 @@ func TestHub(t *testing.T) {
 		}
 		p := Compute(s.in)
 		got := fmt.Sprintf("%s %s: %s", p.Changes[0].Action, p.Changes[0].Reason, withCode(p.Changes[0].Detail, p.Changes[0].Remedy))
+		if try := p.Changes[0].Try(); try != "" {
+			got += ", " + try
+		}
 		if got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
 		}

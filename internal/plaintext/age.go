@@ -2,6 +2,7 @@ package plaintext
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,4 +25,18 @@ func Age(d time.Duration) string {
 		return two(hours, "h", minutes, "m")
 	}
 	return two(days, "d", hours, "h")
+}
+
+// Elapsed returns how long something took: 30ms, 0.3s, 1.2s, 12s, 2m5s, 1h3m.
+func Elapsed(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < 100*time.Millisecond:
+		return strconv.Itoa(int(d.Milliseconds())) + "ms"
+	case d < 9950*time.Millisecond: // 9.95 would round up to 10.0
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+	case d < time.Hour:
+		return strings.TrimPrefix(d.Round(time.Second).String(), "0m")
+	}
+	return Age(d)
 }

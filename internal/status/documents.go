@@ -88,13 +88,6 @@ func ChangeOf(c plan.Change) api.Change {
 	return x
 }
 
-func EventOf(e history.Event) api.EventRecord {
-	line := api.EventRecord{Event: e}
-	line.Time = wire.UTC(e.Time)
-	line.Excerpt, line.Truncated = wire.Tail(e.Excerpt)
-	return line
-}
-
 // LastEntries returns the last entries that fit into a tail, at most most (0: all), and
 // whether it left any out.
 func LastEntries(entries []session.Entry, most int) (last []session.Entry, cut bool) {
@@ -126,6 +119,7 @@ func (x Detail) Document() api.ShownDocument {
 	for _, e := range x.Events {
 		d.Events = append(d.Events, EventOf(e))
 	}
+	d.Timeline = TimelineOf(x.Events)
 	if x.Record != nil {
 		d.Run, d.Location = &x.Record.Run, &x.Record.Location
 	}

@@ -1,10 +1,7 @@
 package view
 
 import (
-	"cmp"
-	"encoding/hex"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +9,6 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/internal/wire"
-	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
 
@@ -28,7 +24,7 @@ func Events(w io.Writer, s Style, events []history.Event, now time.Time) error {
 func SessionEvents(w io.Writer, s Style, events []history.Event, now time.Time) error {
 	p := &page{Style: s}
 	for _, e := range events {
-		kind := kindText(e.Kind)
+		kind := status.KindText(e.Kind)
 		p.line(p.paint(dim, clock(e.Time, now)), gap, p.paint(kindInk(e.Kind), kind), gap, p.paint(noInk, plaintext.OneLine(eventWords(e))))
 	}
 	return p.flush(w)
@@ -47,7 +43,7 @@ func writeEvents(p *page, events []history.Event, zone *time.Location, addresses
 		if addresses {
 			address = string(e.Address)
 		}
-		kind := kindText(e.Kind)
+		kind := status.KindText(e.Kind)
 		rows = append(rows, []cell{
 			{e.Time.In(zone).Format(time.DateTime), dim}, {kind, kindInk(e.Kind)}, {address, bold}, {eventWords(e), noInk},
 		})
@@ -55,63 +51,9 @@ func writeEvents(p *page, events []history.Event, zone *time.Location, addresses
 	p.table(indent, columns, rows)
 }
 
-// kindTexts are the kinds that users know by other words.
-var kindTexts = map[history.Kind]string{
-	history.PromptDelivered: "prompt sent",
-	history.IOAttached:      "attached",
-	history.Observable:      "session file",
-	history.PRDetected:      "pull request",
-}
-
-func kindText(k history.Kind) string {
-	return cmp.Or(kindTexts[k], strings.ReplaceAll(string(k), "_", " "))
-}
-
-// told are the kinds whose detail repeats Old and New.
-var told = []history.Kind{history.Held, history.PromptDelivered, history.Observable,
-	history.BudgetWarned, history.BudgetExceeded, history.BudgetHeld, history.BudgetIgnored}
-
 func eventWords(e history.Event) string {
-	var parts []string
-	add := func(text string) {
-		if text != "" {
-			parts = append(parts, text)
-		}
-	}
-	if strings.HasPrefix(string(e.Kind), "apply_") { // the other kinds are its steps
-		add(e.Action)
-	}
-	if (e.Old != "" || e.New != "") && !slices.Contains(told, e.Kind) {
-		add(strings.TrimSpace(shortHash(e.Old) + " -> " + shortHash(e.New)))
-	}
-	if e.Elapsed > 0 {
-		add("after " + Elapsed(e.Elapsed.D()))
-	}
-	if e.By != "" && slices.Contains([]history.Kind{history.OverrideSet, history.OverrideLifted, history.BudgetIgnored, history.Sent, history.Landed, history.Refreshed}, e.Kind) {
-		add("by " + e.By)
-	}
-	words := strings.Join(parts, " ")
-	reason := strings.ReplaceAll(e.Reason, "_", " ")
-	if e.Reason == string(plan.ReasonNew) {
-		reason = "new" // next to "create", "not recorded" would be odd
-	}
-	switch {
-	case e.Detail != "":
-		words += ": " + LocalTimes(e.Detail, time.Now())
-	case reason != "":
-		words += ": " + reason
-	}
-	if e.Kind == history.ApplyStart && e.By != "" {
-		words += ", by " + e.By
-	}
-	return strings.TrimPrefix(words, ": ")
-}
-
-func shortHash(s string) string {
-	if _, err := hex.DecodeString(s); err != nil || len(s) != 64 {
-		return s
-	}
-	return s[:12]
+	local := func(text string) string { return LocalTimes(text, time.Now()) }
+	return strings.TrimPrefix(strings.TrimSpace(status.EventWords(e, local)), ": ")
 }
 
 func kindInk(k history.Kind) ink {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -178,12 +179,12 @@ func willBe(c plan.Change) string {
 	if c.Action == plan.Hold {
 		return "is held"
 	}
-	text := "will be " + verbs(c.Action).done
+	text := "will be " + status.VerbOf(c.Action).Done
 	if c.Action == plan.Update {
 		text += " in place"
 	}
 	if c.Then.Acts() {
-		text += ", then " + verbs(c.Then).done
+		text += ", then " + status.VerbOf(c.Then).Done
 	}
 	return text
 }
@@ -209,7 +210,7 @@ func writeLegend(p *page, pl plan.Plan, errs bool) {
 		plan.Create, plan.Update, plan.Restart, plan.Replace, plan.Delete, plan.Adopt, plan.Forget, plan.Pause, plan.Hold,
 	} {
 		if slices.ContainsFunc(pl.Changes, func(c plan.Change) bool { return c.Action != plan.None && c.Action.Symbol() == a.Symbol() }) {
-			parts = append(parts, p.paint(actionInks[a], a.Symbol())+unbroken(" "+cmp.Or(does[a], verbs(a).plain)))
+			parts = append(parts, p.paint(actionInks[a], a.Symbol())+unbroken(" "+cmp.Or(does[a], status.VerbOf(a).Plain)))
 		}
 	}
 	if slices.ContainsFunc(pl.Changes, landed) {
@@ -227,27 +228,4 @@ func writeLegend(p *page, pl plan.Plan, errs bool) {
 var actionInks = map[plan.Action]ink{
 	plan.Create: green, plan.Update: yellow, plan.Restart: yellow, plan.Replace: magenta, plan.Delete: red, plan.Adopt: cyan,
 	plan.Pause: blue, plan.Resume: blue, plan.Stop: blue, plan.Forget: dim, plan.Hold: dim,
-}
-
-type verb struct{ plain, doing, done string }
-
-var verbWords = map[plan.Action]verb{
-	plan.Create:  {"create", "creating", "created"},
-	plan.Update:  {"update", "updating", "updated"},
-	plan.Restart: {"restart", "restarting", "restarted"},
-	plan.Replace: {"replace", "replacing", "replaced"},
-	plan.Pause:   {"pause", "pausing", "paused"},
-	plan.Resume:  {"resume", "resuming", "resumed"},
-	plan.Stop:    {"stop", "stopping", "stopped"},
-	plan.Delete:  {"destroy", "destroying", "destroyed"},
-	plan.Adopt:   {"adopt", "adopting", "adopted"},
-	plan.Forget:  {"forget", "forgetting", "forgotten"},
-	"start":      {"start", "starting", "started"}, // the command
-}
-
-func verbs(a plan.Action) verb {
-	if v, known := verbWords[a]; known {
-		return v
-	}
-	return verb{string(a), string(a), string(a) + " done"}
 }

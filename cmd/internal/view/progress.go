@@ -20,7 +20,7 @@ type Progress struct {
 	w     io.Writer
 	style Style
 	// asked is the verb of the command; nil: events use the verbs of their actions.
-	asked  *verb
+	asked  *status.Verb
 	single bool
 }
 
@@ -31,12 +31,12 @@ func NewProgress(w io.Writer, s Style) *Progress { return &Progress{w: w, style:
 // every action. Only ends are written, and for a single session no failure, since the command's
 // error has it.
 func (p *Progress) Asked(verb string, single bool) {
-	p.asked, p.single = new(verbs(plan.Action(verb))), single
+	p.asked, p.single = new(status.VerbOf(plan.Action(verb))), single
 }
 
 // Event writes an event. Steps of an action, such as launched, are not written.
 func (p *Progress) Event(e history.Event) {
-	v := verbs(plan.Action(e.Action))
+	v := status.VerbOf(plan.Action(e.Action))
 	if p.asked != nil {
 		v = *p.asked
 		if e.Kind == history.ApplyStart || e.Kind == history.ApplyErrored && p.single {
@@ -53,22 +53,22 @@ func (p *Progress) Event(e history.Event) {
 	_ = b.flush(p.w) // the command continues if the terminal is gone
 }
 
-func writeEvent(p *page, v verb, e history.Event) {
+func writeEvent(p *page, v status.Verb, e history.Event) {
 	head, rest := headAndRest(e.Detail)
 	text := ""
 	switch e.Kind {
 	case history.ApplyStart:
-		text, rest = p.paint(noInk, v.doing)+"…", nil
+		text, rest = p.paint(noInk, v.Doing)+"…", nil
 	case history.ApplyProgress:
-		text, rest = p.paint(noInk, "still "+v.doing)+"… "+p.paint(dim, "["+whole(e.Elapsed)+"]")+colon(p, head), nil
+		text, rest = p.paint(noInk, "still "+v.Doing)+"… "+p.paint(dim, "["+whole(e.Elapsed)+"]")+colon(p, head), nil
 	case history.ApplyComplete:
-		text, rest = p.paint(green, v.done)+after(e), nil
+		text, rest = p.paint(green, v.Done)+after(e), nil
 		if e.ID != "" {
 			text += p.paint(dim, " [id="+e.ID+"]")
 		}
 	case history.ApplyErrored:
 		head = strings.TrimPrefix(head, fmt.Sprintf("%s %s: ", e.Action, e.Address))
-		text = p.paint(red, v.plain+" failed"+after(e)+": "+head)
+		text = p.paint(red, v.Plain+" failed"+after(e)+": "+head)
 	case history.ApplySkipped:
 		text, rest = p.paint(yellow, "skipped")+colon(p, plaintext.OneLine(e.Detail)), nil
 	case history.Moved:
@@ -101,7 +101,7 @@ func after(e history.Event) string {
 	if e.Elapsed == 0 {
 		return ""
 	}
-	return " after " + Elapsed(e.Elapsed.D())
+	return " after " + plaintext.Elapsed(e.Elapsed.D())
 }
 
 func whole(d session.Duration) string {
@@ -109,7 +109,7 @@ func whole(d session.Duration) string {
 	if s < 60 {
 		return fmt.Sprintf("%ds", s)
 	}
-	return Elapsed(d.D())
+	return plaintext.Elapsed(d.D())
 }
 
 var addressIn = sync.OnceValue(func() *regexp.Regexp {

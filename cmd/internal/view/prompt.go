@@ -8,6 +8,7 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 
 	"github.com/agentform/agentform/internal/plaintext"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 )
@@ -28,7 +29,7 @@ func promptWords(p session.Prompt) string {
 	case p.Digest == "":
 		return nothing
 	case p.Text == "":
-		return shortHash(p.Digest)
+		return status.ShortHash(p.Digest)
 	case text == "":
 		return fmt.Sprintf("%s (%s)", strconv.Quote(""), plaintext.Bytes(int64(len(p.Text))))
 	}

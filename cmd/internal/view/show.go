@@ -215,7 +215,7 @@ func exitWords(e session.Exit, now time.Time) string {
 		how = "killed"
 	}
 	if e.Ran > 0 {
-		how += " after " + Elapsed(e.Ran.D())
+		how += " after " + plaintext.Elapsed(e.Ran.D())
 	}
 	if e.Cause != session.CauseFailedStart {
 		how += " (" + exitStatus(e) + ")"

@@ -2,27 +2,10 @@ package view
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/agentform/agentform/internal/plaintext"
 )
-
-// Elapsed returns how long something took: 30ms, 0.3s, 1.2s, 12s, 2m5s, 1h3m.
-func Elapsed(d time.Duration) string {
-	d = max(d, 0)
-	switch {
-	case d < 100*time.Millisecond:
-		return strconv.Itoa(int(d.Milliseconds())) + "ms"
-	case d < 9950*time.Millisecond: // 9.95 would round up to 10.0
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
-	case d < time.Hour:
-		return strings.TrimPrefix(d.Round(time.Second).String(), "0m")
-	}
-	return plaintext.Age(d)
-}
 
 var utcTime = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z\b`)

@@ -152,7 +152,7 @@ func FinishedLine(w io.Writer, s Style, x Finished, now time.Time) error {
 	if x.Turn && !x.Status.Terminal() {
 		word = p.paint(green, "turn ended")
 	}
-	p.line(p.paint(bold, string(x.Address)+":"), " ", word, " after ", Elapsed(x.Elapsed), p.paint(noInk, how))
+	p.line(p.paint(bold, string(x.Address)+":"), " ", word, " after ", plaintext.Elapsed(x.Elapsed), p.paint(noInk, how))
 	return p.flush(w)
 }
 

@@ -6,19 +6,18 @@ import { store } from "./store.mjs";
 // Word is what a session is and does. text has what belongs behind the word.
 export const Word = ({ s, text }) => html`<span class=${`word ${s.tone}`}>${text}</span>`;
 
-// Events lists events, with the day where it changes. Named have the names of their sessions.
-export function Events({ events, named }) {
+// Days lists what happened, with the day where it changes. draw returns what is shown of each.
+export function Days({ all, draw }) {
   let last = "";
-  return html`<ol class="events">${events.map((e, i) => {
-    const day = model.date(e.time);
+  return html`<ol class="events">${all.map((x) => {
+    const day = model.date(x.time);
     const heading = day !== last && html`<li key=${day} class="day">${day}</li>`;
     last = day;
-    return html`${heading}<${Event} key=${e.id ?? i} e=${e} named=${named} />`;
+    return html`${heading}<li key=${x.id ?? `${x.time} ${x.text}`}><${Clock} time=${x.time} />${" "}${draw(x)}</li>`;
   })}</ol>`;
 }
 
-const Event = ({ e, named }) =>
-  html`<li><time datetime=${e.time}>${model.clock(e.time)}</time>${" "}
-    ${named && html`<a href=${model.link(e, "timeline")}>${e.address}</a>${" "}`}
-    <span>${model.local(model.line(e), store.now)}</span>
-    ${e.excerpt && !named && html`<details><summary>screen</summary><pre>${e.excerpt}</pre></details>`}</li>`;
+export const Clock = ({ time }) => html`<time datetime=${time}>${model.clock(time)}</time>`;
+
+// Said is what an event or an operation says, with the times of this clock.
+export const Said = ({ text }) => html`<span>${model.local(text, store.now)}</span>`;

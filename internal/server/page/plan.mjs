@@ -1,7 +1,7 @@
 // The plan: what the hub is about to do, drift, and what happened.
 import { html } from "./vendor/preact.mjs";
 import * as model from "./model.mjs";
-import { Events } from "./parts.mjs";
+import { Days, Said } from "./parts.mjs";
 import { store } from "./store.mjs";
 
 const symbols = {
@@ -48,6 +48,8 @@ const Drift = ({ d }) =>
 const Problem = ({ d }) =>
   html`<li><span class="symbol" aria-hidden="true">!</span><div><b>${d.summary}</b>${" "}${d.detail}</div></li>`;
 
+const event = (e) => html`<a href=${model.link(e, "timeline")}>${e.address}</a>${" "}<${Said} text=${e.text} />`;
+
 export function Plan() {
   const p = store.plan;
   if (!p) return html`<section><p role="status">Reading the plan…</p></section>`;
@@ -62,5 +64,5 @@ export function Plan() {
     <ul>${problems.map((d, i) => html`<${Problem} key=${i} d=${d} />`)}</ul>
     <h2>Events</h2>
     ${!store.events.length && html`<p>None in the last hour.</p>`}
-    <${Events} events=${store.events} named /></section>`;
+    <${Days} all=${store.events} draw=${event} /></section>`;
 }

@@ -99,6 +99,12 @@ test("what has changed is merged in the order of all", () => {
   assert.equal(names(model.merged(next, { since: "x.2", version: "x.3", sessions: [], removed: ["d", "a", "c", "e"] })), "");
 });
 
+test("a timeline has the events of each entry, the youngest first", () => {
+  const d = { events: [1, 2, 3, 4], timeline: [{ text: "created", events: 3 }, { text: "turn ended", events: 1 }] };
+  assert.deepEqual(model.timeline(d), [{ text: "turn ended", events: [4] }, { text: "created", events: [1, 2, 3] }]);
+  assert.deepEqual(model.timeline({ events: [], timeline: [] }), []);
+});
+
 test("a view has an address, and a damaged address is the fleet", () => {
   for (const hash of ["#/s/%/x", "#/nowhere", "", "#/s/"]) assert.equal(model.route(hash).view, "fleet", hash);
   const s = { address: 'session.worker["a/b"]' };

@@ -191,8 +191,10 @@ test("each view has its structure", async () => {
   await page.evaluate(() => (location.hash = "#/s/session.api/conversation"));
   await page.waitForSelector(".conversation .entries > *");
   await structured(page, "conversation", ".send");
-  await at("#/s/session.shell/timeline", "apply complete");
-  await page.waitForSelector(".events li");
+  await at("#/s/session.shell/timeline", "created by");
+  assert.doesNotMatch(await page.textContent(".events > li:last-child summary"), /launched/); // a line for all of it
+  await page.click(".events > li:last-child summary");
+  await says(page, "launched", ".events details[open] .steps");
   await at("#/s/session.shell/changes", "commits ahead");
   await structured(page, "changes", ".diff");
   await at("#/s/session.shell/details", "Commands to inspect it yourself");
