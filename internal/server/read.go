@@ -45,7 +45,7 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	if d.Since != "" {
 		return answerOnce(w, d)
 	}
-	return answer(w, http.StatusOK, d)
+	return answerUnless(w, http.StatusOK, d, d.Version)
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {

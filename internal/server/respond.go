@@ -18,20 +18,13 @@ func answer(w http.ResponseWriter, status int, document any) error {
 // answerUnless sends a document, or that a reader has one with the same essence; nil: all of it. A browser
 // may keep it, but has to ask each time whether it is still valid.
 func answerUnless(w http.ResponseWriter, status int, document, essence any) error {
-	var text bytes.Buffer
-	if err := wire.Write(&text, document); err != nil {
-		return err
+	h, whole := w.Header(), essence == nil
+	if whole {
+		essence = document
 	}
-	h := w.Header()
-	if asked := reading(w); asked != nil && status == http.StatusOK {
-		compared := text
-		if essence != nil {
-			compared = bytes.Buffer{}
-			if err := wire.Write(&compared, essence); err != nil {
-				return err
-			}
-		}
-		tag := fmt.Sprintf(`W/"%.12x"`, sha256.Sum256(compared.Bytes())) // weak: it is that of the compressed text, too
+	text, err := encoded(essence)
+	if asked := reading(w); err == nil && asked != nil && status == http.StatusOK {
+		tag := fmt.Sprintf(`W/"%.12x"`, sha256.Sum256(text)) // weak: it is that of the compressed text, too
 		h.Set("ETag", tag)
 		h.Set("Cache-Control", "private, no-cache")
 		if names(asked.Header.Values("If-None-Match"), tag) {
@@ -39,17 +32,29 @@ func answerUnless(w http.ResponseWriter, status int, document, essence any) erro
 			return nil
 		}
 	}
+	if err == nil && !whole {
+		text, err = encoded(document)
+	}
+	if err != nil {
+		return err
+	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_, err := w.Write(text.Bytes())
+	_, err = w.Write(text)
 	return err
 }
 
-// answerOnce sends a document that nobody asks for again.
+func encoded(v any) ([]byte, error) {
+	var b bytes.Buffer
+	err := wire.Write(&b, v)
+	return b.Bytes(), err
+}
+
+// answerOnce sends a document that nobody asks for again, on one line.
 func answerOnce(w http.ResponseWriter, document any) error {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
-	return wire.Write(w, document)
+	return wire.WriteLine(w, document)
 }
 
 // reading returns the request that a response is for, if it only reads; else nil.

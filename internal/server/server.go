@@ -201,9 +201,10 @@ func (s *Server) Handler(l Listener) http.Handler {
 }
 
 // compressed compresses documents and the files of the page for clients that accept it. Event streams
-// and terminals are left as they are: each of their messages is sent at once.
+// and terminals are left as they are: each of their messages is sent at once. At best speed the document of
+// two hundred sessions would be a third larger, and a millisecond earlier.
 func compressed(h http.Handler) http.Handler {
-	wrap, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.BestSpeed),
+	wrap, err := gzhttp.NewWrapper(gzhttp.CompressionLevel(gzip.DefaultCompression),
 		gzhttp.ContentTypes([]string{"application/json", "text/javascript", "text/css", "text/html", "image/svg+xml"}))
 	if err != nil { // never: the options are constant
 		return h

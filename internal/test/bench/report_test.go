@@ -57,11 +57,17 @@ func (m *measurement) turns(times int, works ...func() time.Duration) []time.Dur
 	}
 	typical := make([]time.Duration, len(works))
 	for i, s := range samples {
-		if typical[i] = slices.Min(s); m.full {
-			typical[i] = median(s)
-		}
+		typical[i] = m.typical(s)
 	}
 	return typical
+}
+
+// typical returns what is typical of samples.
+func (m *measurement) typical(samples []time.Duration) time.Duration {
+	if m.full {
+		return median(samples)
+	}
+	return slices.Min(samples)
 }
 
 func (m *measurement) add(r Row) { m.rows = append(m.rows, r) }
@@ -82,6 +88,7 @@ func TestRatios(t *testing.T) {
 		{"kubernetes", inPods},
 		{"hub", hubIdle},
 		{"ui", terminalPage},
+		{"page", browserPage},
 		{"alone", planAlone},
 		{"scripted", planScripted},
 		{"state", recording},
@@ -97,6 +104,9 @@ func TestRatios(t *testing.T) {
 	fmt.Println(on)
 	if err := WriteText(os.Stdout, m.rows); err != nil {
 		t.Fatal(err)
+	}
+	for _, n := range m.notes {
+		fmt.Printf("Not measured: %s.\n", n)
 	}
 	if !m.full {
 		return

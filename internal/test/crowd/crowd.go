@@ -21,8 +21,8 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Sessions returns n sessions: one of ten asks something, and the others rest.
-func Sessions(n int, now time.Time) []status.Input {
+// sessions returns n sessions: one of ten asks something, and the others rest.
+func sessions(n int, now time.Time) []status.Input {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []status.Input
 	for i := range n {
@@ -103,7 +103,7 @@ type Hub struct {
 // NewHub returns a hub with n sessions.
 func NewHub(n int) *Hub {
 	now := time.Now()
-	s := &hub.Snapshot{At: now, Sessions: Sessions(n, now), Plan: plan.Plan{At: now, Project: "shop", Complete: true}}
+	s := &hub.Snapshot{At: now, Sessions: sessions(n, now), Plan: plan.Plan{At: now, Project: "shop", Complete: true}}
 	for _, k := range s.Sessions {
 		s.Plan.Changes = append(s.Plan.Changes, plan.Change{Address: k.Record.Address, Action: plan.None, Reason: plan.ReasonInSync})
 	}

@@ -8,7 +8,8 @@ import { until } from "./fleet.mjs";
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 export const program = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-export const launch = () => chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+export const options = { executablePath: program, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] };
+export const launch = () => chromium.launch(options);
 
 export async function accessible(page, what) {
   await page.evaluate(axe);
