@@ -188,7 +188,7 @@ func converge(j *join, c Change, d Diagnosis, want session.Desired, reach Forces
 		return act(c, Update, ReasonPromptChanged, "prompt changed; it is sent into the running conversation")
 	case len(c.Fields) > 0:
 		reason, detail := because(c, "")
-		return act(c, Update, reason, detail+later(c, prompt))
+		return act(c, Update, reason, detail+later(c, prompt)+graceLater(c))
 	case c.Moved != "":
 		return act(c, Update, ReasonMoved, "it was "+string(c.Moved))
 	case r.LastError != "":
@@ -223,6 +223,16 @@ func later(c Change, prompt bool) string {
 		return "; the prompt is sent when it is resumed"
 	}
 	return ""
+}
+
+// graceLater says when a changed stop.grace takes effect for a drain of its node: the cluster has the
+// grace of the running pod, which cannot be changed.
+func graceLater(c Change) string {
+	before, after := c.Before.Spec.Stop.Grace, c.After.Stop.Grace
+	if before == after || !c.After.Runtime.Traits().Scheduled {
+		return ""
+	}
+	return fmt.Sprintf("; until its next restart a drain of its node leaves it %s", before)
 }
 
 // undo removes the remains of an interrupted action: the workspace, if it is removed with the
