@@ -83,12 +83,17 @@ func EventWords(e history.Event, text func(string) string) string {
 	return words
 }
 
-// ShortHash returns the beginning of a text that is a SHA-256, and others as they are.
+// ShortHash returns the beginning of a text that is a SHA-256 or the id of a commit, and others as they
+// are.
 func ShortHash(s string) string {
-	if _, err := hex.DecodeString(s); err != nil || len(s) != 64 {
-		return s
+	_, err := hex.DecodeString(s)
+	switch {
+	case err == nil && len(s) == 64:
+		return s[:12]
+	case err == nil && len(s) == 40:
+		return s[:7]
 	}
-	return s[:12]
+	return s
 }
 
 // Verb is the verb of an action: restart, restarting, restarted.

@@ -20,10 +20,11 @@ export async function accessible(page, what) {
 
 export const says = (page, text, where = "main") => page.waitForFunction(([t, w]) => document.querySelector(w)?.textContent.includes(t), [text, where]);
 
-// screen returns what the terminal has, also above the screen.
+// screen returns what the terminal has, also above the screen; nothing before there is one.
 export const screen = (page) =>
   page.evaluate(() => {
-    const b = document.querySelector(".terminal").terminal.buffer.active;
+    const b = document.querySelector(".terminal")?.terminal?.buffer.active;
+    if (!b) return "";
     let text = "";
     for (let i = 0; i < b.length; i++) text += `${b.getLine(i).translateToString(true)}\n`;
     return text;

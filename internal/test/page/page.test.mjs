@@ -210,7 +210,7 @@ test("a hub that is not well says why, and nothing when it is well again", async
   const alerts = page.locator("[role=alert]");
   assert.equal(await alerts.count(), 0);
   let fault = "it repairs nothing, since the state cannot be read: <b>EOF";
-  await page.route("**/v1/sessions?ranked=true", async (route) => {
+  await page.route("**/v1/sessions?ranked=true*", async (route) => {
     const response = await route.fetch();
     await route.fulfill({ response, json: { ...(await response.json()), hub_fault: fault } });
   });
