@@ -87,8 +87,9 @@ test("above the changes is what verification found, and where its output is", as
   assert.match(await line.textContent(), new RegExp(`^verified ${v.commit.slice(0, 7)} at \\d\\d:\\d\\d\\s*output: ${v.log}$`));
   assert.ok(v.log.endsWith("verify.log"), v.log);
   const red = { ...v, ok: false, word: "red 2/3", round: 2, rounds: 3, detail: `exit status 2: <b>FAIL ${"x".repeat(200)}` };
-  await page.route("**/v1/sessions?ranked=true", async (route) => {
-    const response = await route.fetch();
+  const all = "/v1/sessions?ranked=true"; // not only what has changed
+  await page.route(`**${all}*`, async (route) => {
+    const response = await route.fetch({ url: fleet.origin + all });
     const d = await response.json();
     await route.fulfill({ response, json: { ...d, sessions: d.sessions.map((s) => (s.name === "billing" ? { ...s, verified: red } : s)) } });
   });
