@@ -323,28 +323,6 @@ func (t target) vacant(ctx context.Context) error {
 	return contained.Vacant(in)
 }
 
-// limitNetwork creates the network policy of a session, if it declares one, and records it on the
-// session's claim: later commands on the agent's files must not have more.
-func limitNetwork(ctx context.Context, t target, l session.Launch) error {
-	set, network := t.set.Metadata, settings(l.Spec).Network
-	owner := object{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": set.Name, "uid": set.UID}
-	policy := policyOf(set.Name, identity(l.Mark), owner, network)
-	if policy == nil {
-		return nil
-	}
-	var noted struct{}
-	note := object{"metadata": object{"annotations": object{annotationNetwork: network}}}
-	if err := t.cluster.patch(ctx, claims, t.runtime.config.claimOf(l.Dir), note, &noted); err != nil {
-		return err
-	}
-	var made struct{}
-	err := t.cluster.create(ctx, networkPolicies, policy, &made)
-	if apierrors.IsAlreadyExists(err) {
-		return nil
-	}
-	return err
-}
-
 // awaitReady waits until the pod is running and its init answers. It copies the init's program to a
 // volume without one, such as an empty volume.
 func (t target) awaitReady(ctx context.Context, s session.Spec, p program, empty bool) error {

@@ -327,25 +327,3 @@ func resources(c session.KubernetesConfig) object {
 	}
 	return all
 }
-
-// policyOf returns the network policy of pods with these labels, which is removed with its owner;
-// nil: no limit.
-func policyOf(name string, selected map[string]string, owner object, network string) *unstructured.Unstructured {
-	if network != session.NetworkNone && network != session.NetworkRestricted {
-		return nil
-	}
-	spec := object{"podSelector": object{"matchLabels": texts(selected)}, "policyTypes": []any{"Ingress", "Egress"}}
-	if network == session.NetworkRestricted {
-		dns := []any{object{"protocol": "UDP", "port": int64(53)}, object{"protocol": "TCP", "port": int64(53)}}
-		public := []any{
-			object{"ipBlock": object{"cidr": "0.0.0.0/0", "except": []any{"10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"}}},
-			object{"ipBlock": object{"cidr": "::/0", "except": []any{"::1/128", "fc00::/7", "fe80::/10"}}},
-		}
-		spec["egress"] = []any{object{"ports": dns}, object{"to": public}}
-	}
-	return &unstructured.Unstructured{Object: object{
-		"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
-		"metadata": object{"name": name, "labels": texts(selected), "ownerReferences": []any{owner}},
-		"spec":     spec,
-	}}
-}
