@@ -29,8 +29,8 @@ type made struct {
 
 func madeOf(t target) made { return made{t.runtime.config, t.set, t.record} }
 
-// declared returns the StatefulSet that agentform creates for a spec, with nil for what it omits
-// and the API server does not default. It lacks what only a start sets, such as the address.
+// declared returns the StatefulSet that agentform creates for a spec, as the API server stores it
+// except for the defaults. It lacks what only a start sets, such as the address.
 func (t made) declared(m session.Mark, spec session.Spec) (object, error) {
 	set, err := setOf(session.Launch{Mark: m, Name: t.set.Metadata.Name, Spec: spec, Stop: spec.Stop}, t.record, t.claim(spec))
 	if err != nil {
@@ -46,9 +46,11 @@ func (t made) declared(m session.Mark, spec session.Spec) (object, error) {
 		return nil, err
 	}
 	pod := all["spec"].(object)["template"].(object)["spec"].(object)
+	if account, is := pod["serviceAccountName"]; is {
+		pod["serviceAccount"] = account // its earlier name
+	}
 	main := pod["containers"].([]any)[0].(object)
-	leaveOut(pod, "affinity", "imagePullSecrets", "initContainers", "runtimeClassName", "serviceAccountName", "tolerations")
-	leaveOut(main, "args", "envFrom", "livenessProbe", "resources")
+	main["imagePullPolicy"] = pullPolicy(settings(spec).Image)
 	return all, nil
 }
 
@@ -61,12 +63,28 @@ func (t made) claim(spec session.Spec) string {
 	return t.config.claimOf(spec.Workspace.Path)
 }
 
-func leaveOut(of object, names ...string) {
-	for _, name := range names {
-		if _, is := of[name]; !is {
-			of[name] = nil
-		}
+// pullPolicy returns the policy that the API server sets for an image.
+func pullPolicy(image string) string {
+	name, digest, _ := strings.Cut(image[strings.LastIndexByte(image, '/')+1:], "@")
+	_, tag, tagged := strings.Cut(name, ":")
+	if tag == "latest" || !tagged && digest == "" {
+		return "Always"
 	}
+	return "IfNotPresent"
+}
+
+// defaults are the values that the API server sets where a declaration has none, by the names of
+// their fields.
+var defaults = map[string]any{
+	"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler",
+	"terminationMessagePath": "/dev/termination-log", "protocol": "TCP", "scheme": "HTTP", "successThreshold": 1.0, "defaultMode": 420.0,
+	"type": "RollingUpdate", "partition": 0.0, "maxUnavailable": 1.0, // of updateStrategy
+	"whenDeleted": "Retain", "whenScaled": "Retain",
+}
+
+// isFree reports whether an object is a map whose further keys are not agentform's.
+func isFree(at string) bool {
+	return strings.HasSuffix(at, "metadata.labels") || strings.HasSuffix(at, "metadata.annotations")
 }
 
 // edits returns the changes of the StatefulSet since agentform created it from the spec in its
@@ -90,17 +108,17 @@ func (t made) edits() ([]session.Edit, error) {
 	actual := object{"metadata": object{"labels": texts(m.Labels), "annotations": texts(m.Annotations)}}
 	if !unchanged {
 		wanted["spec"] = object{"replicas": spec["replicas"], "revisionHistoryLimit": spec["revisionHistoryLimit"], "template": spec["template"]}
-		s, is := t.set.Spec, object{}
-		if err := decode(object{"replicas": s.Replicas, "revisionHistoryLimit": s.History, "template": s.Template}, &is); err != nil {
+		if actual["spec"], err = t.set.Spec.mutable(); err != nil {
 			return nil, err
 		}
-		actual["spec"] = is
 	}
 	var found []session.Edit
 	compare("", wanted, actual, func(field string, declared, actual any) {
 		field = editPrefix + strings.TrimPrefix(field, ".")
-		if declared != nil && actual != nil && strings.Contains(field, "].env[") {
-			actual = "(changed)" // it may be secret
+		if actual != nil && strings.Contains(field, "].env[") { // it may be secret
+			if actual = "(added)"; declared != nil {
+				actual = "(changed)"
+			}
 		}
 		found = append(found, session.Edit{Field: field, Declared: declared, Actual: actual, Restarts: strings.HasPrefix(field, templatePrefix)})
 	})
@@ -120,24 +138,51 @@ func (t made) editsOrWhy(lost error) []session.Edit {
 	return edited
 }
 
-// compare reports where an object differs from its declaration. What the declaration omits may have
-// any value, except an element of a list.
+// compare reports where an object differs from its declaration. What the declaration omits must be
+// absent or have the API server's default.
 func compare(at string, declared, actual any, report func(field string, declared, actual any)) {
 	switch d := declared.(type) {
 	case object:
 		a, is := actual.(object)
-		if !is && actual != nil {
+		if !is && (actual != nil || len(d) == 0 && !isFree(at) && !dropped(at, d)) {
 			report(at, declared, actual)
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(d)) {
 			compare(at+"."+name, d[name], a[name], report)
 		}
+		if isFree(at) {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(a)) {
+			if _, is := d[name]; !is {
+				compareAdded(at+"."+name, a[name], report)
+			}
+		}
 	case []any:
 		compareLists(at, d, actual, report)
 	default:
 		if !same(at, declared, actual) {
 			report(at, declared, actual)
+		}
+	}
+}
+
+// compareAdded reports what somebody added to an object.
+func compareAdded(at string, actual any, report func(field string, declared, actual any)) {
+	switch a := actual.(type) {
+	case nil:
+	case object:
+		for _, name := range slices.Sorted(maps.Keys(a)) {
+			compareAdded(at+"."+name, a[name], report)
+		}
+	case []any:
+		if len(a) > 0 {
+			report(at, nil, "(added)") // its values may be secret
+		}
+	default:
+		if value, is := defaults[at[strings.LastIndexByte(at, '.')+1:]]; !is || value != a {
+			report(at, nil, a)
 		}
 	}
 }
@@ -189,10 +234,9 @@ func names(list []any) (all map[string]any, ok bool) {
 	return all, true
 }
 
-// same reports whether two values are the same to the API server, which drops empty values and
-// normalizes quantities.
+// same reports whether two values are the same to the API server, which normalizes quantities.
 func same(at string, a, b any) bool {
-	if empty(a) && empty(b) || reflect.DeepEqual(a, b) {
+	if reflect.DeepEqual(a, b) || b == nil && dropped(at, a) {
 		return true
 	}
 	x, isText := a.(string)
@@ -205,14 +249,11 @@ func same(at string, a, b any) bool {
 	return err == nil && err2 == nil && p.Cmp(q) == 0
 }
 
-func empty(v any) bool {
-	switch v := v.(type) {
-	case object:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	}
-	return v == nil || reflect.ValueOf(v).IsZero()
+// dropped reports whether the API server may drop a value that is declared: an empty one of the
+// manifest's affinity. Others are declared only if they are kept.
+func dropped(at string, declared any) bool {
+	o, is := declared.(object)
+	return strings.Contains(at, ".affinity.") && (is && len(o) == 0 || !is && reflect.ValueOf(declared).IsZero())
 }
 
 // Revert reverts the edits of a session's StatefulSet outside the template of its pod. It rewrites
@@ -253,9 +294,37 @@ func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.S
 // restarts reports whether reverting an edit restarts the agent.
 func restarts(e session.Edit) bool { return e.Restarts }
 
-// put updates a StatefulSet to its declaration.
+// replacing returns a merge patch that turns an object into its declaration. Lists are replaced.
+func replacing(at string, actual, declared any) any {
+	a, _ := actual.(object)
+	d, is := declared.(object)
+	if !is {
+		return declared
+	}
+	change := make(object, len(d))
+	for name := range a {
+		if !isFree(at) {
+			change[name] = nil // removes it
+		}
+	}
+	for name := range d {
+		change[name] = replacing(at+"."+name, a[name], d[name])
+	}
+	return change
+}
+
+// put updates a StatefulSet to its declaration, which may lack the template. It removes what the
+// declaration does not have.
 func (t *target) put(ctx context.Context, declared object) error {
-	return t.cluster.patch(ctx, statefulSets, t.set.Metadata.Name, object{"metadata": declared["metadata"], "spec": declared["spec"]}, &t.set)
+	spec := declared["spec"].(object)
+	is, err := t.set.Spec.mutable()
+	if err != nil {
+		return err
+	}
+	if spec["template"] == nil {
+		delete(is, "template")
+	}
+	return t.cluster.patch(ctx, statefulSets, t.set.Metadata.Name, object{"metadata": declared["metadata"], "spec": replacing("spec", is, spec)}, &t.set)
 }
 
 // renew updates the StatefulSet of a session without an agent to its declaration. It replaces the

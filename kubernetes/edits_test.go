@@ -76,8 +76,8 @@ func TestEdits(t *testing.T) {
 	}
 
 	// Outside of the pod's template.
-	b.patch(t, p, "merge", `{"metadata": {"labels": {"agentform.id": null, "team": "blue", "more": "x"}, "annotations": {"example.org/note": null}}, "spec": {"replicas": 3}}`)
-	want := []string{"metadata.annotations.example.org/note", "metadata.labels.agentform.id", "metadata.labels.team", "spec.replicas"}
+	b.patch(t, p, "merge", `{"metadata": {"labels": {"agentform.id": null, "team": "blue", "more": "x"}, "annotations": {"example.org/note": null}}, "spec": {"replicas": 3, "updateStrategy": {"type": "OnDelete", "rollingUpdate": null}}}`)
+	want := []string{"metadata.annotations.example.org/note", "metadata.labels.agentform.id", "metadata.labels.team", "spec.replicas", "spec.updateStrategy.type"}
 	if fields := b.edited(t, p); !slices.Equal(fields, want) {
 		t.Errorf("edited are %v, want %v", fields, want)
 	}
@@ -93,13 +93,14 @@ func TestEdits(t *testing.T) {
 
 	// In the template, while an agent runs: the cluster replaces the pod.
 	b.patch(t, p, "strategic", `{"spec": {"template": {"metadata": {"labels": {"team": "blue"}}, "spec": {
-		"nodeSelector": {"kubernetes.io/os": "linux"}, "tolerations": [{"key": "tpu", "operator": "Exists"}], "terminationGracePeriodSeconds": 99,
+		"nodeSelector": {"kubernetes.io/os": "linux"}, "shareProcessNamespace": true, "securityContext": {"supplementalGroups": [4]}, "tolerations": [{"key": "tpu", "operator": "Exists"}], "terminationGracePeriodSeconds": 99,
 		"containers": [{"name": "session", "image": "localhost/none:1", "env": [{"name": "HOME", "value": "/tmp"}, {"name": "TOKEN", "value": "hunter2"}],
 			"resources": {"limits": {"memory": "65Mi"}}, "readinessProbe": {"periodSeconds": 30}}]}}}}`)
 	const container = "spec.template.spec.containers[session]."
 	want = []string{
 		"spec.template.metadata.labels.team", container + "env[HOME].value", container + "env[TOKEN]", container + "image",
 		container + "readinessProbe.periodSeconds", container + "resources.limits.memory",
+		"spec.template.spec.securityContext.supplementalGroups", "spec.template.spec.shareProcessNamespace",
 		"spec.template.spec.terminationGracePeriodSeconds", "spec.template.spec.tolerations",
 	}
 	fields := b.edited(t, p)
@@ -123,6 +124,9 @@ func TestEdits(t *testing.T) {
 	t.Logf("restarted in a new pod after %s", time.Since(began))
 	if fields := b.edited(t, p); fields != nil {
 		t.Errorf("still edited after a restart: %v", fields)
+	}
+	if added := b.cluster.Kubectl(t, "get", "pod", p.Name+"-0", "-n", b.namespace, "-o", "jsonpath={.spec.shareProcessNamespace}{.spec.securityContext.supplementalGroups}"); added != "" {
+		t.Errorf("the new pod has %s", added)
 	}
 	b.send(t, p, "say here")
 

@@ -218,14 +218,14 @@ func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
 		source := object{"name": name}
 		switch {
 		case v.Claim != "":
-			source["persistentVolumeClaim"] = object{"claimName": v.Claim, "readOnly": v.ReadOnly}
+			source["persistentVolumeClaim"] = readOnly(object{"claimName": v.Claim}, v.ReadOnly)
 		case v.Secret != "":
 			source["secret"] = object{"secretName": v.Secret, "defaultMode": int64(0o440)}
 		default:
 			source["configMap"] = object{"name": v.ConfigMap}
 		}
 		volumes = append(volumes, source)
-		mounts = append(mounts, object{"name": name, "mountPath": v.Target, "readOnly": v.ReadOnly || v.Claim == ""})
+		mounts = append(mounts, readOnly(object{"name": name, "mountPath": v.Target}, v.ReadOnly || v.Claim == ""))
 	}
 	main := object{
 		"name": containerName, "image": c.Image,
@@ -283,6 +283,14 @@ func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
 		spec["affinity"] = affinity
 	}
 	return spec, nil
+}
+
+// readOnly makes a volume or a mount read-only. The API server drops a value of false.
+func readOnly(o object, is bool) object {
+	if is {
+		o["readOnly"] = true
+	}
+	return o
 }
 
 // nodeSelector adds to the manifest's selector that a node can run the programs of this machine.

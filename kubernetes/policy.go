@@ -80,23 +80,6 @@ func (c *cluster) makePolicy(ctx context.Context, policy *unstructured.Unstructu
 	}
 	return c.patch(ctx, networkPolicies, policy.GetName(), object{
 		"metadata": object{"labels": declared["metadata"].(object)["labels"]},
-		"spec":     replacing(is["spec"], declared["spec"]),
+		"spec":     replacing("spec", is["spec"], declared["spec"]),
 	}, &made)
-}
-
-// replacing returns a merge patch that turns an object into its declaration.
-func replacing(actual, declared any) any {
-	a, _ := actual.(object)
-	d, is := declared.(object)
-	if !is {
-		return declared
-	}
-	change := make(object, len(d))
-	for name := range a {
-		change[name] = nil // removes it
-	}
-	for name := range d {
-		change[name] = replacing(a[name], d[name])
-	}
-	return change
 }

@@ -66,12 +66,23 @@ type statefulSet struct {
 }
 
 // setSpec has the used fields of a StatefulSet's spec: those that can change, and the labels that
-// select its pods, which cannot. The template is decoded only where it is used.
+// select its pods, which cannot. Most are decoded only where they are compared.
 type setSpec struct {
-	Replicas *int                                    `json:"replicas"`
-	History  *int                                    `json:"revisionHistoryLimit"`
-	Selector struct{ MatchLabels map[string]string } `json:"selector"`
-	Template json.RawMessage                         `json:"template"`
+	Replicas  *int                                    `json:"replicas"`
+	History   *int                                    `json:"revisionHistoryLimit"`
+	Selector  struct{ MatchLabels map[string]string } `json:"selector"`
+	Template  json.RawMessage                         `json:"template"`
+	Ordinals  json.RawMessage                         `json:"ordinals"`
+	Updates   json.RawMessage                         `json:"updateStrategy"`
+	MinReady  json.RawMessage                         `json:"minReadySeconds"`
+	Retention json.RawMessage                         `json:"persistentVolumeClaimRetentionPolicy"`
+}
+
+// mutable returns the fields that can change.
+func (s setSpec) mutable() (all object, err error) {
+	err = decode(object{"replicas": s.Replicas, "revisionHistoryLimit": s.History, "template": s.Template, "ordinals": s.Ordinals,
+		"updateStrategy": s.Updates, "minReadySeconds": s.MinReady, "persistentVolumeClaimRetentionPolicy": s.Retention}, &all)
+	return all, err
 }
 
 // identity returns the labels that identify a set's owner. The set's own labels can be removed by
