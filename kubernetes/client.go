@@ -121,13 +121,22 @@ func codecs() runtime.NegotiatedSerializer {
 // list returns the objects of a resource. It decodes them once, from the server's reply: through
 // generic objects, a thousand pods take three times as long.
 func list[T any](ctx context.Context, c *cluster, r schema.GroupVersionResource, o metav1.ListOptions) ([]T, error) {
+	return listAs[T](ctx, c, r, o, runtime.ContentTypeJSON)
+}
+
+// listPartial returns the objects of a resource without spec and status.
+func listPartial(ctx context.Context, c *cluster, r schema.GroupVersionResource, o metav1.ListOptions) ([]partial, error) {
+	return listAs[partial](ctx, c, r, o, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")
+}
+
+func listAs[T any](ctx context.Context, c *cluster, r schema.GroupVersionResource, o metav1.ListOptions, form string) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	prefix := "/apis/" + r.Group
 	if r.Group == "" {
 		prefix = "/api"
 	}
-	q := c.raw.Get().AbsPath(prefix, r.Version, "namespaces", c.namespace, r.Resource)
+	q := c.raw.Get().SetHeader("Accept", form).AbsPath(prefix, r.Version, "namespaces", c.namespace, r.Resource)
 	for name, value := range map[string]string{"labelSelector": o.LabelSelector, "fieldSelector": o.FieldSelector} {
 		if value != "" {
 			q.Param(name, value)

@@ -286,7 +286,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	generation := t.set.Metadata.Generation
 	err = t.update(ctx, func(k *record) error {
 		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, Program: t.record.Program, Begun: time.Now().UTC(),
-			Generation: generation}
+			Generation: generation, Policy: t.record.Policy}
 		return nil
 	})
 	if err != nil {
@@ -340,7 +340,7 @@ func (t target) awaitReady(ctx context.Context, s session.Spec, p program, empty
 func (t target) launch(ctx context.Context, l session.Launch, p *program) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, launchTimeout, fmt.Errorf("kubernetes: the agent did not start in pod %s within %s", t.pod, launchTimeout))
 	defer cancel()
-	if err := limitNetwork(ctx, t, l); err != nil {
+	if err := limitNetwork(ctx, &t, l); err != nil {
 		return err
 	}
 	dir := t.runDir(l.Mark.Run)

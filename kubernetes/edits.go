@@ -256,15 +256,16 @@ func dropped(at string, declared any) bool {
 	return strings.Contains(at, ".affinity.") && (is && len(o) == 0 || !is && reflect.ValueOf(declared).IsZero())
 }
 
-// Revert reverts the edits of a session's StatefulSet outside the template of its pod. It rewrites
-// a lost record with that spec.
+// Revert reverts the edits of a session's network policy, and those of its StatefulSet outside the
+// template of its pod. It rewrites a lost record with that spec.
 func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.Spec) (err error) {
 	defer contained.Annotate(&err, "put back what was edited of", p.Name)
 	t, err := r.target(ctx, p)
 	if err != nil {
 		return err
 	}
-	if t.record.Spec == nil {
+	lost := t.record.Spec == nil
+	if lost {
 		t.record.Spec = &spec
 	}
 	k := t.record
@@ -281,6 +282,14 @@ func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.S
 		if err := t.put(ctx, declared); err != nil {
 			return err
 		}
+	}
+	policy := t.policy(k.Mark, settings(*k.Spec).Network)
+	if policy != nil && (k.Policy != nil || lost) { // else no agent was started yet
+		made, err := t.cluster.makePolicy(ctx, policy)
+		if err != nil {
+			return err
+		}
+		k.Policy = &made
 	}
 	if !slices.ContainsFunc(edited, restarts) {
 		k.Generation = t.set.Metadata.Generation

@@ -153,6 +153,48 @@ func TestEdits(t *testing.T) {
 	b.send(t, p, "say here")
 }
 
+// TestPolicyEdits edits and removes the NetworkPolicy of a session. It is put back while the agent
+// runs.
+func TestPolicyEdits(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.with = func(c *session.KubernetesConfig) { c.Network = session.NetworkRestricted }
+	l := b.declared(t, "app-web-a1b2c3")
+	p := b.create(t, l)
+	b.listening(t, p)
+	fields := func() (all []string) {
+		live, _ := b.see(t, p)
+		for _, e := range live.Edited {
+			all = append(all, e.Field)
+		}
+		return all
+	}
+	if all := fields(); all != nil {
+		t.Fatalf("a new session is edited: %v", all)
+	}
+	name := b.cluster.Kubectl(t, "get", "networkpolicy", "-n", b.namespace, "-o", "jsonpath={.items[*].metadata.name}")
+	for _, edit := range []struct{ args, want []string }{
+		{[]string{"patch", "networkpolicy", name, "--type=merge", `--patch={"spec": {"ingress": [{}], "policyTypes": ["Ingress"]}}`}, []string{"networkpolicy.spec.ingress", "networkpolicy.spec.policyTypes"}},
+		{[]string{"label", "networkpolicy", "--all", "agentform.id-"}, []string{"networkpolicy.metadata.labels.agentform.id"}},
+		{[]string{"delete", "networkpolicy", "--all"}, []string{"networkpolicy"}},
+	} {
+		b.cluster.Kubectl(t, append(edit.args, "-n", b.namespace)...)
+		if all := fields(); !slices.Equal(all, edit.want) {
+			t.Errorf("%s: %v, want %v", edit.args, all, edit.want)
+		}
+		if err := b.runtime.Revert(t.Context(), p, l.Spec); err != nil {
+			t.Fatal(err)
+		}
+		if all := fields(); all != nil {
+			t.Errorf("%s: still edited after a revert: %v", edit.args, all)
+		}
+	}
+	if live, _ := b.see(t, p); live.Liveness != session.Alive || live.Mark.Run != l.Mark.Run {
+		t.Errorf("after the reverts: %s, run %s, want %s", live.Liveness, live.Mark.Run, l.Mark.Run)
+	}
+	b.send(t, p, "say here")
+}
+
 // TestRecordLost removes and corrupts the annotation with a session's record. The session is still
 // recognized and works, and its record is restored without a second agent.
 func TestRecordLost(t *testing.T) {

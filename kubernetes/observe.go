@@ -22,8 +22,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Observe lists the StatefulSets and pods of the namespace, in two concurrent requests. A foreign
-// StatefulSet can have a requested name. The agent of a ready pod is alive and its workspace is on
+// Observe lists the StatefulSets and pods of the namespace, in two concurrent requests, and the
+// metadata of network policies if sessions have some. A foreign StatefulSet can have a requested
+// name. The agent of a ready pod is alive and its workspace is on
 // its branch. For other pods, the end of the log has the exit of the run or the branch of the
 // workspace. Commands are executed for screens, in pods whose log and conditions differ, and once
 // in a pod whose agent has ended. Events are listed if a session lost its pod.
@@ -32,11 +33,12 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	if err != nil {
 		return nil, err
 	}
-	var sets []statefulSet
+	var targets []recorded
 	var all []pod
+	var policies map[string]metadata
 	var errSets, errPods error
 	var wg sync.WaitGroup
-	wg.Go(func() { sets, errSets = list[statefulSet](ctx, c, statefulSets, metav1.ListOptions{}) })
+	wg.Go(func() { targets, policies, errSets = r.targets(ctx, c) })
 	wg.Go(func() { all, errPods = list[pod](ctx, c, pods, metav1.ListOptions{LabelSelector: r.config.selector()}) })
 	wg.Wait()
 	if err := cmp.Or(errSets, errPods); err != nil {
@@ -46,27 +48,20 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	for i := range all {
 		byName[all[i].Metadata.Name] = &all[i]
 	}
-	lives := make([]session.Live, len(sets))
-	for i := range sets {
-		t := target{runtime: r, cluster: c, set: sets[i], pod: podName(sets[i].Metadata.Name)}
-		l := &lives[i]
-		var lost error
-		if t.record, lost = sets[i].record(); lost != nil && sets[i].identity()[labelID] != "" {
-			var more error
-			if t.record, more = r.config.lostRecord(sets[i]); more != nil {
-				lost = fmt.Errorf("%w; %w", lost, more)
-			}
-		}
+	lives := make([]session.Live, len(targets))
+	for i := range targets {
+		t, lost, l := targets[i].target, targets[i].lost, &lives[i]
 		*l = session.Live{Location: t.location(), Mark: t.record.Mark, Liveness: session.Unknown}
-		l.Foreign = l.Mark.ID == "" || r.config.Lineage != "" && l.Mark.Project != r.config.Lineage
+		l.Foreign = r.foreign(l.Mark)
 		l.Ours = l.Mark.ID != "" && t.record.Root == r.config.DataDir
 		if l.Foreign {
-			l.PlaceUp = !sets[i].stopped()
+			l.PlaceUp = !t.set.stopped()
 			continue
 		}
 		p := byName[t.pod]
 		ask := judge(l, t, p)
 		l.Spec, l.Edited = t.record.Spec, madeOf(t).editsOrWhy(lost)
+		l.Edited = append(l.Edited, t.policyEdits(ctx, policies)...)
 		if (ask || lost != nil || screens) && l.PlaceUp && p != nil && p.running() && !p.isolated() {
 			wg.Go(func() {
 				patience := requestTimeout
@@ -102,6 +97,48 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	c.addEvictions(ctx, lives)
 	slices.SortFunc(lives, func(a, b session.Live) int { return strings.Compare(a.Location.Name, b.Location.Name) })
 	return lives, nil
+}
+
+// foreign reports whether a mark is none of the project.
+func (r *Runtime) foreign(m session.Mark) bool {
+	return m.ID == "" || r.config.Lineage != "" && m.Project != r.config.Lineage
+}
+
+// recorded is a StatefulSet with its record, or with why that is lost.
+type recorded struct {
+	target
+	lost error
+}
+
+// targets returns the StatefulSets of the namespace, and the metadata of the project's network
+// policies by name if a session has one.
+func (r *Runtime) targets(ctx context.Context, c *cluster) (all []recorded, policies map[string]metadata, err error) {
+	sets, err := list[statefulSet](ctx, c, statefulSets, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	all = make([]recorded, len(sets))
+	limited := false
+	for i, s := range sets {
+		t := recorded{target: target{runtime: r, cluster: c, set: s, pod: podName(s.Metadata.Name)}}
+		if t.record, t.lost = s.record(); t.lost != nil && s.identity()[labelID] != "" {
+			var more error
+			if t.record, more = r.config.lostRecord(s); more != nil {
+				t.lost = fmt.Errorf("%w; %w", t.lost, more)
+			}
+		}
+		limited = limited || t.record.Policy != nil && !r.foreign(t.record.Mark)
+		all[i] = t
+	}
+	if !limited {
+		return all, nil, nil
+	}
+	found, err := listPartial(ctx, c, networkPolicies, metav1.ListOptions{LabelSelector: r.config.selector()})
+	policies = make(map[string]metadata, len(found))
+	for _, p := range found {
+		policies[p.Metadata.Name] = p.Metadata
+	}
+	return all, policies, err
 }
 
 // judge sets what the record and the pod's conditions show of a session, and reports whether the

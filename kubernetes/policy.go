@@ -3,7 +3,7 @@ package kubernetes
 import (
 	"context"
 	"fmt"
-	"reflect"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,9 +41,9 @@ func (t target) policy(m session.Mark, network string) *unstructured.Unstructure
 	return policyOf(set.Name+"-"+set.UID, identity(m), owner, network)
 }
 
-// limitNetwork makes the network policy of a session as declared, if it declares one, and records
-// it on the session's claim: later commands on the agent's files must not have more.
-func limitNetwork(ctx context.Context, t target, l session.Launch) error {
+// limitNetwork makes and records the network policy of a session as declared, if it declares one,
+// and notes it on the session's claim: later commands on the agent's files must not have more.
+func limitNetwork(ctx context.Context, t *target, l session.Launch) error {
 	network := settings(l.Spec).Network
 	policy := t.policy(l.Mark, network)
 	if policy == nil {
@@ -54,32 +54,105 @@ func limitNetwork(ctx context.Context, t target, l session.Launch) error {
 	if err := t.cluster.patch(ctx, claims, t.runtime.config.claimOf(l.Dir), note, &noted); err != nil {
 		return err
 	}
-	return t.cluster.makePolicy(ctx, policy)
+	made, err := t.cluster.makePolicy(ctx, policy)
+	if err != nil || t.record.Policy != nil && *t.record.Policy == made {
+		return err
+	}
+	return t.update(ctx, func(k *record) error {
+		k.Policy = &made
+		return nil
+	})
 }
 
 // makePolicy creates a network policy. It changes an existing one that differs.
-func (c *cluster) makePolicy(ctx context.Context, policy *unstructured.Unstructured) error {
-	var made struct{}
+func (c *cluster) makePolicy(ctx context.Context, policy *unstructured.Unstructured) (policyMade, error) {
+	var made partial
 	err := c.create(ctx, networkPolicies, policy, &made)
-	if !apierrors.IsAlreadyExists(err) {
-		return err
+	if apierrors.IsAlreadyExists(err) {
+		var is object
+		if is, err = c.policyThere(ctx, policy.GetName(), &made); err == nil {
+			err = c.putPolicy(ctx, policy, is, &made)
+		}
 	}
-	var declared, is object // with the types of JSON
-	if err := decode(policy.Object, &declared); err != nil {
-		return err
+	return policyMade{made.Metadata.UID, made.Metadata.Generation}, err
+}
+
+// policyThere returns a network policy.
+func (c *cluster) policyThere(ctx context.Context, name string, made *partial) (is object, err error) {
+	if err := c.get(ctx, networkPolicies, name, &is); err != nil {
+		return nil, err
 	}
-	if err := c.get(ctx, networkPolicies, policy.GetName(), &is); err != nil {
-		return err
-	}
-	there := unstructured.Unstructured{Object: is}
-	switch {
-	case there.GetDeletionTimestamp() != nil:
+	return is, decode(is, made)
+}
+
+// putPolicy changes a network policy to its declaration.
+func (c *cluster) putPolicy(ctx context.Context, policy *unstructured.Unstructured, is object, made *partial) error {
+	if made.Metadata.Deleted != nil {
 		return fmt.Errorf("kubernetes: the NetworkPolicy %s of namespace %s is being removed", policy.GetName(), c.namespace)
-	case contains(there.GetLabels(), policy.GetLabels()) && reflect.DeepEqual(is["spec"], declared["spec"]):
+	}
+	edited, err := comparePolicy(policy, made.Metadata, is)
+	if err != nil || len(edited) == 0 {
+		return err
+	}
+	metadata := policy.Object["metadata"].(object)
+	return c.patch(ctx, networkPolicies, policy.GetName(), object{
+		"metadata": object{"labels": metadata["labels"], "ownerReferences": metadata["ownerReferences"]},
+		"spec":     replacing("spec", is["spec"], policy.Object["spec"]),
+	}, made)
+}
+
+// policyPrefix is the prefix of a network policy's fields in session.Edit.
+const policyPrefix = "networkpolicy"
+
+// comparePolicy returns how a network policy differs from its declaration, in its spec only if is has
+// one.
+func comparePolicy(policy *unstructured.Unstructured, m metadata, is object) (found []session.Edit, err error) {
+	var declared object // with the types of JSON
+	if err := decode(policy.Object, &declared); err != nil {
+		return nil, err
+	}
+	report := func(field string, declared, actual any) {
+		found = append(found, session.Edit{Field: policyPrefix + field, Declared: declared, Actual: actual})
+	}
+	compare(".metadata.labels", declared["metadata"].(object)["labels"], texts(m.Labels), report)
+	for _, o := range policy.GetOwnerReferences() {
+		if !slices.Contains(m.Owners, owner{string(o.UID)}) {
+			report(".metadata.ownerReferences", o.Kind+" "+o.Name, nil)
+		}
+	}
+	if spec, has := is["spec"]; has {
+		compare(".spec", declared["spec"], spec, report)
+	}
+	return found, nil
+}
+
+// policyEdits returns the changes of a session's network policy since it was made. all are those of
+// the namespace, by name.
+func (t target) policyEdits(ctx context.Context, all map[string]metadata) []session.Edit {
+	if t.record.Policy == nil || t.record.Spec == nil {
 		return nil
 	}
-	return c.patch(ctx, networkPolicies, policy.GetName(), object{
-		"metadata": object{"labels": declared["metadata"].(object)["labels"]},
-		"spec":     replacing("spec", is["spec"], declared["spec"]),
-	}, &made)
+	network := settings(*t.record.Spec).Network
+	policy := t.policy(t.record.Mark, network)
+	if policy == nil {
+		return nil
+	}
+	m, there := all[policy.GetName()]
+	if !there || m.Deleted != nil {
+		return []session.Edit{{Field: policyPrefix, Declared: network}}
+	}
+	var is object
+	var err error
+	if (policyMade{m.UID, m.Generation}) != *t.record.Policy {
+		var now partial
+		is, err = t.cluster.policyThere(ctx, m.Name, &now)
+	}
+	var found []session.Edit
+	if err == nil {
+		found, err = comparePolicy(policy, m, is)
+	}
+	if err != nil {
+		return []session.Edit{{Field: policyPrefix + ".spec", Actual: "(" + err.Error() + ")"}}
+	}
+	return found
 }

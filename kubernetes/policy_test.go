@@ -13,7 +13,7 @@ import (
 func limited(t *testing.T) (*api, target, session.Launch) {
 	t.Helper()
 	a, c := newAPI(t)
-	m := asMade(t, func(k *record, _ object) { k.Spec.Runtime.Kubernetes.Network = session.NetworkRestricted })
+	m := asMadeWith(t, func(s *session.Spec) { s.Runtime.Kubernetes.Network = session.NetworkRestricted }, func(_ *record, o object) { a.put("statefulsets/shop-a", o) })
 	l := session.Launch{Mark: m.record.Mark, Name: m.set.Metadata.Name, Dir: m.record.Spec.Workspace.Path, Spec: *m.record.Spec}
 	claim := m.config.claim(l.Mark, l.Spec, l.Dir, "")
 	a.put("persistentvolumeclaims/"+claim.GetName(), claim.Object)
@@ -26,7 +26,7 @@ func TestPolicyOfReplaced(t *testing.T) {
 	a, target, l := limited(t)
 	for _, uid := range []string{"first", "second", "second"} {
 		target.set.Metadata.UID = uid
-		if err := limitNetwork(t.Context(), target, l); err != nil {
+		if err := limitNetwork(t.Context(), &target, l); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,7 +37,6 @@ func TestPolicyOfReplaced(t *testing.T) {
 
 // TestPolicyThere checks what becomes of a policy that exists already when an agent starts.
 func TestPolicyThere(t *testing.T) {
-	const path = "networkpolicies/shop-a-u"
 	for name, test := range map[string]struct {
 		change  object
 		patches int
@@ -53,13 +52,13 @@ func TestPolicyThere(t *testing.T) {
 		"no direction is left": {object{"spec": object{"policyTypes": []any{"Ingress"}}}, 1, ""},
 	} {
 		a, target, l := limited(t)
-		target.set.Metadata.UID = "u"
-		if err := limitNetwork(t.Context(), target, l); err != nil {
+		path := "networkpolicies/shop-a-" + target.set.Metadata.UID
+		if err := limitNetwork(t.Context(), &target, l); err != nil {
 			t.Fatal(err)
 		}
 		want := a.objects[path]["spec"]
 		a.change(path, test.change)
-		err := limitNetwork(t.Context(), target, l)
+		err := limitNetwork(t.Context(), &target, l)
 		if test.err != "" {
 			if err == nil || !strings.Contains(err.Error(), test.err) {
 				t.Errorf("%s: %v, want %s", name, err, test.err)
@@ -69,6 +68,71 @@ func TestPolicyThere(t *testing.T) {
 		labels := a.objects[path]["metadata"].(object)["labels"].(object)
 		if err != nil || !reflect.DeepEqual(a.objects[path]["spec"], want) || labels[labelProject] != "lineage" || a.calls["PATCH "+path] != test.patches {
 			t.Errorf("%s: %v, %d patches, %v", name, err, a.calls["PATCH "+path], a.objects[path])
+		}
+	}
+}
+
+// TestPolicyEdited checks that what someone changed of a session's policy is found, and put back
+// while the agent runs.
+func TestPolicyEdited(t *testing.T) {
+	nobody := object{"spec": object{"podSelector": object{"matchLabels": object{"app": "x"}}}}
+	for name, test := range map[string]struct {
+		change func(a *api, path string)
+		want   []string
+	}{
+		"nothing":       {func(*api, string) {}, nil},
+		"another label": {func(a *api, path string) { a.change(path, object{"metadata": object{"labels": object{"more": "x"}}}) }, nil},
+		"removed":       {func(a *api, path string) { delete(a.objects, path) }, []string{"networkpolicy"}},
+		"other pods":    {func(a *api, path string) { a.change(path, nobody) }, []string{"networkpolicy.spec.podSelector.matchLabels.app"}},
+		"from anywhere": {func(a *api, path string) { a.change(path, object{"spec": object{"ingress": []any{object{}}}}) }, []string{"networkpolicy.spec.ingress"}},
+		"to anywhere":   {func(a *api, path string) { a.change(path, object{"spec": object{"egress": []any{object{}}}}) }, []string{"networkpolicy.spec.egress"}},
+		"a label":       {func(a *api, path string) { a.change(path, object{"metadata": object{"labels": object{labelID: nil}}}) }, []string{"networkpolicy.metadata.labels.agentform.id"}},
+		"the project": {func(a *api, path string) {
+			a.change(path, object{"metadata": object{"labels": object{labelProject: nil}}})
+		}, []string{"networkpolicy"}},
+		"its owner": {func(a *api, path string) { a.change(path, object{"metadata": object{"ownerReferences": nil}}) }, []string{"networkpolicy.metadata.ownerReferences"}},
+		"there and back": {func(a *api, path string) {
+			a.change(path, nobody)
+			a.change(path, object{"spec": object{"podSelector": object{"matchLabels": object{"app": nil}}}})
+		}, nil},
+		"made by someone": {func(a *api, path string) { a.put(path, merged(a.objects[path], nobody).(object)) }, []string{"networkpolicy.spec.podSelector.matchLabels.app"}},
+	} {
+		a, target, l := limited(t)
+		r := target.runtime
+		edits := func() (fields []string) {
+			t.Helper()
+			lives, err := r.Observe(t.Context(), false)
+			if err != nil || len(lives) != 1 {
+				t.Fatal(lives, err)
+			}
+			for _, e := range lives[0].Edited {
+				if e.Restarts {
+					t.Errorf("%s: %s restarts the session", name, e.Field)
+				}
+				fields = append(fields, e.Field)
+			}
+			return fields
+		}
+		if fields := edits(); fields != nil || a.calls["GET networkpolicies"] > 0 {
+			t.Errorf("%s: before there is a policy: %v, %d lists", name, fields, a.calls["GET networkpolicies"])
+		}
+		if err := limitNetwork(t.Context(), &target, l); err != nil {
+			t.Fatal(err)
+		}
+		path := "networkpolicies/shop-a-" + target.set.Metadata.UID
+		if fields := edits(); fields != nil || a.calls["GET networkpolicies"] != 1 || a.calls["GET "+path] > 0 {
+			t.Errorf("%s: a policy as made: %v, and requests %v", name, fields, a.calls)
+		}
+		test.change(a, path)
+		if fields := edits(); !slices.Equal(fields, test.want) {
+			t.Errorf("%s: %v, want %v", name, fields, test.want)
+		}
+		if err := r.Revert(t.Context(), session.Location{Name: l.Name}, l.Spec); err != nil {
+			t.Fatal(err)
+		}
+		read := a.calls["GET "+path]
+		if fields := edits(); fields != nil || a.calls["GET "+path] != read {
+			t.Errorf("%s: after it was put back: %v, read again: %t", name, fields, a.calls["GET "+path] != read)
 		}
 	}
 }

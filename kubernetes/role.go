@@ -21,7 +21,7 @@ func Rules() []Rule {
 		{"", "pods/log", []string{"get"}, "how agents ended, and branches"},
 		{"", "persistentvolumeclaims", []string{"create", "delete", "get", "list", "patch"}, "volumes of workspaces"},
 		{"", "events", []string{"list"}, "why a pod is not created, or was evicted"},
-		{"networking.k8s.io", "networkpolicies", []string{"create", "get", "patch"}, "network = \"none\" and \"restricted\""},
+		{"networking.k8s.io", "networkpolicies", []string{"create", "get", "list", "patch"}, "network = \"none\" and \"restricted\""},
 	}
 }
 

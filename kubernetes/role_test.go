@@ -144,6 +144,10 @@ func TestRole(t *testing.T) {
 			_, err := a.runtime.Observe(ctx, false)
 			return err
 		},
+		"put back": func() error {
+			b.cluster.Kubectl(t, "label", "networkpolicy", "--all", "-n", b.namespace, "agentform.id-")
+			return a.runtime.Revert(ctx, p, l.Spec)
+		},
 		"send":       func() error { return a.runtime.Send(ctx, p, session.Input{Text: "say hello"}) },
 		"pause":      func() error { return a.runtime.Pause(ctx, p, l.Mark.Run, session.Detach) },
 		"resume":     func() error { return a.runtime.Resume(ctx, p, l.Mark.Run) },
@@ -168,7 +172,8 @@ func TestRole(t *testing.T) {
 		{"pods/exec", "create", "send"},
 		{"persistentvolumeclaims", "create", "create"}, {"persistentvolumeclaims", "get", "create"},
 		{"persistentvolumeclaims", "list", "workspaces"}, {"persistentvolumeclaims", "patch", "larger"},
-		{"networkpolicies", "create", "create"},
+		{"networkpolicies", "create", "create"}, {"networkpolicies", "list", "observe"},
+		{"networkpolicies", "get", "put back"}, {"networkpolicies", "patch", "put back"},
 	} {
 		a.without(t, test.resource, test.verb)
 		err := does[test.what]()
@@ -181,7 +186,7 @@ func TestRole(t *testing.T) {
 		}
 	}
 	a.without(t, "", "")
-	for _, what := range []string{"observe", "resume", "send", "pause", "resume", "workspaces", "stop", "remove", "remove workspace"} {
+	for _, what := range []string{"observe", "resume", "send", "pause", "resume", "put back", "workspaces", "stop", "remove", "remove workspace"} {
 		if err := does[what](); err != nil {
 			t.Errorf("%s with all of the Role: %v", what, err)
 		}

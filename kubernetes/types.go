@@ -36,8 +36,15 @@ type record struct {
 	// Generation is the StatefulSet's after agentform's last change. It grows with each change of
 	// the spec.
 	Generation int64         `json:"generation,omitempty"`
-	Exit       *session.Exit `json:"exit,omitempty"`  // of a run that was stopped
-	Paused     string        `json:"pause,omitempty"` // the mode
+	Policy     *policyMade   `json:"policy,omitempty"` // nil: none was made
+	Exit       *session.Exit `json:"exit,omitempty"`   // of a run that was stopped
+	Paused     string        `json:"pause,omitempty"`  // the mode
+}
+
+// policyMade identifies the spec of a network policy as agentform made it.
+type policyMade struct {
+	UID        string `json:"uid"`
+	Generation int64  `json:"generation"` // grows with each change of the spec
 }
 
 // generationLost is the Generation of a lost record: no StatefulSet has it.
@@ -57,6 +64,17 @@ type metadata struct {
 	Labels          map[string]string `json:"labels"`
 	Annotations     map[string]string `json:"annotations"`
 	Deleted         *time.Time        `json:"deletionTimestamp"`
+	Owners          []owner           `json:"ownerReferences"`
+}
+
+// owner is an object with which another one is removed.
+type owner struct {
+	UID string `json:"uid"`
+}
+
+// partial is an object without spec and status.
+type partial struct {
+	Metadata metadata `json:"metadata"`
 }
 
 // statefulSet has the used fields of a StatefulSet.
