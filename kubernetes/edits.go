@@ -256,7 +256,7 @@ func dropped(at string, declared any) bool {
 	return strings.Contains(at, ".affinity.") && (is && len(o) == 0 || !is && reflect.ValueOf(declared).IsZero())
 }
 
-// Revert reverts the edits of a session's network policy, and those of its StatefulSet outside the
+// Revert reverts the edits of a session's claim and its network policy, and those of its StatefulSet outside the
 // template of its pod. It rewrites a lost record with that spec.
 func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.Spec) (err error) {
 	defer contained.Annotate(&err, "put back what was edited of", p.Name)
@@ -282,6 +282,9 @@ func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.S
 		if err := t.put(ctx, declared); err != nil {
 			return err
 		}
+	}
+	if err := putClaim(ctx, &t); err != nil {
+		return err
 	}
 	policy := t.policy(k.Mark, settings(*k.Spec).Network)
 	if policy != nil && (k.Policy != nil || lost) { // else no agent was started yet

@@ -22,9 +22,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// Observe lists the StatefulSets and pods of the namespace, in two concurrent requests, and the
-// metadata of network policies if sessions have some. A foreign StatefulSet can have a requested
-// name. The agent of a ready pod is alive and its workspace is on
+// Observe lists the StatefulSets and pods of the namespace and the metadata of its claims, in three
+// concurrent requests, and the metadata of network policies if sessions have some. A foreign
+// StatefulSet can have a requested name. The agent of a ready pod is alive and its workspace is on
 // its branch. For other pods, the end of the log has the exit of the run or the branch of the
 // workspace. Commands are executed for screens, in pods whose log and conditions differ, and once
 // in a pod whose agent has ended. Events are listed if a session lost its pod.
@@ -35,13 +35,14 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	}
 	var targets []recorded
 	var all []pod
-	var policies map[string]metadata
-	var errSets, errPods error
+	var policies, volumes map[string]metadata
+	var errSets, errPods, errClaims error
 	var wg sync.WaitGroup
 	wg.Go(func() { targets, policies, errSets = r.targets(ctx, c) })
 	wg.Go(func() { all, errPods = list[pod](ctx, c, pods, metav1.ListOptions{LabelSelector: r.config.selector()}) })
+	wg.Go(func() { volumes, errClaims = c.claimsThere(ctx) })
 	wg.Wait()
-	if err := cmp.Or(errSets, errPods); err != nil {
+	if err := cmp.Or(errSets, errPods, errClaims); err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
 	byName := make(map[string]*pod, len(all))
@@ -62,6 +63,10 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		ask := judge(l, t, p)
 		l.Spec, l.Edited = t.record.Spec, madeOf(t).editsOrWhy(lost)
 		l.Edited = append(l.Edited, t.policyEdits(ctx, policies)...)
+		if claim, there := volumes[madeOf(t).claimName()]; there {
+			l.Edited = append(l.Edited, madeOf(t).claimEdits(claim)...)
+			l.Losing = c.losing(claim)
+		}
 		if (ask || lost != nil || screens) && l.PlaceUp && p != nil && p.running() && !p.isolated() {
 			wg.Go(func() {
 				patience := requestTimeout

@@ -48,6 +48,7 @@ func Compute(in Input) Plan {
 	p.Problems = append(p.Problems, unobserved(in.World, p.Changes)...)
 	if in.Hub == nil {
 		p.Problems = append(p.Problems, sharedDirectories(p.Changes)...)
+		p.Problems = append(p.Problems, losing(p.Changes)...)
 	}
 	p.Drift = drift(j, selected)
 	return p

@@ -78,6 +78,9 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 			}
 		}
 	}
+	if l != nil && l.Losing != "" {
+		found = append(found, Drift{Address: r.Address, Kind: Changed, Detail: l.Losing, Remedy: fetchWork(r.Address)})
+	}
 	if co, looked := w.Checkouts[r.Tree.Path]; looked && r.Tree.Path != "" && r.Intent != session.Creating && !r.Unmade() {
 		if co.Err != nil { // an agent that makes it unreadable does not hide where it is
 			add(Unreachable, fmt.Sprintf("workspace %s cannot be read: %v", r.Tree.Path, co.Err))

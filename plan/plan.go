@@ -197,6 +197,7 @@ const (
 	ReasonBranchMismatch   Reason = "branch_mismatch"
 	ReasonBranchHeld       Reason = "branch_held"
 	ReasonWorkspaceGone    Reason = "workspace_gone"
+	ReasonWorkspaceLosing  Reason = "workspace_losing" // it is lost when its place ends
 	ReasonPathOccupied     Reason = "path_occupied"
 	ReasonShared           Reason = "directory_shared"
 	ReasonAgentRuns        Reason = "agent_runs" // one that is not in the state

@@ -51,6 +51,7 @@ type Live struct {
 	Started  time.Time // of the run
 	Command  []string  `json:",omitempty"` // what runs in it; only of what is imported
 	Edited   []Edit    `json:",omitempty"` // what someone changed of its place since it was made
+	Losing   string    `json:",omitempty"` // why its workspace is lost when its place ends; empty: it is not
 }
 
 // Edit is a field of a place that someone changed outside of agentform. The values are those

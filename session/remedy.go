@@ -43,6 +43,7 @@ const (
 	RemedyDoctor            RemedyCode = "doctor"             // the agent runs out of reach
 	RemedyEndAgent          RemedyCode = "end_agent"          // an agent that is not in the state is in the way
 	RemedyStopOther         RemedyCode = "stop_other"         // Holder of the project in HolderPath is in the way
+	RemedyFetchWork         RemedyCode = "fetch_work"         // the workspace is lost when the place ends
 	RemedyFreeBranch        RemedyCode = "free_branch"        // another worktree has the branch
 	RemedyForgetRecord      RemedyCode = "forget_record"      // two records have the address
 	RemedyHolderMoves       RemedyCode = "holder_moves"       // Holder is to leave the branch

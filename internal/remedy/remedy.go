@@ -48,6 +48,7 @@ var table = map[session.RemedyCode]string{
 	session.RemedyForgetRecord:    "\nremove one of them from the state first: agentform state rm {address}",
 	session.RemedyEndAgent:        "\n" + endAgent,
 	session.RemedyStopOther:       "\nits own project stops it: agentform -C {holderPath} stop {holder}\nif that no longer exists: {END}",
+	session.RemedyFetchWork:       "\nto save the commits: agentform fetch {name}",
 	session.RemedyFreeBranch:      "\n" + freeBranch,
 	session.RemedyHolderMoves: "\nit is the workspace of {HOLDER}, which is declared on another branch\n" +
 		"if it was renamed: agentform state mv {holder} {address}\nelse " + freeBranch,

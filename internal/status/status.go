@@ -329,6 +329,9 @@ func live(s *api.Session, l session.Live) {
 	if words := plan.EditedWords(l); words != "" {
 		s.Detail = join(s.Detail, words)
 	}
+	if l.Losing != "" {
+		s.Detail = join(s.Detail, l.Losing)
+	}
 }
 
 func branch(s *api.Session, spec session.Spec, co *session.Checkout, unmade bool) {
