@@ -45,7 +45,7 @@ func (w *workspaces) checkoutOf(ctx context.Context, rec session.Record, t sessi
 	}
 	ctx, cancel := context.WithTimeout(ctx, holderTimeout)
 	defer cancel()
-	if held, err := hasWorkspace(ctx, h, t.Path); err != nil || !held {
+	if held, _, err := hasWorkspace(ctx, h, t.Path); err != nil || !held {
 		return session.Checkout{Path: t.Path, Err: err}
 	}
 	rec.Tree = t
@@ -73,12 +73,16 @@ func (w *workspaces) tip(ctx context.Context, rec session.Record) string {
 	return strings.TrimSpace(commit)
 }
 
-// hasWorkspace reports whether a runtime has what holds the workspace with that path.
-func hasWorkspace(ctx context.Context, h session.WorkspaceHolder, path string) (bool, error) {
+// hasWorkspace reports whether a runtime has the workspace with that path, or what was to hold it
+// and has never held anything.
+func hasWorkspace(ctx context.Context, h session.WorkspaceHolder, path string) (held, unused bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, holderTimeout)
 	defer cancel()
 	all, err := h.Workspaces(ctx)
-	return slices.ContainsFunc(all, func(co session.Checkout) bool { return co.Path == path }), err
+	if at := slices.IndexFunc(all, func(co session.Checkout) bool { return co.Path == path }); at >= 0 {
+		held, unused = all[at].Exists, !all[at].Exists
+	}
+	return held, unused, err
 }
 
 // createElsewhere creates a workspace in the place of its session.

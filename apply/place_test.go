@@ -142,3 +142,41 @@ func TestDeleteWaitsForItsRuntime(t *testing.T) {
 		t.Errorf("on record: %v; said %q", r.recorded("api"), e.Detail)
 	}
 }
+
+// unused is a runtime elsewhere whose volume for a workspace has never held anything.
+type unused struct {
+	away
+	removed *[]string
+}
+
+func (u unused) Workspaces(context.Context) ([]session.Checkout, error) {
+	return []session.Checkout{{Path: u.path}}, nil
+}
+
+func (u unused) RemoveWorkspace(_ context.Context, path string) error {
+	*u.removed = append(*u.removed, path)
+	return nil
+}
+
+// TestDeleteRemovesUnusedVolume checks that a volume which has never held anything is removed with
+// its session, without a command at it, also if workspaces are kept.
+func TestDeleteRemovesUnusedVolume(t *testing.T) {
+	for _, onDestroy := range []string{session.RemoveClean, session.Keep} {
+		r := newFixture(t)
+		s := r.spec("api")
+		s.Workspace.OnDestroy = onDestroy
+		r.must(r.create(s))
+		rec := r.record("api")
+		rec.Spec.Runtime, rec.Tree.Mode = session.RuntimeSpec{Kind: "kubernetes", Name: "far", Kubernetes: &session.KubernetesConfig{}}, session.Clone
+		if err := r.store.Put(rec); err != nil {
+			t.Fatal(err)
+		}
+		var removed []string
+		rt := unused{away{cluster: cluster{placing: &placing{Scripted: r.rt}}, path: rec.Tree.Path, fails: errors.New("no place for its pod")}, &removed}
+		r.applier.Runtime = func(session.RuntimeSpec) (session.Runtime, error) { return rt, nil }
+		r.must(r.removal("api"))
+		if r.recorded("api") || len(removed) != 1 || removed[0] != rec.Tree.Path || len(r.eventsOf(history.WorkKept)) > 0 {
+			t.Errorf("%s: on record: %v; removed %v, kept %v", onDestroy, r.recorded("api"), removed, r.eventsOf(history.WorkKept))
+		}
+	}
+}

@@ -204,12 +204,12 @@ func kept(ctx context.Context, err error) (why string, unknown error) {
 // there goes, too.
 func (w *workspaces) removeFrom(ctx context.Context, h session.WorkspaceHolder, e *entry) error {
 	t := e.rec.Tree
-	held, unlisted := hasWorkspace(ctx, h, t.Path)
+	held, unused, unlisted := hasWorkspace(ctx, h, t.Path)
 	gone := unlisted == nil && !held
 	var why string
 	var err error
 	switch removes := e.rec.Spec.Workspace.OnDestroy == session.RemoveClean || w.removeAll; {
-	case removes && gone:
+	case removes && gone, unused:
 		why, err = kept(ctx, h.RemoveWorkspace(ctx, t.Path))
 	case removes:
 		why, err = kept(ctx, w.removeElsewhere(ctx, h, e.rec))

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/agentform/agentform/session"
 )
@@ -16,13 +18,129 @@ import (
 // claimPrefix is the prefix of a claim's fields in session.Edit.
 const claimPrefix = "persistentvolumeclaim.metadata."
 
+// claim has the used fields of a claim.
+type claim struct {
+	Metadata metadata `json:"metadata"`
+	Spec     struct {
+		Class     string `json:"storageClassName"`
+		Volume    string `json:"volumeName"`
+		Resources struct{ Requests map[string]string }
+	} `json:"spec"`
+	Status struct {
+		Phase string `json:"phase"`
+	} `json:"status"`
+}
+
+// unused reports whether no volume was ever bound to the claim, so that nothing can be on it.
+func (c claim) unused() bool { return c.Status.Phase == "Pending" && c.Spec.Volume == "" }
+
+// ensureClaim creates a claim unless it exists. It reports whether it did, and returns the one that
+// exists.
+func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured) (made bool, there claim, err error) {
+	err = c.get(ctx, claims, o.GetName(), &there)
+	if apierrors.IsNotFound(err) {
+		if err = c.create(ctx, claims, o, &there); err == nil {
+			return true, there, nil
+		}
+		if apierrors.IsAlreadyExists(err) { // by another agentform, meanwhile
+			err = c.get(ctx, claims, o.GetName(), &there)
+		}
+	}
+	if err == nil && there.Metadata.Deleted != nil {
+		err = fmt.Errorf("kubernetes: the claim %s of namespace %s is being removed", o.GetName(), c.namespace)
+	}
+	return false, there, err
+}
+
+// declareClaim makes a claim as it is declared, for a session that is created, and reports whether
+// it created it. It replaces one that was never used, such as that of an apply that was killed.
+func (c *cluster) declareClaim(ctx context.Context, o *unstructured.Unstructured) (made bool, err error) {
+	made, there, err := c.ensureClaim(ctx, o)
+	if made || err != nil {
+		return made, err
+	}
+	class, _, err := unstructured.NestedString(o.Object, "spec", "storageClassName")
+	if err != nil {
+		return false, err
+	}
+	more, err := there.lacks(o)
+	switch {
+	case err != nil:
+		return false, err
+	case there.unused() && (class != there.Spec.Class || more != 0):
+		waits, err := waiting(ctx, c, o.GetName())
+		switch {
+		case err != nil:
+			return false, err
+		case waits == "":
+			return true, c.replaceClaim(ctx, o, there)
+		case class == "" && more == 0: // the class may be the default one
+			return false, nil
+		}
+		return false, fmt.Errorf("kubernetes: the claim %s (class %q, not bound) is not as declared, and pod %s waits for it", o.GetName(), there.Spec.Class, waits)
+	case class != "" && class != there.Spec.Class:
+		return false, fmt.Errorf("kubernetes: the claim %s has the storage class %q, and %q is declared: a claim keeps its class (declare %q, or save the work on it and remove it: kubectl delete pvc %s -n %s)",
+			o.GetName(), there.Spec.Class, class, there.Spec.Class, o.GetName(), c.namespace)
+	case more > 0:
+		return false, c.grow(ctx, o)
+	}
+	return false, nil
+}
+
+// lacks returns 1 if a claim is smaller than its declaration, -1 if it is larger.
+func (c claim) lacks(o *unstructured.Unstructured) (int, error) {
+	wanted, _, err := unstructured.NestedString(o.Object, "spec", "resources", "requests", "storage")
+	if err != nil {
+		return 0, err
+	}
+	is, err := resource.ParseQuantity(c.Spec.Resources.Requests["storage"])
+	if err != nil {
+		return 0, fmt.Errorf("kubernetes: the size of the claim %s: %w", c.Metadata.Name, err)
+	}
+	size := resource.MustParse(wanted) // it was created from a number
+	return size.Cmp(is), nil
+}
+
+// waiting returns the name of a pod that waits for a claim, which stays until the pod ends; "":
+// there is none. It removes the pod for commands.
+func waiting(ctx context.Context, c *cluster, claim string) (pod string, err error) {
+	if err := c.remove(ctx, pods, oneOff(claim), soon); err != nil {
+		return "", err
+	}
+	all, err := listPartial(ctx, c, pods, metav1.ListOptions{LabelSelector: labelVolume + "=" + labelValue(claim)})
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	return all[0].Metadata.Name, nil
+}
+
+// replaceClaim removes a claim that was never used, and creates the declared one.
+func (c *cluster) replaceClaim(ctx context.Context, o *unstructured.Unstructured, there claim) error {
+	how := foreground
+	how.Preconditions = metav1.NewUIDPreconditions(there.Metadata.UID)
+	if err := c.remove(ctx, claims, o.GetName(), how); err != nil {
+		return err
+	}
+	return c.create(ctx, claims, o, &there)
+}
+
+// grow enlarges a claim to its declared size. The cluster decides whether its class allows that.
+func (c *cluster) grow(ctx context.Context, o *unstructured.Unstructured) error {
+	var grown struct{}
+	err := c.patch(ctx, claims, o.GetName(), object{"spec": object{"resources": o.Object["spec"].(object)["resources"]}}, &grown)
+	if err != nil {
+		return fmt.Errorf("make the volume larger: %w", err)
+	}
+	return nil
+}
+
 // claimsThere returns the metadata of the namespace's claims by name. Those that lost the label of
 // their project are needed, too.
 func (c *cluster) claimsThere(ctx context.Context) (map[string]metadata, error) {
 	all, err := listPartial(ctx, c, claims, metav1.ListOptions{})
 	byName := make(map[string]metadata, len(all))
-	for _, claim := range all {
-		byName[claim.Metadata.Name] = claim.Metadata
+	for _, x := range all {
+		byName[x.Metadata.Name] = x.Metadata
 	}
 	return byName, err
 }
@@ -36,16 +154,16 @@ func (t made) claimName() string {
 }
 
 // losing returns why the workspace is lost when the pod ends; "": it is not.
-func (c *cluster) losing(claim metadata) string {
-	if claim.Deleted == nil {
+func (c *cluster) losing(m metadata) string {
+	if m.Deleted == nil {
 		return ""
 	}
-	return fmt.Sprintf("its claim %s of namespace %s is being deleted: the work on it is lost when its pod ends", claim.Name, c.namespace)
+	return fmt.Sprintf("its claim %s of namespace %s is being deleted: the work on it is lost when its pod ends", m.Name, c.namespace)
 }
 
 // claimEdits returns the labels and annotations that the session's claim has lost. A claim of an
 // earlier session may have that one's address, id and branch.
-func (t made) claimEdits(claim metadata) (found []session.Edit) {
+func (t made) claimEdits(m metadata) (found []session.Edit) {
 	k := t.record
 	if k.Spec == nil || k.Spec.Workspace.Path == "" || k.Root != t.config.DataDir {
 		return nil
@@ -66,8 +184,8 @@ func (t made) claimEdits(claim metadata) (found []session.Edit) {
 			}
 		}
 	}
-	lost("annotations", annotations, claim.Annotations, annotationPath, annotationNetwork)
-	lost("labels", declared.GetLabels(), claim.Labels, labelProject)
+	lost("annotations", annotations, m.Annotations, annotationPath, annotationNetwork)
+	lost("labels", declared.GetLabels(), m.Labels, labelProject)
 	return found
 }
 
@@ -75,15 +193,15 @@ func (t made) claimEdits(claim metadata) (found []session.Edit) {
 func putClaim(ctx context.Context, t *target) error {
 	m := madeOf(*t)
 	name := m.claimName()
-	var claim partial
-	if err := t.cluster.get(ctx, claims, name, &claim); err != nil {
+	var there partial
+	if err := t.cluster.get(ctx, claims, name, &there); err != nil {
 		if apierrors.IsNotFound(err) { // the pod's events say so
 			return nil
 		}
 		return err
 	}
 	change := map[string]object{"labels": {}, "annotations": {}}
-	edited := m.claimEdits(claim.Metadata)
+	edited := m.claimEdits(there.Metadata)
 	for _, e := range edited {
 		kind, key, _ := strings.Cut(strings.TrimPrefix(e.Field, claimPrefix), ".")
 		change[kind][key] = e.Declared
@@ -91,5 +209,5 @@ func putClaim(ctx context.Context, t *target) error {
 	if len(edited) == 0 {
 		return nil
 	}
-	return t.cluster.patch(ctx, claims, name, object{"metadata": change}, &claim)
+	return t.cluster.patch(ctx, claims, name, object{"metadata": change}, &there)
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -165,7 +164,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	if err != nil {
 		return at, err
 	}
-	made, _, err := c.ensureClaim(ctx, r.config.claim(l.Mark, l.Spec, l.Dir, l.Spec.Branch))
+	made, err := c.declareClaim(ctx, r.config.claim(l.Mark, l.Spec, l.Dir, l.Spec.Branch))
 	if err != nil {
 		return at, err
 	}
@@ -205,55 +204,6 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 		return session.Location{}, undoClaim(errors.Join(err, r.Remove(undo, at)))
 	}
 	return at, nil
-}
-
-// ensureClaim creates a claim unless it exists. It reports whether it did, and to which network
-// earlier agents on the claim were limited.
-func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured) (made bool, network string, err error) {
-	var there struct {
-		Metadata metadata
-		Spec     struct {
-			Resources struct{ Requests map[string]string }
-		}
-	}
-	err = c.get(ctx, claims, o.GetName(), &there)
-	if apierrors.IsNotFound(err) {
-		err = c.create(ctx, claims, o, &there)
-		if made = err == nil; made {
-			return true, "", nil
-		}
-		if apierrors.IsAlreadyExists(err) { // by another agentform, meanwhile
-			return false, "", nil
-		}
-	}
-	switch {
-	case err != nil:
-		return false, "", err
-	case there.Metadata.Deleted != nil:
-		return false, "", fmt.Errorf("kubernetes: the claim %s of namespace %s is being removed", o.GetName(), c.namespace)
-	}
-	return false, there.Metadata.Annotations[annotationNetwork], c.grow(ctx, o, there.Spec.Resources.Requests["storage"])
-}
-
-// grow enlarges a claim to its declared size. The cluster decides whether its class allows that.
-func (c *cluster) grow(ctx context.Context, o *unstructured.Unstructured, has string) error {
-	wanted, _, err := unstructured.NestedString(o.Object, "spec", "resources", "requests", "storage")
-	if err != nil {
-		return err
-	}
-	is, err := resource.ParseQuantity(has)
-	if err != nil {
-		return fmt.Errorf("kubernetes: the size of the claim %s: %w", o.GetName(), err)
-	}
-	if size := resource.MustParse(wanted); size.Cmp(is) <= 0 { // it was created from a number
-		return nil
-	}
-	var grown struct{}
-	err = c.patch(ctx, claims, o.GetName(), object{"spec": object{"resources": object{"requests": object{"storage": wanted}}}}, &grown)
-	if err != nil {
-		return fmt.Errorf("make the volume larger: %w", err)
-	}
-	return nil
 }
 
 func (t target) location() session.Location {
@@ -461,7 +411,7 @@ func (t target) awaitPod(ctx context.Context, schedule time.Duration) error {
 				return fmt.Errorf("kubernetes: pod %s does not start: %s", t.pod, shim.OneLine(reason, 500))
 			case p.unschedulable() && age+wait > schedule:
 				return fmt.Errorf("kubernetes: the cluster found no place for pod %s within %s: %s%s (schedule_timeout lets it look for longer, as where nodes are added on demand)",
-					t.pod, schedule, shim.OneLine(reason, 500), t.claimReason(ctx))
+					t.pod, schedule, t.claimReason(ctx), shim.OneLine(reason, 500))
 			case age > podTimeout:
 				return fmt.Errorf("kubernetes: pod %s did not start within %s: %s (kubectl describe pod %s -n %s)", t.pod, podTimeout, shim.OneLine(reason, 500), t.pod, t.cluster.namespace)
 			}
@@ -477,11 +427,16 @@ func (t target) refused(ctx context.Context) string {
 	return t.event(ctx, t.set.Metadata.Name, "FailedCreate")
 }
 
-// claimReason returns the cluster's reason why a claim has no volume.
+// claimReason returns that a claim has no volume, with the cluster's reason if it has one.
 func (t target) claimReason(ctx context.Context) string {
-	claim := t.set.Metadata.Labels[labelVolume]
-	if why := t.event(ctx, claim, "ProvisioningFailed", "FailedBinding", "VolumeMismatch"); why != "" {
-		return "; claim " + claim + ": " + why
+	name := t.set.Metadata.Labels[labelVolume]
+	why := t.event(ctx, name, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
+	var there claim
+	if err := t.cluster.get(ctx, claims, name, &there); err == nil && there.unused() {
+		return strings.TrimSuffix(fmt.Sprintf("claim %s (class %q) is not bound: %s", name, there.Spec.Class, why), ": ") + "; "
+	}
+	if why != "" {
+		return "claim " + name + ": " + why + "; "
 	}
 	return ""
 }

@@ -174,7 +174,7 @@ func TestPolicyEdits(t *testing.T) {
 	}
 	name := b.cluster.Kubectl(t, "get", "networkpolicy", "-n", b.namespace, "-o", "jsonpath={.items[*].metadata.name}")
 	for _, edit := range []struct{ args, want []string }{
-		{[]string{"patch", "networkpolicy", name, "--type=merge", `--patch={"spec": {"ingress": [{}], "policyTypes": ["Ingress"]}}`}, []string{"networkpolicy.spec.ingress", "networkpolicy.spec.policyTypes"}},
+		{[]string{"patch", "networkpolicy", name, "--type=merge", `--patch={"spec": {"ingress": [{}], "policyTypes": ["Ingress"]}}`}, []string{"networkpolicy.spec.policyTypes", "networkpolicy.spec.ingress"}},
 		{[]string{"label", "networkpolicy", "--all", "agentform.id-"}, []string{"networkpolicy.metadata.labels.agentform.id"}},
 		{[]string{"delete", "networkpolicy", "--all"}, []string{"networkpolicy"}},
 	} {

@@ -51,7 +51,7 @@ func TestVolumeNotBindable(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	b.with = func(c *session.KubernetesConfig) { c.Storage.Class, c.ScheduleTimeout = "never", 0 }
-	refused(t, b, "no place", "volumes", "schedule_timeout") // 10 seconds on an idle machine
+	refused(t, b, "no place", `(class "never") is not bound`, "volumes", "schedule_timeout") // 10 seconds on an idle machine
 }
 
 func TestNoNode(t *testing.T) {

@@ -63,9 +63,9 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		ask := judge(l, t, p)
 		l.Spec, l.Edited = t.record.Spec, madeOf(t).editsOrWhy(lost)
 		l.Edited = append(l.Edited, t.policyEdits(ctx, policies)...)
-		if claim, there := volumes[madeOf(t).claimName()]; there {
-			l.Edited = append(l.Edited, madeOf(t).claimEdits(claim)...)
-			l.Losing = c.losing(claim)
+		if volume, there := volumes[madeOf(t).claimName()]; there {
+			l.Edited = append(l.Edited, madeOf(t).claimEdits(volume)...)
+			l.Losing = c.losing(volume)
 		}
 		if (ask || lost != nil || screens) && l.PlaceUp && p != nil && p.running() && !p.isolated() {
 			wg.Go(func() {

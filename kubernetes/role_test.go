@@ -114,11 +114,11 @@ func TestRole(t *testing.T) {
 	closed := func(c *session.KubernetesConfig) { c.Network = session.NetworkNone }
 
 	a.without(t, "", "")
+	b.with = closed
 	l := fresh()
 	if _, err := volume(l).AddClone(ctx, repo, "agents/web", ""); err != nil {
 		t.Fatal(err)
 	}
-	b.with = closed
 	p, err := a.runtime.Create(ctx, l)
 	if err != nil {
 		t.Fatal(err)

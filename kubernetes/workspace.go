@@ -27,21 +27,25 @@ type volumes struct {
 }
 
 // Workspaces returns the workspaces on the project's claims, as known without running a command:
-// each with the branch it was created for.
+// each with the branch it was created for. None exists on a claim that was never bound.
 func (v *volumes) Workspaces(ctx context.Context) ([]session.Checkout, error) {
 	c, err := v.cluster()
 	if err != nil {
 		return nil, err
 	}
-	all, err := list[struct{ Metadata metadata }](ctx, c, claims, metav1.ListOptions{LabelSelector: v.config.selector()})
+	all, err := list[claim](ctx, c, claims, metav1.ListOptions{LabelSelector: v.config.selector()})
 	if err != nil {
 		return nil, fmt.Errorf("list workspaces: %w", err)
 	}
 	var found []session.Checkout
-	for _, claim := range all {
-		m := claim.Metadata
+	for _, x := range all {
+		m := x.Metadata
 		dir := m.Annotations[annotationPath]
 		if dir == "" || m.Deleted != nil || m.Name != v.config.claimOf(dir) {
+			continue
+		}
+		if x.unused() {
+			found = append(found, session.Checkout{Path: dir})
 			continue
 		}
 		found = append(found, contained.Made(dir, m.Annotations[annotationBranch]))
@@ -166,11 +170,17 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 	case waiting != "": // no other pod can mount the volume
 		return waiting, waitingFor(c, waiting, claim).awaitPod(ctx, settings(s).ScheduleTimeout.D())
 	}
-	_, network, err := c.ensureClaim(ctx, v.config.claim(m, s, dir, s.Branch))
+	made, there, err := c.ensureClaim(ctx, v.config.claim(m, s, dir, s.Branch))
 	if err != nil {
 		return "", err
 	}
-	return v.helpers.begin(ctx, v.config, c, m, s, claim, network)
+	name, err := v.helpers.begin(ctx, v.config, c, m, s, claim, there.Metadata.Annotations[annotationNetwork])
+	if err != nil && made { // by this call, and unused
+		undo, cancel := contained.Detached(ctx)
+		defer cancel()
+		err = errors.Join(err, c.remove(undo, claims, claim, foreground))
+	}
+	return name, err
 }
 
 // helperTime bounds the life of a pod for commands, in seconds: the cluster ends the pod of a

@@ -285,7 +285,7 @@ func decideReplace(j *join, c Change, want session.Desired, requested bool) (Cha
 	if c.Before.Spec.Lifecycle.PreventDestroy || c.After.Lifecycle.PreventDestroy {
 		return stuck(c, prevented(c.Address, "replaced"))
 	}
-	if d, is := volumeProblem(c); is {
+	if d, is := volumeProblem(c); is && !unheld(j.in.World, c) {
 		return stuck(c, d)
 	}
 	if problems := creatable(j, c.After); len(problems) > 0 {

@@ -26,3 +26,10 @@ func volumeProblem(c Change) (session.Diagnostic, bool) {
 	}
 	return fixable(session.Remedy{Code: session.RemedyNewVolume, Address: c.Address}, ReasonBlockedByError, "volume cannot change", detail), true
 }
+
+// unheld reports whether a session has no workspace on a volume yet, so that it can get another
+// volume. What a place shows of its workspace is on one.
+func unheld(w session.World, c Change) bool {
+	at, looked := w.Checkouts[c.Before.Tree.Path]
+	return looked && at.Err == nil && !at.Exists && (c.Live == nil || c.Live.Checkout == nil)
+}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -47,5 +48,43 @@ func TestVolumes(t *testing.T) {
 				t.Errorf("it says %+v", p.Problems)
 			}
 		})
+	}
+}
+
+// TestVolumeNeverUsed checks that a session whose workspace does not exist yet gets another volume:
+// its creation was killed, and its pod waits for a volume of the wrong class.
+func TestVolumeNeverUsed(t *testing.T) {
+	on := func(class string) session.Spec {
+		return spec("a", func(s *session.Spec) {
+			s.Runtime = session.RuntimeSpec{Kind: "kubernetes", Name: "team", Kubernetes: &session.KubernetesConfig{Image: "agents:1", Namespace: "agents", Storage: session.PodStorage{Class: class, Size: 1}}}
+			s.Workspace.Mode = session.Clone
+		})
+	}
+	place := session.Location{Runtime: "kubernetes", Name: on("never").Address.OutsideName("shop"), Container: "agents/a-0"}
+	waits := func(l *session.Live) { l.Location, l.PlaceUp, l.Liveness = place, false, session.Dead }
+	for name, test := range map[string]struct {
+		change func(*session.Checkout, *session.Live)
+		want   string
+	}{
+		"never bound": {func(co *session.Checkout, _ *session.Live) { *co = session.Checkout{Path: co.Path} }, "± a spec_changed runtime.kubernetes.storage.class\n"},
+		"used":        {func(*session.Checkout, *session.Live) {}, "  a error\n! a volume cannot change\n"},
+		"not known":   {func(co *session.Checkout, _ *session.Live) { co.Exists, co.Err = false, errors.New("no answer") }, ""},
+		"its directory is gone": {func(co *session.Checkout, l *session.Live) {
+			*co = session.Checkout{Path: co.Path}
+			l.Checkout = co
+		}, "  a error\n! a volume cannot change\n"},
+	} {
+		s := newStage()
+		was := on("never")
+		s.in.World.Runtimes[was.Runtime.Engine()] = nil
+		s.want(on("local")).record(was, func(r *session.Record) { r.Location, r.Intent = place, session.Creating }).live("a", waits)
+		co := s.in.World.Checkouts[was.Workspace.Path]
+		test.change(&co, &s.in.World.Lives[0])
+		s.in.World.Checkouts[was.Workspace.Path] = co
+		p := Compute(s.in)
+		got := story(p)
+		if test.want == "" && strings.Contains(got, "±") || test.want != "" && got != test.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, test.want)
+		}
 	}
 }

@@ -108,7 +108,8 @@ type Command struct {
 // sessions do not see this machine's files (Traits.HostFiles).
 type WorkspaceHolder interface {
 	// Workspaces returns the workspaces that exist, as far as is known without running
-	// anything in them: Branch may be the one that a workspace was made for.
+	// anything in them: Branch may be the one that a workspace was made for. Of one that does
+	// not exist there may be what is to hold it, and has never held anything.
 	Workspaces(ctx context.Context) ([]Checkout, error)
 	// RunIn runs a command line where the workspace of a session is or is to be, as its
 	// agent's user, with that standard input (nil: none). The error of a command that

@@ -84,6 +84,10 @@ func (x *search) volumesOf(ctx context.Context, spec session.RuntimeSpec, used m
 			ID: session.Slug(filepath.Base(co.Path)), Spec: session.Spec{Runtime: spec, Branch: co.Branch, Workspace: session.Workspace{Mode: session.Clone, Path: co.Path, Repo: x.Repo}},
 			Tree: session.WorkspaceState{Mode: session.Clone, Path: co.Path, Repo: x.Repo, Branch: co.Branch},
 		}}
+		if !co.Exists {
+			l.Action, l.Reason = Remove, "it has never held anything"
+			continue
+		}
 		wg.Go(func() { l.Action, l.Reason = l.held.look(ctx) })
 	}
 	wg.Wait()
