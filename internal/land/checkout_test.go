@@ -402,3 +402,19 @@ func TestUnverifiedResult(t *testing.T) {
 		}
 	}
 }
+
+// TestConflictAfterCommit checks that a landing that committed first says so when the result conflicts.
+func TestConflictAfterCommit(t *testing.T) {
+	p := newProject(t, "echo 1 >a", "echo 2 >a", ":")
+	p.sh(p.work, "echo 3 >a")
+	err := p.land(Request{Method: Merge, Commit: "later"})
+	if err == nil || !strings.Contains(err.Error(), "agents/api conflicts with main in 1 file; its work is committed on agents/api, and nothing else was changed") {
+		t.Error(err)
+	}
+	if said := p.sh(p.work, "git log -1 --format=%s"); said != "later" {
+		t.Errorf("the last commit is %q", said)
+	}
+	if err := p.land(Request{Method: Merge}); err == nil || !strings.Contains(err.Error(), "; nothing was changed") {
+		t.Error(err)
+	}
+}

@@ -44,6 +44,7 @@ type Facts struct {
 	Asks       string // what it asks, if it is blocked
 	Answers    bool   // the answers to it are known
 	Unsaved    git.Risk
+	Committed  bool   // what was not committed was, by this landing
 	Verifies   bool   // the work has to be verified
 	Unverified bool   // and the commit is not
 	Red        string // why its verification failed; empty: it was not verified
@@ -237,15 +238,15 @@ func checkBase(f Facts, q Request) *Refusal {
 			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s, where a %s is in progress", f.Base, h.Path, h.Busy),
 				Next: "finish it first, or: " + abort(h.Path, h.Busy)}
 		case len(h.Unmerged) > 0:
-			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s with unresolved conflicts; nothing was changed:", f.Base, h.Path), Files: h.Unmerged,
+			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s with unresolved conflicts; %s:", f.Base, h.Path, unchanged(f)), Files: h.Unmerged,
 				Next: "resolve and commit them first" + otherwise}
 		case len(h.Overwritten) > 0:
 			next := "commit, stash or move them first"
 			if h.Hidden {
 				next += fmt.Sprintf(" (git status hides what git -C %s ls-files -v marks with S or a small letter)", plaintext.ShellWord(h.Path))
 			}
-			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s, where landing would overwrite uncommitted work in %s; nothing was changed:",
-				f.Base, h.Path, plaintext.Count(len(h.Overwritten), "file")), Files: h.Overwritten, Next: next + otherwise}
+			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s, where landing would overwrite uncommitted work in %s; %s:",
+				f.Base, h.Path, plaintext.Count(len(h.Overwritten), "file"), unchanged(f)), Files: h.Overwritten, Next: next + otherwise}
 		case h.Session != "" && (h.Doing == session.Working || h.Doing == session.Booting):
 			return &Refusal{Why: fmt.Sprintf("%s is checked out at %s, where %s is %s", f.Base, h.Path, h.Session, h.Doing),
 				Next: fmt.Sprintf("agentform wait %s waits for it", word(h.Session))}
@@ -294,9 +295,17 @@ func conflict(f Facts, files []string) *Refusal {
 		next = fmt.Sprintf("its clone does not have %s; to merge manually: git switch %[1]s && git merge %s", f.Base, f.Ref)
 	}
 	return &Refusal{
-		Why:   fmt.Sprintf("%s conflicts with %s in %s; nothing was changed:", f.Branch, f.Base, plaintext.Count(len(files), "file")),
+		Why:   fmt.Sprintf("%s conflicts with %s in %s; %s:", f.Branch, f.Base, plaintext.Count(len(files), "file"), unchanged(f)),
 		Files: files, Next: next,
 	}
+}
+
+// unchanged says what a landing has changed that is refused.
+func unchanged(f Facts) string {
+	if f.Committed {
+		return "its work is committed on " + f.Branch + ", and nothing else was changed"
+	}
+	return "nothing was changed"
 }
 
 // word returns an address as it is typed into a shell.

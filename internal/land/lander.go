@@ -264,6 +264,7 @@ func (l *Lander) Land(ctx context.Context, q Request, report func(Step)) (done L
 		if err != nil {
 			return done, err
 		}
+		f.Committed = len(before) > 0
 		steps, err := Decide(f, q)
 		if err != nil {
 			return done, err
