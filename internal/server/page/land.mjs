@@ -3,6 +3,7 @@ import { html, useEffect, useState } from "./vendor/preact.mjs";
 import { ask, of } from "./api.mjs";
 import { useDialog } from "./dialog.mjs";
 import * as model from "./model.mjs";
+import { set } from "./store.mjs";
 
 // Land shows what landing would do, or why it would not, and does it when told to.
 export function Land({ s, close, done }) {
@@ -68,5 +69,9 @@ export function Refresh({ s, disabled, began, done, failed }) {
     }
     setBusy(false);
   };
-  return html`<button disabled=${disabled || busy} onClick=${refresh}>${busy ? "Refreshing…" : "Refresh"}</button>`;
+  const title = `Refresh the branch of ${s.name}?`;
+  const text = `What its base has is brought into ${s.branch}, as its refresh block declares.`;
+  const confirm = () => set({ dialog: { title, text, yes: "Refresh", run: refresh } });
+  return html`<button disabled=${disabled || busy} onClick=${confirm}>
+    ${busy ? "Refreshing…" : "Refresh branch…"}</button>`;
 }

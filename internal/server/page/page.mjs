@@ -101,7 +101,13 @@ addEventListener("keydown", press);
 addEventListener("hashchange", () =>
   location.hash.startsWith("#login=") ? enter() : set({ route: model.route(location.hash), trouble: "", notice: "" }),
 );
-setInterval(() => set({ now: Date.now() }), 1000);
+let said = { notice: "", at: 0 };
+const shownFor = 10e3; // ms of a notice
+setInterval(() => {
+  const now = Date.now();
+  if (said.notice !== store.notice) said = { notice: store.notice, at: now };
+  set({ now, notice: now - said.at < shownFor ? store.notice : "" });
+}, 1000);
 setInterval(notify, 1000);
 const theme = localStorage.getItem("theme");
 if (theme) document.documentElement.dataset.theme = theme;

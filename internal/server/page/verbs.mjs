@@ -58,10 +58,10 @@ export function Bulk({ sessions, clear }) {
   if (!sessions.length) return null;
   return html`<div class="tools bulk" role="group" aria-label="selected sessions">
     <b role="status">${sessions.length} selected</b>
+    <button class="quiet" onClick=${clear}>Clear</button>
     ${model.shared(sessions).map(
       (x) =>
         html`<button key=${x.verb.name} disabled=${!operates()} onClick=${() => ask(x.sessions, x.verb)}>
           ${x.verb.label}${" "}${x.sessions.length}</button>`,
-    )}
-    <button class="quiet" onClick=${clear}>Clear</button></div>`;
+    )}</div>`;
 }

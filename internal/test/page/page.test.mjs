@@ -360,8 +360,9 @@ test("a comment on a line of the diff reaches the agent", async () => {
   await says(page, "<img src=x onerror=alert(1)>");
   await accessible(page, "changes");
   await page.click('[aria-label="comment on line 4 of cart.go"]');
-  await page.fill("textarea", "why 1?");
-  await page.click("text=Add comment");
+  await page.waitForFunction(() => document.activeElement.ariaLabel === "comment"); // else letters are keys of the page
+  await page.keyboard.type("why 1?");
+  await page.keyboard.press("Control+Enter");
   await page.click('[aria-label="comment on line 1 of cart.go"]');
   await page.fill("textarea", "a shop?");
   await page.click("text=Add comment");
@@ -423,18 +424,22 @@ test("what a session lacks is brought into its branch", async () => {
   const git = (...args) => execFileSync("git", args, { cwd: workspace, env: fleet.env, encoding: "utf8" });
   execFileSync("git", ["commit", "-q", "--allow-empty", "-m", "moved"], { cwd: fleet.shop, env: fleet.env });
   const page = await open({ view: "#/s/session.web/changes" });
-  const button = page.locator('button:text-is("Refresh")');
+  const button = page.locator('button:text-is("Refresh branch…")');
+  const confirm = () => page.click('dialog button:text-is("Refresh")');
   await fleet.agentform("send", "web", "look"); // what has had output is looked at
   await button.waitFor();
   await says(page, " behind", ".diff .tools");
   await fleet.agentform("wait", "web");
   writeFileSync(join(workspace, "cart.go"), "package web\n");
   await button.click();
+  await says(page, "is brought into agents/web", "dialog");
+  await confirm();
   await says(page, "only a clean workspace is refreshed");
   await accessible(page, "refused");
   git("checkout", "-q", "--", ".");
   await button.focus();
   await page.keyboard.press("Enter");
+  await confirm();
   await says(page, "of main merged into agents/web.");
   assert.match(git("log", "--format=%s"), /moved/);
   assert.match(await fleet.agentform("events", "web"), /refreshed/);

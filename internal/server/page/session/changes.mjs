@@ -49,6 +49,8 @@ const Verified = ({ v }) =>
 
 const sent = (c) => (c.sent ? `sent ${model.clock(c.sent).slice(0, 5)}` : "not sent yet");
 
+const focus = (e) => e?.focus(); // else letters are keys of the page
+
 function Line({ file, l, id, on, open, review }) {
   const [text, setText] = useState("");
   const number = l.after ?? l.before;
@@ -67,8 +69,10 @@ function Line({ file, l, id, on, open, review }) {
     ${
       on &&
       html`<form class="send" onSubmit=${add}>
-        <textarea autofocus rows="2" aria-label="comment" placeholder=${`${file.path}:${number}: …`} value=${text}
-          onInput=${(e) => setText(e.target.value)}></textarea><button>Add comment</button></form>`
+        <textarea ref=${focus} rows="2" aria-label="comment" placeholder=${`${file.path}:${number}: …`} value=${text}
+          onInput=${(e) => setText(e.target.value)}
+          onKeyDown=${(e) => e.key === "Enter" && (e.ctrlKey || e.metaKey) && add(e)}></textarea>
+        <button>Add comment</button></form>`
     }`;
 }
 
