@@ -75,7 +75,7 @@ func browserPage(t *testing.T, m *measurement) {
 		m.leftOut("the page in Chromium: " + lacks)
 		return
 	}
-	link, err := serving.Link(api.Operate)
+	link, err := serving.Link(api.Operate, "")
 	if err != nil {
 		t.Fatal(err)
 	}
