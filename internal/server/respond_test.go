@@ -17,7 +17,7 @@ func TestNotModified(t *testing.T) {
 		s := newShop(t, session.Single("api"), session.Single("web"))
 		s.serve()
 		client := s.caller()
-		ask := func(path, tag string) (*http.Response, []byte) {
+		ask := func(path, tag string) (status int, h http.Header, text []byte) {
 			t.Helper()
 			q, err := http.NewRequestWithContext(t.Context(), "GET", "http://localhost"+path, nil)
 			if err != nil {
@@ -31,27 +31,26 @@ func TestNotModified(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Body.Close()
-			text, err := io.ReadAll(r.Body)
-			if err != nil {
+			if text, err = io.ReadAll(r.Body); err != nil {
 				t.Fatal(err)
 			}
-			return r, text
+			return r.StatusCode, r.Header, text
 		}
 		tags := map[string]string{}
 		paths := []string{"/v1/sessions?ranked=true", "/v1/plan", "/v1/plan?none=false", "/v1/usage", "/v1/sessions/web", "/v1/sessions/web/data"}
 		for _, path := range append(paths, "/v1/report?since=2026-01-01T00:00:00Z", "/v1/access") {
-			r, text := ask(path, "")
-			tag := r.Header.Get("ETag")
-			if r.StatusCode != 200 || tag == "" || len(text) == 0 || r.Header.Get("Cache-Control") != "private, no-cache" {
-				t.Fatalf("GET %s: %d, %d bytes, %v", path, r.StatusCode, len(text), r.Header)
+			status, h, text := ask(path, "")
+			tag := h.Get("ETag")
+			if status != 200 || tag == "" || len(text) == 0 || h.Get("Cache-Control") != "private, no-cache" {
+				t.Fatalf("GET %s: %d, %d bytes, %v", path, status, len(text), h)
 			}
 			for _, known := range []string{tag, `"x", ` + tag, tag[len("W/"):], "*"} {
-				if r, text := ask(path, known); r.StatusCode != 304 || len(text) > 0 || r.Header.Get("ETag") != tag {
-					t.Errorf("GET %s, known as %s: %d, %d bytes", path, known, r.StatusCode, len(text))
+				if status, h, text := ask(path, known); status != 304 || len(text) > 0 || h.Get("ETag") != tag {
+					t.Errorf("GET %s, known as %s: %d, %d bytes", path, known, status, len(text))
 				}
 			}
-			if r, text := ask(path, `W/"x"`); r.StatusCode != 200 || len(text) == 0 {
-				t.Errorf("GET %s, known as another: %d", path, r.StatusCode)
+			if status, _, text := ask(path, `W/"x"`); status != 200 || len(text) == 0 {
+				t.Errorf("GET %s, known as another: %d", path, status)
 			}
 			tags[path] = tag
 		}
@@ -59,20 +58,20 @@ func TestNotModified(t *testing.T) {
 			if _, err := s.client.Plan(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if r, _ := ask("/v1/plan?fresh=true", tags["/v1/plan"]); r.StatusCode != 304 {
-				t.Errorf("the same plan of another time: %d", r.StatusCode)
+			if status, _, _ := ask("/v1/plan?fresh=true", tags["/v1/plan"]); status != 304 {
+				t.Errorf("the same plan of another time: %d", status)
 			}
 		}
 		s.kill("web")
 		for _, path := range paths {
-			r, text := ask(path, tags[path])
-			if same := path == "/v1/usage"; same != (r.StatusCode == 304) {
-				t.Errorf("GET %s when an agent has ended: %d, %d bytes", path, r.StatusCode, len(text))
+			status, _, text := ask(path, tags[path])
+			if same := path == "/v1/usage"; same != (status == 304) {
+				t.Errorf("GET %s when an agent has ended: %d, %d bytes", path, status, len(text))
 			}
 		}
-		for path, status := range map[string]int{"/v1/sessions/nobody": 404, "/v1/sessions?version=": 200} {
-			if r, _ := ask(path, ""); r.StatusCode != status || (r.Header.Get("Cache-Control") == "no-store") != (status == 404) {
-				t.Errorf("GET %s: %d, Cache-Control: %s", path, r.StatusCode, r.Header.Get("Cache-Control"))
+		for path, want := range map[string]int{"/v1/sessions/nobody": 404, "/v1/sessions?version=": 200} {
+			if status, h, _ := ask(path, ""); status != want || (h.Get("Cache-Control") == "no-store") != (want == 404) {
+				t.Errorf("GET %s: %d, Cache-Control: %s", path, status, h.Get("Cache-Control"))
 			}
 		}
 	})
