@@ -49,7 +49,8 @@ const Verified = ({ v }) =>
 
 const sent = (c) => (c.sent ? `sent ${model.clock(c.sent).slice(0, 5)}` : "not sent yet");
 
-const focus = (e) => e?.focus(); // else letters are keys of the page
+// focus gives a new element the focus once it is in the page: else letters are keys of that.
+const focus = (e) => e && queueMicrotask(() => e.focus());
 
 function Line({ file, l, id, on, open, review }) {
   const [text, setText] = useState("");
