@@ -45,7 +45,9 @@ func (s *Server) listSessions(w http.ResponseWriter, r *http.Request) error {
 	if d.Since != "" {
 		return answerOnce(w, d)
 	}
-	return answerUnless(w, http.StatusOK, d, d.Version)
+	same := d
+	same.Sessions = nil // the version stands for them
+	return answerUnless(w, http.StatusOK, d, same)
 }
 
 func (s *Server) getSession(w http.ResponseWriter, r *http.Request) error {

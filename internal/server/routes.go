@@ -59,7 +59,7 @@ func routes() []route {
 			method: "GET", path: "/v1/sessions", aliases: []string{"/v1/agents"}, id: "listSessions", out: api.StatusDocument{},
 			summary: "All sessions in the state",
 			about: "The document of agentform status --json. With a version, the document may have a field since, the same version: then sessions are those that have changed since, " +
-				"places the index of each in the order of all, and removed those that are gone. Without since it has all sessions: the hub does not know the version.",
+				"indexes that of each in the order of all, and removed those that are gone. Without since it has all sessions: the hub does not know the version.",
 			query: []param{fresh, ranked, version}, handle: (*Server).listSessions,
 		}, {
 			method: "GET", path: "/v1/sessions/{id}", aliases: []string{"/v1/agents/{id}"}, id: "getSession", out: api.ShownDocument{},

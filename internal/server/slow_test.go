@@ -152,6 +152,42 @@ func TestFleetSaysHowTheHubIs(t *testing.T) {
 	})
 }
 
+// What a hub says of itself is sent again when it has changed, though no session has.
+func TestHubIsModified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &looked{}
+		handler, tag := New(Config{Hub: h}).Handler(Listener{}), ""
+		for _, x := range []struct {
+			what string
+			hub.Snapshot
+			want int
+		}{
+			{"first", hub.Snapshot{At: time.Now()}, 200},
+			{"the same", hub.Snapshot{At: time.Now()}, 304},
+			{"the state cannot be read", hub.Snapshot{At: time.Now(), Fault: io.EOF}, 200},
+			{"still", hub.Snapshot{At: time.Now(), Fault: io.EOF}, 304},
+			{"it can", hub.Snapshot{At: time.Now()}, 200},
+			{"another limit", hub.Snapshot{At: time.Now(), Plan: plan.Plan{Options: plan.Options{MaxRunning: 6}}}, 200},
+		} {
+			h.last = &x.Snapshot
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "http://localhost/v1/sessions", nil)
+			r.Header.Set("If-None-Match", tag)
+			handler.ServeHTTP(w, r)
+			if tag = w.Header().Get("ETag"); w.Code != x.want || tag == "" {
+				t.Errorf("%s: %d, want %d, ETag: %s", x.what, w.Code, x.want, tag)
+			}
+		}
+	})
+}
+
+// looked is a hub that has looked.
+type looked struct {
+	flood
+	last *hub.Snapshot
+}
+
+func (l *looked) Snapshot() *hub.Snapshot { return l.last }
+
 // asleep is a hub that looked last an hour ago.
 type asleep struct{ flood }
 
