@@ -237,6 +237,7 @@ func TestHolderHasEnded(t *testing.T) {
 		"another container":  {with(func(p *backend.Process) { p.PIDNamespace = "4026531836" }), false},
 		"another user":       {with(func(p *backend.Process) { p.UID++ }), false},
 		"not known":          {nil, false},
+		"cannot be read":     {backend.ProcessOf(1<<30, here), false},
 		"known only in part": {&backend.Process{}, false},
 	} {
 		s := &scripted{}

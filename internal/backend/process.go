@@ -13,9 +13,13 @@ type Process struct {
 	UID          int    `json:"uid"`
 }
 
-// ProcessOf identifies the process with a pid on this machine, whose sessions have an owner.
+// ProcessOf identifies the process with a pid on this machine, whose sessions have an owner. It returns
+// nil if the start of the process cannot be read: others would take it for ended.
 func ProcessOf(pid int, here session.Owner) *Process {
-	start, _ := proc.StartTime(pid)
+	start, ok := proc.StartTime(pid)
+	if !ok {
+		return nil
+	}
 	return &Process{proc.Process{PID: pid, Start: start}, here.BootID, here.PIDNamespace, here.UID}
 }
 
