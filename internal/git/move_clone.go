@@ -53,12 +53,14 @@ if [ "$(g symbolic-ref --quiet HEAD)" != "refs/heads/$branch" ] || [ "$(g rev-pa
 	exit 1
 fi
 ignored=
+set -f # else a name is a pattern
 IFS='
 '
 for name in $(g -c core.quotePath=false diff --name-only --no-renames --diff-filter=A "$from" "$to"); do
 	if [ -e "$name" ] || [ -L "$name" ]; then ignored="$ignored $name"; fi
 done
 unset IFS
+set +f
 if [ -n "$ignored" ]; then echo "the base has files that are in the way, uncommitted:$ignored" >&2; exit 1; fi
 changed=$(g --work-tree=. status --porcelain --no-renames --untracked-files=no --ignore-submodules=dirty)
 if [ -n "$changed" ]; then echo "files have changed in the meantime" >&2; exit 1; fi

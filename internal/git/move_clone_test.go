@@ -74,6 +74,7 @@ func TestMoveClone(t *testing.T) {
 				if at := git(t, v.Path, "rev-parse", "HEAD", branch); at != m.To+"\n"+m.To {
 					t.Errorf("it is at %s, want %s", at, m.To)
 				}
+				write(t, filepath.Join(repo, "note?"), "its name is no pattern\n")
 				if text, err := os.ReadFile(filepath.Join(v.Path, "a.txt")); err != nil || string(text) != "two\n" {
 					t.Errorf("a.txt: %q, %v", text, err)
 				}
