@@ -270,7 +270,7 @@ func (x *Scheduler) verify(ctx context.Context, s Seen) error {
 			release()
 			err = ErrOutdated // another process has verified it
 		}
-		return release, waited && x.doubts(s.Record.Address), err
+		return release, err == nil && waited && x.doubts(s.Record.Address), err
 	}
 	if err = v.Do(ctx); errors.Is(err, ErrWorksOn) {
 		return nil // the end of its next turn is verified

@@ -98,6 +98,9 @@ func TestWaitsForASlot(t *testing.T) {
 		x.Work.Wait()
 		if runs := b.sh(b.repo, "cat ../runs"); runs != "" || len(told) > 0 {
 			t.Errorf("it ran %q, and told %q", runs, told)
+		if !x.doubts(b.record.Address) {
+			t.Error("a command that did not run has changed the workspace")
+		}
 		}
 		time.Sleep(retryAfter)
 		x.See(t.Context(), []Seen{b.seen()})
