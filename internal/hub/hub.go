@@ -254,7 +254,7 @@ func (h *Hub) round(ctx context.Context) time.Duration {
 	h.count(ctx, s)
 	h.snapshot.Store(s)
 	h.feed.release()
-	if now := s.Foreign(); s.Fault == nil && !slices.Equal(now, h.foreign) {
+	if now := status.Foreign(s.Sessions); s.Fault == nil && !slices.Equal(now, h.foreign) {
 		if h.foreign = now; len(now) > 0 {
 			h.log.Warn("sessions are not supervised: another machine, user or data directory has them", "sessions", now)
 		}

@@ -57,17 +57,6 @@ func (s *Snapshot) Of(a session.Address) (status.Input, bool) {
 	return status.Input{}, false
 }
 
-// Foreign returns the sessions that are seen and not supervised: another machine, user or data
-// directory has them.
-func (s *Snapshot) Foreign() (all []session.Address) {
-	for _, c := range s.Plan.Changes {
-		if c.Reason == plan.ReasonElsewhere {
-			all = append(all, c.Address)
-		}
-	}
-	return all
-}
-
 // Snapshot returns the last snapshot. It is never nil.
 func (h *Hub) Snapshot() *Snapshot { return h.snapshot.Load() }
 

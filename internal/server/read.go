@@ -165,7 +165,7 @@ const stuckAfter = 5 * time.Minute
 
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) error {
 	snapshot := s.cfg.Hub.Snapshot()
-	h, status := api.Health{Format: api.FormatVersion, Unsupervised: len(snapshot.Foreign())}, http.StatusOK
+	h, status := api.Health{Format: api.FormatVersion, Unsupervised: len(status.Foreign(snapshot.Sessions))}, http.StatusOK
 	if h.Status, _ = healthOf(snapshot, time.Now()); h.Status == "stuck" {
 		status = http.StatusServiceUnavailable
 	}

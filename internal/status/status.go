@@ -47,6 +47,21 @@ type Input struct {
 
 func (k Input) Address() session.Address { return k.spec().Address }
 
+func (k Input) elsewhere() bool {
+	return k.Record != nil && k.Diagnosis.Reason == plan.ReasonElsewhere
+}
+
+// Foreign returns the sessions that a hub of this project does not supervise: another machine, user or
+// data directory has them.
+func Foreign(all []Input) (foreign []session.Address) {
+	for _, k := range all {
+		if k.elsewhere() {
+			foreign = append(foreign, k.Address())
+		}
+	}
+	return foreign
+}
+
 // mostDoing limits what a document has of the last that an agent said, in bytes.
 const mostDoing = 160
 
@@ -78,7 +93,7 @@ func Of(k Input) api.Session {
 		PR: detection.PR, Health: k.health(detection.Activity), Until: wire.UTCOrNil(detection.Until), Signal: detection.Source, Limits: []api.Limit{},
 	}
 	s.Transcripts.Screen = k.Transcript
-	elsewhere := k.Record != nil && k.Diagnosis.Reason == plan.ReasonElsewhere
+	elsewhere := k.elsewhere()
 	if elsewhere {
 		s.Host = k.Record.Owner.Host
 	}

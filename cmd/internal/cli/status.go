@@ -132,7 +132,7 @@ func runStatus(ctx context.Context, a *app, typed []string, o statusOptions) err
 	case a.JSON:
 		return wire.Write(a.Out, status.DocumentOf(sessions, s.Places, watch.Supervisor(s)))
 	}
-	if err := view.Hub(a.Out, watch.Supervisor(s), s.Holder, fileExists(filepath.Join(p.Manifest.DataDir, hub.LockFile)), watch.Foreign(s)); err != nil {
+	if err := view.Hub(a.Out, watch.Supervisor(s), s.Holder, fileExists(filepath.Join(p.Manifest.DataDir, hub.LockFile)), len(status.Foreign(s.Known))); err != nil {
 		return err
 	}
 	if err := view.Status(a.Out, a.OutStyle(), sessions, o.wide, time.Now()); err != nil {

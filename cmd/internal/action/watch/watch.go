@@ -16,7 +16,6 @@ import (
 	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/status"
-	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/state"
 )
@@ -210,15 +209,4 @@ func Supervisor(s *fleet.Snapshot) api.Supervisor {
 		return api.HubSuspended
 	}
 	return api.HubRuns
-}
-
-// Foreign counts the sessions that a hub of this project leaves alone, because another machine, user
-// or data directory has them.
-func Foreign(s *fleet.Snapshot) (n int) {
-	for _, k := range s.Known {
-		if k.Record != nil && k.Diagnosis.Reason == plan.ReasonElsewhere {
-			n++
-		}
-	}
-	return n
 }
