@@ -127,8 +127,7 @@ func (d delivery) patience() time.Duration {
 }
 
 func (d delivery) draft(s Snapshot) bool {
-	text, shown := d.composed(s)
-	return shown && text != ""
+	return d.composer != nil && drafted(d.composer, s.Screen)
 }
 
 // marks returns the typed marks that the composer shows, in order: alone, after its earlier text,

@@ -129,9 +129,10 @@ func (e *DraftError) Excerpt() string { return e.Screen }
 // HasDraft reports whether the screen of an agent with a known composer shows a text in it.
 func HasDraft(agent session.Agent, screen string) bool {
 	c, known := agent.(Composer)
-	if !known {
-		return false
-	}
+	return known && drafted(c, screen)
+}
+
+func drafted(c Composer, screen string) bool {
 	text, shown := c.Composer(screen)
 	return shown && text != ""
 }
