@@ -27,16 +27,7 @@ type api struct {
 // newAPI returns an API server, and a connection to it.
 func newAPI(t *testing.T) (*api, *cluster) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "config")
-	text := `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}],
-		"users":[{"name":"u","user":{}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u","namespace":"n"}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := connect(Config{Kubeconfig: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t)
 	a := &api{objects: map[string]object{}, calls: map[string]int{}}
 	c.http.Transport = roundTripper(func(q *http.Request) (*http.Response, error) {
 		answer := httptest.NewRecorder()
@@ -51,6 +42,22 @@ func newAPI(t *testing.T) (*api, *cluster) {
 		return r, nil
 	})
 	return a, c
+}
+
+// connected returns a connection to a server that does not exist.
+func connected(t *testing.T) *cluster {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config")
+	text := `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}],
+		"users":[{"name":"u","user":{}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u","namespace":"n"}}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := connect(Config{Kubeconfig: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // runtime returns a runtime that is connected to a cluster.

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,16 +31,7 @@ func TestListFails(t *testing.T) {
 // listFails returns the error of a list that a server answers with a status.
 func listFails(t *testing.T, code int, status string) error {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "config")
-	text := `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"http://127.0.0.1:1"}}],
-		"users":[{"name":"u","user":{}}],"contexts":[{"name":"c","context":{"cluster":"c","user":"u","namespace":"n"}}]}`
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c, err := connect(Config{Kubeconfig: file})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := connected(t)
 	c.http.Transport = noVainWait(roundTripper(func(q *http.Request) (*http.Response, error) {
 		answer := httptest.NewRecorder()
 		answer.Header().Set("Content-Type", "application/json")
@@ -52,6 +41,6 @@ func listFails(t *testing.T, code int, status string) error {
 		a.Request = q
 		return a, nil
 	}))
-	_, err = list[pod](t.Context(), c, pods, metav1.ListOptions{})
+	_, err := list[pod](t.Context(), c, pods, metav1.ListOptions{})
 	return err
 }

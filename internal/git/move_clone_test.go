@@ -36,6 +36,15 @@ func withoutInput(ctx context.Context, argv []string) (string, error) {
 	return string(out), err
 }
 
+// diverge adds a commit to a clone, and another to its base.
+func diverge(t *testing.T, repo string, v Volume) {
+	t.Helper()
+	write(t, filepath.Join(v.Path, "mine.txt"), "mine\n")
+	commit(t, v.Path, "mine")
+	write(t, filepath.Join(repo, "theirs.txt"), "theirs\n")
+	commit(t, repo, "theirs")
+}
+
 // result makes a commit with the work of a clone and the base, as a refresh does.
 func result(t *testing.T, repo string, v Volume, branch string, rewrite bool) Move {
 	t.Helper()
@@ -65,6 +74,7 @@ func TestMoveClone(t *testing.T) {
 				write(t, filepath.Join(v.Path, "mine.txt"), "mine\n")
 				commit(t, v.Path, "mine")
 				write(t, filepath.Join(v.Path, "notes"), "not tracked\n")
+				write(t, filepath.Join(repo, "note?"), "its name is no pattern\n")
 				write(t, filepath.Join(repo, "a.txt"), "two\n")
 				commit(t, repo, "theirs")
 				m := result(t, repo, v, branch, rewrite)
@@ -74,7 +84,6 @@ func TestMoveClone(t *testing.T) {
 				if at := git(t, v.Path, "rev-parse", "HEAD", branch); at != m.To+"\n"+m.To {
 					t.Errorf("it is at %s, want %s", at, m.To)
 				}
-				write(t, filepath.Join(repo, "note?"), "its name is no pattern\n")
 				if text, err := os.ReadFile(filepath.Join(v.Path, "a.txt")); err != nil || string(text) != "two\n" {
 					t.Errorf("a.txt: %q, %v", text, err)
 				}
@@ -117,10 +126,7 @@ func TestMoveCloneRefuses(t *testing.T) {
 	} {
 		for way, newClone := range clonesOf(t, branch) {
 			repo, v := newClone()
-			write(t, filepath.Join(v.Path, "mine.txt"), "mine\n")
-			commit(t, v.Path, "mine")
-			write(t, filepath.Join(repo, "theirs.txt"), "theirs\n")
-			commit(t, repo, "theirs")
+			diverge(t, repo, v)
 			m := result(t, repo, v, branch, way == "in a container")
 			x.meanwhile(v.Path)
 			tip := func() string {
@@ -228,10 +234,7 @@ func TestMoveCloneOfLastMoment(t *testing.T) {
 	const branch = "agents/x"
 	for way, newClone := range clonesOf(t, branch) {
 		repo, v := newClone()
-		write(t, filepath.Join(v.Path, "mine.txt"), "mine\n")
-		commit(t, v.Path, "mine")
-		write(t, filepath.Join(repo, "theirs.txt"), "theirs\n")
-		commit(t, repo, "theirs")
+		diverge(t, repo, v)
 		m := result(t, repo, v, branch, true)
 		undo := beforeReset(t, v.Path)
 		err := v.Move(t.Context(), repo, m)

@@ -139,6 +139,18 @@ func (r *room) applyWith(o plan.Options, specs ...session.Spec) {
 	}
 }
 
+// onRuntime lets a hub's sessions be on a runtime.
+func onRuntime(rt session.Runtime) func(*hub.Config) {
+	return func(c *hub.Config) {
+		open := c.Open
+		c.Open = func(by string) *engine.Engine {
+			e := open(by)
+			e.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return rt, nil }
+			return e
+		}
+	}
+}
+
 // hub is a hub of the project, which stop ends.
 func (r *room) hub(change ...func(*hub.Config)) (h *hub.Hub, stop func()) {
 	c := hub.Config{

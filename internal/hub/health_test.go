@@ -14,7 +14,6 @@ import (
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
-	"github.com/agentform/agentform/internal/engine"
 	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/session"
@@ -83,12 +82,7 @@ func TestRuntimeThatTells(t *testing.T) {
 
 // withProber lets the hub's runtime be one whose sessions can be probed.
 func (r *room) withProber(c *hub.Config) {
-	open := c.Open
-	c.Open = func(by string) *engine.Engine {
-		rec := open(by)
-		rec.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return probed{r.rt, r}, nil }
-		return rec
-	}
+	onRuntime(probed{r.rt, r})(c)
 }
 
 func (r *room) fail(name, why string) {
@@ -170,13 +164,7 @@ func TestHeartbeatsEndWithTheHub(t *testing.T) {
 		}
 		r.apply(specs...)
 		var begun atomic.Int64
-		_, stop := r.hub(func(c *hub.Config) {
-			c.Open = func(by string) *engine.Engine {
-				e := r.open(by)
-				e.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return stuck{probed{r.rt, r}, &begun}, nil }
-				return e
-			}
-		})
+		_, stop := r.hub(onRuntime(stuck{probed{r.rt, r}, &begun}))
 		time.Sleep(time.Minute)
 		at := begun.Load()
 		stop()
@@ -226,14 +214,7 @@ func TestWhatIsWrongIsShown(t *testing.T) {
 			s.Health.Failures = 2
 			s.Health.OnUnhealthy = "escalate"
 		}))
-		probe := func(c *hub.Config) {
-			c.Open = func(by string) *engine.Engine {
-				rec := r.open(by)
-				rec.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return probed{r.rt, r}, nil }
-				return rec
-			}
-		}
-		h, stop := r.hub(probe)
+		h, stop := r.hub(r.withProber)
 		shown := func() api.Session {
 			k, _ := h.Snapshot().Of(session.Single("api"))
 			return status.Of(k)

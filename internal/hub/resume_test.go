@@ -13,8 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
@@ -57,14 +55,7 @@ func TestResumeStaggered(t *testing.T) {
 	in(t, func(r *room) {
 		end := time.Now().Add(3 * time.Hour)
 		rt := &working{Scripted: r.rt, shows: map[string]string{}}
-		with := func(c *hub.Config) {
-			open := c.Open
-			c.Open = func(by string) *engine.Engine {
-				e := open(by)
-				e.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return rt, nil }
-				return e
-			}
-		}
+		with := onRuntime(rt)
 		staggered := func(s *session.Spec) { s.Limits.Resume = session.ResumeStaggered }
 		limit := resetsAt(end)
 		var specs []session.Spec
@@ -115,14 +106,7 @@ func TestResumeStopsAtTheNextLimit(t *testing.T) {
 			specs = append(specs, r.spec(name, subscribed("/home/ada/.claude"), func(s *session.Spec) { s.Limits.Resume = session.ResumeStaggered }))
 		}
 		r.apply(specs...)
-		_, stop := r.hub(func(c *hub.Config) {
-			open := c.Open
-			c.Open = func(by string) *engine.Engine {
-				e := open(by)
-				e.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return rt, nil }
-				return e
-			}
-		})
+		_, stop := r.hub(onRuntime(rt))
 		defer stop()
 		time.Sleep(7 * time.Hour)
 		if d := cmp.Diff([]string{place("a") + ` "continue"`}, rt.told()); d != "" {
@@ -138,14 +122,7 @@ func TestResumeAfterAnExit(t *testing.T) {
 		end := time.Now().Add(3 * time.Hour)
 		rt := &working{Scripted: r.rt, shows: map[string]string{}}
 		dir := filepath.Join(r.dir, "login")
-		with := func(c *hub.Config) {
-			open := c.Open
-			c.Open = func(by string) *engine.Engine {
-				e := open(by)
-				e.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) { return rt, nil }
-				return e
-			}
-		}
+		with := onRuntime(rt)
 		r.rt.Script(place("a"), sessiontest.Step{Screen: "❯ \n  ? for shortcuts"})
 		r.apply(r.spec("a", subscribed(dir), func(s *session.Spec) { s.Limits.Resume, s.Restart.Resume = session.ResumeStaggered, true }))
 		_, stop := r.hub(with)

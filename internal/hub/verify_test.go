@@ -12,8 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/agentform/agentform/history"
-	"github.com/agentform/agentform/internal/engine"
-	"github.com/agentform/agentform/internal/hub"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
@@ -77,16 +75,7 @@ func TestVerification(t *testing.T) {
 		path, commit := r.repo()
 		r.branch[path] = "agents/api"
 		shims := &verified{r.rt, r, false, []string{"exit status 2: red", ""}, 0}
-		with := func(c *hub.Config) {
-			open := c.Open
-			c.Open = func(by string) *engine.Engine {
-				e := open(by)
-				e.Runtime = func(string, session.RuntimeSpec) (session.Runtime, error) {
-					return shims, nil
-				}
-				return e
-			}
-		}
+		with := onRuntime(shims)
 		s := r.spec("api", finishes, func(s *session.Spec) {
 			s.Finish, s.Branch = session.FinishNever, "agents/api"
 			s.Workspace = session.Workspace{Mode: session.InPlace, Path: path, Repo: path, OnDestroy: session.Keep}

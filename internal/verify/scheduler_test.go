@@ -25,14 +25,18 @@ func (b *bench) seen() Seen {
 		Live: &session.Live{Liveness: session.Alive, Mark: session.Mark{Run: "run"}}}
 }
 
-// scheduler returns a scheduler that opens no runtime, for that reason.
+// scheduler returns a scheduler that records outcomes in the bench, and that opens no runtime if there is a
+// reason.
 func (b *bench) scheduler(why func() error, told *[]string) *Scheduler {
 	folder := b.t.TempDir()
 	return NewScheduler(Access{Reach: Reach{
-		Open:   func(session.RuntimeSpec) (session.Runtime, error) { return nil, why() },
+		Open:   func(session.RuntimeSpec) (session.Runtime, error) { return b, why() },
 		Folder: func(session.Record) string { return folder },
 		Emit:   func(e history.Event) { *told = append(*told, fmt.Sprint(e.Kind, " ", e.Reason, ": ", e.Detail)) },
 		Now:    time.Now, Log: slog.New(slog.DiscardHandler),
+	}, Record: func(_ context.Context, _ session.Record, v session.Verified) error {
+		b.record.Verified = &v
+		return nil
 	}}, &sync.WaitGroup{}, func() {})
 }
 
@@ -81,12 +85,7 @@ func TestWaitsForASlot(t *testing.T) {
 	b.turn("git commit -q --allow-empty -m one")
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		x := b.scheduler(nil, &told)
-		x.Open = func(session.RuntimeSpec) (session.Runtime, error) { return b, nil }
-		x.Record = func(_ context.Context, r session.Record, v session.Verified) error {
-			b.record.Verified = &v
-			return nil
-		}
+		x := b.scheduler(func() error { return nil }, &told)
 		for range cap(x.slots) {
 			x.slots <- struct{}{}
 		}
@@ -98,9 +97,9 @@ func TestWaitsForASlot(t *testing.T) {
 		x.Work.Wait()
 		if runs := b.sh(b.repo, "cat ../runs"); runs != "" || len(told) > 0 {
 			t.Errorf("it ran %q, and told %q", runs, told)
+		}
 		if !x.doubts(b.record.Address) {
 			t.Error("a command that did not run has changed the workspace")
-		}
 		}
 		time.Sleep(retryAfter)
 		x.See(t.Context(), []Seen{b.seen()})
@@ -121,12 +120,7 @@ func TestCommandThatCommits(t *testing.T) {
 	b.turn("git commit -q --allow-empty -m one")
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		x := b.scheduler(nil, &told)
-		x.Open = func(session.RuntimeSpec) (session.Runtime, error) { return b, nil }
-		x.Record = func(_ context.Context, r session.Record, v session.Verified) error {
-			b.record.Verified = &v
-			return nil
-		}
+		x := b.scheduler(func() error { return nil }, &told)
 		for range 3 {
 			for range cap(x.slots) {
 				x.slots <- struct{}{}
