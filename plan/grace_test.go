@@ -7,7 +7,7 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// TestGraceOfAPod checks that it is told when a changed grace applies to a drain of its node.
+// TestGraceOfAPod checks that a plan says when a changed grace applies to a drain of a node.
 func TestGraceOfAPod(t *testing.T) {
 	with := func(kind string, grace time.Duration) session.Spec {
 		s := spec("a")

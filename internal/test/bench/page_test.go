@@ -65,7 +65,7 @@ func browserPage(t *testing.T, m *measurement) {
 	}()
 	beside := fmt.Sprintf("the page, %d scripted sessions: ", pageSessions)
 	first, event := transferred(t, hub, "http://"+listener.Addr().String(), token)
-	m.add(Row{Work: beside + "bytes until it shows them, but for its files", Took: Memory(first),
+	m.add(Row{Work: beside + "bytes until it shows them, without its files", Took: Memory(first),
 		Goals: []Goal{{Says: "≤ 60 kB", Got: first / 1e3, Bound: firstBytes / 1e3}}})
 	m.add(Row{Work: beside + "bytes for an event", Took: Memory(event),
 		Goals: []Goal{{Says: "≤ 2 kB", Got: event / 1e3, Bound: eventBytes / 1e3}}})
