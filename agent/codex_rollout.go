@@ -162,16 +162,18 @@ func (r *rollout) Add(line []byte) {
 		}
 		r.resets = limitReset(p.Limits)
 	case "task_complete", "turn_aborted":
-		r.end(l.At, session.Idle, "", p.Type == "turn_aborted" && p.Reason == rolloutInterrupted)
 		if p.LastMessage != "" {
 			r.n.LastMessage = p.LastMessage
 		}
-		if p.Error != nil {
-			r.n.Activity, r.n.Detail = session.Failed, p.Error.Message
-			switch {
-			case p.Error.limited():
-				r.n.Activity, r.n.Until = session.BlockedAPI, r.resets
-			case p.Error.refused():
+		switch {
+		case p.Error == nil:
+			r.end(l.At, session.Idle, "", p.Type == "turn_aborted" && p.Reason == rolloutInterrupted)
+		case p.Error.limited():
+			r.end(l.At, session.BlockedAPI, p.Error.Message, false)
+			r.n.Until = r.resets
+		default:
+			r.end(l.At, session.Failed, p.Error.Message, false)
+			if p.Error.refused() {
 				r.n.RefusedAt = l.At
 			}
 		}

@@ -186,16 +186,16 @@ func TestCodexTranscript(t *testing.T) {
 			n.AnsweredAt = ended.Add(-time.Second)
 		})},
 		"interrupted": {[]string{rolloutMeta, rolloutStarted, rolloutCall, rolloutAborted}, with(func(n *session.Transcript) {
-			n.Activity, n.At, n.Turns, n.FirstTurnAt, n.Interrupted = session.Idle, ended, 1, ended, true
+			n.Activity, n.At, n.Turns, n.TurnAt, n.Interrupted = session.Idle, ended, 1, ended, true
 		})},
 		"interrupted, the beginning is missing": {[]string{rolloutMeta, rolloutAborted}, with(func(n *session.Transcript) {
-			n.Activity, n.At, n.Turns, n.FirstTurnAt, n.Interrupted = session.Idle, ended, 1, ended, true
+			n.Activity, n.At, n.Turns, n.TurnAt, n.Interrupted = session.Idle, ended, 1, ended, true
 		})},
 		"a turn begins after an interruption": {[]string{rolloutMeta, rolloutStarted, rolloutAborted, rolloutStarted}, with(func(n *session.Transcript) {
-			n.Activity, n.Turns, n.FirstTurnAt = session.Working, 1, ended
+			n.Activity, n.Turns, n.TurnAt = session.Working, 1, ended
 		})},
 		"a message after an interruption": {[]string{rolloutMeta, rolloutStarted, rolloutAborted, rolloutUser}, with(func(n *session.Transcript) {
-			n.Activity, n.Turns, n.FirstTurnAt = session.Idle, 1, ended
+			n.Activity, n.Turns, n.TurnAt = session.Idle, 1, ended
 			n.Prompts, n.LastPrompt, n.At = 1, "make it", when(t, "2026-11-21T05:35:14.316Z")
 		})},
 		"a turn after an interruption": {[]string{rolloutMeta, rolloutStarted, rolloutAborted, rolloutStarted, rolloutDone}, with(func(n *session.Transcript) {
@@ -205,21 +205,21 @@ func TestCodexTranscript(t *testing.T) {
 			n.Activity, n.At, n.Turns, n.FirstTurnAt = session.Idle, ended, 1, ended
 		})},
 		"too many requests": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`{"response_too_many_failed_attempts":{"http_status_code":429}}`)}, with(func(n *session.Transcript) {
-			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.BlockedAPI, "it failed", ended, 1, ended
+			n.Activity, n.Detail, n.At, n.Turns, n.TurnAt = session.BlockedAPI, "it failed", ended, 1, ended
 		})},
 		"the account's limit": {[]string{rolloutMeta, rolloutStarted, rolloutUsed, rolloutFailed(`"usage_limit_exceeded"`)}, with(func(n *session.Transcript) {
-			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.BlockedAPI, "it failed", ended, 1, ended
+			n.Activity, n.Detail, n.At, n.Turns, n.TurnAt = session.BlockedAPI, "it failed", ended, 1, ended
 			n.Until, n.Limits = time.Unix(1795246514, 0), used
 		})},
 		"a bad key": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`{"http_connection_failed":{"http_status_code":401}}`)}, with(func(n *session.Transcript) {
 			n.RefusedAt = ended
-			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.Failed, "it failed", ended, 1, ended
+			n.Activity, n.Detail, n.At, n.Turns, n.TurnAt = session.Failed, "it failed", ended, 1, ended
 		})},
 		"the server's fault": {[]string{rolloutMeta, rolloutStarted, rolloutFailed(`"internal_server_error"`)}, with(func(n *session.Transcript) {
-			n.Activity, n.Detail, n.At, n.Turns, n.FirstTurnAt = session.Failed, "it failed", ended, 1, ended
+			n.Activity, n.Detail, n.At, n.Turns, n.TurnAt = session.Failed, "it failed", ended, 1, ended
 		})},
 		"goes on after a failure": {[]string{rolloutMeta, rolloutStarted, rolloutUsed, rolloutFailed(`"usage_limit_exceeded"`), rolloutStarted}, with(func(n *session.Transcript) {
-			n.Activity, n.Turns, n.FirstTurnAt, n.Limits = session.Working, 1, ended, used
+			n.Activity, n.Turns, n.TurnAt, n.Limits = session.Working, 1, ended, used
 		})},
 		"resumed: its first line says where and when": {[]string{rolloutMeta, rolloutStarted, rolloutDone, strings.ReplaceAll(rolloutMeta, "/w", "/other")}, with(func(n *session.Transcript) {
 			n.Activity, n.Turns, n.FirstTurnAt, n.LastMessage = session.Idle, 1, ended, "made"
@@ -229,7 +229,9 @@ func TestCodexTranscript(t *testing.T) {
 		"not known":      {[]string{`{"type":"world_state","payload":{"full":true}}`, `[]`, `{`, `"text"`}, session.Transcript{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.want.TurnAt = c.want.FirstTurnAt // all end at the same time
+			if c.want.TurnAt.IsZero() {
+				c.want.TurnAt = c.want.FirstTurnAt // all end at the same time
+			}
 			if c.want.LastPrompt != "" {
 				c.want.PromptAt = when(t, "2026-11-21T05:35:14.316Z")
 				c.want.Messages = []session.Message{{At: c.want.PromptAt, Text: c.want.LastPrompt}}

@@ -210,35 +210,35 @@ func TestGeminiTranscript(t *testing.T) {
 		"a bad key": {slices.Concat(prompted, []string{chatBegin, chatError, chatFailed}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Failed, at(36).Add(100*time.Millisecond), 1, "make it"
 			n.Detail = `[API Error: {"error":{"code":401,"message":"scripted 401","status":"UNAUTHENTICATED"}}]`
-			n.Turns, n.FirstTurnAt, n.RefusedAt = 1, at(36), at(36)
+			n.Turns, n.TurnAt, n.RefusedAt = 1, at(36), at(36)
 		})},
 		"no quota": {slices.Concat(prompted, []string{chatQuota}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.BlockedAPI, at(36), 1, "make it"
 			n.Detail = `[API Error: You have exhausted your daily quota on this model.]`
-			n.Turns, n.FirstTurnAt = 1, at(36)
+			n.Turns, n.TurnAt = 1, at(36)
 		})},
 		"cancelled": {slices.Concat(prompted, []string{chatCancelled, chatAgain}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Idle, at(36), 1, "make it"
-			n.Turns, n.FirstTurnAt, n.Interrupted = 1, at(36), true
+			n.Turns, n.TurnAt, n.Interrupted = 1, at(36), true
 		})},
 		"cancelled before its first word": {slices.Concat(prompted, []string{chatCancelled, chatOnceMore}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Idle, at(36).Add(92*time.Millisecond), 1, "make it"
-			n.Turns, n.FirstTurnAt, n.Interrupted = 1, at(36), true
+			n.Turns, n.TurnAt, n.Interrupted = 1, at(36), true
 		})},
 		"a permission is refused": {slices.Concat(prompted, []string{chatAsks, chatCalled, chatCancelled, chatOldResult, chatOldAnswer}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = session.Idle, at(36).Add(39*time.Millisecond), 1, "make it", 120, "I look."
-			n.Turns, n.FirstTurnAt, n.Interrupted = 1, at(36), true
+			n.Turns, n.TurnAt, n.Interrupted = 1, at(36), true
 		})},
 		"cancelled, the beginning is missing": {[]string{chatHead, chatBegin, chatCancelled}, with(func(n *session.Transcript) {
-			n.Activity, n.At, n.Turns, n.FirstTurnAt, n.Interrupted = session.Idle, at(36), 1, at(36), true
+			n.Activity, n.At, n.Turns, n.TurnAt, n.Interrupted = session.Idle, at(36), 1, at(36), true
 		})},
 		"a message after one that was cancelled": {slices.Concat(prompted, []string{chatCancelled, chatNext}), with(func(n *session.Transcript) {
 			n.Activity, n.At, n.Prompts, n.LastPrompt = session.Working, at(40), 2, "and test it"
-			n.Turns, n.FirstTurnAt = 1, at(36)
+			n.Turns, n.TurnAt = 1, at(36)
 		})},
 		"a turn after one that was cancelled": {slices.Concat(prompted, []string{chatCancelled, chatNext, chatNextDone}), with(func(n *session.Transcript) {
 			n.At, n.Prompts, n.LastPrompt, n.Tokens, n.LastMessage = at(41), 2, "and test it", 180, "tested"
-			n.Turns, n.FirstTurnAt, n.TurnAt, n.Unsettled = 2, at(36), at(41), true
+			n.Turns, n.FirstTurnAt, n.TurnAt, n.Unsettled = 2, at(41), at(41), true
 			n.AnsweredAt = at(41)
 		})},
 		"resumed: the messages are written again": {slices.Concat(prompted, []string{chatAnswer, chatHead, chatBegin, chatUser, chatAnswer}), with(func(n *session.Transcript) {

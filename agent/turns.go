@@ -89,7 +89,7 @@ func (t *turns) end(at time.Time, does session.Activity, detail string, interrup
 	t.open = false
 	t.n.Turns++
 	t.n.TurnAt, t.n.Interrupted = at, interrupted
-	if t.n.FirstTurnAt.IsZero() {
+	if t.n.FirstTurnAt.IsZero() && does != session.BlockedAPI && does != session.Failed && !interrupted {
 		t.n.FirstTurnAt = at
 	}
 }

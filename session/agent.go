@@ -146,7 +146,7 @@ type Transcript struct {
 	RefusedAt    time.Time // of Activity Failed: when the provider refused the credential; zero: it did not
 	AnsweredAt   time.Time // when the model last answered; zero: it has not, or the file does not say
 	At           time.Time // of its last line
-	FirstTurnAt  time.Time // when the first turn ended; zero: it has not
+	FirstTurnAt  time.Time // when the first turn ended without a limit, a failure or an interruption; zero: none has
 	TurnAt       time.Time // when the last turn ended that has; zero: none has
 	Prompts      int       // messages of the user
 	PromptAt     time.Time // when the last of them was taken up; zero: none was

@@ -16,6 +16,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	_ "github.com/agentform/agentform/internal/test/seed"
+	"github.com/agentform/agentform/internal/turn"
 	"github.com/agentform/agentform/session"
 )
 
@@ -214,6 +215,35 @@ func TestAFirstTurnThatIsSeen(t *testing.T) {
 	}
 }
 
+// A turn that a restart cut off has not ended, though the resumed agent rests.
+func TestATurnThatWasCutOff(t *testing.T) {
+	before, since := at(-time.Hour), at(time.Second)
+	kept := &session.Transcript{Turns: 1, StartedAt: before, Activity: session.Idle, At: at(-time.Minute), TurnAt: at(-time.Minute), Interrupted: true}
+	for name, c := range map[string]struct {
+		prompted   time.Time
+		transcript *session.Transcript
+		past       []history.Event
+		ended      bool
+	}{
+		"its prompt was given in this run":     {since, nil, nil, true},
+		"resumed":                              {before, nil, nil, false},
+		"resumed, its file has the cut":        {before, kept, nil, false},
+		"resumed, and it was sent something":   {before, nil, []history.Event{{Kind: history.Sent, Run: "run1", Time: since}}, true},
+		"resumed, and it had ended one before": {before, nil, []history.Event{{Kind: history.FirstTurnDone, Run: "run0", Time: at(-time.Minute)}}, true},
+	} {
+		rec := record(agentOf(agent.AtStart))
+		rec.Run.DeliveredAt = c.prompted
+		look := activity.Look{Activity: session.Idle, Detection: session.Detection{Activity: session.Idle, Source: agent.FromScreen}, Transcript: c.transcript}
+		if c.transcript != nil {
+			look.TurnAt = c.transcript.TurnAt
+		}
+		course := turn.Once(activity.TurnLook(rec, look, true, at(2*time.Second), c.past, at(time.Minute)))
+		if got := activity.DoingOf(course, rec, look, c.past); got.Turn != c.ended {
+			t.Errorf("%s: a turn has ended: %v, want %v", name, got.Turn, c.ended)
+		}
+	}
+}
+
 func TestHooks(t *testing.T) {
 	dir := t.TempDir()
 	r := activity.New(dir, "/none", agent.For)
@@ -254,6 +284,11 @@ func TestBootingIsNoTurn(t *testing.T) {
 			t.Errorf("it works, and a turn has ended: %+v", x)
 		}
 	}
+	hear(t, dir, at(2500*time.Millisecond), `{"hook_event_name":"StopFailure","error":"server_error"}`)
+	if x := r.Read(rec, live(""), noon, at(3*time.Second)); x.Activity != session.Failed || !x.FirstTurnAt.IsZero() {
+		t.Errorf("it failed: %+v", x)
+	}
+	hear(t, dir, at(3*time.Second), `{"hook_event_name":"UserPromptSubmit"}`)
 	hear(t, dir, at(3*time.Second), `{"hook_event_name":"Stop"}`)
 	hear(t, dir, at(63*time.Second), `{"hook_event_name":"Notification","notification_type":"idle_prompt"}`)
 	if x := r.Read(rec, live(""), noon, at(64*time.Second)); !x.TurnAt.Equal(at(3 * time.Second)) {

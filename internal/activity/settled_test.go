@@ -29,6 +29,7 @@ func TestSettled(t *testing.T) {
 		{resumed, session.Booting, 3, at.Add(-time.Hour)},
 		{resumed, session.NoActivity, 3, at.Add(-time.Hour)},
 		{&session.Transcript{Turns: 1, FirstTurnAt: at}, session.Working, 1, at},
+		{&session.Transcript{Turns: 2, FirstTurnAt: at, TurnAt: at, Unsettled: true}, session.Working, 1, time.Time{}}, // the first was interrupted
 	} {
 		got := settled(c.n, session.Detection{Activity: c.does}, at.Add(-time.Second))
 		if got.Turns != c.turns || !got.FirstTurnAt.Equal(c.first) {

@@ -27,7 +27,7 @@ func settled(n *session.Transcript, detection session.Detection, started time.Ti
 	}
 	open := *n
 	open.TurnAt = time.Time{}
-	if open.Turns--; open.Turns == 0 {
+	if open.Turns--; open.FirstTurnAt.Equal(n.TurnAt) {
 		open.FirstTurnAt = time.Time{}
 	}
 	return &open
@@ -86,7 +86,7 @@ func (r *Reader) firstTurn(a session.Agent, rec session.Record, x Look, signals 
 		switch m := means(a, signal); {
 		case m == session.Working || m == session.Blocked:
 			worked = true
-		case over(m) && worked:
+		case (m == session.Idle || m == session.Done) && worked:
 			s.first = signal.At
 			return s.first
 		}
@@ -175,9 +175,9 @@ func DoingOf(course *turn.Course, rec session.Record, x Look, past []history.Eve
 	ended := func(e history.Event) bool {
 		return e.Kind == history.FirstTurnDone && (e.Run == rec.Run.ID || !prompted.IsZero() && e.Time.After(prompted))
 	}
-	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting,
-		Ended: endedAt(course, rec, x),
-		Turn:  !x.FirstTurnAt.IsZero() || course.Ended() || slices.ContainsFunc(past, ended)}
+	at := endedAt(course, rec, x)
+	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting, Ended: at,
+		Turn: !x.FirstTurnAt.IsZero() || !at.IsZero() || slices.ContainsFunc(past, ended)}
 }
 
 // endedAt returns session.Doing.Ended. An agent that resumed a conversation has ended the turn of
