@@ -326,6 +326,9 @@ type Error struct {
 	Code    string `json:"code"`    // in snake_case, for programs
 	Message string `json:"message"` // for people
 	Next    string `json:"next"`    // what to do next; may be empty
+	// Send is a message to the session's agent that asks it to mend that, of a refused landing;
+	// empty: it cannot.
+	Send string `json:"send,omitempty"`
 }
 
 // Error returns the message, and on the next line what to do.

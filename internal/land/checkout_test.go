@@ -403,18 +403,25 @@ func TestUnverifiedResult(t *testing.T) {
 	}
 }
 
-// TestConflictAfterCommit checks that a landing that committed first says so when the result conflicts.
-func TestConflictAfterCommit(t *testing.T) {
-	p := newProject(t, "echo 1 >a", "echo 2 >a", ":")
-	p.sh(p.work, "echo 3 >a")
-	err := p.land(Request{Method: Merge, Commit: "later"})
-	if err == nil || !strings.Contains(err.Error(), "agents/api conflicts with main in 1 file; its work is committed on agents/api, and nothing else was changed") {
-		t.Error(err)
-	}
-	if said := p.sh(p.work, "git log -1 --format=%s"); said != "later" {
-		t.Errorf("the last commit is %q", said)
-	}
-	if err := p.land(Request{Method: Merge}); err == nil || !strings.Contains(err.Error(), "; nothing was changed") {
-		t.Error(err)
+// TestUncommittedConflict checks that a conflict of what is not committed, also of untracked files,
+// refuses a landing and its dry run before anything is committed.
+func TestUncommittedConflict(t *testing.T) {
+	for name, onMain := range map[string]string{"changed": "echo 2 >a", "untracked": "echo 2 >b"} {
+		p := newProject(t, "echo 1 >a", onMain, ":")
+		p.sh(p.work, "echo 3 >a; echo 3 >b")
+		before := p.sh(p.work, "git status --porcelain")
+		for _, do := range []func(Request) error{p.dryRun, p.land} {
+			err := do(Request{Method: Merge, Commit: "later"})
+			if err == nil || !strings.Contains(err.Error(), "agents/api conflicts with main in 1 file; nothing was changed:") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if after := p.sh(p.work, "git status --porcelain"); after != before {
+			t.Errorf("%s: %s, and before %s", name, after, before)
+		}
+		p.sh(p.work, "rm b; echo 1 >a; echo 3 >c")
+		if err := p.dryRun(Request{Method: Merge, Commit: "later"}); err != nil {
+			t.Errorf("%s, without: %v", name, err)
+		}
 	}
 }

@@ -90,6 +90,7 @@ type Refusal struct {
 	Why   string
 	Files []string // that conflict, or would be overwritten
 	Next  string   // what to do, a command line; empty: nothing is known
+	Send  string   // a message that asks the session's agent to mend it; empty: it cannot
 }
 
 // maxFiles bounds the files that an error lists.
@@ -287,7 +288,14 @@ func lacks(f Facts, merges *git.MergesError) *Refusal {
 func conflict(f Facts, files []string) *Refusal {
 	slices.Sort(files)
 	files = slices.Compact(files)
-	next := fmt.Sprintf("agentform send %s 'Merge %s into your branch and resolve the conflicts.' asks the agent to; then land it again", word(f.Address), f.Base)
+	send := fmt.Sprintf("Merge %s into your branch and resolve the conflicts.", f.Base)
+	if f.unsaved() {
+		send = "Commit your work. " + send
+	}
+	next := fmt.Sprintf("agentform send %s '%s' asks the agent to; then land it again", word(f.Address), send)
+	if f.Ref != "" || f.Doing == "" {
+		send = ""
+	}
 	switch {
 	case f.Ref == "" && f.Doing == "" && f.At.Exists:
 		next = fmt.Sprintf("its agent does not run; to merge manually: git -C %s merge %s\nthen land it again, or start its agent first: agentform start %s", plaintext.ShellWord(f.At.Path), f.Base, word(f.Address))
@@ -296,7 +304,7 @@ func conflict(f Facts, files []string) *Refusal {
 	}
 	return &Refusal{
 		Why:   fmt.Sprintf("%s conflicts with %s in %s; %s:", f.Branch, f.Base, plaintext.Count(len(files), "file"), unchanged(f)),
-		Files: files, Next: next,
+		Files: files, Next: next, Send: send,
 	}
 }
 

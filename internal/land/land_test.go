@@ -60,6 +60,8 @@ func TestDecide(t *testing.T) {
 		"two checkouts":   {func(f *Facts) { f.Holders = append(f.Holders, Holder{Path: "/two"}) }, merge, "", "checked out twice"},
 		"no checkout":     {func(f *Facts) { f.Holders = nil }, merge, "merge advance", ""},
 		"conflict":        {func(f *Facts) { f.Conflict, f.Doing = []string{"b", "a"}, session.Done }, merge, "", "in 2 files; nothing was changed:\n  a\n  b\nagentform send api"},
+		"conflict, more":  {func(f *Facts) { f.Conflict, f.Doing, f.Unsaved.Uncommitted = []string{"a"}, session.Idle, 1 }, Request{Method: Merge, Commit: "m"}, "", "agentform send api 'Commit your work. Merge main into your branch and resolve the conflicts.'"},
+		"conflict, late":  {func(f *Facts) { f.Conflict, f.Committed = []string{"a"}, true }, merge, "", "in 1 file; its work is committed on agents/api, and nothing else was changed"},
 		"conflict, ended": {func(f *Facts) { f.Conflict = []string{"a"} }, merge, "", "git -C /w merge main\nthen land it again, or start its agent first: agentform start api"},
 		"conflict, clone": {func(f *Facts) { f.Conflict, f.Ref = []string{"a"}, "refs/agentform/api-1/agents/api" }, merge, "", "git switch main && git merge refs/agentform/api-1/agents/api"},
 		"conflict, pr":    {func(f *Facts) { f.Conflict = []string{"a"} }, pr, "push pull_request", ""},

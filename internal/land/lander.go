@@ -212,17 +212,40 @@ func (l *Lander) lookAtBase(ctx context.Context, q Request, f *Facts, coming []s
 	if f.Commits, err = git.Commits(ctx, repo, compare[0], f.Commit); err != nil {
 		return err
 	}
-	tree, conflict, _, err := git.MergeTree(ctx, repo, compare[0], f.Commit)
+	tree, conflict, known, err := git.MergeTree(ctx, repo, compare[0], f.Commit)
 	if err != nil {
 		return err
 	}
 	if f.Conflict = conflict; len(conflict) > 0 {
 		tree = "" // it has the marks of conflicts
+	} else if known && len(coming) > 0 && l.Elsewhere == nil {
+		if f.Conflict, err = foresee(ctx, repo, compare[0], f.At); err != nil {
+			return fmt.Errorf("foresee what the uncommitted changes conflict with: %w", err)
+		}
 	}
 	if q.Method == PR {
 		return nil // the base is not moved
 	}
 	return l.lookAtHolders(ctx, f, tree, coming)
+}
+
+// foresee returns the files in which the present content of a workspace conflicts with a commit.
+func foresee(ctx context.Context, repo, base string, at session.Checkout) ([]string, error) {
+	dir, err := os.MkdirTemp("", "agentform-land-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	q, err := git.OpenQuarantine(repo, dir, at.Repo) // a clone has objects of its own
+	if err != nil {
+		return nil, err
+	}
+	_, work, err := q.Snapshot(ctx, at.Path, true)
+	if err != nil {
+		return nil, err
+	}
+	m, _, err := q.Merge(ctx, base, work)
+	return m.Conflicts, err
 }
 
 // lookAtHolders finds what keeps the checkouts of the base from moving to a commit or tree;

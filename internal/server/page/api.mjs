@@ -4,6 +4,8 @@ export class Refused extends Error {
     super([error.message, error.next].filter(Boolean).join("\n"));
     this.status = status;
     this.code = error.code;
+    this.said = error.message;
+    this.send = error.send ?? "";
   }
 }
 

@@ -1,5 +1,6 @@
 // What lands the work of a session, and brings its base into its branch.
 import { html, useEffect, useState } from "./vendor/preact.mjs";
+import { act } from "./act.mjs";
 import { ask, of } from "./api.mjs";
 import { useDialog } from "./dialog.mjs";
 import * as model from "./model.mjs";
@@ -9,15 +10,15 @@ import { set } from "./store.mjs";
 export function Land({ s, close, done }) {
   const [want, setWant] = useState({ method: "merge", commit: "" });
   const [d, setD] = useState(null);
-  const [problem, setProblem] = useState("");
+  const [problem, setProblem] = useState(null);
   const [landing, setLanding] = useState(false);
   useEffect(() => {
     let over = false;
     setD(null);
     const look = () =>
       ask(`${of(s.address)}/land`, { ...want, dry_run: true }).then(
-        (x) => over || (setD(x.result), setProblem("")),
-        (e) => over || setProblem(e.message),
+        (x) => over || (setD(x.result), setProblem(null)),
+        (e) => over || setProblem(e),
       );
     const typed = setTimeout(look, want.commit ? 300 : 0);
     return () => (clearTimeout(typed), (over = true));
@@ -29,7 +30,7 @@ export function Land({ s, close, done }) {
       close();
       done(r.url ? `${r.branch} is pushed: ${r.url}` : `${r.branch} is landed on ${r.base}.`);
     } catch (e) {
-      setProblem(e.message);
+      setProblem(e);
     }
     setLanding(false);
   };
@@ -41,15 +42,22 @@ export function Land({ s, close, done }) {
       <option value="rebase">rebase</option><option value="pr">push and open a pull request</option></select></label>
     <label>Message for what is not committed <input value=${want.commit} placeholder="none: only commits are landed"
       onInput=${(e) => setWant({ ...want, commit: e.target.value })} /></label>
-    <${Foreseen} d=${d} problem=${problem} />
+    ${problem ? html`<${Trouble} e=${problem} s=${s} close=${close} />` : html`<${Foreseen} d=${d} />`}
     <div class="verbs"><button autofocus onClick=${close}>Cancel</button>
       <button class="primary" disabled=${blocked} onClick=${land}>
         ${landing ? "Landing…" : "Land"}</button></div></dialog>`;
 }
 
-// Foreseen is what landing would do, or why it would not.
-function Foreseen({ d, problem }) {
-  if (problem) return html`<p role="alert" class="trouble">${problem}</p>`;
+// Trouble is why nothing lands, with a message that asks the agent to mend it.
+function Trouble({ e, s, close }) {
+  if (!e.send) return html`<p role="alert" class="trouble">${e.message}</p>`;
+  const send = async () => (await act(`Sent to ${s.name}`, s.address, "send", { text: e.send })) && close();
+  return html`<div role="alert"><p class="trouble">${e.said}</p>
+    <div class="verbs"><q>${e.send}</q><button onClick=${send}>Send this to the agent</button></div></div>`;
+}
+
+// Foreseen is what landing would do.
+function Foreseen({ d }) {
   if (!d) return html`<p role="status">Looking…</p>`;
   if (d.already) return html`<p role="status">${d.base} has all of it already.</p>`;
   return html`<div role="status"><p>${d.branch} on ${d.base}:</p>

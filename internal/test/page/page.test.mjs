@@ -418,6 +418,24 @@ test("work is landed when nothing stands against it", async () => {
   assert.equal((await fleet.json("status", "api")).sessions[0].state, "running");
 });
 
+test("a conflict of what is not committed is foreseen, and its agent is asked to resolve it", async () => {
+  const { sessions } = await fleet.json("status", "web");
+  const file = join(sessions[0].workspace, "rates.go");
+  writeFileSync(file, "package rates\n");
+  writeFileSync(join(fleet.shop, "rates.go"), "package tax\n");
+  for (const args of [["add", "rates.go"], ["commit", "-q", "-m", "Add rates"]]) execFileSync("git", args, { cwd: fleet.shop, env: fleet.env });
+  const page = await open({ view: "#/s/session.web/changes" });
+  await page.click('button:text-is("Land…")');
+  await page.fill("dialog input", "Add rates");
+  await says(page, "agents/web conflicts with main in 1 file; nothing was changed", "dialog");
+  await accessible(page, "land with a conflict");
+  await shot(page, "land-conflict");
+  await page.click('dialog button:text-is("Send this to the agent")');
+  await says(page, "Sent to web");
+  assert.match(await fleet.agentform("logs", "web"), /Commit your work\. Merge main into your branch/);
+  rmSync(file);
+});
+
 test("what a session lacks is brought into its branch", async () => {
   const { sessions } = await fleet.json("status", "web");
   const workspace = sessions[0].workspace;
