@@ -13,19 +13,36 @@ import (
 const checkInterval = time.Minute
 
 // count adds the last counts of changes and conflicts, and starts to count, besides the looks, the
-// changes of the workspaces whose session has had output, or that were not checked for long. After the
-// end of a turn they are counted whatever is known of them.
+// changes of the workspaces whose session has had output, or that were not checked for long, or since work
+// landed, which has moved a base. After the end of a turn they are counted whatever is known of them.
 func (h *Hub) count(ctx context.Context, s *Snapshot) {
 	all := fleet.Of(s.Sessions, func(spec session.RuntimeSpec) (session.Runtime, error) { return h.engine.Opened(s.Lineage, spec) })
 	h.changes.Known(s.Sessions, all)
-	h.changes.Start(ctx, h.work.Go, all, func(a session.Address) fleet.Due {
-		m, due := h.observer.memory[a], fleet.Count
-		if m.turnOver {
-			due = fleet.Recount
-		} else if m.movedAt.Add(time.Second).Before(m.checkedAt) && s.At.Sub(m.checkedAt) < checkInterval {
-			return fleet.Leave // the time of the last output is in whole seconds
+	var landed time.Time // the last work
+	for _, k := range s.Sessions {
+		if k.Record.Landed != nil && k.Record.Landed.At.After(landed) {
+			landed = k.Record.Landed.At
 		}
-		m.checkedAt, m.turnOver = s.At, false
+	}
+	h.changes.Start(ctx, h.work.Go, all, func(a session.Address) fleet.Due {
+		m := h.observer.memory[a]
+		due := m.due(s.At, landed)
+		if due != fleet.Leave {
+			m.checkedAt, m.turnOver = s.At, false
+		}
 		return due
 	}, h.Wake)
+}
+
+// due returns whether the changes of the session's workspace are counted at a time. landed is when the
+// work of any session has landed last.
+func (m *memory) due(at, landed time.Time) fleet.Due {
+	switch {
+	case m.turnOver:
+		return fleet.Recount
+	case !m.movedAt.Add(time.Second).Before(m.checkedAt), // the time of the last output is in whole seconds
+		!landed.Before(m.checkedAt), at.Sub(m.checkedAt) >= checkInterval:
+		return fleet.Count
+	}
+	return fleet.Leave
 }

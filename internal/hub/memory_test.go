@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agentform/agentform/internal/fleet"
 	"github.com/agentform/agentform/internal/turn"
 )
 
@@ -21,6 +22,33 @@ func TestMovingByAClockThatWasSet(t *testing.T) {
 	}
 	if new(memory).moving(at) {
 		t.Error("what never put anything out is moving")
+	}
+}
+
+// TestDue counts the changes of a workspace after output, the end of a turn, a minute, and when work has
+// landed, whose base has moved.
+func TestDue(t *testing.T) {
+	at := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return at.Add(-d) }
+	checked := memory{movedAt: ago(time.Minute), checkedAt: ago(10 * time.Second)}
+	with := func(change func(*memory)) memory { m := checked; change(&m); return m }
+	for name, c := range map[string]struct {
+		m      memory
+		landed time.Time
+		want   fleet.Due
+	}{
+		"nothing":               {checked, time.Time{}, fleet.Leave},
+		"output":                {with(func(m *memory) { m.movedAt = ago(time.Second) }), time.Time{}, fleet.Count},
+		"output, not certain":   {with(func(m *memory) { m.movedAt = ago(11 * time.Second) }), time.Time{}, fleet.Count},
+		"a turn has ended":      {with(func(m *memory) { m.turnOver = true }), time.Time{}, fleet.Recount},
+		"a minute":              {with(func(m *memory) { m.checkedAt = ago(checkInterval) }), time.Time{}, fleet.Count},
+		"work has landed":       {checked, ago(9 * time.Second), fleet.Count},
+		"it had landed before":  {checked, ago(11 * time.Second), fleet.Leave},
+		"nothing was ever seen": {memory{}, time.Time{}, fleet.Count},
+	} {
+		if got := c.m.due(at, c.landed); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
 	}
 }
 
