@@ -184,6 +184,8 @@ func TestNeeds(t *testing.T) {
 			named("elsewhere", 0, with(does(session.Working, 0), func(s *sight) { s.OffBranch, s.OffSince = true, after(1) })),
 			named("fresh", 9, does(session.Idle, -1)),
 			named("halted", 9, with(left(session.StateStale, session.Exited), func(s *sight) { s.Desired = session.Stopped })),
+			named("landed", 9, with(turn, func(s *sight) { s.LandedAt = after(8.5) })),
+			named("landed before", 4, with(turn, func(s *sight) { s.LandedAt = after(7) })),
 			named("limited", 0, does(session.BlockedAPI, 0)),
 			named("lost", 0, with(left(session.StateError, session.Exited), ended(-60))),
 			named("mending", 9, with(left(session.StateStale, session.Exited), func(s *sight) { s.UnderWay = true })),
@@ -211,7 +213,7 @@ func TestNeeds(t *testing.T) {
 	for _, n := range follow.Needs(f.last) {
 		got = append(got, n.Address.Block()+" "+string(n.Reason))
 	}
-	want := []string{"asks blocked", "stuck error", "prevented stuck", "unsent error", "late timeout", "lost error", "sick unhealthy", "stale stale", "pulled pr_held", "red verification_failed", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended"}
+	want := []string{"asks blocked", "stuck error", "prevented stuck", "unsent error", "late timeout", "lost error", "sick unhealthy", "stale stale", "pulled pr_held", "red verification_failed", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended", "landed before turn_ended"}
 	if !slices.Equal(got, want) {
 		t.Errorf("needs:\ngot  %q\nwant %q", got, want)
 	}

@@ -144,6 +144,8 @@ func (s Sight) liveNeed(once bool) Reason {
 		return NeedsFix
 	case s.Turn.Ended() && !s.PullSince.IsZero():
 		return NeedsPR
+	case s.Turn.Ended() && s.LandedAt.After(s.Turn.EndedAt()):
+		return "" // whoever landed its work has seen it
 	case s.Turn.Ended():
 		return NeedsWork
 	case !once && !s.Turn.Settled():

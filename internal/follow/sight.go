@@ -31,6 +31,7 @@ type Sight struct {
 	ActionFailed bool            // the last action on it failed
 	RedSince     time.Time       // since when its work fails verification and its agent is sent nothing more; zero: it does not
 	VerifiedAt   time.Time       // when its work was verified by its verify block; zero: it is not
+	LandedAt     time.Time       // when its work came to its base; zero: it has not
 	PullSince    time.Time       // since when its pull request needs a person; zero: it does not
 	Stuck        bool            // its start was approved, and a problem prevents it
 	StuckAt      time.Time       // of Stuck; zero: not known

@@ -151,6 +151,9 @@ func Followed(k Input, x api.Session) follow.Sight {
 		if v := r.Verified; v.By(r.Spec.Verify) {
 			s.VerifiedAt = v.At
 		}
+		if r.Landed != nil {
+			s.LandedAt = r.Landed.At
+		}
 		if r.PRHeld() {
 			s.PullSince = r.PR.HeldAt
 		}

@@ -167,6 +167,9 @@ func Of(k Input) api.Session {
 		if r.PRHeld() {
 			s.Detail = join(s.Detail, r.PR.Detail)
 		}
+		if given, _ := activity.Given(*r, k.Events); r.Landed != nil && r.Landed.At.After(given) {
+			s.Detail = join(s.Detail, r.Landed.String())
+		}
 		if e := unverifiable(*r, k.Events); e != nil {
 			s.Detail = join(s.Detail, "its work cannot be verified: "+e.Detail)
 		}

@@ -192,7 +192,7 @@ func TestPullRequestIsHeld(t *testing.T) {
 		"it is":           {3, held, nil, "pr_held 2m: it has pushed nothing"},
 		"it is not":       {3, &session.PullRequest{URL: held.URL}, nil, "turn_ended 16m: "},
 		"nobody asks":     {0, held, nil, "turn_ended 16m: "},
-		"landed since":    {3, held, &session.Landed{At: ago(time.Minute)}, "turn_ended 16m: "},
+		"landed since":    {3, held, &session.Landed{Into: "main", Commit: "9fd63381", At: ago(time.Minute)}, ": landed in main at 9fd6338"},
 		"of the next one": {3, held, &session.Landed{At: ago(time.Hour)}, "pr_held 2m: it has pushed nothing"},
 	} {
 		r := session.Record{Address: "session.api", Run: session.Run{ID: "run", DeliveredAt: ago(time.Hour)}, PR: c.pr, Landed: c.landed}
@@ -200,7 +200,11 @@ func TestPullRequestIsHeld(t *testing.T) {
 		s := Of(Input{Record: &r, At: at, Live: &session.Live{Liveness: session.Alive, MovedAt: ago(time.Second)},
 			Diagnosis: plan.Diagnosis{State: session.StateRunning, Alive: &alive},
 			Look:      &activity.Look{Detection: session.Detection{Activity: session.Idle, PR: "https://github.com/other/pull/1"}, TurnAt: ago(16 * time.Minute)}})
-		if got := s.Needs.Reason + " " + plaintext.Age(at.Sub(s.Needs.Since)) + ": " + s.Detail; got != c.want {
+		needs := ""
+		if s.Needs != nil {
+			needs = s.Needs.Reason + " " + plaintext.Age(at.Sub(s.Needs.Since))
+		}
+		if got := needs + ": " + s.Detail; got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		if asked := c.rounds > 0; (s.Pull != nil) != asked || asked && (s.PR != held.URL || s.Pull.Held != strings.HasPrefix(c.want, "pr_held")) {
