@@ -147,8 +147,12 @@ func behind(x api.Session) (note string, since, until *time.Time) {
 		if v := x.Verified; v.Round > 0 {
 			note = fmt.Sprintf("%d/%d", v.Round, v.Rounds)
 		}
-	case WordWorking, WordIdle, WordVerified, WordStarting, WordPaused:
+	case WordWorking, WordStarting, WordPaused:
 		since = x.Since
+	case WordIdle, WordVerified:
+		if since = x.Since; since != nil && x.StartedAt != nil && x.StartedAt.After(*since) {
+			since = x.StartedAt // it rests from a turn of an earlier run
+		}
 	case WordLimit:
 		until = x.Until
 	case WordUnknown:

@@ -39,6 +39,7 @@ func TestText(t *testing.T) {
 		"working":                  running(session.Working, 0),
 		"idle 16m":                 running(session.Idle, 16*time.Minute),
 		"idle":                     running(session.Idle, 0),
+		"idle 21s":                 with(running(session.Idle, 8*time.Minute), func(x *api.Session) { x.StartedAt = new(ago(21 * time.Second)) }),
 		"verified 16m":             verified(running(session.Idle, 16*time.Minute), api.Verified{OK: true, At: ago(10 * time.Minute)}),
 		"idle 1m":                  verified(running(session.Idle, time.Minute), api.Verified{OK: true, At: ago(10 * time.Minute)}),
 		"working 1m":               verified(running(session.Working, time.Minute), api.Verified{At: ago(time.Second)}),
