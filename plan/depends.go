@@ -84,6 +84,8 @@ func (q *queue) met(d *Change, until session.Await) (_ unmet, met bool) {
 		return u, true
 	case until == session.AwaitTurn && known && does.Turn && does.Activity != session.BlockedAPI && does.Activity != session.Failed:
 		return u, true
+	case diagnosis.State == session.StatePaused:
+		u.detail = diagnosis.Detail
 	case alive && known && does.Activity != session.NoActivity && does.Activity != session.Unobserved:
 		u.detail = does.At(q.join.in.Now)
 	case alive:

@@ -57,6 +57,7 @@ func TestDependencies(t *testing.T) {
 		"one that was ready":                {unreached(newStage().record(elsewhere(), func(r *session.Record) { r.Run.ReadyAt = now }).want(elsewhere())), session.AwaitReady, nil, "create"},
 		"a turn that is still to begin":     {newStage().want(restartable("a")), session.AwaitTurn, nil, "waiting for session.a (to end its first turn)"},
 		"a turn under way":                  {talks(), session.AwaitTurn, does(session.Working, false), "waiting for session.a (working 3m)"},
+		"a turn that is paused":             {newStage().record(restartable("a")).want(restartable("a")).live("a", func(l *session.Live) { l.Frozen = true }), session.AwaitTurn, does(session.Working, false), "waiting for session.a (paused)"},
 		"a turn that has ended":             {talks(), session.AwaitTurn, does(session.Idle, true), "create"},
 		"work that is not verified":         {talks(), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle)"},
 		"work that is red":                  {verified(false, now), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle)"},
