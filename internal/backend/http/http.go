@@ -273,9 +273,17 @@ func (b *Backend) Holder(ctx context.Context) (backend.Info, error) {
 	return backend.Info{}, cmp.Or(err, b.release(after, try), backend.ErrNone)
 }
 
-// sendInfo sends the description of a lock, in the fields that Terraform has.
+// sendInfo sends the description of a lock, in the fields that Terraform has: servers may refuse others.
+// The process is in Info, which is for the caller.
 func (b *Backend) sendInfo(ctx context.Context, method string, to *url.URL, i backend.Info) (*answer, error) {
 	i.Renewed = time.Time{}
+	if i.Process != nil {
+		text, err := json.Marshal(i.Process)
+		if err != nil {
+			return nil, err
+		}
+		i.Info, i.Process = string(text), nil
+	}
 	body, err := json.Marshal(i)
 	if err != nil {
 		return nil, err
@@ -299,6 +307,10 @@ func (a *answer) held() bool {
 func (a *answer) holder() (i backend.Info) {
 	if json.Unmarshal(a.body, &i) != nil {
 		return backend.Info{}
+	}
+	var p backend.Process
+	if json.Unmarshal([]byte(i.Info), &p) == nil && p.BootID != "" {
+		i.Info, i.Process = "", &p
 	}
 	return i
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/agentform/agentform/internal/backend"
+	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/test/pipe"
 )
 
@@ -177,7 +179,9 @@ func parse(text []byte) (d document, err error) {
 
 // info describes a new lock.
 func info(who string) backend.Info {
-	return backend.Info{ID: uuid.NewString(), Operation: "apply", Who: who, Version: "1.0", Created: time.Now().UTC(), Path: "shop"}
+	id := uuid.NewString()
+	return backend.Info{ID: id, Operation: "apply", Who: who, Version: "1.0", Created: time.Now().UTC(), Path: "shop",
+		Process: &backend.Process{Process: proc.Process{PID: 7, Start: 11}, BootID: id, UID: 1000}} // each on a machine of its own
 }
 
 func mustLock(t *testing.T, b backend.Backend, i backend.Info) {
@@ -228,8 +232,9 @@ func wantNoHolder(t *testing.T, b backend.Backend) {
 
 // same reports whether a backend's description of a lock is that of i.
 func same(got, i backend.Info) bool {
-	got.Renewed = i.Renewed
-	return got.Created.Equal(i.Created) && func() bool { got.Created = i.Created; return got == i }()
+	at := got.Created
+	got.Renewed, got.Created = i.Renewed, i.Created
+	return at.Equal(i.Created) && reflect.DeepEqual(got, i)
 }
 
 // wantHeld fails unless err says that i has the lock.
