@@ -186,6 +186,38 @@ func TestAgentThatCannotBeStarted(t *testing.T) {
 	}
 }
 
+// TestStopWithoutDirectory checks that a run whose directory is lost, as after git clean, is dead when it
+// was stopped, so that the session can be restarted at once. Its shim is slow to exit.
+func TestStopWithoutDirectory(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l := b.launch(t, "api")
+	p := b.create(t, l)
+	b.listening(t, p)
+	shim, err := strconv.Atoi(strings.TrimSpace(b.tmux(t, p.Socket, "list-panes", "-t", "="+p.Name, "-F", "#{pane_pid}")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(l.RunDir, filepath.Join(b.root, "lost")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(shim, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	slow := time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(shim, syscall.SIGCONT) })
+	defer slow.Stop()
+	later := tmux.New(b.config) // it has not read the directory
+	defer later.Close()
+	if err := later.Stop(t.Context(), p, l.Mark.Run, l.Stop); err != nil {
+		t.Fatal(err)
+	}
+	next := b.launch(t, "api")
+	if _, err := later.Restart(t.Context(), p, next); err != nil {
+		t.Fatal(err)
+	}
+	b.listening(t, p)
+}
+
 func TestAgentThatLeavesAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -201,6 +201,26 @@ func (o *observer) holding(ctx context.Context, s *server, p session.Location, r
 	return l, err
 }
 
+// deathTimeout bounds the time from the end of a run's agent to that of its shim, whose last work is to
+// write the exit.
+const deathTimeout = 5 * time.Second
+
+// awaitDeath waits until a run whose directory is lost is seen dead. Only its pane shows that, while
+// its shim may still be there.
+func (o *observer) awaitDeath(ctx context.Context, s *server, p session.Location, run string) error {
+	began := time.Now()
+	return poll(ctx, 100*time.Millisecond, func() (bool, error) {
+		l, err := o.holding(ctx, s, p, run)
+		if err != nil || l.Liveness == session.Dead {
+			return true, nil // the place has another run, or none
+		}
+		if time.Since(began) > deathTimeout {
+			return false, errors.New("its processes have ended, but not that of its pane")
+		}
+		return false, nil
+	})
+}
+
 // assess adds the facts of a session's run.
 func (o *observer) assess(ctx context.Context, s *server, l *session.Live, p pane) {
 	if l.Foreign {

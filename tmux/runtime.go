@@ -145,8 +145,12 @@ func (r *Runtime) Screens(ctx context.Context, places []session.Location) (map[s
 func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, how session.Stop) (err error) {
 	defer annotate(&err, "stop", p.Name)
 	f, _ := r.runs.facts(run)
-	r.servers.at(p.Socket).restoreSocket(ctx, f)
-	return r.runs.stop(ctx, run, f, how)
+	s := r.servers.at(p.Socket)
+	s.restoreSocket(ctx, f)
+	if err := r.runs.stop(ctx, run, f, how); err != nil || f.Claimed || f.Adopted() {
+		return err
+	}
+	return r.observer.awaitDeath(ctx, s, p, run)
 }
 
 // SetTimeout changes the timeout of a run, counted from its start; 0: no limit. A run that has
