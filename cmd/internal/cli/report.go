@@ -2,21 +2,15 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentform/agentform/cmd/internal/action/choose"
-	"github.com/agentform/agentform/cmd/internal/action/usage"
-	"github.com/agentform/agentform/cmd/internal/action/watch"
+	"github.com/agentform/agentform/cmd/internal/action/report"
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/flags"
-	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
-	"github.com/agentform/agentform/internal/report"
 	"github.com/agentform/agentform/internal/wire"
-	"github.com/agentform/agentform/session"
 )
 
 func reportCommand(a *app) *cobra.Command {
@@ -59,28 +53,11 @@ func runReport(ctx context.Context, a *app, typed []string, since time.Time, for
 	if err != nil {
 		return err
 	}
-	e.Count()
-	usage.Ask(ctx, p, e)
-	s, err := e.Look(ctx)
+	d, now, err := report.Document(ctx, p, e, typed, since)
 	if err != nil {
 		return err
 	}
-	now := s.World.At.Local()
-	in := report.Input{Project: p.Manifest.Project, Since: since, Until: now, Supervisor: watch.Supervisor(s)}
-	in.Sessions, in.Unread = project.Reported(p, e.WithHistories(s), e.Usage, since)
-	if len(typed) > 0 {
-		known := declaredIn(p, s)
-		for _, k := range in.Sessions {
-			known = append(known, k.Address())
-		}
-		slices.SortFunc(known, session.Address.Compare)
-		named, err := choose.All(slices.Compact(known), typed)
-		if err != nil {
-			return err
-		}
-		in.Sessions = slices.DeleteFunc(in.Sessions, func(k report.Known) bool { return !slices.Contains(named, k.Address()) })
-	}
-	switch d := report.Of(in); format {
+	switch format {
 	case "json":
 		return wire.Write(a.Out, d)
 	case "markdown":

@@ -129,6 +129,7 @@ var floors = map[string]int{
 	"cmd/internal/action/page":      11,
 	"cmd/internal/action/watch":     13,
 	"cmd/internal/action/services":  14,
+	"cmd/internal/action/report":    14,
 	"cmd/internal/action/events":    13,
 	"cmd/internal/action/logs":      12,
 	"cmd/internal/flags":            8,
