@@ -3,11 +3,13 @@ package git
 import (
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCountChanges(t *testing.T) {
@@ -44,6 +46,36 @@ func TestCountChanges(t *testing.T) {
 	}
 	if _, _, err := (Base{Commit: "nope"}).Apart(t.Context(), Here(path)); err == nil {
 		t.Error("commits since what does not exist: no error")
+	}
+}
+
+// TestBaseSince takes the last commit of the branch before a time, and the base itself if it has none, or
+// if that was brought by a merge later.
+func TestBaseSince(t *testing.T) {
+	repo := newRepo(t)
+	path := folder(t)
+	git(t, repo, "worktree", "add", "-q", "-b", "work", path)
+	hour := func(n int) time.Time { return time.Date(2026, 11, 29, n, 0, 0, 0, time.UTC) }
+	at := func(n int, dir string, args ...string) string {
+		t.Helper()
+		c := exec.Command("git", args...)
+		c.Dir, c.Env = dir, append(environ(), "GIT_EDITOR=true", "GIT_COMMITTER_DATE="+hour(n).Format(time.RFC3339))
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return git(t, dir, "rev-parse", "HEAD")
+	}
+	first := at(8, path, "commit", "-q", "--allow-empty", "-m", "first")
+	at(9, repo, "commit", "-q", "--allow-empty", "-m", "theirs")
+	merge := at(11, path, "merge", "-q", "--no-ff", "main")
+	for n, want := range map[int]string{7: "main", 8: first, 10: first, 11: merge, 12: merge} {
+		got, err := (Base{Name: "main", Commit: "main"}).Since(t.Context(), Here(path), hour(n))
+		if err != nil || got.Commit != want {
+			t.Errorf("since %d:00: %+v, %v; want %s", n, got, err, want)
+		}
+	}
+	if got, err := (Base{Commit: "HEAD"}).Since(t.Context(), Here(path), hour(10)); err != nil || got.Commit != first || got.Name != first[:7] {
+		t.Errorf("without a base: %+v, %v; want %s", got, err, first)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // View is a work tree in which git diff shows untracked files as new ones, because they are
@@ -210,6 +211,21 @@ func (b Base) Single(ctx context.Context, git Runner) (Base, error) {
 		b.Commit = commit
 	}
 	return b, err
+}
+
+// Since returns as a base the last commit of a checkout before a time, by its committer's clock, or b if
+// all its own commits are later. What was merged into it came when it was merged.
+func (b Base) Since(ctx context.Context, git Runner, at time.Time) (Base, error) {
+	own := "HEAD"
+	if b.Commit != "HEAD" {
+		own = b.Commit + "..HEAD"
+	}
+	out, err := git(ctx, "rev-list", "--max-count=1", "--first-parent", "--before="+at.UTC().Format(time.RFC3339), own, "--")
+	commit := strings.TrimSpace(out)
+	if err != nil || commit == "" {
+		return b, err
+	}
+	return Base{Name: commit[:7], Commit: commit}, nil
 }
 
 // diff runs git diff with the arguments of a base, and if git refuses that with those of Single.

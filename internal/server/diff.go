@@ -12,8 +12,8 @@ import (
 // diffTime bounds git in a workspace, and in a container.
 const diffTime = 30 * time.Second
 
-// Differ returns what a session changed.
-type Differ func(ctx context.Context, r session.Record) (api.DiffDocument, error)
+// Differ returns what a session changed, since its base or, unless that is zero, a time.
+type Differ func(ctx context.Context, r session.Record, since time.Time) (api.DiffDocument, error)
 
 func getDiff(s *Server, w http.ResponseWriter, r *http.Request) error {
 	k, err := find(s.cfg.Hub.Snapshot(), r.PathValue("id"))
@@ -23,9 +23,13 @@ func getDiff(s *Server, w http.ResponseWriter, r *http.Request) error {
 	if s.cfg.Diff == nil {
 		return fail(http.StatusConflict, "no_diff", "this hub compares no workspaces", "run agentform diff")
 	}
+	from, err := sinceOf(r)
+	if err != nil {
+		return err
+	}
 	ctx, done := context.WithTimeout(r.Context(), diffTime)
 	defer done()
-	d, err := s.cfg.Diff(ctx, *k.Record)
+	d, err := s.cfg.Diff(ctx, *k.Record, from)
 	if err != nil {
 		return fail(http.StatusConflict, "no_diff", err.Error(), "agentform diff shows it in a terminal")
 	}

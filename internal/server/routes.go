@@ -71,7 +71,7 @@ func routes() []route {
 			about:   "The end of the agent's session file, if it has one, and of its screen, with scrollback if there is no session file; at most 48 KiB each.",
 			query:   []param{tail}, fails: []int{404}, handle: (*Server).getData,
 		}, {
-			method: "GET", path: "/v1/sessions/{id}/diff", id: "getSessionDiff", out: api.DiffDocument{}, query: none, fails: []int{404, 409},
+			method: "GET", path: "/v1/sessions/{id}/diff", id: "getSessionDiff", out: api.DiffDocument{}, query: []param{since}, fails: []int{404, 409},
 			summary: "What a session changed", about: "The document of agentform diff --json for one session, with the text of the diff.", handle: getDiff,
 		}, {
 			method: "GET", path: "/v1/plan", id: "getPlan", out: api.PlanDocument{},

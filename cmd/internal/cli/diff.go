@@ -3,12 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentform/agentform/cmd/internal/action/target"
 	"github.com/agentform/agentform/cmd/internal/action/workspace"
 	"github.com/agentform/agentform/cmd/internal/exit"
+	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
 )
@@ -17,6 +19,7 @@ type diffOptions struct {
 	sessionArgs
 	paths []string
 	form  string // --stat or --name-only; empty: the whole diff
+	since string
 }
 
 func diffCommand(a *app) *cobra.Command {
@@ -31,7 +34,8 @@ settings, colors and pager.
 
 The base is the workspace's base in the manifest. Without one it is the branch of the
 repository's own checkout, the default branch of its remote, main or master: the first of
-them that is another branch than the session's.
+them that is another branch than the session's. With --since it is the last commit of the
+branch before that time, if there is one.
 
 In the clone of a container git runs in the container, which must run, since its agent may
 have changed what git executes; colors and pager are yours. To see only what was committed
@@ -40,6 +44,7 @@ there, use agentform fetch and git diff.`,
   agentform diff --stat
   agentform diff 'worker["web"]' -- internal/
   agentform diff --role builder --name-only
+  agentform diff api --since 8h
   agentform diff api --json`,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.paths = afterDash(c, args)
@@ -62,12 +67,17 @@ there, use agentform fetch and git diff.`,
 	}
 	f := c.Flags()
 	f.BoolVar(&stat, "stat", false, "show the number of changed lines of each file")
+	f.StringVar(&o.since, "since", "", "show only what changed since this `time`: a duration ago such as 8h, or a date such as 2026-11-01")
 	f.BoolVar(&nameOnly, "name-only", false, "show only the names of changed files")
 	o.register(a, c, "sessions")
 	return c
 }
 
 func runDiff(ctx context.Context, a *app, o diffOptions) error {
+	since, err := flags.Since(o.since, time.Now())
+	if err != nil {
+		return exit.Usage("agentform diff", err)
+	}
 	p, s, err := a.Recorded(o.Typed)
 	if err != nil {
 		return err
@@ -83,7 +93,7 @@ func runDiff(ctx context.Context, a *app, o diffOptions) error {
 		if o.ByFlag() && !r.HasBranch() {
 			continue
 		}
-		x, err := workspace.Compare(ctx, p, s.Lineage, r)
+		x, err := workspace.Compare(ctx, p, s.Lineage, r, since)
 		if err != nil {
 			errs = append(errs, target.OfSession(address, err))
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/cmd/internal/project"
@@ -21,20 +22,20 @@ const longestPatch = 1 << 20
 // comparison runs git several times.
 func ForAPI(p *project.Project) server.Differ {
 	var one sync.Mutex
-	return func(ctx context.Context, r session.Record) (api.DiffDocument, error) {
+	return func(ctx context.Context, r session.Record, since time.Time) (api.DiffDocument, error) {
 		one.Lock()
 		defer one.Unlock()
-		return diffDocument(ctx, p, r)
+		return diffDocument(ctx, p, r, since)
 	}
 }
 
 // diffDocument returns the output of agentform diff for the hub's page.
-func diffDocument(ctx context.Context, p *project.Project, r session.Record) (api.DiffDocument, error) {
+func diffDocument(ctx context.Context, p *project.Project, r session.Record, since time.Time) (api.DiffDocument, error) {
 	s, err := state.Read(p.State)
 	if err != nil {
 		return api.DiffDocument{}, err
 	}
-	x, err := Compare(ctx, p, s.Lineage, r)
+	x, err := Compare(ctx, p, s.Lineage, r, since)
 	if err != nil {
 		return api.DiffDocument{}, fmt.Errorf("%s: %w", r.Address, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/cmd/internal/view"
@@ -28,8 +29,9 @@ type Comparison struct {
 	elsewhere func(argv ...string) []string
 }
 
-// Compare prepares the comparison of the workspace of a session. Close ends it.
-func Compare(ctx context.Context, p *project.Project, lineage string, r session.Record) (*Comparison, error) {
+// Compare prepares the comparison of the workspace of a session with its base or, unless since is zero, as
+// it was then. Close ends it.
+func Compare(ctx context.Context, p *project.Project, lineage string, r session.Record, since time.Time) (*Comparison, error) {
 	if r.Tree.Mode == session.Plain {
 		return nil, errors.New("it works in a directory without git")
 	}
@@ -73,7 +75,9 @@ func Compare(ctx context.Context, p *project.Project, lineage string, r session.
 		}
 	}
 	if host {
-		x.single(ctx)
+		if err = x.begin(ctx, since); err != nil {
+			return nil, err
+		}
 		if x.View, err = git.NewView(ctx, co.Path); err == nil {
 			x.untracked = x.View.Untracked
 		}
@@ -85,17 +89,24 @@ func Compare(ctx context.Context, p *project.Project, lineage string, r session.
 		return nil, err
 	}
 	x.elsewhere = func(argv ...string) []string { return slices.Concat(line[:len(line)-1], argv) }
-	x.single(ctx)
+	if err = x.begin(ctx, since); err != nil {
+		return nil, err
+	}
 	x.untracked, err = git.UntrackedFiles(ctx, x.runner())
 	return x, err
 }
 
-// single finds a base with one merge base.
-func (x *Comparison) single(ctx context.Context) {
-	var err error
+// begin finds the base as of a time, and one with one merge base.
+func (x *Comparison) begin(ctx context.Context, since time.Time) (err error) {
+	if !since.IsZero() {
+		if x.Base, err = x.Base.Since(ctx, x.runner(), since); err != nil {
+			return err
+		}
+	}
 	if x.From, err = x.Base.Single(ctx, x.runner()); err != nil {
 		x.From = x.Base // git diff reports what is wrong with it
 	}
+	return nil
 }
 
 // Close removes what the comparison has created.
