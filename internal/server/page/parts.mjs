@@ -6,6 +6,12 @@ import { store } from "./store.mjs";
 // Word is what a session is and does. text has what belongs behind the word.
 export const Word = ({ s, text }) => html`<span class=${`word ${s.tone}`}>${text}</span>`;
 
+// Since is a choice of spans: what is shown begins with one of them.
+export const Since = ({ spans, choose }) =>
+  html`<label>since <select onChange=${(e) => choose(e.target.value)}>${spans.map(
+    ([span, text]) => html`<option key=${span} value=${span}>${text}</option>`,
+  )}</select></label>`;
+
 // Days lists what happened, with the day where it changes. draw returns what is shown of each.
 export function Days({ all, draw }) {
   let last = "";

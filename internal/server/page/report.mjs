@@ -2,12 +2,14 @@
 import { html, useEffect, useState } from "./vendor/preact.mjs";
 import { ask } from "./api.mjs";
 import * as model from "./model.mjs";
+import { Since } from "./parts.mjs";
 import { fail, store } from "./store.mjs";
 
 const spans = [
-  [18, "18 hours"],
-  [48, "2 days"],
-  [168, "7 days"],
+  ["18", "18 hours ago"],
+  ["today", "midnight"],
+  ["48", "2 days ago"],
+  ["168", "7 days ago"],
 ];
 const titles = ["Session", "Status", "Result", "Cost", "Waited", "Restarts", "Asked"];
 
@@ -29,21 +31,18 @@ function Need({ n }) {
 }
 
 export function Report() {
-  const [hours, setHours] = useState(spans[0][0]);
+  const [since, setSince] = useState(() => model.begin(spans[0][0], Date.now()));
   const [r, setR] = useState(null);
   useEffect(() => {
     let over = false;
-    const since = new Date(Date.now() - hours * 3600e3).toISOString();
-    ask(`/v1/report?since=${encodeURIComponent(since)}`).then(
+    ask(`/v1/report?since=${since}`).then(
       (x) => over || setR(x),
       (e) => over || fail(e),
     );
     return () => (over = true);
-  }, [hours]);
+  }, [since]);
   return html`<section class="report" aria-label="report"><div class="tools"><h2>Report</h2>
-      <label>of the last <select value=${hours} onChange=${(e) => setHours(Number(e.target.value))}>${spans.map(
-        ([n, text]) => html`<option key=${n} value=${n}>${text}</option>`,
-      )}</select></label>
+      <${Since} spans=${spans} choose=${(span) => setSince(model.begin(span, Date.now()))} />
       <span role="status">${r ? model.headline(r) : "Reading…"}</span></div>
     ${
       r?.sessions.length > 0 &&

@@ -2,24 +2,30 @@
 import { html, useEffect, useState } from "./vendor/preact.mjs";
 import { ask } from "./api.mjs";
 import * as model from "./model.mjs";
+import { Since } from "./parts.mjs";
 import { fail } from "./store.mjs";
 
 const ways = ["session", "agent", "model", "day"];
 const titles = ["Name", "Tokens", "", "Answers", "Cost"]; // those with a name but the first are of numbers
 const minute = 60000; // ms until the documents are asked for again
 
-// useUsage asks for usage by something, and every minute again. today is whether it is that of today.
-function useUsage(by, today) {
+const spans = [
+  ["", "the first use"],
+  ["today", "midnight"],
+  ["168", "7 days ago"],
+  ["720", "30 days ago"],
+];
+
+// useUsage asks for usage by something since the beginning of a span, and every minute again.
+function useUsage(by, span, failed) {
   const [d, setD] = useState(null);
   useEffect(() => {
     let over = false;
     const look = () => {
-      const since = today
-        ? `&since=${encodeURIComponent(new Date(new Date().setHours(0, 0, 0, 0)).toISOString())}`
-        : "";
-      ask(`/v1/usage?by=${by}${since}`).then(
+      const since = model.begin(span, Date.now());
+      ask(`/v1/usage?by=${by}${since && `&since=${since}`}`).then(
         (x) => over || setD(x),
-        (e) => over || today || fail(e),
+        (e) => over || failed?.(e),
       );
     };
     look();
@@ -28,13 +34,13 @@ function useUsage(by, today) {
       over = true;
       clearInterval(timer);
     };
-  }, [by]);
+  }, [by, span]);
   return d?.by === by ? d : null;
 }
 
 // Today is what was used today, for the head of the page.
 export function Today() {
-  const total = useUsage("agent", true)?.total;
+  const total = useUsage("agent", "today")?.total;
   if (!total?.total) return null;
   const text = [model.cost(total), `${model.number(total.total)} tokens`].filter(Boolean).join(" · ");
   return html`<a class="summary wide" href="#/usage" title=${model.used(total)}>today ${text}</a>`;
@@ -61,12 +67,14 @@ function Budget({ b }) {
 
 export function Usage() {
   const [by, setBy] = useState(ways[0]);
-  const d = useUsage(by);
+  const [span, setSpan] = useState("");
+  const d = useUsage(by, span, fail);
   const most = Math.max(0, ...(d?.usage ?? []).map((x) => x.total));
   return html`<section class="usage" aria-label="usage"><div class="tools"><h2>Usage</h2>
       <label>by <select value=${by} onChange=${(e) => setBy(e.target.value)}>${ways.map(
         (w) => html`<option key=${w} value=${w}>${w}</option>`,
       )}</select></label>
+      <${Since} spans=${spans} choose=${setSpan} />
       <span role="status" title=${d && model.used(d.total)}>
         ${d ? `${model.number(d.total.total)} tokens` : "Reading…"}</span>
       <span class="gap"></span>

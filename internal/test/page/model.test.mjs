@@ -122,6 +122,13 @@ test("a word has its note, its age or its end behind it", () => {
   assert.equal(text({ word: "asks" }), "asks");
 });
 
+test("a span begins some hours ago, or at midnight", () => {
+  assert.equal(model.begin("", now), "");
+  assert.equal(model.begin("48", now), new Date(now - 48 * 3600e3).toISOString());
+  const today = new Date(model.begin("today", now));
+  assert.deepEqual([today.toDateString(), today.toTimeString().slice(0, 8)], [new Date(now).toDateString(), "00:00:00"]);
+});
+
 test("times in texts are clocks", () => {
   const text = model.local("next try 2026-03-14T13:59:00.123456789Z (2 of 3)", now);
   assert.match(text, /^next try \d\d:\d\d:\d\d \(2 of 3\)$/);

@@ -293,9 +293,12 @@ test("the usage is that of the command line", async () => {
   const rows = await page.locator(".usage tbody th").allTextContents();
   assert.deepEqual(rows.sort(), u.usage.map((x) => x.name.replace("session.", "")).sort());
   await accessible(page, "usage");
-  await page.selectOption(".usage select", "day");
+  await page.selectOption(".usage select >> nth=0", "day");
   await page.waitForFunction(() => /^\d{4}-\d\d-\d\d$/.test(document.querySelector(".usage tbody th")?.textContent));
-  await page.keyboard.press("Escape");
+  const midnight = new Date(new Date().setHours(0, 0, 0, 0)).toISOString();
+  const asked = page.waitForRequest((r) => r.url().endsWith(`/v1/usage?by=day&since=${midnight}`));
+  await page.selectOption('.usage label:has-text("since") select', "today");
+  await asked;
 });
 
 test("a terminal is watched first, then controlled, and echoes", async () => {
@@ -378,6 +381,24 @@ test("a comment on a line of the diff reaches the agent", async () => {
   await page.click('.tabs a:text-is("details")');
   await says(page, sessions[0].workspace);
   await accessible(page, "details");
+});
+
+test("the changes since a time are those after the last commit before it", async () => {
+  const { sessions } = await fleet.json("status", "cat");
+  const [{ workspace: cwd }] = sessions;
+  const env = { ...fleet.env, GIT_COMMITTER_DATE: new Date(Date.now() - 2 * 86400e3).toISOString() };
+  writeFileSync(join(cwd, "old.go"), "package old\n");
+  for (const args of [["add", "old.go"], ["commit", "-q", "-m", "Add it"]]) execFileSync("git", args, { cwd, env });
+  writeFileSync(join(cwd, "new.go"), "package fresh\n");
+  const page = await open({ view: "#/s/session.cat/changes" });
+  await says(page, "against main: 2 files, 1 commit ahead", ".diff");
+  await page.selectOption('.diff label:has-text("since") select', "24");
+  await says(page, ": 1 file, 0 commits ahead", ".diff");
+  assert.deepEqual(await page.locator(".files a").allTextContents(), ["new.go"]);
+  await accessible(page, "changes since a time");
+  await shot(page, "since");
+  rmSync(join(cwd, "new.go"));
+  execFileSync("git", ["reset", "-q", "--hard", "main"], { cwd, env });
 });
 
 test("work that cannot be merged is named before it lands", async () => {

@@ -28,6 +28,12 @@ export const countdown = (ms) => {
   return s < 3600 ? `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}` : span(ms);
 };
 
+// begin is the beginning of a span, as ISO 8601 has it: of hours, or of "today"; "" of what has none.
+export function begin(span, now) {
+  if (!span) return "";
+  return new Date(span === "today" ? new Date(now).setHours(0, 0, 0, 0) : now - span * 3600e3).toISOString();
+}
+
 // count is a number of things: 1 file, 2 files.
 export const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 

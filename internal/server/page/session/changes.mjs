@@ -5,6 +5,7 @@ import { of } from "../api.mjs";
 import { changed } from "../dialogs.mjs";
 import { Refresh } from "../land.mjs";
 import * as model from "../model.mjs";
+import { Since } from "../parts.mjs";
 import { useDocument } from "./document.mjs";
 import { fail, operates, redraw, set, store } from "../store.mjs";
 
@@ -24,12 +25,20 @@ async function send(s, review) {
   redraw();
 }
 
-function Head({ s, d, review }) {
+const spans = [
+  ["", "its base"],
+  ["1", "1 hour ago"],
+  ["today", "midnight"],
+  ["24", "24 hours ago"],
+];
+
+function Head({ s, d, review, since }) {
   const fresh = review.comments.filter((c) => !c.sent).length;
   const behind = s.changes?.behind ?? 0;
   const late = behind ? `, ${behind} behind` : "";
   const began = () => set({ trouble: "", notice: "" });
-  return html`<div class="tools"><span>${d.branch} against ${d.base || "HEAD"}:${" "}
+  return html`<div class="tools"><${Since} spans=${spans} choose=${(span) => since(model.begin(span, Date.now()))} />
+    <span>${d.branch} against ${d.base || "HEAD"}:${" "}
       ${model.count(d.files.length, "file")}, ${model.count(d.ahead, "commit")} ahead${late}</span>
     <span class="gap"></span>
     ${
@@ -108,14 +117,15 @@ function Entry({ f }) {
 }
 
 export function Changes({ s }) {
-  const [d, problem] = useDocument(`${of(s.address)}/diff`, s);
+  const [since, setSince] = useState("");
+  const [d, problem] = useDocument(`${of(s.address)}/diff${since && `?since=${since}`}`, s);
   const [at, open] = useState("");
   const review = reviewOf(s);
   if (problem) return html`<p role="alert">${problem}</p>`;
   if (!d) return html`<p role="status">Comparing…</p>`;
   const facts = (f) => d.files.find((x) => x.path === f.path);
   return html`<div class="diff scrolls" tabindex="0" role="region" aria-label="changes">
-    <${Head} s=${s} d=${d} review=${review} />
+    <${Head} s=${s} d=${d} review=${review} since=${setSince} />
     ${s.verified && html`<${Verified} v=${s.verified} />`}
     ${model
       .conflicts(s)
