@@ -534,6 +534,7 @@ func (g *generator) runtime(s session.Spec) (b blockBody, ok bool) {
 		"mounts":      func() { x.mounts(r.Docker.Mounts) },
 		"tolerations": func() { x.json("tolerations", r.Kubernetes.Tolerations) },
 		"affinity":    func() { x.json("affinity", json.RawMessage(r.Kubernetes.Affinity)) },
+		"pod":         func() { x.json("pod", json.RawMessage(r.Kubernetes.Pod)) },
 		"volumes":     func() { x.json("volumes", r.Kubernetes.Volumes) },
 	})
 	writeBlock(&g.declared, fmt.Sprintf("runtime %q %q", r.Kind, r.Name), x)

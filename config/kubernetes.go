@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentform/agentform/config/expr"
 	"github.com/agentform/agentform/internal/language"
+	"github.com/agentform/agentform/internal/reach"
 	"github.com/agentform/agentform/session"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -47,6 +48,7 @@ func readKubernetes(d reader, b *expr.Block) *session.KubernetesConfig {
 	named("namespace", dnsLabel, c.Namespace)
 	named("runtime_class", dnsName, c.RuntimeClass)
 	named("service_account", dnsName, c.ServiceAccount)
+	named("priority_class", dnsName, c.PriorityClass)
 	for _, name := range c.ImagePullSecrets {
 		if !dnsName().MatchString(name) {
 			d.Fail(b.Attr("image_pull_secrets"), "Invalid name", "%q is not the name of a secret in Kubernetes.", expr.Cut(name))
@@ -65,9 +67,20 @@ func readKubernetes(d reader, b *expr.Block) *session.KubernetesConfig {
 	}
 	readTolerations(d, b, &c.Tolerations)
 	readAffinity(d, b, &c.Affinity)
+	readPod(d, b, c)
 	readVolumes(d, b, &c.Volumes)
 	if c.Storage.Class != "" && !dnsName().MatchString(c.Storage.Class) {
 		d.Fail(b.Block("storage").Attr("class"), "Invalid name", "%q is not the name of a StorageClass.", expr.Cut(c.Storage.Class))
+	}
+	if len(c.NetworkAllow) > 0 && c.Network == session.NetworkOpen {
+		d.Fail(b.Attr("network_allow"), "Network without a limit", "network = \"open\" allows everything: network_allow is for \"none\" and \"restricted\".")
+	}
+	for _, text := range c.NetworkAllow {
+		if r, err := reach.Parse(text); err != nil {
+			d.Fail(b.Attr("network_allow"), "Invalid destination", "%v.", err)
+		} else if r.Namespace != "" && !dnsLabel().MatchString(r.Namespace) {
+			d.Fail(b.Attr("network_allow"), "Invalid name", "%q is not the name of a namespace.", expr.Cut(r.Namespace))
+		}
 	}
 	checkQuantities(d, b.Block("resources"), "requests", c.Resources.Requests)
 	checkQuantities(d, b.Block("resources"), "limits", c.Resources.Limits)
@@ -166,31 +179,94 @@ func readTolerations(d reader, b *expr.Block, into *[]session.Toleration) {
 	}
 }
 
-func readAffinity(d reader, b *expr.Block, into *string) {
-	a := b.Attr("affinity")
-	if a == nil {
-		return
+// readObject reads an attribute that is an object, as JSON.
+func readObject(d reader, b *expr.Block, name string) (a *expr.Attr, text string, fields map[string]any) {
+	if a = b.Attr(name); a == nil {
+		return nil, "", nil
 	}
 	v, ok := d.Evaluate(a)
 	if !ok || !d.Plain(a, v) || v.IsNull() {
-		return
+		return nil, "", nil
 	}
-	text, err := ctyjson.Marshal(v, v.Type())
-	var affinity map[string]json.RawMessage
+	j, err := ctyjson.Marshal(v, v.Type())
+	if err != nil || json.Unmarshal(j, &fields) != nil {
+		d.Fail(a, "Invalid "+name, "It must be an object, as in a pod's spec.")
+		return nil, "", nil
+	}
+	return a, string(j), fields
+}
+
+func readAffinity(d reader, b *expr.Block, into *string) {
+	a, text, affinity := readObject(d, b, "affinity")
 	known := []string{"nodeAffinity", "podAffinity", "podAntiAffinity"}
-	if err == nil {
-		err = json.Unmarshal(text, &affinity)
-	}
-	for _, name := range slices.Sorted(maps.Keys(affinity)) {
-		if err == nil && !slices.Contains(known, name) {
-			err = fmt.Errorf("%q is none of them", name)
+	for name := range affinity {
+		if !slices.Contains(known, name) {
+			d.Fail(a, "Invalid affinity", "It must be an object with %s, as in a pod's spec.", expr.Quoted(known, "and"))
+			return
 		}
 	}
-	if err != nil {
-		d.Fail(a, "Invalid affinity", "It must be an object with %s, as in a pod's spec.", expr.Quoted(known, "and"))
-		return
+	*into = text
+}
+
+// The fields of a pod, of the container named session and of volumes that agentform depends on.
+var (
+	ownPodFields = map[string]string{
+		"restartPolicy": "the cluster restarts the container", "automountServiceAccountToken": "no token is ever mounted",
+		"activeDeadlineSeconds": "use timeout", "terminationGracePeriodSeconds": "use stop.grace", "ephemeralContainers": "a StatefulSet has none",
 	}
-	*into = string(text)
+	ownContainerFields = map[string]string{
+		"image": "use image", "command": "it starts agentform's init", "args": "it starts agentform's init", "workingDir": "use workspace",
+		"ports": "agentform's init has one", "startupProbe": "it asks agentform's init", "readinessProbe": "it asks agentform's init",
+		"livenessProbe": "a restart of the container ends the agent",
+	}
+	ownVolumes = []string{"session", "run"}
+)
+
+// readPod reads further fields of the pod.
+func readPod(d reader, b *expr.Block, c *session.KubernetesConfig) {
+	a, text, pod := readObject(d, b, "pod")
+	var refused []string
+	refuse := func(name, why string) { refused = append(refused, fmt.Sprintf("%s (%s)", name, why)) }
+	own := func(fields map[string]any, reserved map[string]string, within string) {
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if why, is := reserved[name]; is {
+				refuse(within+name, why)
+			}
+		}
+	}
+	elements := func(of map[string]any, name string, check func(map[string]any)) {
+		all, _ := of[name].([]any)
+		for _, x := range all {
+			if element, is := x.(map[string]any); is {
+				check(element)
+			}
+		}
+	}
+	volume := func(within string) func(map[string]any) {
+		return func(x map[string]any) {
+			if name, _ := x["name"].(string); slices.Contains(ownVolumes, name) {
+				refuse(within+name, "the volume is agentform's")
+			}
+		}
+	}
+	own(pod, ownPodFields, "")
+	elements(pod, "volumes", volume("volumes "))
+	elements(pod, "containers", func(x map[string]any) {
+		switch name, _ := x["name"].(string); name {
+		case "":
+			refuse("a container without a name", `the agent's is "session"`)
+		case "session":
+			own(x, ownContainerFields, "containers session ")
+			elements(x, "volumeMounts", volume("volumeMounts "))
+		}
+	})
+	if pod["hostNetwork"] == true && c.Network != session.NetworkOpen {
+		refuse("hostNetwork", fmt.Sprintf("network = %q does not limit a pod with the node's network", c.Network))
+	}
+	if len(refused) > 0 {
+		d.Fail(a, "Reserved field", "A pod cannot have %s.", strings.Join(refused, ", "))
+	}
+	c.Pod = text
 }
 
 func readVolumes(d reader, b *expr.Block, into *[]session.PodVolume) {

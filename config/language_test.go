@@ -173,7 +173,8 @@ var (
 		"agent.health.heartbeat.key": `"F12"`,
 		"session.for_each":           `{ it = 1 }`, "import.for_each": `{ it = 1 }`, "notify.on": `["done"]`, "session.pr.from": `["NONE"]`,
 		"session.conversation.id": `"x"`, "output.value": "1", "runtimedocker.user": `"1000:1000"`, "runtimekubernetes.user": `"1000:1000"`,
-		"runtimekubernetes.affinity": `{ nodeAffinity = {} }`, "runtimekubernetes.resources.requests": `{ cpu = "1" }`,
+		"runtimekubernetes.network_allow": "[]",
+		"runtimekubernetes.affinity":      `{ nodeAffinity = {} }`, "runtimekubernetes.resources.requests": `{ cpu = "1" }`,
 		"runtimekubernetes.resources.limits": `{ cpu = "1" }`,
 		"session.count":                      "1", "budget.sessions": "[session.it]", "budget.zone": `"UTC"`, "session.budget.zone": `"UTC"`, "agent.budget.zone": `"UTC"`, "agentform.price_file": `"prices.json"`,
 	}

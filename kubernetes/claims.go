@@ -22,8 +22,9 @@ const claimPrefix = "persistentvolumeclaim.metadata."
 type claim struct {
 	Metadata metadata `json:"metadata"`
 	Spec     struct {
-		Class     string `json:"storageClassName"`
-		Volume    string `json:"volumeName"`
+		Class     string   `json:"storageClassName"`
+		Modes     []string `json:"accessModes"`
+		Volume    string   `json:"volumeName"`
 		Resources struct{ Requests map[string]string }
 	} `json:"spec"`
 	Status struct {
@@ -63,24 +64,32 @@ func (c *cluster) declareClaim(ctx context.Context, o *unstructured.Unstructured
 	if err != nil {
 		return false, err
 	}
+	modes, _, err := unstructured.NestedStringSlice(o.Object, "spec", "accessModes")
+	if err != nil {
+		return false, err
+	}
 	more, err := there.lacks(o)
+	others := !slices.Equal(modes, there.Spec.Modes)
 	switch {
 	case err != nil:
 		return false, err
-	case there.unused() && (class != there.Spec.Class || more != 0):
+	case there.unused() && (class != there.Spec.Class || more != 0 || others):
 		waits, err := waiting(ctx, c, o.GetName())
 		switch {
 		case err != nil:
 			return false, err
 		case waits == "":
 			return true, c.replaceClaim(ctx, o, there)
-		case class == "" && more == 0: // the class may be the default one
+		case class == "" && more == 0 && !others: // the class may be the default one
 			return false, nil
 		}
 		return false, fmt.Errorf("kubernetes: the claim %s (class %q, not bound) is not as declared, and pod %s waits for it", o.GetName(), there.Spec.Class, waits)
 	case class != "" && class != there.Spec.Class:
 		return false, fmt.Errorf("kubernetes: the claim %s has the storage class %q, and %q is declared: a claim keeps its class (declare %q, or save the work on it and remove it: kubectl delete pvc %s -n %s)",
 			o.GetName(), there.Spec.Class, class, there.Spec.Class, o.GetName(), c.namespace)
+	case others:
+		return false, fmt.Errorf("kubernetes: the claim %s has the access mode %s, and %s is declared: a claim keeps its mode (declare that, or save the work on it and remove it: kubectl delete pvc %s -n %s)",
+			o.GetName(), strings.Join(there.Spec.Modes, ", "), strings.Join(modes, ", "), o.GetName(), c.namespace)
 	case more > 0:
 		return false, c.grow(ctx, o)
 	}
@@ -171,7 +180,7 @@ func (t made) claimEdits(m metadata) (found []session.Edit) {
 	declared := t.config.claim(k.Mark, *k.Spec, k.Spec.Workspace.Path, k.Spec.Branch)
 	annotations := declared.GetAnnotations()
 	if k.Policy != nil {
-		annotations[annotationNetwork] = settings(*k.Spec).Network
+		annotations[annotationNetwork] = limitOf(settings(*k.Spec))
 	}
 	lost := func(kind string, declared, is map[string]string, exact ...string) {
 		for _, name := range slices.Sorted(maps.Keys(declared)) {

@@ -99,6 +99,8 @@ func TestClaimThere(t *testing.T) {
 		"larger":                           {"local", 2 * gi, bound, "local", false, false, ""},
 		"smaller":                          {"local", gi / 2, bound, "local", false, true, ""},
 		"lost its volume":                  {"never", gi, object{"status": object{"phase": "Lost"}}, "local", false, false, `class "never"`},
+		"another mode":                     {"local", gi, merged(bound, object{"spec": object{"accessModes": []any{"ReadWriteOnce"}}}).(object), "local", false, false, "has the access mode ReadWriteOnce, and ReadWriteOncePod is declared"},
+		"never bound, another mode":        {"local", gi, merged(pending, object{"spec": object{"accessModes": []any{"ReadWriteOnce"}}}).(object), "local", true, false, ""},
 		"removed":                          {"local", gi, object{"metadata": object{"deletionTimestamp": "2026-11-29T01:00:00Z"}}, "local", false, false, "is being removed"},
 	} {
 		a, c := newAPI(t)

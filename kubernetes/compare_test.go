@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -159,6 +160,50 @@ func TestPullPolicy(t *testing.T) {
 	}
 }
 
+// TestNoEviction lets no autoscaler evict a pod, unless the manifest says otherwise.
+func TestNoEviction(t *testing.T) {
+	const safe, karpenter = "cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt"
+	m := asMadeWith(t, func(s *session.Spec) { s.Runtime.Kubernetes.Annotations = map[string]string{safe: "true"} }, func(*record, object) {})
+	declared, err := m.declared(m.record.Mark, *m.record.Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := declared["spec"].(object)["template"].(object)["metadata"].(object)["annotations"].(object)
+	if pod[safe] != "true" || pod[karpenter] != "true" {
+		t.Errorf("the pod has %v", pod)
+	}
+	if set := declared["metadata"].(object)["annotations"].(object); set[karpenter] != nil {
+		t.Errorf("the StatefulSet has %v", set)
+	}
+}
+
+// TestOverlay merges what a manifest adds to a pod.
+func TestOverlay(t *testing.T) {
+	for name, c := range map[string]struct{ under, over, want string }{
+		"objects":        {`{"a": {"b": 1, "c": 2}}`, `{"a": {"c": 3}, "d": 4}`, `{"a": {"b": 1, "c": 3}, "d": 4}`},
+		"null":           {`{"a": {"b": 1, "c": 2}}`, `{"a": {"b": null}, "d": {"e": null}}`, `{"a": {"c": 2}, "d": {}}`},
+		"by name":        {`{"l": [{"name": "a", "x": 1}, {"name": "b"}]}`, `{"l": [{"name": "c"}, {"name": "a", "y": 2}]}`, `{"l": [{"name": "a", "x": 1, "y": 2}, {"name": "b"}, {"name": "c"}]}`},
+		"by target":      {`{"l": [{"name": "v", "mountPath": "/a"}]}`, `{"l": [{"name": "v", "mountPath": "/b"}]}`, `{"l": [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/b"}]}`},
+		"whole":          {`{"l": [1, 2]}`, `{"l": [3]}`, `{"l": [3]}`},
+		"not all named":  {`{"l": [{"name": "a"}]}`, `{"l": [{"key": "b"}]}`, `{"l": [{"key": "b"}]}`},
+		"a list at last": {`{}`, `{"l": [{"name": "a", "x": null}]}`, `{"l": [{"name": "a"}]}`},
+	} {
+		var under, over, want object
+		for into, text := range map[*object]string{&under: c.under, &over: c.over, &want: c.want} {
+			if err := json.Unmarshal([]byte(text), into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before, _ := json.Marshal(under)
+		if got := overlay(under, over); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+		if after, _ := json.Marshal(under); string(after) != string(before) {
+			t.Errorf("%s: it changed %s to %s", name, before, after)
+		}
+	}
+}
+
 // everything sets every attribute that the manifest can have of a pod.
 func everything(s *session.Spec) {
 	k := s.Runtime.Kubernetes
@@ -168,6 +213,9 @@ func everything(s *session.Spec) {
 	k.NodeSelector = map[string]string{"pool": "agents"}
 	k.Tolerations = []session.Toleration{{Key: "gpu", Operator: "Exists", Effect: "NoSchedule"}}
 	k.Affinity = `{"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "x"}}}]}}`
+	k.ImagePullPolicy, k.PriorityClass, k.TmpSize = "IfNotPresent", "agents", 2<<30
+	k.Pod = `{"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["db"]}], "securityContext": {"supplementalGroups": [5]},
+		"containers": [{"name": "session", "env": [{"name": "MORE", "value": "1"}]}, {"name": "proxy", "image": "proxy:1", "resources": {"limits": {"cpu": "100m"}}}]}`
 	k.RuntimeClass, k.ServiceAccount, k.ImagePullSecrets = "gvisor", "agents", []string{"pull"}
 	k.Volumes = []session.PodVolume{{ConfigMap: "ca", Target: "/etc/ca"}, {Secret: "key", Target: "/etc/key"}, {Claim: "cache", Target: "/cache"}, {Claim: "docs", Target: "/docs", ReadOnly: true}}
 	s.SecretRefs = map[string]session.SecretRef{"TOKEN": {Name: "tokens", Key: "token"}, "GIT": {Name: "tokens", Key: "git"}}

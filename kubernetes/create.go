@@ -48,7 +48,7 @@ func (c *cluster) create(ctx context.Context, r schema.GroupVersionResource, o *
 	}
 	making, cancel := contained.Detached(ctx)
 	defer cancel()
-	made, err := c.of(r).Create(making, o, metav1.CreateOptions{FieldManager: "agentform"})
+	made, err := c.of(r).Create(making, o, metav1.CreateOptions{FieldManager: "agentform", FieldValidation: metav1.FieldValidationStrict})
 	if kubeclient.Unanswered(err) {
 		if found := c.lookUp(making, r, o); found != nil {
 			made, err = found, nil

@@ -49,8 +49,15 @@ func (t made) declared(m session.Mark, spec session.Spec) (object, error) {
 	if account, is := pod["serviceAccountName"]; is {
 		pod["serviceAccount"] = account // its earlier name
 	}
-	main := pod["containers"].([]any)[0].(object)
-	main["imagePullPolicy"] = pullPolicy(settings(spec).Image)
+	for _, list := range []string{"containers", "initContainers"} {
+		containers, _ := pod[list].([]any)
+		for _, c := range containers {
+			if c, is := c.(object); is && c["imagePullPolicy"] == nil {
+				image, _ := c["image"].(string)
+				c["imagePullPolicy"] = pullPolicy(image)
+			}
+		}
+	}
 	return all, nil
 }
 
@@ -77,7 +84,9 @@ func pullPolicy(image string) string {
 // their fields.
 var defaults = map[string]any{
 	"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler",
-	"terminationMessagePath": "/dev/termination-log", "protocol": "TCP", "scheme": "HTTP", "successThreshold": 1.0, "defaultMode": 420.0,
+	"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File", "apiVersion": "v1", "divisor": "0",
+	"timeoutSeconds": 1.0, "periodSeconds": 10.0, "failureThreshold": 3.0, // of probes
+	"protocol": "TCP", "scheme": "HTTP", "successThreshold": 1.0, "defaultMode": 420.0,
 	"type": "RollingUpdate", "partition": 0.0, "maxUnavailable": 1.0, // of updateStrategy
 	"whenDeleted": "Retain", "whenScaled": "Retain",
 }
@@ -221,17 +230,23 @@ func compareLists(at string, declared []any, actual any, report func(field strin
 func names(list []any) (all map[string]any, ok bool) {
 	all = make(map[string]any, len(list))
 	for _, e := range list {
-		o, _ := e.(object)
-		name, is := o["mountPath"].(string)
-		if !is {
-			name, is = o["name"].(string)
-		}
-		if !is {
+		name := nameOf(e)
+		if name == "" {
 			return nil, false
 		}
 		all[name] = e
 	}
 	return all, true
+}
+
+// nameOf returns what identifies an element of a list, or "".
+func nameOf(element any) string {
+	o, _ := element.(object)
+	if target, is := o["mountPath"].(string); is {
+		return target
+	}
+	name, _ := o["name"].(string)
+	return name
 }
 
 // same reports whether two values are the same to the API server, which normalizes quantities.
@@ -286,7 +301,7 @@ func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.S
 	if err := putClaim(ctx, &t); err != nil {
 		return err
 	}
-	policy := t.policy(k.Mark, settings(*k.Spec).Network)
+	policy := t.policy(k.Mark, limitOf(settings(*k.Spec)))
 	if policy != nil && (k.Policy != nil || lost) { // else no agent was started yet
 		made, err := t.cluster.makePolicy(ctx, policy)
 		if err != nil {

@@ -46,6 +46,12 @@ func full(k *session.KubernetesConfig) {
 	k.Affinity = `{"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}}]}}`
 	k.Volumes = []session.PodVolume{{ConfigMap: "kube-root-ca.crt", Target: "/etc/ca"}}
 	k.Env = map[string]string{"LEVEL": "debug"}
+	k.ImagePullPolicy, k.TmpSize = "IfNotPresent", 64<<20
+	k.NetworkAllow, k.Network = []string{"10.1.0.0/16:8443", "namespace/proxies"}, session.NetworkRestricted
+	k.Pod = fmt.Sprintf(`{"hostAliases": [{"ip": "10.0.0.1", "hostnames": ["artifacts"]}], "containers": [
+		{"name": "session", "env": [{"name": "MORE", "value": "1"}]},
+		{"name": "clock", "image": %q, "command": ["sh", "-c", "while :; do sleep 1; done"], "resources": {"limits": {"cpu": "50m"}},
+			"securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}]}`, k.Image)
 }
 
 // declared returns a launch as apply creates it: with a directory for the run, and the whole
@@ -61,18 +67,40 @@ func (b *bed) declared(t *testing.T, name string) session.Launch {
 	return l
 }
 
+// TestUnknownField refuses a field that the cluster does not know, and leaves nothing.
+func TestUnknownField(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	b.with = func(k *session.KubernetesConfig) { k.Pod = `{"hostAliasez": []}` }
+	_, err := b.runtime.Create(t.Context(), b.declared(t, "app-web-a1b2c3"))
+	if err == nil || !strings.Contains(err.Error(), `unknown field "spec.template.spec.hostAliasez"`) {
+		t.Error(err)
+	}
+	if left := b.cluster.Kubectl(t, "get", "statefulset,pvc", "-n", b.namespace, "-o", "name"); left != "" {
+		t.Errorf("left are %s", left)
+	}
+}
+
 // TestEdits edits the StatefulSet of a session and checks which fields are reported. Some are
 // reverted while the agent runs, the rest with the next start.
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	b.with = full
+	b.cluster.Kubectl(t, "create", "priorityclass", b.namespace, "--value=1")
+	t.Cleanup(func() { b.cluster.Kubectl(t, "delete", "priorityclass", b.namespace) })
+	b.with = func(k *session.KubernetesConfig) { full(k); k.PriorityClass = b.namespace }
 	l := b.declared(t, "app-web-a1b2c3")
 	p := b.create(t, l)
 	b.listening(t, p)
 	if fields := b.edited(t, p); fields != nil {
 		live, _ := b.see(t, p)
 		t.Fatalf("a new session is edited: %v", live.Edited)
+	}
+
+	pod := b.cluster.Kubectl(t, "get", "pod", p.Name+"-0", "-n", b.namespace, "-o",
+		"jsonpath={.spec.hostAliases[0].hostnames[0]} {.spec.containers[*].name} {.spec.priorityClassName} {.spec.volumes[?(@.name=='tmp')].emptyDir.sizeLimit}")
+	if want := "artifacts session clock " + b.namespace + " 67108864"; pod != want {
+		t.Errorf("the pod has %q, want %q", pod, want)
 	}
 
 	// Outside of the pod's template.

@@ -33,6 +33,8 @@ const (
 	DefaultUser = "1000:1000"
 	// DefaultStorage is the size of a volume, in bytes.
 	DefaultStorage = 10 << 30
+	// DefaultAccessMode is the access mode of a volume.
+	DefaultAccessMode = "ReadWriteOncePod"
 	// nameLimit is the longest name of a StatefulSet: a pod's label has it with a dash and a hash
 	// of 10 characters, in 63.
 	nameLimit = 52
@@ -83,7 +85,7 @@ func (c Config) claim(m session.Mark, s session.Spec, dir, branch string) *unstr
 	k := settings(s)
 	annotations := object{annotationAddress: string(m.Address), annotationPath: dir, annotationBranch: branch}
 	storage := object{
-		"accessModes": []any{"ReadWriteOncePod"},
+		"accessModes": []any{cmp.Or(k.Storage.AccessMode, DefaultAccessMode)},
 		"resources":   object{"requests": object{"storage": strconv.FormatInt(cmp.Or(k.Storage.Size, DefaultStorage), 10)}},
 	}
 	if k.Storage.Class != "" {
@@ -155,16 +157,22 @@ func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured
 	annotations[annotationAddress], annotations[annotationHash] = string(l.Mark.Address), l.Mark.Hash
 	own := texts(annotations)
 	own[annotationRecord] = text
+	pod := texts(noEviction)
+	maps.Copy(pod, texts(annotations))
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "apps/v1", "kind": "StatefulSet",
 		"metadata": object{"name": objectName(l.Name), "labels": texts(labels), "annotations": own},
 		"spec": object{
 			"replicas": int64(1), "serviceName": objectName(l.Name), "podManagementPolicy": "Parallel", "revisionHistoryLimit": int64(1),
 			"selector": object{"matchLabels": texts(identity(l.Mark))},
-			"template": object{"metadata": object{"labels": texts(labels), "annotations": texts(annotations)}, "spec": spec},
+			"template": object{"metadata": object{"labels": texts(labels), "annotations": pod}, "spec": spec},
 		},
 	}}, nil
 }
+
+// noEviction are annotations of pods that keep autoscalers of nodes from ending an agent at work
+// (github.com/kubernetes/autoscaler, cluster-autoscaler/FAQ.md; karpenter.sh/docs/concepts/disruption).
+var noEviction = map[string]string{"cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "karpenter.sh/do-not-disrupt": "true"}
 
 // secretRefs returns the variables of secrets that are in the cluster, sorted.
 func secretRefs(s session.Spec) (env []any) {
@@ -211,7 +219,7 @@ func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
 	volumes := []any{
 		object{"name": volumeName, "persistentVolumeClaim": object{"claimName": claim}},
 		object{"name": "run", "emptyDir": object{"medium": "Memory", "sizeLimit": "16Mi"}},
-		object{"name": "tmp", "emptyDir": object{}},
+		object{"name": "tmp", "emptyDir": tmpOf(c)},
 	}
 	for i, v := range c.Volumes {
 		name := fmt.Sprintf("volume-%d", i)
@@ -250,7 +258,10 @@ func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
 		"nodeSelector": nodeSelector(c),
 		"containers":   []any{main}, "volumes": volumes,
 	}
-	for name, value := range map[string]string{"runtimeClassName": c.RuntimeClass, "serviceAccountName": c.ServiceAccount} {
+	if c.ImagePullPolicy != "" {
+		main["imagePullPolicy"] = c.ImagePullPolicy
+	}
+	for name, value := range map[string]string{"runtimeClassName": c.RuntimeClass, "serviceAccountName": c.ServiceAccount, "priorityClassName": c.PriorityClass} {
 		if value != "" {
 			spec[name] = value
 		}
@@ -282,7 +293,56 @@ func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
 		}
 		spec["affinity"] = affinity
 	}
+	if c.Pod != "" {
+		var further object
+		if err := json.Unmarshal([]byte(c.Pod), &further); err != nil {
+			return nil, fmt.Errorf("kubernetes: pod: %w", err)
+		}
+		spec = overlay(spec, further).(object)
+	}
 	return spec, nil
+}
+
+// overlay returns a value with the fields of another one: objects are merged by key, and lists of named
+// elements by name. Other lists are replaced. Null removes a field.
+func overlay(under, over any) any {
+	switch o := over.(type) {
+	case object:
+		u, _ := under.(object)
+		all := object{}
+		maps.Copy(all, u)
+		for name, value := range o {
+			if value == nil {
+				delete(all, name)
+			} else {
+				all[name] = overlay(all[name], value)
+			}
+		}
+		return all
+	case []any:
+		u, _ := under.([]any)
+		if slices.ContainsFunc(slices.Concat(u, o), func(e any) bool { return nameOf(e) == "" }) {
+			return over
+		}
+		all := slices.Clone(u)
+		for _, e := range o {
+			if i := slices.IndexFunc(all, func(x any) bool { return nameOf(x) == nameOf(e) }); i >= 0 {
+				all[i] = overlay(all[i], e)
+			} else {
+				all = append(all, overlay(nil, e))
+			}
+		}
+		return all
+	}
+	return over
+}
+
+// tmpOf returns the volume of /tmp.
+func tmpOf(c session.KubernetesConfig) object {
+	if c.TmpSize == 0 {
+		return object{}
+	}
+	return object{"sizeLimit": strconv.FormatInt(c.TmpSize, 10)}
 }
 
 // readOnly makes a volume or a mount read-only. The API server drops a value of false.

@@ -4,27 +4,79 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/agentform/agentform/internal/reach"
 	"github.com/agentform/agentform/session"
 )
 
+// limitOf returns the limit of a session's network, as an annotation has it: its name, and the destinations
+// that it allows as well.
+func limitOf(c session.KubernetesConfig) string {
+	return strings.Join(append([]string{c.Network}, c.NetworkAllow...), " ")
+}
+
+// dnsOfCluster are the pods with the cluster's DNS, and the address of its cache on each node
+// (kubernetes.io/docs/tasks/administer-cluster/nodelocaldns).
+func dnsOfCluster() []any {
+	return []any{
+		object{
+			"namespaceSelector": object{"matchLabels": object{namespaceLabel: "kube-system"}},
+			"podSelector":       object{"matchLabels": object{"k8s-app": "kube-dns"}},
+		},
+		object{"ipBlock": object{"cidr": "169.254.20.10/32"}},
+	}
+}
+
+// namespaceLabel is the label that the API server gives each namespace, with its name.
+const namespaceLabel = "kubernetes.io/metadata.name"
+
+// portsOf returns a port of both protocols.
+func portsOf(port int) []any {
+	return []any{object{"protocol": "UDP", "port": int64(port)}, object{"protocol": "TCP", "port": int64(port)}}
+}
+
+// allowed returns the rules for destinations.
+func allowed(destinations []string) (rules []any) {
+	for _, text := range destinations {
+		r, err := reach.Parse(text)
+		if err != nil {
+			continue // no manifest has it
+		}
+		to := object{"ipBlock": object{"cidr": r.Addresses.String()}}
+		if r.Namespace != "" {
+			to = object{"namespaceSelector": object{"matchLabels": object{namespaceLabel: r.Namespace}}}
+		}
+		rule := object{"to": []any{to}}
+		if r.Port > 0 {
+			rule["ports"] = portsOf(r.Port)
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
 // policyOf returns the network policy of pods with these labels, which is removed with its owner;
 // nil: no limit.
-func policyOf(name string, selected map[string]string, owner object, network string) *unstructured.Unstructured {
+func policyOf(name string, selected map[string]string, owner object, limit string) *unstructured.Unstructured {
+	network, also, _ := strings.Cut(limit, " ")
 	if network != session.NetworkNone && network != session.NetworkRestricted {
 		return nil
 	}
 	spec := object{"podSelector": object{"matchLabels": texts(selected)}, "policyTypes": []any{"Ingress", "Egress"}}
+	var egress []any
 	if network == session.NetworkRestricted {
-		dns := []any{object{"protocol": "UDP", "port": int64(53)}, object{"protocol": "TCP", "port": int64(53)}}
 		public := []any{
 			object{"ipBlock": object{"cidr": "0.0.0.0/0", "except": []any{"10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"}}},
 			object{"ipBlock": object{"cidr": "::/0", "except": []any{"::1/128", "fc00::/7", "fe80::/10"}}},
 		}
-		spec["egress"] = []any{object{"ports": dns}, object{"to": public}}
+		egress = []any{object{"to": dnsOfCluster(), "ports": portsOf(53)}, object{"to": public}}
+	}
+	if egress = append(egress, allowed(strings.Fields(also))...); len(egress) > 0 {
+		spec["egress"] = egress
 	}
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
@@ -35,22 +87,22 @@ func policyOf(name string, selected map[string]string, owner object, network str
 
 // policy returns the network policy of a target's session; nil: no limit. The garbage collector
 // removes that of an earlier StatefulSet with this name at any time, so the name has the UID.
-func (t target) policy(m session.Mark, network string) *unstructured.Unstructured {
+func (t target) policy(m session.Mark, limit string) *unstructured.Unstructured {
 	set := t.set.Metadata
 	owner := object{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": set.Name, "uid": set.UID}
-	return policyOf(set.Name+"-"+set.UID, identity(m), owner, network)
+	return policyOf(set.Name+"-"+set.UID, identity(m), owner, limit)
 }
 
 // limitNetwork makes and records the network policy of a session as declared, if it declares one,
 // and notes it on the session's claim: later commands on the agent's files must not have more.
 func limitNetwork(ctx context.Context, t *target, l session.Launch) error {
-	network := settings(l.Spec).Network
-	policy := t.policy(l.Mark, network)
+	limit := limitOf(settings(l.Spec))
+	policy := t.policy(l.Mark, limit)
 	if policy == nil {
 		return nil
 	}
 	var noted struct{}
-	note := object{"metadata": object{"annotations": object{annotationNetwork: network}}}
+	note := object{"metadata": object{"annotations": object{annotationNetwork: limit}}}
 	if err := t.cluster.patch(ctx, claims, t.runtime.config.claimOf(l.Dir), note, &noted); err != nil {
 		return err
 	}
@@ -132,14 +184,14 @@ func (t target) policyEdits(ctx context.Context, all map[string]metadata) []sess
 	if t.record.Policy == nil || t.record.Spec == nil {
 		return nil
 	}
-	network := settings(*t.record.Spec).Network
-	policy := t.policy(t.record.Mark, network)
+	limit := limitOf(settings(*t.record.Spec))
+	policy := t.policy(t.record.Mark, limit)
 	if policy == nil {
 		return nil
 	}
 	m, there := all[policy.GetName()]
 	if !there || m.Deleted != nil {
-		return []session.Edit{{Field: policyPrefix, Declared: network}}
+		return []session.Edit{{Field: policyPrefix, Declared: limit}}
 	}
 	var is object
 	var err error

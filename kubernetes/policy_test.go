@@ -1,10 +1,16 @@
 package kubernetes
 
 import (
+	"net/netip"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/agentform/agentform/session"
 )
@@ -33,6 +39,63 @@ func TestPolicyOfReplaced(t *testing.T) {
 	if names := a.names("networkpolicies"); !slices.Equal(names, []string{"shop-a-first", "shop-a-second"}) {
 		t.Errorf("the policies are %v", names)
 	}
+}
+
+// TestPolicyAllows evaluates the rules of policies for destinations.
+func TestPolicyAllows(t *testing.T) {
+	everywhere := []string{"8.8.8.8:443", "2001:db8::1:443"}
+	dns := []string{"kube-system/kube-dns:53", "169.254.20.10:53"}
+	for limit, want := range map[string][]string{
+		"none":       nil,
+		"restricted": append(everywhere, dns...),
+		"restricted 10.1.0.0/16 10.2.0.7/32:8443 namespace/proxies:3128 fd00::/8": append(append([]string{"10.1.2.3:22", "10.2.0.7:8443", "proxies/squid:3128", "fd00::7:5432"}, everywhere...), dns...),
+		"none namespace/proxies": {"proxies/squid:22", "proxies/squid:3128"},
+	} {
+		policy := policyOf("p", map[string]string{"a": "b"}, object{}, limit)
+		for _, to := range []string{
+			"8.8.8.8:443", "2001:db8::1:443", "kube-system/kube-dns:53", "kube-system/other:53", "kube-system/kube-dns:80", "169.254.20.10:53", "169.254.20.10:80",
+			"169.254.169.254:80", "10.1.2.3:22", "10.9.2.3:22", "10.9.0.1:53", "10.2.0.7:8443", "10.2.0.7:22", "proxies/squid:3128", "proxies/squid:22", "shop/api:80", "fd00::7:5432",
+		} {
+			if got := reaches(t, policy, to); got != slices.Contains(want, to) {
+				t.Errorf("%s: %s is allowed: %v", limit, to, got)
+			}
+		}
+	}
+	if policyOf("p", nil, object{}, "open") != nil {
+		t.Error("open has a policy")
+	}
+}
+
+// reaches reports whether a policy lets a pod send to a port of an address, or of the pod NAMESPACE/APP.
+func reaches(t *testing.T, policy *unstructured.Unstructured, to string) bool {
+	t.Helper()
+	var p networkingv1.NetworkPolicy
+	if err := decode(policy.Object, &p); err != nil {
+		t.Fatal(err)
+	}
+	at := strings.LastIndexByte(to, ':')
+	port, err := strconv.Atoi(to[at+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace, app, isPod := strings.Cut(to[:at], "/")
+	within := func(cidr string) bool {
+		return !isPod && netip.MustParsePrefix(cidr).Contains(netip.MustParseAddr(to[:at]))
+	}
+	selects := func(s *metav1.LabelSelector, name, value string) bool {
+		return s == nil || len(s.MatchLabels) == 1 && s.MatchLabels[name] == value
+	}
+	return slices.ContainsFunc(p.Spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {
+		ported := len(rule.Ports) == 0 || slices.ContainsFunc(rule.Ports, func(x networkingv1.NetworkPolicyPort) bool {
+			return *x.Protocol == "TCP" && x.Port.IntValue() == port
+		})
+		return ported && slices.ContainsFunc(rule.To, func(x networkingv1.NetworkPolicyPeer) bool {
+			if b := x.IPBlock; b != nil {
+				return within(b.CIDR) && !slices.ContainsFunc(b.Except, within)
+			}
+			return isPod && x.NamespaceSelector != nil && selects(x.NamespaceSelector, namespaceLabel, namespace) && selects(x.PodSelector, "k8s-app", app)
+		})
+	})
 }
 
 // TestPolicyThere checks what becomes of a policy that exists already when an agent starts.

@@ -19,6 +19,8 @@ func volumeProblem(c Change) (session.Diagnostic, bool) {
 	switch a, b := was.Storage, declared.Storage; {
 	case changed(c.Fields, kubernetesFields+"storage.class"):
 		detail = fmt.Sprintf("its storage class is %q, and %q is declared; a volume keeps its class", a.Class, b.Class)
+	case changed(c.Fields, kubernetesFields+"storage.access_mode"):
+		detail = fmt.Sprintf("its access mode is %s, and %s is declared; a volume keeps its mode", a.AccessMode, b.AccessMode)
 	case changed(c.Fields, kubernetesFields+"storage.size") && b.Size < a.Size:
 		detail = fmt.Sprintf("it has %d bytes, and %d are declared; a volume can only grow", a.Size, b.Size)
 	default:

@@ -17,7 +17,7 @@ func TestVolumes(t *testing.T) {
 	on := func(class string, size int64, change ...func(*session.Spec)) session.Spec {
 		return spec("a", append([]func(*session.Spec){func(s *session.Spec) {
 			s.Runtime = session.RuntimeSpec{Kind: "kubernetes", Name: "team", Kubernetes: &session.KubernetesConfig{Image: "agents:1",
-				Namespace: "agents", Storage: session.PodStorage{Class: class, Size: size}}}
+				Namespace: "agents", Storage: session.PodStorage{Class: class, Size: size, AccessMode: "ReadWriteOncePod"}}}
 			s.Workspace.Mode = session.Clone
 		}}, change...)...)
 	}
@@ -32,6 +32,7 @@ func TestVolumes(t *testing.T) {
 		"smaller":           {on("fast", 10*gib), "  a error\n! a volume cannot change\n", "it has 21474836480 bytes, and 10737418240 are declared"},
 		"smaller, ignored":  {on("fast", 10*gib, ignored), "~ a spec_changed lifecycle.ignore_changes\n", ""},
 		"of another class":  {on("slow", 20*gib), "  a error\n! a volume cannot change\n", `its storage class is "fast", and "slow" is declared`},
+		"of another mode":   {on("fast", 20*gib, func(s *session.Spec) { s.Runtime.Kubernetes.Storage.AccessMode = "ReadWriteOnce" }), "  a error\n! a volume cannot change\n", "its access mode is ReadWriteOncePod, and ReadWriteOnce is declared"},
 		"another namespace": {on("slow", 20*gib, other), "± a spec_changed runtime.kubernetes.namespace runtime.kubernetes.storage.class\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -259,9 +259,14 @@ type KubernetesConfig struct {
 	User             string            `json:"user"` // UID or UID:GID
 	// ReadOnly is about all but /tmp, the session's volume and other volumes.
 	ReadOnly        bool        `json:"read_only"`
-	Network         string      `json:"network"` // none, restricted, open
+	Network         string      `json:"network"`                 // none, restricted, open
+	NetworkAllow    []string    `json:"network_allow,omitempty"` // destinations that a limited network also has, as package reach reads them
 	Volumes         []PodVolume `json:"volumes,omitempty"`
-	ScheduleTimeout Duration    `json:"schedule_timeout"` // how long the cluster may look for a node and a volume
+	ImagePullPolicy string      `json:"image_pull_policy,omitempty"` // empty: the cluster's
+	PriorityClass   string      `json:"priority_class,omitempty"`
+	TmpSize         int64       `json:"tmp_size,omitempty"` // of /tmp, in bytes; 0: no limit
+	Pod             string      `json:"pod,omitempty"`      // JSON, as in a pod's spec: merged over what agentform sets
+	ScheduleTimeout Duration    `json:"schedule_timeout"`   // how long the cluster may look for a node and a volume
 }
 
 // PodResources are a container's requests and limits by resource, such as memory. A value
@@ -274,7 +279,9 @@ type PodResources struct {
 // PodStorage is the volume of a session's home and workspace.
 type PodStorage struct {
 	Class string `json:"class,omitempty"` // empty: the cluster's default
-	Size  int64  `json:"size"`            // bytes
+	// AccessMode is ReadWriteOncePod, ReadWriteOnce or ReadWriteMany.
+	AccessMode string `json:"access_mode"`
+	Size       int64  `json:"size"` // bytes
 }
 
 // Toleration is a taint that a pod tolerates, as in its spec.

@@ -163,18 +163,19 @@ func useful() map[string][]string {
 // without a value.
 func others() map[string]map[string]string {
 	return map[string]map[string]string{
-		"session.workspace.repo_secret": {"repo": `"https://git.example/shop.git"`, "runtime": "runtime.kubernetes.team"},
-		"session.for_each":              {"branch": `"agents/${each.key}"`},
-		"session.count":                 {"branch": `"agents/pool-${count.index}"`},
-		"agent.command":                 {"base": ""},
-		"notify.report":                 {"on": ""},
-		"notify.webhook":                {"command": ""},
-		"runtime.docker.cert_path":      {"host": `"tcp://build.example.com:2376"`},
-		"notify.webhook_secret":         {"command": ""},
-		"notify.preset":                 {"command": ""},
-		"import.for_each":               {"to": "session.worker[each.key]", "id": `"tmux:default/${each.value}"`},
-		"moved.for_each":                {"from": `session.old[each.key]`, "to": "session.worker[each.key]"},
-		"removed.for_each":              {"from": `session.old[each.key]`},
+		"runtime.kubernetes.network_allow": {"network": `"restricted"`},
+		"session.workspace.repo_secret":    {"repo": `"https://git.example/shop.git"`, "runtime": "runtime.kubernetes.team"},
+		"session.for_each":                 {"branch": `"agents/${each.key}"`},
+		"session.count":                    {"branch": `"agents/pool-${count.index}"`},
+		"agent.command":                    {"base": ""},
+		"notify.report":                    {"on": ""},
+		"notify.webhook":                   {"command": ""},
+		"runtime.docker.cert_path":         {"host": `"tcp://build.example.com:2376"`},
+		"notify.webhook_secret":            {"command": ""},
+		"notify.preset":                    {"command": ""},
+		"import.for_each":                  {"to": "session.worker[each.key]", "id": `"tmux:default/${each.value}"`},
+		"moved.for_each":                   {"from": `session.old[each.key]`, "to": "session.worker[each.key]"},
+		"removed.for_each":                 {"from": `session.old[each.key]`},
 	}
 }
 

@@ -33,6 +33,7 @@ var floors = map[string]int{
 	"internal/environ":          -1,
 	"internal/turn":             0,
 	"internal/excerpt":          -1,
+	"internal/reach":            -1,
 	"internal/plaintext":        -1,
 	"internal/tmuxwire":         -1,
 	"internal/terminal":         0,

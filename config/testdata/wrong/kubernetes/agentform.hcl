@@ -26,6 +26,27 @@ runtime "kubernetes" "b" {
   volumes = [{ target = "relative", claim = "a" }]
 }
 
+runtime "kubernetes" "p" {
+  image          = "x"
+  network        = "restricted"
+  priority_class = "Upper"
+  pod = {
+    hostNetwork                  = true
+    automountServiceAccountToken = true
+    volumes                      = [{ name = "run", emptyDir = {} }]
+    containers = [
+      { name = "session", command = ["sh"], volumeMounts = [{ name = "session", mountPath = "/x" }] },
+      { image = "y" },
+    ]
+  }
+}
+
+runtime "kubernetes" "l" {
+  image         = "x"
+  pod           = ["a"]
+  network_allow = ["10.0.0.1/8", "namespace/Upper", "example.org:443"]
+}
+
 runtime "kubernetes" "c" {
   image       = "x"
   tolerations = [{ kee = "k" }]
