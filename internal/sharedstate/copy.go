@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -125,9 +126,19 @@ func (c *Copy) check(ctx context.Context) (Mark, error) {
 	case m.Backend != "" && m.Backend != c.Name:
 		return m, c.moved(ctx, m.Backend)
 	case serial == 0: // there is no copy, or not any more
-		return Mark{Backend: c.Name, Place: c.Place}, nil
+		return c.newMark("", 0, nil), nil
+	}
+	if m.Version != "" && m.Project != c.Owner.Project {
+		m.Version = placedBefore
 	}
 	return m, nil
+}
+
+// placedBefore is the version of a copy that was written before the project was moved.
+const placedBefore backend.Version = "before the project was moved"
+
+func (c *Copy) newMark(v backend.Version, serial uint64, restarts map[string][]health.Moment) Mark {
+	return Mark{Backend: c.Name, Version: v, Serial: serial, Restarts: restarts, Place: c.Place, Project: c.Owner.Project}
 }
 
 // moved returns the error of a state that is in the backend named from.
@@ -154,7 +165,11 @@ func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) 
 	if err != nil {
 		return m, &UnreachableError{c.Name, err}
 	}
+	d.Sessions = withRepos(d.Sessions, c.placed)
 	have := store.State()
+	if m.Project != "" && m.Project != c.Owner.Project {
+		have.Sessions = withRepos(have.Sessions, func(repo string) string { return c.placed(portable(m.Project, repo)) })
+	}
 	if have.Lineage != d.Lineage && slices.ContainsFunc(have.Sessions, m.started) {
 		return m, &StrangerError{c.Name, d.Lineage, have.Lineage}
 	}
@@ -166,7 +181,7 @@ func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) 
 			return m, err
 		}
 	}
-	next := Mark{Backend: c.Name, Version: v, Serial: d.Serial, Restarts: d.Restarts, Place: c.Place}
+	next := c.newMark(v, d.Serial, d.Restarts)
 	if have.Serial != m.Serial && have.Serial > 0 { // this machine has changes that were not sent
 		d.Sessions = c.merge(d.Sessions, have.Sessions)
 		d.Serial = max(d.Serial, have.Serial) + 1
@@ -182,9 +197,40 @@ func (c *Copy) take(store *state.Store, text []byte, v backend.Version, m Mark) 
 	return next, writeMark(c.Path, next)
 }
 
+// withRepos returns the records with other paths of the repositories of sessions that each machine
+// reaches: these are where the machine has the project.
+func withRepos(records []session.Record, path func(string) string) []session.Record {
+	records = slices.Clone(records)
+	for i, r := range records {
+		for _, repo := range []*string{&records[i].Tree.Repo, &records[i].Spec.Workspace.Repo} {
+			if r.Spec.Runtime.Traits().Everywhere && *repo != "" && !session.Remote(*repo) {
+				*repo = path(*repo)
+			}
+		}
+	}
+	return records
+}
+
+// placed returns the path of a repository on this machine, from that in the backend. One that
+// would be above the root directory stays relative, so that it is sent as it was read.
+func (c *Copy) placed(repo string) string {
+	if here := filepath.Join(c.Owner.Project, repo); !filepath.IsAbs(repo) && portable(c.Owner.Project, here) == repo {
+		return here
+	}
+	return repo
+}
+
+// portable returns the path of a repository as the backend has it: relative to the project.
+func portable(project, repo string) string {
+	if rel, err := filepath.Rel(project, repo); err == nil {
+		return rel
+	}
+	return repo
+}
+
 // begin records the backend, from which nothing was read yet.
 func (c *Copy) begin() error {
-	return writeMark(c.Path, Mark{Backend: c.Name, Place: c.Place})
+	return writeMark(c.Path, c.newMark("", 0, nil))
 }
 
 // merge returns the records of others as they were read, and those of this machine as they
@@ -257,7 +303,7 @@ func (c *Copy) opened(ctx context.Context, hold *backend.Hold, o Opening) (*stat
 	}
 	text, v, m, err := c.read(ctx)
 	if _, gone := errors.AsType[*GoneError](err); o.Anew && gone {
-		m, err = Mark{Backend: c.Name, Place: c.Place}, nil
+		m, err = c.newMark("", 0, nil), nil
 	}
 	switch have := store.State(); {
 	case err != nil:

@@ -22,6 +22,7 @@ type Mark struct {
 	Serial   uint64                     `json:"serial"`
 	Restarts map[string][]health.Moment `json:"restarts,omitempty"` // by the session's id
 	Place    Place                      `json:"place"`
+	Project  string                     `json:"project,omitempty"` // the project's directory when the copy was written
 }
 
 // Place is where a backend is, as far as that may be kept on disk: without credentials.

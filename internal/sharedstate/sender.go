@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,7 +95,7 @@ func (s *sender) send(serial uint64, last bool) error {
 	}
 	if !sent || !reflect.DeepEqual(more.Restarts, s.mark.Restarts) {
 		more.Prompts = s.promptsOf(st.Sessions)
-		text, serial, err := state.Encoded(s.store)
+		text, serial, err := s.encoded(st)
 		if err == nil {
 			text, err = more.appendTo(text)
 		}
@@ -107,13 +108,23 @@ func (s *sender) send(serial uint64, last bool) error {
 		if err != nil {
 			return err
 		}
-		s.mark = Mark{Backend: s.copy.Name, Version: v, Serial: serial, Restarts: more.Restarts, Place: s.copy.Place}
+		s.mark = s.copy.newMark(v, serial, more.Restarts)
 	}
 	if s.noted = last; !last {
 		return nil
 	}
 	_ = writeMark(s.copy.Path, s.mark) // without it the copy is merged with the sent state
 	return nil
+}
+
+// encoded returns the text of the open state, which is st or newer, and its serial.
+func (s *sender) encoded(st state.State) ([]byte, uint64, error) {
+	if !slices.ContainsFunc(st.Sessions, func(r session.Record) bool { return r.Spec.Runtime.Traits().Everywhere }) {
+		return state.Encoded(s.store)
+	}
+	st.Sessions = withRepos(st.Sessions, func(repo string) string { return portable(s.copy.Owner.Project, repo) })
+	text, err := st.Encode()
+	return text, st.Serial, err
 }
 
 // promptsOf returns the texts of the sessions' prompts. One that is not kept here is lost to

@@ -535,11 +535,83 @@ func TestFirstSendInterrupted(t *testing.T) {
 	want(t, "the state", near.ids(), "a@far b@near c@far")
 }
 
+// TestRepositories checks that each machine finds the repository of a session that it reaches where
+// it has the project, and not that of another machine's session.
+func TestRepositories(t *testing.T) {
+	m := &memory{}
+	near, far := newHost(t, "near", m), newHost(t, "far", m)
+	near.Owner.Project, far.Owner.Project = "/home/a/mono/shop", "/builds/mono/shop"
+	at := time.Now().UTC()
+	repos := func(h host) string {
+		t.Helper()
+		h.ids()
+		st, err := state.Read(h.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, r := range st.Sessions {
+			if r.Tree.Repo != r.Spec.Workspace.Repo {
+				t.Errorf("%s: %s, declared %s", r.ID, r.Tree.Repo, r.Spec.Workspace.Repo)
+			}
+			all = append(all, r.ID+" "+r.Tree.Repo)
+		}
+		return strings.Join(all, ", ")
+	}
+	put := func(h host, kind, id, repo string) {
+		t.Helper()
+		r := record(session.Address("session."+id), id)
+		r.Spec.Runtime.Kind, r.Spec.Workspace.Repo, r.Tree.Repo = kind, repo, repo
+		store := h.open()
+		if err := errors.Join(store.Put(r), store.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(near, "kubernetes", "a", "/home/a/mono/shop")
+	put(near, "kubernetes", "b", "/home/a/mono")
+	put(near, "kubernetes", "c", "https://git.example/shop.git")
+	put(near, "kubernetes", "d", "")
+	put(near, "tmux", "e", "/home/a/mono/shop")
+	want(t, "far", repos(far), "a /builds/mono/shop, b /builds/mono, c https://git.example/shop.git, d , e /home/a/mono/shop")
+	put(far, "kubernetes", "f", "/builds/mono/shop")
+	want(t, "near", repos(near), "a /home/a/mono/shop, b /home/a/mono, c https://git.example/shop.git, d , e /home/a/mono/shop, f /home/a/mono/shop")
+
+	// As in a hub's container, where the project has no directory above it.
+	hub := newHost(t, "hub", m)
+	hub.Owner.Project = "/data"
+	put(near, "kubernetes", "b", "/home/a")
+	want(t, "hub", repos(hub), "a /data, b ../.., c https://git.example/shop.git, d , e /home/a/mono/shop, f /data")
+	put(hub, "kubernetes", "f", "/data")
+	want(t, "near, after the hub", repos(near), "a /home/a/mono/shop, b /home/a, c https://git.example/shop.git, d , e /home/a/mono/shop, f /home/a/mono/shop")
+	put(near, "kubernetes", "b", "/home/a/mono")
+
+	// One that was not sent before the project was moved has its new place, too.
+	m.fail = func(call string) error {
+		if call == "write" {
+			return errors.New("the line is cut")
+		}
+		return nil
+	}
+	r := record("session.a", "a")
+	r.Spec.Runtime.Kind, r.Spec.Workspace.Repo, r.Tree.Repo, r.UpdatedAt = "kubernetes", "/builds/mono/shop", "/builds/mono/shop", at.Add(time.Hour)
+	r.LastError = "unsent"
+	store := far.open()
+	if err := store.Put(r); err != nil {
+		t.Fatal(err)
+	}
+	_ = store.Close() // it says that nothing was sent
+	m.fail = nil
+	far.Owner.Project = "/moved/mono/shop"
+	want(t, "far, moved", repos(far), "a /moved/mono/shop, b /moved/mono, c https://git.example/shop.git, d , e /home/a/mono/shop, f /moved/mono/shop")
+	if st, err := state.Read(far.Path); err != nil || st.Sessions[0].LastError != "unsent" {
+		t.Errorf("what was not sent is lost: %+v, %v", st.Sessions[0], err)
+	}
+}
+
 // TestEverywhere: two machines change the same sessions, whose runtime both reach.
 func TestEverywhere(t *testing.T) {
 	m := &memory{}
 	near, far := newHost(t, "near", m), newHost(t, "far", m)
-	far.Owner.DataDir = near.Owner.DataDir
 	at := time.Now().UTC()
 	put := func(h host, id, what string, minute int) error {
 		store := h.open()
