@@ -351,7 +351,7 @@ func Restored(l session.Live, spec session.Spec, facts session.RunFacts, address
 	return session.Record{
 		ID: l.Mark.ID, Address: address, Origin: origin, Spec: spec, Location: l.Location, Run: run,
 		Tree: session.WorkspaceState{Path: spec.Workspace.Path, Mode: spec.Workspace.Mode, Repo: spec.Workspace.Repo,
-			Branch: spec.Branch, Created: spec.Workspace.Mode != session.InPlace && madeIn(dataDir, spec.Workspace.Path), Ready: true},
+			Branch: spec.Branch, Created: spec.Workspace.Mode != session.InPlace && madeIn(dataDir, spec, spec.Workspace.Path), Ready: true},
 		CreatedAt: l.Started,
 	}
 }

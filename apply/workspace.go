@@ -42,7 +42,7 @@ func (w *workspaces) planned(ctx context.Context, rec session.Record) session.Wo
 		t.Created, t.Made, t.Ready = old.Created, old.Made, old.Ready
 		return t
 	}
-	t.Created = t.Mode != session.InPlace && (!exists || madeIn(w.config.DataDir, t.Path))
+	t.Created = t.Mode != session.InPlace && (!exists || madeIn(w.config.DataDir, s, t.Path))
 	return t
 }
 
@@ -179,7 +179,7 @@ func (w *workspaces) remove(ctx context.Context, e *entry) error {
 		return nil
 	}
 	// The session's directory of workspaces, if this was its last one.
-	if parent := filepath.Dir(t.Path); madeIn(w.config.DataDir, parent) {
+	if parent := filepath.Dir(t.Path); madeIn(w.config.DataDir, e.rec.Spec, parent) {
 		_ = os.Remove(parent) // fails if it is not empty
 	}
 	return nil
@@ -267,7 +267,8 @@ func (w *workspaces) runner(s session.Spec, path string) (git.Runner, error) {
 	}, nil
 }
 
-// madeIn reports whether a path is in a data directory, where agentform alone creates it.
-func madeIn(dataDir, path string) bool {
-	return strings.HasPrefix(path, layout.Data{Dir: dataDir}.Workspaces()+string(filepath.Separator))
+// madeIn reports whether a workspace is where agentform alone creates it: in the data directory, or
+// on its session's volume.
+func madeIn(dataDir string, s session.Spec, path string) bool {
+	return strings.HasPrefix(path, layout.Data{Dir: s.Runtime.Traits().DataDir(dataDir)}.Workspaces()+string(filepath.Separator))
 }

@@ -205,7 +205,7 @@ func workspacePath(d reader, m *Manifest, w *expr.Block, s *session.Spec) {
 			d.Fail(w.Attr("path"), "Invalid path", "%s is the repository itself; to work in it use mode = \"in_place\".", ws.Path)
 		}
 	default:
-		ws.Path = filepath.Join(layout.Data{Dir: m.DataDir}.Workspaces(), WorkspaceName(s.Address), branchDirectory(cmp.Or(s.Branch, "plain")))
+		ws.Path = filepath.Join(layout.Data{Dir: s.Runtime.Traits().DataDir(m.DataDir)}.Workspaces(), WorkspaceName(s.Address), branchDirectory(cmp.Or(s.Branch, "plain")))
 	}
 }
 

@@ -103,7 +103,7 @@ func newSession(t *testing.T, cluster kubetest.Cluster, namespace, programs stri
 		t.Fatal(err)
 	}
 	cluster.Import(t, archive)
-	dir, err := os.MkdirTemp("/tmp", "afd") // the hubs can write below /tmp, too
+	dir, err := os.MkdirTemp("/tmp", "afd") // a path that a socket can have
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,9 +112,7 @@ func newSession(t *testing.T, cluster kubetest.Cluster, namespace, programs stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := remote{cluster, namespace, programs, dir, strings.NewReplacer(
-		`namespace = "agents"`, fmt.Sprintf("namespace = %q", namespace),
-		`project = "agents"`, fmt.Sprintf("project = \"agents\"\n  data_dir = %q", dir+"/data")).Replace(string(block))}
+	s := remote{cluster, namespace, programs, dir, strings.Replace(string(block), `namespace = "agents"`, fmt.Sprintf("namespace = %q", namespace), 1)}
 	manifest := s.settings + fmt.Sprintf(`
 runtime "kubernetes" "team" {
   namespace = %q

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,10 +40,11 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	if err != nil {
 		return at, err
 	}
-	f := r.session(l.Mark.ID, l.Name, r.config.Shim[0])
+	program := r.config.programs(l.Dir)
+	f := r.session(l.Mark.ID, l.Name, program[0])
 	elsewhere := f.dial != nil
 	if elsewhere {
-		if err := errors.Join(r.config.checkElsewhere(l.Dir), r.config.checkShim()); err != nil {
+		if err := errors.Join(checkElsewhere(l.Dir), r.config.checkShim()); err != nil {
 			return at, err
 		}
 		if l.RunDir, err = r.files.newRun(l); err != nil {
@@ -81,14 +81,14 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	}
 	p := session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: l.Name, Container: made.ID}
 	if elsewhere {
-		f.dial = r.dial(made.ID, r.config.Shim[0])
-		err = r.config.equip(ctx, c, made.ID, of, "", "")
+		f.dial = r.dial(made.ID, program[0])
+		err = r.config.equip(ctx, c, made.ID, l.Dir, of, "", "")
 	}
 	if err == nil {
 		err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{}))
 	}
 	if err == nil {
-		err = start{c, f, l, r.config.Shim, r.config}.run(ctx, p, of)
+		err = start{c, f, l, program, r.config}.run(ctx, p, of)
 	}
 	if err != nil {
 		undo, cancel := contained.Detached(ctx)
@@ -124,7 +124,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	// An engine that was killed while it started a container may never start it, and a
 	// container from before the project was moved has mounts that do not exist.
 	k, err := t.load()
-	moved := err == nil && (k.Runs != "" || k.Elsewhere && !strings.HasPrefix(k.Program, r.config.DataDir+string(filepath.Separator)))
+	moved := err == nil && (k.Runs != "" || k.Elsewhere && rootOf(k.Dir) != rootOf(l.Dir))
 	if t.container.State.Status == container.StateCreated || moved {
 		if t.container.State.Running {
 			if err := t.vacant(ctx); err != nil {
@@ -157,10 +157,10 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 		if l.RunDir, err = r.files.newRun(l); err != nil {
 			return at, err
 		}
-		if err := r.config.equip(ctx, t.engine, t.container.ID, of, "", ""); err != nil {
+		if err := r.config.equip(ctx, t.engine, t.container.ID, l.Dir, of, "", ""); err != nil {
 			return at, err
 		}
-		t.dial = r.dial(t.container.ID, r.config.Shim[0])
+		t.dial = r.dial(t.container.ID, r.config.programs(l.Dir)[0])
 	}
 	if err := (start{t.engine, t.dirs, l, r.config.programIn(t.container), r.config}).run(ctx, p, of); err != nil {
 		// The container stays, without the run.

@@ -74,7 +74,8 @@ func (b *bed) farLaunch(t *testing.T, name string) session.Launch {
 	if err := os.RemoveAll(l.Dir); err != nil {
 		t.Fatal(err)
 	}
-	l.Dir = filepath.Join(b.config.DataDir, "workspaces", b.called(name), filepath.Base(l.Dir))
+	l.Dir = filepath.Join(session.VolumeRoot, "workspaces", b.called(name), filepath.Base(l.Dir))
+	l.Env[0] = "STATE=" + filepath.Join(session.VolumeRoot, "runs", l.Mark.Run)
 	if err := b.runtime.RunIn(t.Context(), recordOf(l), nil, &bytes.Buffer{}, "mkdir", "-p", l.Dir); err != nil {
 		t.Fatal(err)
 	}
@@ -105,11 +106,11 @@ func TestConformanceElsewhere(t *testing.T) {
 					if !ok {
 						t.Fatalf("there is no session %q", p.Name)
 					}
-					return b.inside(p, filepath.Join(b.config.DataDir, "runs", l.Mark.Run, name))
+					return b.inside(p, filepath.Join(session.VolumeRoot, "runs", l.Mark.Run, name))
 				}
 				send := func(t *testing.T, p session.Location, text string) {
 					l, _ := b.see(t, p)
-					heard := filepath.Join(b.config.DataDir, "runs", l.Mark.Run, "heard")
+					heard := filepath.Join(session.VolumeRoot, "runs", l.Mark.Run, "heard")
 					wait.For(t, p.Name+" reads", func() (any, bool) {
 						_, err := dockertest.Docker(nil, "-H", b.engine, "exec", p.Name, "cat", heard)
 						return err, err == nil

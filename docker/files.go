@@ -54,7 +54,7 @@ type dirs struct {
 	files
 	id      string
 	own     string // not seen in the container
-	runs    string // of its runs; in the container this is DATA_DIR/runs
+	runs    string // of its runs; in the container this is DATA_DIR/runs, or on its volume
 	sockets string // of its init and its shim; at the same path in the container
 	// dial connects to a socket in a container of an engine elsewhere: own is then a copy
 	// of what is in there. It is nil for an engine of this machine.
@@ -200,8 +200,12 @@ func (f dirs) load() (k record, err error) {
 }
 
 func (f dirs) runInside(run string) string {
-	if k, err := f.load(); err == nil && k.Runs != "" {
+	switch k, err := f.load(); {
+	case err != nil:
+	case k.Runs != "":
 		return filepath.Join(k.Runs, run)
+	case k.Elsewhere:
+		return rootOf(k.Dir).Run(run)
 	}
 	return f.run(run)
 }

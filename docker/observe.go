@@ -117,9 +117,9 @@ func listed(x container.Summary, c Config, adopted string) session.Live {
 		}),
 		Location: session.Location{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: shim.TmuxSocket},
 		Foreign:  mark.ID == "" || c.Lineage != "" && mark.Project != c.Lineage,
-		Ours: mark.ID != "" && slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
-			return m.Source == filepath.Join(c.DataDir, own) || m.Type == mount.TypeVolume && m.Destination == c.DataDir
-		}),
+		Ours: mark.ID != "" && (x.Labels[labelDataDir] == c.DataDir || slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
+			return m.Source == filepath.Join(c.DataDir, own)
+		})),
 		PlaceUp:  x.State == container.StateRunning || x.State == container.StatePaused,
 		Frozen:   x.State == container.StatePaused,
 		Liveness: session.Unknown,

@@ -113,6 +113,8 @@ const (
 	labelMaker   = "agentform.maker" // the process that runs the command
 	// labelProgram is the shim's program in a container elsewhere.
 	labelProgram = "agentform.program"
+	// labelDataDir is the data directory with which a container elsewhere was started.
+	labelDataDir = "agentform.data_dir"
 )
 
 // Attach returns the command that attaches a terminal to the session. The terminal is detached

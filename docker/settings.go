@@ -20,13 +20,13 @@ import (
 func (c Config) sessionSettings(l session.Launch, f dirs, of git.Owner) (*container.Config, *container.HostConfig) {
 	config, host := c.settings(l.Spec, l.Dir, of)
 	config.Hostname = l.Name[:min(len(l.Name), 63)] // Linux's limit
-	config.Entrypoint = append(slices.Clone(c.Shim), shim.InitMode, f.sockets)
+	config.Entrypoint = append(slices.Clone(c.programs(l.Dir)), shim.InitMode, f.sockets)
 	maps.Copy(config.Labels, map[string]string{labelAddress: string(l.Mark.Address), labelID: l.Mark.ID,
 		labelRun: l.Mark.Run, labelHash: l.Mark.Hash})
 	config.StopSignal = "SIGTERM" // an image's own is for its own program
 	config.StopTimeout = new(contained.KillAfter(l.Stop))
 	if c.elsewhere() {
-		config.Labels[labelProgram] = c.Shim[0]
+		config.Labels[labelProgram], config.Labels[labelDataDir] = c.programs(l.Dir)[0], c.DataDir
 	} else {
 		host.Mounts = append(host.Mounts, bind(f.runs, f.run(""), false), bind(f.sockets, f.sockets, false))
 	}

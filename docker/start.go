@@ -34,6 +34,14 @@ type start struct {
 	config  Config
 }
 
+// runDir returns the directory of the run, as the container sees it.
+func (s start) runDir() string {
+	if s.dirs.dial == nil {
+		return s.launch.RunDir
+	}
+	return rootOf(s.launch.Dir).Run(s.launch.Mark.Run)
+}
+
 func (s start) run(ctx context.Context, p session.Location, of git.Owner) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -41,7 +49,7 @@ func (s start) run(ctx context.Context, p session.Location, of git.Owner) error 
 	if err := s.awaitInit(ctx, init, p); err != nil {
 		return err
 	}
-	config, args, held, err := contained.Start(l, p.Name, s.dirs.sockets, append(slices.Clone(s.program), l.RunDir)...)
+	config, args, held, err := contained.Start(l, p.Name, s.dirs.sockets, append(slices.Clone(s.program), s.runDir())...)
 	if err == nil {
 		err = rundir.Prepare(l.RunDir, config, nil)
 	}
@@ -54,14 +62,14 @@ func (s start) run(ctx context.Context, p session.Location, of git.Owner) error 
 	k := record{Mark: l.Mark, Container: p.Container, Spec: &l.Spec, Program: s.program[0]}
 	if s.dirs.dial != nil {
 		k.Elsewhere, k.Dir = true, l.Dir
-		if err := s.config.equip(ctx, s.engine, p.Container, of, filepath.Join(s.dirs.runs, l.Mark.Run), l.Mark.Run); err != nil {
+		if err := s.config.equip(ctx, s.engine, p.Container, l.Dir, of, filepath.Join(s.dirs.runs, l.Mark.Run), l.Mark.Run); err != nil {
 			return err
 		}
 	}
 	if err := s.dirs.save(k); err != nil {
 		return err
 	}
-	if err := init.Begin(ctx, l.RunDir, args, l.Secrets, held); err != nil {
+	if err := init.Begin(ctx, s.runDir(), args, l.Secrets, held); err != nil {
 		return err
 	}
 	return s.awaitAgent(ctx, init)
@@ -92,7 +100,7 @@ func (s start) awaitInit(ctx context.Context, init initClient, p session.Locatio
 func (s start) awaitAgent(ctx context.Context, init initClient) error {
 	err := await(ctx, func() (bool, error) {
 		if init.Dial != nil { // it copies the files
-			if _, err := init.Look(ctx, s.launch.RunDir, "", "", false); err != nil {
+			if _, err := init.Look(ctx, s.runDir(), "", "", false); err != nil {
 				return false, nil // until startTimeout
 			}
 		}
@@ -102,7 +110,7 @@ func (s start) awaitAgent(ctx context.Context, init initClient) error {
 		}
 		return f.Agent.PID != 0 || f.Exit != nil, nil // the next Observe reports an exit
 	}, func() error {
-		in, err := init.Look(ctx, s.launch.RunDir, contained.Pane, tmuxwire.PaneFormat, true)
+		in, err := init.Look(ctx, s.runDir(), contained.Pane, tmuxwire.PaneFormat, true)
 		if errors.Is(err, context.DeadlineExceeded) { // the machine may be busy: startTimeout is the limit
 			return nil
 		}

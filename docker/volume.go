@@ -27,27 +27,40 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// A session on an engine elsewhere has a volume, which its containers mount as the data directory:
-// with the shim's program in bin, its runs in runs, its workspace in workspaces. The paths are
-// those of this machine.
+// A session on an engine elsewhere has a volume, which its containers mount at session.VolumeRoot:
+// with the shim's program in bin, its runs in runs, its workspace in workspaces.
 const (
 	labelPath   = "agentform.path"   // of the workspace
 	labelBranch = "agentform.branch" // the branch that the workspace was created for
 )
 
 // volumeOf returns the name of a workspace's volume.
-func (c Config) volumeOf(dir string) string { return contained.Volume(c.DataDir, c.Lineage, dir) }
+func (c Config) volumeOf(dir string) string { return contained.Volume(c.Lineage, dir) }
 
 func (c Config) volumeMount(dir string) mount.Mount {
-	return mount.Mount{Type: mount.TypeVolume, Source: c.volumeOf(dir), Target: c.DataDir, VolumeOptions: &mount.VolumeOptions{NoCopy: true}}
+	return mount.Mount{Type: mount.TypeVolume, Source: c.volumeOf(dir), Target: rootOf(dir).Dir, VolumeOptions: &mount.VolumeOptions{NoCopy: true}}
+}
+
+// rootOf returns where the volume of a workspace is mounted, for which checkElsewhere has no error.
+func rootOf(dir string) layout.Data {
+	root, _ := contained.OnVolume(dir)
+	return root
 }
 
 // checkElsewhere returns why a workspace cannot be on the volume.
-func (c Config) checkElsewhere(dir string) error {
-	if !contained.OnVolume(c.DataDir, dir) {
-		return fmt.Errorf("docker: the workspace %s is not below %s: on an engine elsewhere it is on a volume, which is mounted there; omit path", dir, c.DataDir)
+func checkElsewhere(dir string) error {
+	if _, err := contained.OnVolume(dir); err != nil {
+		return fmt.Errorf("docker: %w", err)
 	}
 	return nil
+}
+
+// programs returns the command of the shim as the container of a workspace sees it.
+func (c Config) programs(dir string) []string {
+	if !c.elsewhere() {
+		return c.Shim
+	}
+	return []string{rootOf(dir).Program(c.Shim[0])}
 }
 
 // checkShim returns why the shim's program cannot be in a container.
@@ -68,15 +81,15 @@ func (c Config) ensureVolume(ctx context.Context, e engine, r session.Record) er
 }
 
 // equip copies to the volume what a container needs: its user's directories, the shim's program if
-// missing, and the directory of a run unless run is empty.
-func (c Config) equip(ctx context.Context, e engine, id string, of git.Owner, runDir, run string) error {
+// missing, and the directory of a run unless run is empty. The workspace dir is on the volume.
+func (c Config) equip(ctx context.Context, e engine, id, dir string, of git.Owner, runDir, run string) error {
 	upload := false
 	if c.checkShim() == nil {
 		info, err := os.Stat(c.Shim[0])
 		if err != nil {
 			return err
 		}
-		there, err := e.ContainerStatPath(ctx, id, c.Shim[0])
+		there, err := e.ContainerStatPath(ctx, id, c.programs(dir)[0])
 		if err != nil && !errdefs.IsNotFound(err) {
 			return explain(err)
 		}
@@ -95,7 +108,7 @@ func (c Config) equip(ctx context.Context, e engine, id string, of git.Owner, ru
 		_ = to.CloseWithError(errors.Join(err, w.Close()))
 	}()
 	defer pipe.Close()
-	return explain(e.CopyToContainer(ctx, id, c.DataDir, pipe, container.CopyToContainerOptions{}))
+	return explain(e.CopyToContainer(ctx, id, rootOf(dir).Dir, pipe, container.CopyToContainerOptions{}))
 }
 
 // packer writes files that belong to an owner.
@@ -225,7 +238,7 @@ func (r *far) RunIn(ctx context.Context, rec session.Record, stdin io.Reader, st
 	if err != nil {
 		return err
 	}
-	if err := r.config.checkElsewhere(rec.Tree.Path); err != nil {
+	if err := checkElsewhere(rec.Tree.Path); err != nil {
 		return err
 	}
 	if rec.Location.Container != "" {
@@ -258,7 +271,7 @@ func (m *commands) runOnVolume(ctx context.Context, c engine, rec session.Record
 	config.AttachStdin, config.OpenStdin, config.StdinOnce = stdin != nil, stdin != nil, stdin != nil
 	config.AttachStdout, config.AttachStderr = true, true
 	return m.within(ctx, c, config, host, func(id string) error {
-		if err := m.config.equip(ctx, c, id, user, "", ""); err != nil {
+		if err := m.config.equip(ctx, c, id, rec.Tree.Path, user, "", ""); err != nil {
 			return err
 		}
 		a, err := c.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdin: stdin != nil, Stdout: true, Stderr: true})

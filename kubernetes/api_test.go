@@ -64,7 +64,7 @@ func connected(t *testing.T) *cluster {
 func (c *cluster) runtime(config Config) *Runtime {
 	r := New(config)
 	r.cluster = func() (*cluster, error) { return c, nil }
-	r.shim = func() (program, error) { return program{path: "/data/bin/shim"}, nil }
+	r.shim = func() (program, error) { return program{}, nil }
 	return r
 }
 

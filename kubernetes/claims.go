@@ -174,7 +174,7 @@ func (c *cluster) losing(m metadata) string {
 // earlier session may have that one's address, id and branch.
 func (t made) claimEdits(m metadata) (found []session.Edit) {
 	k := t.record
-	if k.Spec == nil || k.Spec.Workspace.Path == "" || k.Root != t.config.DataDir {
+	if k.Spec == nil || k.Spec.Workspace.Path == "" {
 		return nil
 	}
 	declared := t.config.claim(k.Mark, *k.Spec, k.Spec.Workspace.Path, k.Spec.Branch)

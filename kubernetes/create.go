@@ -155,11 +155,12 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	if err != nil {
 		return at, err
 	}
-	if err := r.config.checkPath(l.Dir); err != nil {
+	root, err := rootOf(l.Dir)
+	if err != nil {
 		return at, err
 	}
 	name, claim := objectName(l.Name), r.config.claimOf(l.Dir)
-	k := record{Mark: l.Mark, Spec: &l.Spec, Root: r.config.DataDir, Program: program.path, Begun: time.Now().UTC(), Generation: 1}
+	k := record{Mark: l.Mark, Spec: &l.Spec, Root: root.Dir, DataDir: r.config.DataDir, Program: root.Program(r.config.Shim), Begun: time.Now().UTC(), Generation: 1}
 	set, err := setOf(l, k, claim)
 	if err != nil {
 		return at, err
@@ -235,7 +236,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	}
 	generation := t.set.Metadata.Generation
 	err = t.update(ctx, func(k *record) error {
-		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, Program: t.record.Program, Begun: time.Now().UTC(),
+		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, DataDir: r.config.DataDir, Program: t.record.Program, Begun: time.Now().UTC(),
 			Generation: generation, Policy: t.record.Policy}
 		return nil
 	})

@@ -61,10 +61,9 @@ func (t made) declared(m session.Mark, spec session.Spec) (object, error) {
 	return all, nil
 }
 
-// claim returns the name of the claim with the workspace of a spec, or "" if the data directory was
-// moved since the set was created.
+// claim returns the name of the claim with the workspace of a spec.
 func (t made) claim(spec session.Spec) string {
-	if spec.Workspace.Path == "" || t.record.Root != t.config.DataDir {
+	if spec.Workspace.Path == "" {
 		return t.set.Metadata.Labels[labelVolume]
 	}
 	return t.config.claimOf(spec.Workspace.Path)

@@ -129,9 +129,9 @@ func (b *bed) launch(name string) session.Launch {
 	return session.Launch{
 		Mark: session.Mark{Project: lineage, Address: session.Keyed("w", `a."b"|ü#{pane_id}\`), ID: name, Run: run, Hash: "1:abc"},
 		Name: name,
-		Dir:  dataDir + "/workspaces/" + name + `/work $HOME %H #{pane_id} #(touch x) "it's" ü`,
+		Dir:  session.VolumeRoot + "/workspaces/" + name + `/work $HOME %H #{pane_id} #(touch x) "it's" ü`,
 		Argv: []string{"sh", "-c", agent, `an "odd" $argument; #{pane_id} ü`},
-		Env:  []string{"STATE=" + dataDir + "/runs/" + run, "ODD=a b;$c\n\"d\"ü"},
+		Env:  []string{"STATE=" + session.VolumeRoot + "/runs/" + run, "ODD=a b;$c\n\"d\"ü"},
 		Stop: session.Stop{Signal: "SIGTERM", Grace: session.Duration(5 * time.Second)},
 		Spec: session.Spec{
 			Runtime:   session.RuntimeSpec{Kind: "kubernetes", Name: "box", Kubernetes: c},
@@ -174,7 +174,7 @@ func (b *bed) state(t *testing.T, p session.Location, name string) string {
 	if !ok {
 		t.Fatalf("there is no session %q", p.Name)
 	}
-	text, err := b.exec(p, "cat", dataDir+"/runs/"+l.Mark.Run+"/"+name)
+	text, err := b.exec(p, "cat", session.VolumeRoot+"/runs/"+l.Mark.Run+"/"+name)
 	if err != nil {
 		return ""
 	}
@@ -185,7 +185,7 @@ func (b *bed) listening(t *testing.T, p session.Location) {
 	t.Helper()
 	l, _ := b.see(t, p)
 	wait.For(t, p.Name+" reads", func() (any, bool) {
-		_, err := b.exec(p, "ls", dataDir+"/runs/"+l.Mark.Run+"/heard")
+		_, err := b.exec(p, "ls", session.VolumeRoot+"/runs/"+l.Mark.Run+"/heard")
 		return err, err == nil
 	})
 }
@@ -228,7 +228,7 @@ func (b *bed) visible(t *testing.T, p session.Location) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	launch, err := b.exec(p, "sh", "-c", `cat "$1"/runs/*/launch.json`, "sh", dataDir)
+	launch, err := b.exec(p, "sh", "-c", `cat "$1"/runs/*/launch.json`, "sh", session.VolumeRoot)
 	if err != nil {
 		t.Fatal(err)
 	}

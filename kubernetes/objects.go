@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/agentform/agentform/internal/contained"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/session"
 )
@@ -67,17 +68,15 @@ func labelValue(text string) string {
 func podName(set string) string { return set + "-0" }
 
 // claimOf returns the name of the claim with a workspace.
-func (c Config) claimOf(dir string) string { return contained.Volume(c.DataDir, c.Lineage, dir) }
+func (c Config) claimOf(dir string) string { return contained.Volume(c.Lineage, dir) }
 
-// checkPath returns why a workspace cannot be on the volume.
-func (c Config) checkPath(dir string) error {
-	switch {
-	case !contained.OnVolume(c.DataDir, dir):
-		return fmt.Errorf("kubernetes: the workspace %s is not below %s: it is on a volume, which is mounted there; omit path", dir, c.DataDir)
-	case strings.Contains(c.DataDir, ":"):
-		return fmt.Errorf("kubernetes: the data directory %s has a colon, which the path of a volume in a pod cannot have: set data_dir", c.DataDir)
+// rootOf returns where the volume of a workspace is mounted.
+func rootOf(dir string) (layout.Data, error) {
+	root, err := contained.OnVolume(dir)
+	if err != nil {
+		err = fmt.Errorf("kubernetes: %w", err)
 	}
-	return nil
+	return root, err
 }
 
 // claim returns the claim of a workspace.

@@ -54,7 +54,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		t, lost, l := targets[i].target, targets[i].lost, &lives[i]
 		*l = session.Live{Location: t.location(), Mark: t.record.Mark, Liveness: session.Unknown}
 		l.Foreign = r.foreign(l.Mark)
-		l.Ours = l.Mark.ID != "" && t.record.Root == r.config.DataDir
+		l.Ours = l.Mark.ID != "" && t.record.DataDir == r.config.DataDir
 		if l.Foreign {
 			l.PlaceUp = !t.set.stopped()
 			continue

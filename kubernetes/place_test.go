@@ -5,6 +5,7 @@ package kubernetes_test
 import (
 	"errors"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -93,7 +94,7 @@ func TestScreenWithoutProgram(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	_, at := b.makePlace(t)
-	if _, err := b.exec(at, "rm", shim); err != nil {
+	if _, err := b.exec(at, "rm", session.VolumeRoot+"/bin/"+filepath.Base(shim)); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := b.runtime.Capture(t.Context(), at, 0); !errors.Is(err, session.ErrGone) {

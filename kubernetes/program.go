@@ -15,26 +15,23 @@ import (
 )
 
 // program is the shim's program on this machine.
-type program struct {
-	content []byte
-	path    string // here and in pods
-}
+type program []byte
 
 // readProgram reads the shim's program, which must be statically linked to run on Linux with any
 // image.
 func readProgram(c Config) (program, error) {
 	file := c.Shim
 	if file == "" || !strings.HasPrefix(file, c.DataDir+"/") {
-		return program{}, errors.New("kubernetes: agentform-shim not found: it has to be in the directory of agentform, as in the release archives (go install ./cmd/agentform...)")
+		return nil, errors.New("kubernetes: agentform-shim not found: it has to be in the directory of agentform, as in the release archives (go install ./cmd/agentform...)")
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return program{}, fmt.Errorf("kubernetes: read the shim: %w", err)
+		return nil, fmt.Errorf("kubernetes: read the shim: %w", err)
 	}
 	if err := checkProgram(b); err != nil {
-		return program{}, fmt.Errorf("kubernetes: %s cannot run in a pod: %w", file, err)
+		return nil, fmt.Errorf("kubernetes: %s cannot run in a pod: %w", file, err)
 	}
-	return program{b, file}, nil
+	return b, nil
 }
 
 func checkProgram(b []byte) error {
@@ -66,7 +63,7 @@ func (t target) upload(ctx context.Context, p program, q shim.InitRequest) (shim
 		return shim.InitReply{}, err
 	}
 	at := t.record.Program
-	text, err := t.runtime.run(ctx, t.cluster, t.pod, io.MultiReader(bytes.NewReader(line), bytes.NewReader(p.content)), "sh", "-c", uploading, "sh",
+	text, err := t.runtime.run(ctx, t.cluster, t.pod, io.MultiReader(bytes.NewReader(line), bytes.NewReader(p)), "sh", "-c", uploading, "sh",
 		at, shim.InitFolder+"/"+shim.InitSocket, path.Dir(at), t.runDir(""))
 	if err != nil {
 		return shim.InitReply{}, fmt.Errorf("copy agentform-shim to the volume, and %s: %w", q.Op, err)

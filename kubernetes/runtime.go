@@ -26,7 +26,7 @@ type Config struct {
 	Kubeconfig string   // a file; empty: kubectl's rules
 	Context    string   // of the kubeconfig; empty: its current one
 	Namespace  string   // empty: the context's
-	DataDir    string   // of the project: pods see their volume there
+	DataDir    string   // of the project, on this machine: it has copies of runs' files
 	Lineage    string   // Mark.Project of managed sessions; empty: every session with a mark
 	Shim       string   // the shim's program, of install.Install, below DataDir; empty: no session can be started
 	Exec       []string // the command that has ExecMain, for the methods Attach and Exec

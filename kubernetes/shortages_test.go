@@ -24,7 +24,7 @@ func spec(name string, change func(*session.KubernetesConfig)) session.Spec {
 		change(k)
 	}
 	return session.Spec{Address: session.Address("session." + name), Runtime: session.RuntimeSpec{Kind: "kubernetes", Kubernetes: k},
-		Workspace: session.Workspace{Path: dataDir + "/workspaces/" + name + "/clone"}}
+		Workspace: session.Workspace{Path: session.VolumeRoot + "/workspaces/" + name + "/clone"}}
 }
 
 func TestShortages(t *testing.T) {

@@ -30,9 +30,10 @@ const (
 type record struct {
 	Mark    session.Mark  `json:"mark"` // of the last run
 	Spec    *session.Spec `json:"spec,omitempty"`
-	Root    string        `json:"root"`    // the volume's path in the pod: the data directory of its creator
-	Program string        `json:"program"` // the init's, on the volume
-	Begun   time.Time     `json:"begun"`   // shortly before the run was started
+	Root    string        `json:"root"`               // the volume's path in the pod
+	DataDir string        `json:"data_dir,omitempty"` // with which the run was started
+	Program string        `json:"program"`            // the init's, on the volume
+	Begun   time.Time     `json:"begun"`              // shortly before the run was started
 	// Generation is the StatefulSet's after agentform's last change. It grows with each change of
 	// the spec.
 	Generation int64         `json:"generation,omitempty"`

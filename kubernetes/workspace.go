@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 	"sync"
 
@@ -106,11 +105,12 @@ func (v *volumes) Check(ctx context.Context, s session.Spec, argv []string) erro
 	if err != nil {
 		return err
 	}
-	if err := v.config.checkPath(s.Workspace.Path); err != nil {
+	root, err := rootOf(s.Workspace.Path)
+	if err != nil {
 		return err
 	}
 	l := session.Launch{Mark: session.Mark{Project: v.config.Lineage, Address: s.Address, ID: "check"}, Name: "agentform-check-" + session.Slug(string(s.Address)), Dir: s.Workspace.Path, Spec: s, Stop: s.Stop}
-	set, err := setOf(l, record{Root: v.config.DataDir, Program: path.Join(v.config.DataDir, "bin/check")}, v.config.claimOf(l.Dir))
+	set, err := setOf(l, record{Root: root.Dir, Program: root.Program("check")}, v.config.claimOf(l.Dir))
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,8 @@ func (v *volumes) Run(ctx context.Context, s session.Spec, dir string, argv, env
 // podWith returns the name of a pod with the volume of a workspace: the session's, or one for
 // commands.
 func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s session.Spec, dir string) (string, error) {
-	if err := v.config.checkPath(dir); err != nil {
+	root, err := rootOf(dir)
+	if err != nil {
 		return "", err
 	}
 	claim := v.config.claimOf(dir)
@@ -174,7 +175,7 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 	if err != nil {
 		return "", err
 	}
-	name, err := v.helpers.begin(ctx, v.config, c, m, s, claim, there.Metadata.Annotations[annotationNetwork])
+	name, err := v.helpers.begin(ctx, c, m, s, root.Dir, claim, there.Metadata.Annotations[annotationNetwork])
 	if err != nil && made { // by this call, and unused
 		undo, cancel := contained.Detached(ctx)
 		defer cancel()
@@ -204,7 +205,7 @@ func oneOff(claim string) string { return claim + "-once" }
 
 // begin returns the pod for commands at a claim. Its network is limited like the agents' there,
 // since git runs programs that a checkout names.
-func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim, network string) (string, error) {
+func (h *helpers) begin(ctx context.Context, c *cluster, m session.Mark, s session.Spec, root, claim, network string) (string, error) {
 	h.mu.Lock()
 	if h.pods == nil {
 		h.pods = map[string]*helper{}
@@ -223,7 +224,7 @@ func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Ma
 	h.pods[claim] = x
 	h.mu.Unlock()
 	defer close(x.ready)
-	if x.err = x.start(ctx, of, c, m, s, claim, network); x.err != nil {
+	if x.err = x.start(ctx, c, m, s, root, claim, network); x.err != nil {
 		undo, cancel := contained.Detached(ctx)
 		defer cancel()
 		x.err = errors.Join(x.err, c.remove(undo, pods, oneOff(claim), soon))
@@ -234,9 +235,9 @@ func (h *helpers) begin(ctx context.Context, of Config, c *cluster, m session.Ma
 	return oneOff(claim), x.err
 }
 
-func (x *helper) start(ctx context.Context, of Config, c *cluster, m session.Mark, s session.Spec, claim, network string) error {
+func (x *helper) start(ctx context.Context, c *cluster, m session.Mark, s session.Spec, root, claim, network string) error {
 	k := settings(s)
-	spec, err := podSpec(k, of.DataDir, claim)
+	spec, err := podSpec(k, root, claim)
 	if err != nil {
 		return err
 	}

@@ -61,10 +61,9 @@ func (o Owner) Replaced(here Owner) bool {
 }
 
 // Differs compares the owner of a session with the current process, as Owner.Differs does.
-// For one whose runtime is reached from everywhere only the path of the data directory
-// counts, which its workspace is below.
+// One whose runtime is reached from everywhere belongs to each machine.
 func (r Record) Differs(here Owner) OwnerDifference {
-	if r.Spec.Runtime.Traits().Everywhere && r.Owner.DataDir == here.DataDir {
+	if r.Spec.Runtime.Traits().Everywhere {
 		return SameOwner
 	}
 	return r.Owner.Differs(here)

@@ -53,8 +53,8 @@ func TestRecordDiffers(t *testing.T) {
 		want OwnerDifference
 	}{
 		{"kubernetes", Owner{Host: "ci", Machine: "m2", BootID: "b2", UID: 7, DataDir: "/p/.agentform"}, SameOwner},
-		{"kubernetes", Owner{Host: "ci", Machine: "m2", BootID: "b2", DataDir: "/q"}, OtherHost},
-		{"kubernetes", Owner{Host: "vm", Machine: "m1", BootID: "b1", DataDir: "/q"}, OtherDataDir},
+		{"kubernetes", Owner{Host: "ci", Machine: "m2", BootID: "b2", DataDir: "/q"}, SameOwner},
+		{"kubernetes", Owner{Host: "vm", Machine: "m1", BootID: "b1", DataDir: "/q"}, SameOwner},
 		{"tmux", Owner{Host: "ci", Machine: "m2", BootID: "b2", DataDir: "/p/.agentform"}, OtherHost},
 	} {
 		r := Record{Owner: c.o, Spec: Spec{Runtime: RuntimeSpec{Kind: c.kind}}}

@@ -28,6 +28,20 @@ type Traits struct {
 	Server string // the display name of what holds many places: tmux server; empty: each place is separate
 }
 
+// VolumeRoot is the directory of a session that does not see this machine's files: its volume is
+// mounted there, with its workspace, its runs and the shim's program. It is the same for every
+// machine that manages the session.
+const VolumeRoot = "/agentform"
+
+// DataDir returns the directory below which sessions have their workspaces and the files of their
+// runs, where here is the data directory of this machine.
+func (t Traits) DataDir(here string) string {
+	if t.HostFiles {
+		return here
+	}
+	return VolumeRoot
+}
+
 // TraitsOf returns the traits of the runtimes of a kind. Unknown kinds, such as a test's,
 // have those of processes on this machine.
 func TraitsOf(kind string) Traits {

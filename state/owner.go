@@ -64,9 +64,8 @@ func (s State) Mixed(dataDir string) bool {
 
 // MadeIn returns the data directory of a workspace that agentform made, by its path, or "".
 func MadeIn(t session.WorkspaceState) string {
-	in := filepath.Dir(filepath.Dir(t.Path))
-	if data := filepath.Dir(in); t.Created && in == (layout.Data{Dir: data}).Workspaces() {
-		return data
+	if data, ok := layout.Of(t.Path); t.Created && ok {
+		return data.Dir
 	}
 	return ""
 }

@@ -3,30 +3,36 @@ package contained
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"path"
 	"path/filepath"
 	"strings"
 
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
 
 // Volume returns the name of the volume for a workspace of a project. A session that moves to
 // another address keeps its workspace and so its volume.
-func Volume(dataDir, lineage, dir string) string {
-	rel, err := filepath.Rel(dataDir, dir)
-	if err != nil {
-		rel = dir
+func Volume(lineage, dir string) string {
+	rel := dir
+	if root, ok := layout.Of(dir); ok {
+		rel = strings.TrimPrefix(dir, root.Dir+"/")
 	}
-	rel = filepath.ToSlash(rel)
 	sum := sha256.Sum256([]byte(lineage + "\x00" + rel))
 	return "agentform-" + session.Slug(path.Base(path.Dir(rel))) + "-" + hex.EncodeToString(sum[:6])
 }
 
-// OnVolume reports whether a workspace can be on a volume that is mounted as the data directory.
-func OnVolume(dataDir, dir string) bool {
-	rel, err := filepath.Rel(dataDir, dir)
-	return err == nil && filepath.IsLocal(rel) && rel != "."
+// OnVolume returns the directory where the volume of a workspace is mounted, which the path of the
+// workspace has: session.VolumeRoot, unless the session is older than that. The error is why the
+// workspace cannot be on a volume.
+func OnVolume(dir string) (layout.Data, error) {
+	root, ok := layout.Of(dir)
+	if !ok {
+		return root, fmt.Errorf("the workspace %s is not on the session's volume, as %s is: omit path", dir, layout.Data{Dir: session.VolumeRoot}.Workspaces()+"/NAME/BRANCH")
+	}
+	return root, nil
 }
 
 // Made returns the workspace that was created at a path for a branch; without a branch it is not a

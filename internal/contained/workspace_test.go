@@ -10,14 +10,18 @@ import (
 // TestVolume checks that the name of a volume never changes, so that a session finds its work.
 func TestVolume(t *testing.T) {
 	const want = "agentform-api-ec26fb84d4a6"
-	for _, data := range []string{"/p/.agentform", "/moved/.agentform"} {
-		if got := Volume(data, "5e1f", data+"/workspaces/api/main"); got != want {
-			t.Errorf("below %s: %s, want %s", data, got, want)
+	for _, root := range []string{session.VolumeRoot, "/p/.agentform", "/moved/.agentform"} {
+		dir := root + "/workspaces/api/main"
+		if got := Volume("5e1f", dir); got != want {
+			t.Errorf("below %s: %s, want %s", root, got, want)
+		}
+		if got, err := OnVolume(dir); err != nil || got.Dir != root {
+			t.Errorf("%s is on a volume at %q, %v", dir, got.Dir, err)
 		}
 	}
-	for dir, want := range map[string]bool{"/p/.agentform/workspaces/api/main": true, "/p/.agentform": false, "/p/api": false, "": false} {
-		if got := OnVolume("/p/.agentform", dir); got != want {
-			t.Errorf("%q on the volume: %v, want %v", dir, got, want)
+	for _, dir := range []string{"", "/p/api", "/workspaces/api/main", "/p/workspaces/api", "/p/workspaces/a/b/c", "p/workspaces/api/main", "/p/workspaces/api/../main"} {
+		if got, err := OnVolume(dir); err == nil {
+			t.Errorf("%q is on a volume at %q", dir, got.Dir)
 		}
 	}
 }

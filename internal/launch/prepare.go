@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentform/agentform/agent"
 	"github.com/agentform/agentform/internal/environ"
+	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/sessionfile"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
@@ -70,19 +71,21 @@ func Secrets(s session.Spec, lookup func(name string) (string, bool)) (map[strin
 func (r *Run) Prepare(o Options) (l session.Launch, err error) {
 	s := r.Record.Spec
 	in := session.StartInput{Spec: s, Prompt: o.Prompt, Conversation: o.Conversation, Fresh: o.Fresh, Root: o.Root, Sandbox: r.Runtime.Traits().Sandbox}
+	private := ""
 	if o.Dir != "" {
 		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 			return l, fmt.Errorf("create the run's directory: %w", err)
 		}
-		in.Private = filepath.Join(o.Dir, Private)
-		if o.Hook != nil {
-			in.Notify = append(slices.Clone(o.Hook), o.Dir)
+		dir, hook := inside(*r.Record, o)
+		private, in.Private = filepath.Join(o.Dir, Private), filepath.Join(dir, Private)
+		if hook != nil {
+			in.Notify = append(hook, dir)
 		}
 	}
 	start := r.Agent.Start(in)
 	r.Record.Run.Conversation = cmp.Or(start.Conversation, o.Conversation)
 	r.Paste, r.prompted = start.Paste, o.Prompt != "" && start.Paste == ""
-	if err := writeFiles(in.Private, start.Files); err != nil {
+	if err := writeFiles(private, start.Files); err != nil {
 		return l, fmt.Errorf("write the run's settings: %w", err)
 	}
 	if s.Telemetry.Endpoint != "" {
@@ -102,6 +105,19 @@ func (r *Run) Prepare(o Options) (l session.Launch, err error) {
 	l.RunDir, l.Argv, l.Env, l.Secrets, l.Timeout = o.Dir, start.Argv, env, secrets, s.Timeout.D()
 	l.SessionFolders = r.sessionFolders(env)
 	return l, nil
+}
+
+// inside returns the run's directory and the command of the hooks as the agent sees them. A
+// workspace that cannot be on a volume is refused by its runtime.
+func inside(rec session.Record, o Options) (dir string, hook []string) {
+	root, ok := layout.Of(rec.Tree.Path)
+	if hook = slices.Clone(o.Hook); !ok || rec.Spec.Runtime.Traits().HostFiles {
+		return o.Dir, hook
+	}
+	if hook != nil {
+		hook[0] = root.Program(hook[0])
+	}
+	return root.Run(rec.Run.ID), hook
 }
 
 // Place returns the part of a run's launch that its place is made from: all but the agent.

@@ -162,6 +162,9 @@ func (f *findings) repairMove(ctx context.Context, in Input, moved bool) {
 	refusal := in.Check(st)
 	across := !owner.Moved(refusal, false)
 	ours := func(r session.Record) bool {
+		if in.Shared && r.Spec.Runtime.Traits().Everywhere {
+			return false // it has no path of a checkout
+		}
 		if in.Shared && !sharedstate.Mine(r, in.Owner) { // of another checkout, unless its directory is this one
 			return moved && r.Owner.Replaced(in.Owner) && r.Owner.Differs(in.Owner) == session.OtherDataDir
 		}

@@ -176,7 +176,12 @@ func copiedFrom(st state.State, here session.Owner) string {
 // directories in the manifest.
 func Relocate(r session.Record, here session.Owner, root, dataDir string) session.Record {
 	pairs := [][2]string{{r.Owner.DataDir, dataDir}, {r.Owner.Project, root}}
-	if made := state.MadeIn(r.Tree); made != "" && made != r.Owner.DataDir { // it was a link's path
+	paths := []*string{&r.Tree.Repo, &r.Spec.Workspace.Repo}
+	onDisk := r.Spec.Runtime.Traits().HostFiles // else the move did not change its paths
+	if onDisk {
+		paths = append(paths, &r.Tree.Path, &r.Spec.Workspace.Path)
+	}
+	if made := state.MadeIn(r.Tree); onDisk && made != "" && made != r.Owner.DataDir { // it was a link's path
 		pairs = append(pairs, [2]string{made, dataDir})
 		if inside, ok := strings.CutPrefix(r.Owner.DataDir, r.Owner.Project); ok {
 			pairs = append(pairs, [2]string{strings.TrimSuffix(made, inside), root})
@@ -199,7 +204,7 @@ func Relocate(r session.Record, here session.Owner, root, dataDir string) sessio
 		}
 		return path
 	}
-	for _, path := range []*string{&r.Tree.Path, &r.Tree.Repo, &r.Spec.Workspace.Path, &r.Spec.Workspace.Repo} {
+	for _, path := range paths {
 		*path = now(*path)
 	}
 	r.Owner.Project, r.Owner.DataDir, r.Owner.DataDirID = here.Project, here.DataDir, fileid.Of(here.DataDir)

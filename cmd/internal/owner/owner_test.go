@@ -155,6 +155,12 @@ func TestRelocate(t *testing.T) {
 	if got.Owner.Project != project || got.Owner.DataDir != data || got.Owner.DataDirID != fileid.Of(data) {
 		t.Errorf("owner %+v", got.Owner)
 	}
+	// On a volume: the workspace of another session is at its path here.
+	pod := r
+	pod.Spec.Runtime.Kind = "kubernetes"
+	if got = Relocate(pod, here, project, data); got.Tree.Path != r.Tree.Path || got.Spec.Workspace.Path != r.Tree.Path || got.Tree.Repo != repo {
+		t.Errorf("on a volume: %+v, declared %+v", got.Tree, got.Spec.Workspace)
+	}
 	// Named by a link to the project's parent directory.
 	r.Tree.Path = filepath.Join(root, "link", "shop", ".agentform", "workspaces", "a", "b")
 	r.Tree.Repo, r.Spec.Workspace.Repo = elsewhere, elsewhere

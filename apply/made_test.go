@@ -1,0 +1,35 @@
+package apply
+
+import (
+	"testing"
+
+	"github.com/agentform/agentform/session"
+)
+
+// TestMadeIn checks which workspaces count as created by agentform by their path alone, so that
+// those of adopted sessions are removed.
+func TestMadeIn(t *testing.T) {
+	far := &session.DockerConfig{Host: "tcp://build"}
+	for _, c := range []struct {
+		kind   string
+		docker *session.DockerConfig
+		path   string
+		want   bool
+	}{
+		{"tmux", nil, "/data/workspaces/a/b", true},
+		{"tmux", nil, "/agentform/workspaces/a/b", false},
+		{"docker", &session.DockerConfig{}, "/data/workspaces/a/b", true},
+		{"docker", far, "/agentform/workspaces/a/b", true},
+		{"kubernetes", nil, "/agentform/workspaces/a/b", true},
+		{"kubernetes", nil, "/agentform/workspaces", false},
+		{"kubernetes", nil, "/src", false},
+	} {
+		s := session.Spec{Runtime: session.RuntimeSpec{Kind: c.kind, Docker: c.docker}, Workspace: session.Workspace{Mode: session.Clone, Path: c.path}}
+		if got := madeIn("/data", s, c.path); got != c.want {
+			t.Errorf("%s, %+v: %s is agentform's: %v, want %v", c.kind, c.docker, c.path, got, c.want)
+		}
+		if r := Restored(session.Live{}, s, session.RunFacts{}, "session.a", session.FromAdopt, "/data"); r.Tree.Created != c.want {
+			t.Errorf("%s, %+v: adopted at %s, created by agentform: %v, want %v", c.kind, c.docker, c.path, r.Tree.Created, c.want)
+		}
+	}
+}
