@@ -22,6 +22,7 @@ type api struct {
 	objects map[string]object // by path below the namespace: networkpolicies/a
 	calls   map[string]int    // by method and path
 	made    int
+	runs    bool // pods run as soon as they are created
 }
 
 // newAPI returns an API server, and a connection to it.
@@ -95,6 +96,9 @@ func (a *api) serve(q *http.Request) (int, object) {
 			return refused(http.StatusConflict, "AlreadyExists", path)
 		}
 		a.put(path, body)
+		if a.runs && strings.HasPrefix(path, "pods/") {
+			body["status"] = object{"phase": "Running", "containerStatuses": []any{object{"name": containerName, "state": object{"running": object{}}}}}
+		}
 		return http.StatusCreated, a.objects[path]
 	case q.Method == http.MethodGet && !strings.Contains(path, "/"):
 		items := []any{}
@@ -109,6 +113,8 @@ func (a *api) serve(q *http.Request) (int, object) {
 	case q.Method == http.MethodPatch:
 		a.change(path, body)
 		return http.StatusOK, a.objects[path]
+	case q.Method == http.MethodDelete && body["preconditions"] != nil && body["preconditions"].(object)["uid"] != there["metadata"].(object)["uid"]:
+		return refused(http.StatusConflict, "Conflict", path)
 	case q.Method == http.MethodDelete:
 		delete(a.objects, path)
 		return http.StatusOK, there

@@ -53,47 +53,50 @@ func (c *cluster) ensureClaim(ctx context.Context, o *unstructured.Unstructured)
 	return false, there, err
 }
 
-// declareClaim makes a claim as it is declared, for a session that is created, and reports whether
+// declareClaim makes a claim as it is declared, for a session that is created, and returns its UID if
 // it created it. It replaces one that was never used, such as that of an apply that was killed.
-func (c *cluster) declareClaim(ctx context.Context, o *unstructured.Unstructured) (made bool, err error) {
-	made, there, err := c.ensureClaim(ctx, o)
-	if made || err != nil {
-		return made, err
+func (c *cluster) declareClaim(ctx context.Context, o *unstructured.Unstructured) (made string, err error) {
+	is, there, err := c.ensureClaim(ctx, o)
+	if is {
+		return there.Metadata.UID, nil
+	}
+	if err != nil {
+		return "", err
 	}
 	class, _, err := unstructured.NestedString(o.Object, "spec", "storageClassName")
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	modes, _, err := unstructured.NestedStringSlice(o.Object, "spec", "accessModes")
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	more, err := there.lacks(o)
 	others := !slices.Equal(modes, there.Spec.Modes)
 	switch {
 	case err != nil:
-		return false, err
+		return "", err
 	case there.unused() && (class != there.Spec.Class || more != 0 || others):
 		waits, err := waiting(ctx, c, o.GetName())
 		switch {
 		case err != nil:
-			return false, err
+			return "", err
 		case waits == "":
-			return true, c.replaceClaim(ctx, o, there)
+			return c.replaceClaim(ctx, o, there)
 		case class == "" && more == 0 && !others: // the class may be the default one
-			return false, nil
+			return "", nil
 		}
-		return false, fmt.Errorf("kubernetes: the claim %s (class %q, not bound) is not as declared, and pod %s waits for it", o.GetName(), there.Spec.Class, waits)
+		return "", fmt.Errorf("kubernetes: the claim %s (class %q, not bound) is not as declared, and pod %s waits for it", o.GetName(), there.Spec.Class, waits)
 	case class != "" && class != there.Spec.Class:
-		return false, fmt.Errorf("kubernetes: the claim %s has the storage class %q, and %q is declared: a claim keeps its class (declare %q, or save the work on it and remove it: kubectl delete pvc %s -n %s)",
+		return "", fmt.Errorf("kubernetes: the claim %s has the storage class %q, and %q is declared: a claim keeps its class (declare %q, or save the work on it and remove it: kubectl delete pvc %s -n %s)",
 			o.GetName(), there.Spec.Class, class, there.Spec.Class, o.GetName(), c.namespace)
 	case others:
-		return false, fmt.Errorf("kubernetes: the claim %s has the access mode %s, and %s is declared: a claim keeps its mode (declare that, or save the work on it and remove it: kubectl delete pvc %s -n %s)",
+		return "", fmt.Errorf("kubernetes: the claim %s has the access mode %s, and %s is declared: a claim keeps its mode (declare that, or save the work on it and remove it: kubectl delete pvc %s -n %s)",
 			o.GetName(), strings.Join(there.Spec.Modes, ", "), strings.Join(modes, ", "), o.GetName(), c.namespace)
 	case more > 0:
-		return false, c.grow(ctx, o)
+		return "", c.grow(ctx, o)
 	}
-	return false, nil
+	return "", nil
 }
 
 // lacks returns 1 if a claim is smaller than its declaration, -1 if it is larger.
@@ -113,7 +116,7 @@ func (c claim) lacks(o *unstructured.Unstructured) (int, error) {
 // waiting returns the name of a pod that waits for a claim, which stays until the pod ends; "":
 // there is none. It removes the pod for commands.
 func waiting(ctx context.Context, c *cluster, claim string) (pod string, err error) {
-	if err := c.remove(ctx, pods, oneOff(claim), soon); err != nil {
+	if err := c.remove(ctx, pods, oneOff(claim), "", soon); err != nil {
 		return "", err
 	}
 	all, err := listPartial(ctx, c, pods, metav1.ListOptions{LabelSelector: labelVolume + "=" + labelValue(claim)})
@@ -123,14 +126,14 @@ func waiting(ctx context.Context, c *cluster, claim string) (pod string, err err
 	return all[0].Metadata.Name, nil
 }
 
-// replaceClaim removes a claim that was never used, and creates the declared one.
-func (c *cluster) replaceClaim(ctx context.Context, o *unstructured.Unstructured, there claim) error {
-	how := foreground
-	how.Preconditions = metav1.NewUIDPreconditions(there.Metadata.UID)
-	if err := c.remove(ctx, claims, o.GetName(), how); err != nil {
-		return err
+// replaceClaim removes a claim that was never used, and returns the UID of the declared one, which it
+// creates.
+func (c *cluster) replaceClaim(ctx context.Context, o *unstructured.Unstructured, there claim) (made string, err error) {
+	if err := c.remove(ctx, claims, o.GetName(), there.Metadata.UID, foreground); err != nil {
+		return "", err
 	}
-	return c.create(ctx, claims, o, &there)
+	err = c.create(ctx, claims, o, &there)
+	return there.Metadata.UID, err
 }
 
 // grow enlarges a claim to its declared size. The cluster decides whether its class allows that.

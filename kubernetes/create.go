@@ -169,16 +169,16 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	if err != nil {
 		return at, err
 	}
-	n := newPlace{program: program, empty: made}
+	n := newPlace{program: program, empty: made != ""}
 	undoClaim := func(err error) error {
 		undo, cancel := contained.Detached(ctx)
 		defer cancel()
-		if made { // by this call, and unused
-			err = errors.Join(err, c.remove(undo, claims, claim, foreground))
+		if made != "" { // by this call, and unused
+			err = errors.Join(err, c.remove(undo, claims, claim, made, foreground))
 		}
 		return err
 	}
-	if !made {
+	if made == "" {
 		if err := r.helpers.end(ctx, c, claim); err != nil {
 			return at, err
 		}

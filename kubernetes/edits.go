@@ -383,7 +383,7 @@ func (t *target) renew(ctx context.Context, l session.Launch) error {
 		}
 		ending, cancel := context.WithTimeout(ctx, launchTimeout)
 		defer cancel()
-		if err := t.cluster.awaitGone(ending, pods, t.pod); err != nil {
+		if err := t.cluster.awaitGone(ending, pods, t.pod, ""); err != nil {
 			return err
 		}
 	}

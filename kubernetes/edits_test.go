@@ -86,7 +86,7 @@ func TestUnknownField(t *testing.T) {
 func TestEdits(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	b.cluster.Kubectl(t, "create", "priorityclass", b.namespace, "--value=1")
+	b.cluster.Kubectl(t, "create", "priorityclass", b.namespace, "--value=1", "--preemption-policy=Never")
 	t.Cleanup(func() { b.cluster.Kubectl(t, "delete", "priorityclass", b.namespace) })
 	b.with = func(k *session.KubernetesConfig) { full(k); k.PriorityClass = b.namespace }
 	l := b.declared(t, "app-web-a1b2c3")

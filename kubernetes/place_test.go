@@ -7,8 +7,10 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
 )
 
@@ -192,6 +194,33 @@ func TestOneOffLeft(t *testing.T) {
 	}
 	if names := b.cluster.Kubectl(t, "get", "pod,pvc", "-n", b.namespace, "-o", "name"); names != "" {
 		t.Errorf("left: %s", names)
+	}
+}
+
+// Two agentforms run commands at one workspace at the same time, also after its pod was removed.
+func TestOneOffOfTwo(t *testing.T) {
+	t.Parallel()
+	b := newBed(t)
+	l, at := b.makePlace(t)
+	if err := b.runtime.Remove(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	both := []*kubernetes.Runtime{b.runtime, b.open()}
+	t.Cleanup(both[1].Close)
+	for range 2 {
+		var wg sync.WaitGroup
+		for _, r := range both {
+			wg.Go(func() {
+				for range 5 {
+					var out strings.Builder
+					if err := r.RunIn(t.Context(), recordOf(l), nil, &out, "cat", "/etc/hostname"); err != nil || !strings.HasSuffix(out.String(), "-once\n") {
+						t.Errorf("%q, %v", out.String(), err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		b.cluster.Kubectl(t, "delete", "pod", "--all", "-n", b.namespace, "--now")
 	}
 }
 

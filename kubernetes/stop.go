@@ -65,23 +65,27 @@ var (
 	soon       = metav1.DeleteOptions{GracePeriodSeconds: new(int64(1))}
 )
 
-// remove removes an object and waits until it is gone. It retries if the reply was lost.
-func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, name string, how metav1.DeleteOptions) error {
+// remove removes an object with a UID, or any of that name if it is empty, and waits until it is gone. It
+// retries if the reply was lost.
+func (c *cluster) remove(ctx context.Context, r schema.GroupVersionResource, name, uid string, how metav1.DeleteOptions) error {
+	if uid != "" {
+		how.Preconditions = metav1.NewUIDPreconditions(uid)
+	}
 	err := c.of(r).Delete(ctx, name, how)
 	if kubeclient.Unanswered(err) && sleep.For(ctx, 200*time.Millisecond) {
 		err = c.of(r).Delete(ctx, name, how)
 	}
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err), uid != "" && apierrors.IsConflict(err): // another object has that name
 		return nil
 	case err != nil:
 		return c.explain(err)
 	}
-	return c.awaitGone(ctx, r, name)
+	return c.awaitGone(ctx, r, name, uid)
 }
 
-// awaitGone waits until no object of that name exists.
-func (c *cluster) awaitGone(ctx context.Context, r schema.GroupVersionResource, name string) error {
+// awaitGone waits until no object of that name exists, or only one with another UID.
+func (c *cluster) awaitGone(ctx context.Context, r schema.GroupVersionResource, name, uid string) error {
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		if !sleep.For(ctx, wait) {
 			return fmt.Errorf("kubernetes: %s %s still exists: %w", r.Resource, name, ctx.Err())
@@ -91,6 +95,9 @@ func (c *cluster) awaitGone(ctx context.Context, r schema.GroupVersionResource, 
 			return nil
 		} else if err != nil {
 			return err
+		}
+		if uid != "" && there.Metadata.UID != uid {
+			return nil
 		}
 	}
 }
@@ -107,5 +114,5 @@ func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	if err != nil && !removing {
 		return err
 	}
-	return t.cluster.remove(ctx, statefulSets, p.Name, foreground)
+	return t.cluster.remove(ctx, statefulSets, p.Name, t.set.Metadata.UID, foreground)
 }

@@ -195,6 +195,11 @@ func (p *pod) condition(kind string) condition {
 // running reports whether commands can be executed in the session's container.
 func (p *pod) running() bool { return p.container().State.Running != nil && p.Metadata.Deleted == nil }
 
+// serves reports whether commands can be executed in the pod, or soon.
+func (p *pod) serves() bool {
+	return p.Metadata.Deleted == nil && (p.running() || p.Status.Phase == "Pending" || p.Status.Phase == "") && !p.isolated()
+}
+
 // isolated reports whether the node of a pod has been silent for so long that the cluster considers
 // it lost: the cluster then sets the condition Ready and leaves that of the containers.
 func (p *pod) isolated() bool {

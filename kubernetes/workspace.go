@@ -72,7 +72,7 @@ func (v *volumes) RemoveWorkspace(ctx context.Context, dir string) error {
 	if err := v.helpers.end(ctx, c, claim); err != nil {
 		return err
 	}
-	return c.remove(ctx, claims, claim, foreground)
+	return c.remove(ctx, claims, claim, "", foreground)
 }
 
 // RunIn runs a command at a session's workspace: in its pod or, if that is not running, in another
@@ -149,10 +149,14 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 	}
 	claim := v.config.claimOf(dir)
 	var running, waiting, blocked string
+	var once *pod // for commands
 	all, err := list[pod](ctx, c, pods, metav1.ListOptions{LabelSelector: labelVolume + "=" + labelValue(claim)})
 	for _, p := range all {
 		switch {
 		case p.Metadata.Labels[labelOneOff] != "":
+			if p.serves() {
+				once = &p
+			}
 		case p.isolated() || p.Metadata.Deleted != nil:
 			blocked = unreachable(p)
 		case p.running():
@@ -175,11 +179,11 @@ func (v *volumes) podWith(ctx context.Context, c *cluster, m session.Mark, s ses
 	if err != nil {
 		return "", err
 	}
-	name, err := v.helpers.begin(ctx, c, m, s, root.Dir, claim, there.Metadata.Annotations[annotationNetwork])
+	name, err := v.helpers.begin(ctx, c, m, s, root.Dir, claim, there.Metadata.Annotations[annotationNetwork], once)
 	if err != nil && made { // by this call, and unused
 		undo, cancel := contained.Detached(ctx)
 		defer cancel()
-		err = errors.Join(err, c.remove(undo, claims, claim, foreground))
+		err = errors.Join(err, c.remove(undo, claims, claim, there.Metadata.UID, foreground))
 	}
 	return name, err
 }
@@ -195,39 +199,56 @@ type helpers struct {
 	pods map[string]*helper // by claim
 }
 
+// helper is a pod for commands at a claim, of this agentform or of another one.
 type helper struct {
 	ready chan struct{} // closed when the pod is running or has failed
+	uid   string
+	own   bool // this agentform made it, and removes it
 	err   error
+}
+
+func (x *helper) starting() bool {
+	select {
+	case <-x.ready:
+		return false
+	default:
+		return true
+	}
 }
 
 // oneOff returns the name of the pod for commands at a claim.
 func oneOff(claim string) string { return claim + "-once" }
 
-// begin returns the pod for commands at a claim. Its network is limited like the agents' there,
-// since git runs programs that a checkout names.
-func (h *helpers) begin(ctx context.Context, c *cluster, m session.Mark, s session.Spec, root, claim, network string) (string, error) {
+// begin returns the pod for commands at a claim; there is one that serves, or nil. Its network is limited
+// like the agents' there, since git runs programs that a checkout names.
+func (h *helpers) begin(ctx context.Context, c *cluster, m session.Mark, s session.Spec, root, claim, network string, there *pod) (string, error) {
 	h.mu.Lock()
 	if h.pods == nil {
 		h.pods = map[string]*helper{}
 	}
-	x := h.pods[claim]
-	if x != nil {
+	was := h.pods[claim]
+	if was != nil && (was.starting() || there != nil && there.Metadata.UID == was.uid) {
 		h.mu.Unlock()
 		select {
-		case <-x.ready:
+		case <-was.ready:
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-		return oneOff(claim), x.err
+		return oneOff(claim), was.err
 	}
-	x = &helper{ready: make(chan struct{})}
+	x := &helper{ready: make(chan struct{})}
+	if was != nil {
+		x.uid, x.own = was.uid, was.own
+	}
 	h.pods[claim] = x
 	h.mu.Unlock()
 	defer close(x.ready)
 	if x.err = x.start(ctx, c, m, s, root, claim, network); x.err != nil {
 		undo, cancel := contained.Detached(ctx)
 		defer cancel()
-		x.err = errors.Join(x.err, c.remove(undo, pods, oneOff(claim), soon))
+		if x.own {
+			x.err = errors.Join(x.err, c.remove(undo, pods, oneOff(claim), x.uid, soon))
+		}
 		h.mu.Lock()
 		delete(h.pods, claim)
 		h.mu.Unlock()
@@ -235,6 +256,8 @@ func (h *helpers) begin(ctx context.Context, c *cluster, m session.Mark, s sessi
 	return oneOff(claim), x.err
 }
 
+// start creates the pod, or uses that of another agentform. One whose commands are no longer possible is
+// removed first.
 func (x *helper) start(ctx context.Context, c *cluster, m session.Mark, s session.Spec, root, claim, network string) error {
 	k := settings(s)
 	spec, err := podSpec(k, root, claim)
@@ -248,24 +271,34 @@ func (x *helper) start(ctx context.Context, c *cluster, m session.Mark, s sessio
 	selected := map[string]string{labelOneOff: "1", labelVolume: labelValue(claim)}
 	labels := object{labelOneOff: "1", labelVolume: labelValue(claim), labelProject: labelValue(m.Project)}
 	o := &unstructured.Unstructured{Object: object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": oneOff(claim), "labels": labels}, "spec": spec}}
-	var made pod
-	for { // the pod of a killed agentform may be in the way
-		err := c.create(ctx, pods, o, &made)
-		if err == nil {
+	var is pod
+	for {
+		if err = c.create(ctx, pods, o, &is); err == nil {
+			x.uid, x.own = is.Metadata.UID, true
 			break
 		}
 		if !apierrors.IsAlreadyExists(err) {
 			return err
 		}
-		if err := c.remove(ctx, pods, oneOff(claim), soon); err != nil {
+		switch err := c.get(ctx, pods, oneOff(claim), &is); {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil:
+			return err
+		}
+		if is.serves() {
+			x.uid, x.own = is.Metadata.UID, x.own && x.uid == is.Metadata.UID
+			break
+		}
+		if err := c.remove(ctx, pods, oneOff(claim), is.Metadata.UID, soon); err != nil {
 			return err
 		}
 	}
-	owner := object{"apiVersion": "v1", "kind": "Pod", "name": made.Metadata.Name, "uid": made.Metadata.UID}
+	owner := object{"apiVersion": "v1", "kind": "Pod", "name": is.Metadata.Name, "uid": x.uid}
 	// The policy of an earlier pod with this name is removed with that pod, at any time.
-	if policy := policyOf(made.Metadata.Name+"-"+made.Metadata.UID, selected, owner, network); policy != nil {
+	if policy := policyOf(is.Metadata.Name+"-"+x.uid, selected, owner, network); policy != nil {
 		var limited struct{}
-		if err := c.create(ctx, networkPolicies, policy, &limited); err != nil {
+		if err := c.create(ctx, networkPolicies, policy, &limited); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
@@ -289,17 +322,26 @@ func (h *helpers) end(ctx context.Context, c *cluster, claim string) error {
 	if x != nil {
 		<-x.ready
 	}
-	return c.remove(ctx, pods, oneOff(claim), soon)
+	return c.remove(ctx, pods, oneOff(claim), "", soon)
 }
 
-// close removes all pods for commands.
+// close removes the pods for commands that this agentform made.
 func (h *helpers) close(c *cluster) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	for claim := range h.pods {
-		_ = c.of(pods).Delete(ctx, oneOff(claim), metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}) // if this fails, its deadline ends it
-	}
+	all := h.pods
 	h.pods = nil
+	h.mu.Unlock()
+	for claim, x := range all {
+		select {
+		case <-x.ready:
+		case <-ctx.Done():
+			return
+		}
+		if x.own && x.err == nil {
+			how := metav1.DeleteOptions{GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(x.uid)}
+			_ = c.of(pods).Delete(ctx, oneOff(claim), how) // if this fails, its deadline ends it
+		}
+	}
 }
