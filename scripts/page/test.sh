@@ -16,4 +16,4 @@ trap 'rm -rf "$BIN"' EXIT
 cp bin/agentform bin/agentform-shim "$BIN"
 "$GO" build -o "$BIN/fakeagent" ./internal/test/page/agent
 [ -z "${SCREENSHOTS:-}" ] || SCREENSHOTS=$(realpath -m "$SCREENSHOTS")
-node --test --test-concurrency=1 ${ONLY:+--test-name-pattern "$ONLY"} internal/test/page/page.test.mjs internal/test/page/shop.test.mjs
+node --test --test-concurrency=1 ${ONLY:+--test-name-pattern "$ONLY"} internal/test/page/page.test.mjs internal/test/page/hands.test.mjs internal/test/page/shop.test.mjs

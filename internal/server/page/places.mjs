@@ -31,7 +31,7 @@ export function chosen() {
 
 export const landAll = () => set({ dialog: { landAll: true }, trouble: "", notice: "" });
 
-// step moves the current row.
+// step moves the current row. What had the focus, as a link of the head, does not get the next Enter.
 export function step(by) {
   const all = shownRows();
   let at = places.at;
@@ -41,6 +41,7 @@ export function step(by) {
   places.at = at;
   redraw();
   const table = document.querySelector(".table");
+  table.focus({ preventScroll: true });
   const height = rowHeight();
   const end = (at + 2) * height - table.clientHeight;
   if (table.scrollTop > at * height) table.scrollTop = at * height;

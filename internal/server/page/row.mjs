@@ -3,7 +3,7 @@ import { Component, html } from "./vendor/preact.mjs";
 import { ask } from "./verbs.mjs";
 import { Icon } from "./icons.mjs";
 import * as model from "./model.mjs";
-import { Word } from "./parts.mjs";
+import { Word, opens } from "./parts.mjs";
 import { operates } from "./store.mjs";
 
 const Conflicts = ({ all }) =>
@@ -30,7 +30,7 @@ export class Row extends Component {
   render({ s, top, index, at, chosen, choose, text, now, age, differs }, { over }) {
     const classes = `row${at ? " at" : ""}${chosen ? " chosen" : ""}`;
     return html`<div class=${classes} role="row" aria-rowindex=${index + 2} onMouseEnter=${this.enter}
-      onMouseLeave=${this.leave} onFocusIn=${this.enter}
+      onMouseLeave=${this.leave} onFocusIn=${this.enter} ...${opens(s)}
       style=${{ transform: `translateY(${top}px)` }}>
       <span role="cell" class="c-choose">
         <input type="checkbox" aria-label=${`select ${s.name}`} checked=${chosen}

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "./vendor/preact.mjs";
 import { Answers, Keys } from "./act.mjs";
 import { ask, of } from "./api.mjs";
 import * as model from "./model.mjs";
-import { Word } from "./parts.mjs";
+import { Word, opens } from "./parts.mjs";
 import { reshape, shape } from "./places.mjs";
 import { store } from "./store.mjs";
 
@@ -36,7 +36,7 @@ function useScreen(s) {
 
 function Tile({ s }) {
   const text = useScreen(s);
-  return html`<article class=${`tile ${s.tone}`} aria-label=${s.name}>
+  return html`<article class=${`tile ${s.tone}`} aria-label=${s.name} ...${opens(s)}>
     <h3><a href=${model.link(s)}>${s.name}</a>${" "}<${Word} s=${s} text=${model.text(s, store.now)} /></h3>
     <div class="tile-screen"><pre>${text}</pre></div>
     ${s.activity === "blocked" && (s.question ? html`<p class="asked">${s.question.text}</p>` : "")}

@@ -18,6 +18,30 @@ export async function accessible(page, what) {
   assert.deepEqual(serious.map((v) => `${what}: ${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).slice(0, 3).join(" | ")}`), []);
 }
 
+// visit returns a page of a new login at a view, which shows a text, and what closes it and checks that nothing failed.
+export async function visit(browser, fleet, options, hash, text) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.setDefaultTimeout(Number(process.env.PATIENCE ?? 30000));
+  const problems = [];
+  page.on("pageerror", (e) => problems.push(e.message));
+  await page.goto(await fleet.newLink());
+  await page.waitForSelector(".row a");
+  await page.evaluate((h) => (location.hash = h), hash);
+  await says(page, text, "body");
+  return { page, close: () => (assert.deepEqual(problems, []), context.close()) };
+}
+
+// alter changes the sessions that a page gets.
+export function alter(page, fleet, change) {
+  const all = "/v1/sessions?ranked=true"; // not only what has changed
+  return page.route(`**${all}*`, async (route) => {
+    const response = await route.fetch({ url: fleet.origin + all });
+    const d = await response.json();
+    await route.fulfill({ response, json: { ...d, sessions: d.sessions.map(change) } });
+  });
+}
+
 export const says = (page, text, where = "main") => page.waitForFunction(([t, w]) => document.querySelector(w)?.textContent.includes(t), [text, where]);
 
 // screen returns what the terminal has, also above the screen; nothing before there is one.

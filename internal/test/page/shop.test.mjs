@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { accessible, launch, says } from "./browser.mjs";
+import { accessible, alter, launch, says, visit } from "./browser.mjs";
 import { shop } from "./shop.mjs";
 
 const screenshots = process.env.SCREENSHOTS;
@@ -22,18 +22,7 @@ after(async () => {
   await fleet?.remove();
 });
 
-// open returns a page at a view, which shows a text.
-async function open(options, hash, text) {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const problems = [];
-  page.on("pageerror", (e) => problems.push(e.message));
-  await page.goto(await fleet.newLink());
-  await page.waitForSelector(".row a");
-  await page.evaluate((h) => (location.hash = h), hash);
-  await says(page, text, "body");
-  return { page, close: () => (assert.deepEqual(problems, []), context.close()) };
-}
+const open = (...at) => visit(browser, fleet, ...at);
 
 // views are what is shown, where, and a text that is there when it is complete.
 const views = {
@@ -87,12 +76,7 @@ test("above the changes is what verification found, and where its output is", as
   assert.match(await line.textContent(), new RegExp(`^verified ${v.commit.slice(0, 7)} at \\d\\d:\\d\\d\\s*output: ${v.log}$`));
   assert.ok(v.log.endsWith("verify.log"), v.log);
   const red = { ...v, ok: false, word: "red 2/3", round: 2, rounds: 3, detail: `exit status 2: <b>FAIL ${"x".repeat(200)}` };
-  const all = "/v1/sessions?ranked=true"; // not only what has changed
-  await page.route(`**${all}*`, async (route) => {
-    const response = await route.fetch({ url: fleet.origin + all });
-    const d = await response.json();
-    await route.fulfill({ response, json: { ...d, sessions: d.sessions.map((s) => (s.name === "billing" ? { ...s, verified: red } : s)) } });
-  });
+  await alter(page, fleet, (s) => (s.name === "billing" ? { ...s, verified: red } : s));
   await says(page, "red 2/3", ".diff .verified");
   await says(page, "exit status 2: <b>FAIL xxx", ".diff .verified");
   assert.ok(await page.evaluate(() => document.querySelector(".diff").scrollWidth <= document.querySelector(".diff").clientWidth));
