@@ -24,7 +24,7 @@ export async function act(what, address, name, body = {}, doing = "") {
 export async function answer(s, value, said) {
   const body = { answer: value, question: s.question.id };
   if (!(await act(`Answered ${s.name}: ${said}`, s.address, "answer", body))) return;
-  const given = { address: s.address, name: s.name, said, at: Date.now() };
+  const given = { address: s.address, name: s.name, question: s.question.id, said, at: Date.now() };
   set({ answered: [...store.answered.filter((x) => x.address !== s.address), given] });
 }
 

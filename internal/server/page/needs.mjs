@@ -1,5 +1,5 @@
 // What needs a person: a card for each session, in order of weight.
-import { html } from "./vendor/preact.mjs";
+import { html, useEffect, useRef } from "./vendor/preact.mjs";
 import { Answers, Keys, Send, answer } from "./act.mjs";
 import { of } from "./api.mjs";
 import * as model from "./model.mjs";
@@ -12,9 +12,32 @@ import { Verbs } from "./verbs.mjs";
 const screenLines = 12; // of the end of a screen, above the question
 const screens = 12; // cards that have one
 const answeredFor = 5000; // ms that an answered card stays
-let at = 0; // the current card
+let at = 0; // the place of the current card
+let current = ""; // the address of its session
+let listed = []; // the sessions that have a card
 
-const needy = () => store.sessions.filter((s) => s.needs);
+// held reports whether someone is about to click or type in a card. A touch leaves its hover behind.
+const held = () =>
+  document.querySelector(`.cards :focus:not(article)${matchMedia("(hover: hover)").matches ? ", .cards:hover" : ""}`);
+
+const given = (s) => store.answered.find((x) => x.address === s.address);
+
+// fresh reports whether a session was answered a moment ago, and asks nothing else.
+function fresh(s) {
+  const x = given(s);
+  return x && store.now - x.at < answeredFor && (!s.question || s.question.id === x.question);
+}
+
+// list lists the sessions that have a card now.
+function list() {
+  const stays = (s) => held() || fresh(s);
+  const needy = store.sessions.filter((s) => s.needs && !fresh(s));
+  listed = model.cards(listed, needy, stays, Boolean(held()));
+  const same = listed.findIndex((s) => s.address === current);
+  at = same < 0 ? Math.min(at, Math.max(0, listed.length - 1)) : same;
+  current = listed[at]?.address;
+  return listed;
+}
 
 function Screen({ s }) {
   const [d] = useDocument(`${of(s.address)}/data`, s);
@@ -22,33 +45,44 @@ function Screen({ s }) {
   return text && html`<pre class="screen" tabindex="0" role="region" aria-label=${`screen of ${s.name}`}>${text}</pre>`;
 }
 
+// Card keeps its height while somebody may click below it.
 function Card({ s, current, withScreen }) {
+  const ref = useRef();
+  const height = useRef(0);
+  const keeps = !s.needs || held();
+  useEffect(() => void (keeps || (height.current = ref.current.getBoundingClientRect().height)));
   const blind = s.activity === "blocked" && !s.question;
-  return html`<article key=${s.address} class=${current ? "current" : ""} aria-current=${current ? "true" : undefined}>
+  const style = { minHeight: keeps ? `${height.current}px` : "" };
+  return html`<article ref=${ref} style=${style} tabindex="-1" aria-label=${s.name} class=${current ? "current" : ""}
+    aria-current=${current ? "true" : undefined}>
     <h3><a href=${model.link(s)}>${s.name}</a>${" "}<${Word} s=${s} text=${model.text(s, store.now)} />
       <small>${` ${model.need(s, store.now)}`}</small></h3>
-    ${withScreen && html`<${Screen} s=${s} />`}
+    ${s.needs ? html`<${Need} s=${s} blind=${blind} current=${current} withScreen=${withScreen} />` : html`<${Left} s=${s} />`}</article>`;
+}
+
+function Left({ s }) {
+  const x = given(s);
+  return html`<p class="answered" role="status">
+    ${x ? `Answered ${s.name}: ${x.said}` : `${s.name} does not need you any more.`}</p>`;
+}
+
+const Need = ({ s, blind, current, withScreen }) =>
+  html`${withScreen && html`<${Screen} s=${s} />`}
     <p class="asked">${s.question?.text ?? model.why(s, store.now)}</p>
     <${Answers} s=${s} numbered=${current} />
     ${blind && html`<${Keys} s=${s} />`}
     ${s.remedy && !s.question && html`<p class="remedy">${s.remedy.text}</p>`}
     ${!s.question && s.actions.includes("send") && s.needs.reason === "turn_ended" && html`<${Send} sessions=${[s]} />`}
-    ${!s.question && html`<${Verbs} s=${s} />`}</article>`;
-}
+    ${!s.question && html`<${Verbs} s=${s} />`}`;
 
 export function Needs() {
-  const all = needy();
-  at = Math.min(at, Math.max(0, all.length - 1));
-  const answered = store.answered.filter(
-    (x) => store.now - x.at < answeredFor && !all.some((s) => s.address === x.address),
-  );
+  const all = list();
   return html`<section class="needs" aria-label="needs you"><div class="tools"><h2>Needs you</h2>
     ${
       typeof Notification !== "undefined" &&
       html`<button onClick=${wantNotices} aria-pressed=${localStorage.getItem("notify") === "on"}>Notify me</button>`
     }</div>
     ${!all.length && html`<p class="empty" role="status">Nothing needs you.</p>`}
-    ${answered.map((x) => html`<p key=${x.address} class="answered">Answered ${x.name}: ${x.said}</p>`)}
     <div class="cards">${all.map(
       (s, i) => html`<${Card} key=${s.address} s=${s} current=${i === at} withScreen=${i < screens} />`,
     )}</div></section>`;
@@ -56,13 +90,17 @@ export function Needs() {
 
 // press does what a key of this view does, and reports whether there is one.
 export function press(key) {
-  const all = needy();
-  const s = all[at];
   if (key === "j" || key === "k") {
-    at = Math.max(0, Math.min(all.length - 1, at + (key === "j" ? 1 : -1)));
+    at = Math.max(0, Math.min(listed.length - 1, at + (key === "j" ? 1 : -1)));
+    current = listed[at]?.address;
     redraw();
-    document.querySelectorAll(".cards article")[at]?.scrollIntoView({ block: "nearest" });
-  } else if (key === "Enter" && s) location.hash = model.link(s);
+    const card = document.querySelectorAll(".cards article")[at];
+    card?.focus({ preventScroll: true });
+    card?.scrollIntoView({ block: "nearest" });
+    return true;
+  }
+  const s = listed[at];
+  if (key === "Enter" && s) location.hash = model.link(s);
   else if (s?.question && operates() && model.answers(s.question)[Number(key) - 1]) {
     const o = model.answers(s.question)[Number(key) - 1];
     answer(s, o.answer, o.label);

@@ -155,3 +155,13 @@ test("a pull request is shown with how it is", () => {
   assert.equal(model.pull({ pr: { ...pr, checks: "", reviews: 0, round: 0 } }), `${pr.url} (open)`);
   assert.equal(model.pull({ pr: { number: 0 }, pr_url: "" }), "");
 });
+
+test("a card that needs nobody keeps its place while it stays, and none moves while they are held", () => {
+  const named = (...names) => names.map((name) => session({ name, address: name, needs: { since: ago(0) } }));
+  const cards = (before, needy, stays, held) => model.cards(named(...before), named(...needy), (s) => stays.includes(s.name), held).map((s) => s.name + (s.needs ? "" : "!")).join(" ");
+  assert.equal(cards("", "ab", "", false), "a b");
+  assert.equal(cards("abc", "ac", "b", false), "a b! c");
+  assert.equal(cards("abc", "ca", "", false), "c a");
+  assert.equal(cards("abc", "dca", "b", true), "a b! c d");
+  assert.equal(cards("abc", "dc", "ab", false), "a! b! d c");
+});

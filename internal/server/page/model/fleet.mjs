@@ -72,6 +72,21 @@ export function merged(sessions, d) {
   return all;
 }
 
+// cards are the sessions that have a card: those that need somebody, and in its place one that needs nobody any more,
+// for as long as it stays. While they are held none moves, and what is new comes last.
+export function cards(before, needy, stays, held) {
+  const of = (s) => needy.find((x) => x.address === s.address);
+  const left = (s) => (stays(s) ? { ...s, needs: null, question: null } : null);
+  if (held)
+    return [
+      ...before.map((s) => of(s) ?? left(s)).filter(Boolean),
+      ...needy.filter((s) => !before.some((x) => x.address === s.address)),
+    ];
+  const all = [...needy];
+  before.forEach((s, i) => !of(s) && stays(s) && all.splice(i, 0, left(s)));
+  return all;
+}
+
 // differences are what a plan would change or has found to differ, by the address of the session.
 export function differences(plan) {
   const all = new Map();

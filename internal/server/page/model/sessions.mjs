@@ -109,8 +109,8 @@ export function conflicts(s) {
 export const conflictNames = (all) => `conflicts with ${all.map((c) => c.name).join(", ")}`;
 export const conflictTitle = (all) => all.map((c) => `${c.name}: ${c.files.join(", ")}`).join("\n");
 
-// need is for how long a session has needed somebody.
-export const need = (s, now) => `for ${span(now - Date.parse(s.needs.since))}`;
+// need is for how long a session has needed somebody, where its word does not have the same time.
+export const need = (s, now) => (s.needs && !s.word_since ? `for ${span(now - Date.parse(s.needs.since))}` : "");
 
 // due are the needs to notify of now: once each, after they have lasted 5 s.
 export function due(sessions, told, now) {
