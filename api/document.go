@@ -50,6 +50,7 @@ type Session struct {
 	Why         string            `json:"why"`      // for people; times in it are as in JSON
 	Remedy      *Remedy           `json:"remedy"`   // null: there is nothing to do about it
 	Actions     []Action          `json:"actions"`  // what makes sense to do with it now
+	Kept        string            `json:"kept"`     // for people: what becomes of its turn, conversation and files if its agent is ended
 	Detail      string            `json:"detail"`   // why, for people
 	Doing       string            `json:"doing"`    // the last that its agent said or printed, on one line; empty: not known
 	Question    *session.Question `json:"question"` // what the agent asks, if its answers are known

@@ -17,7 +17,7 @@ func forPeople(x api.Session, spec session.Spec) api.Session {
 	x.Word = Word(x)
 	x.WordNote, x.WordSince, x.WordUntil = behind(x)
 	x.Tone, x.Why, x.Actions = ToneOf(x.Word), Why(x, nil, nil, nil), actions(x)
-	x.Remedy = remedyOf(x, spec)
+	x.Remedy, x.Kept = remedyOf(x, spec), kept(x)
 	return x
 }
 
@@ -76,8 +76,26 @@ func actions(x api.Session) []api.Action {
 	add(api.ActionRestart, alive && !held)
 	add(api.ActionPause, alive && !paused)
 	add(api.ActionResume, paused && !held)
-	add(api.ActionStop, alive || recorded && !stopped && x.State != session.StateUnknown) // also what would be started again
+	starts := x.State != session.StateStale || x.Budget != nil && x.Budget.Until != nil // without anybody
+	add(api.ActionStop, alive || recorded && !stopped && starts && x.State != session.StateUnknown)
 	return all
+}
+
+// kept returns what becomes of a session's turn, conversation and files if its agent is ended, or started again.
+func kept(x api.Session) string {
+	if x.ID == "" {
+		return ""
+	}
+	var parts []string
+	if x.Alive != nil && *x.Alive && x.Activity == session.Working {
+		parts = append(parts, "Its turn is cut off.")
+	}
+	if x.ConversationID == "" {
+		parts = append(parts, "It has no conversation to resume.")
+	} else {
+		parts = append(parts, "Its conversation is kept, and resumed when its agent is started.")
+	}
+	return strings.Join(append(parts, "Its files stay in its workspace, also what is not committed."), " ")
 }
 
 // Allows reports whether an action can be carried out with a session in a state. alive is whether its

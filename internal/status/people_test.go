@@ -37,8 +37,10 @@ func TestForPeople(t *testing.T) {
 		"asks": {with(live(session.Blocked), func(x *api.Session) { x.Detail, x.Question = "run it?", &session.Question{Text: "run it?"} }), "asks", api.Attention,
 			"asks: run it?", "answer: to answer it: agentform answer api ANSWER", []api.Action{"answer", "restart", "pause", "stop"}},
 		"asks what is not known": {live(session.Blocked), "asks", api.Attention, "", "answer: to see what it asks: agentform attach api", []api.Action{"answer", "restart", "pause", "stop"}},
-		"exited":                 {gone(session.StateStale, session.Exited), "exited", api.Attention, "", "restart-session: to restart it: agentform restart api", []api.Action{"restart-session", "stop"}},
-		"failed":                 {gone(session.StateStopped, session.Failed), "failed", api.Broken, "", "start: to restart it: agentform restart api", []api.Action{"start"}},
+		"exited":                 {gone(session.StateStale, session.Exited), "exited", api.Attention, "", "restart-session: to restart it: agentform restart api", []api.Action{"restart-session"}},
+		"is started again": {with(gone(session.StateStale, session.Exited), func(x *api.Session) { x.Budget = &api.Budget{Reason: "backing_off", Until: &at} }), "exited", api.Attention, "",
+			"restart-session: to restart it: agentform restart api", []api.Action{"restart-session", "stop"}},
+		"failed": {gone(session.StateStopped, session.Failed), "failed", api.Broken, "", "start: to restart it: agentform restart api", []api.Action{"start"}},
 		"stopped by someone": {with(gone(session.StateStopped, session.Exited), func(x *api.Session) { x.Override = &session.Override{Desired: session.Stopped, By: "ada", At: at} }), "stopped", api.Over,
 			"stopped by ada at 2026-03-14T09:00:00Z", "", []api.Action{"start"}},
 		"done":     {gone(session.StateStopped, session.Done), "done", api.Over, "", "", []api.Action{"start"}},
@@ -70,5 +72,21 @@ func TestForPeople(t *testing.T) {
 		if x.Word != c.word || x.Tone != c.tone || x.Why != c.why || remedy != c.remedy || !slices.Equal(x.Actions, c.actions) {
 			t.Errorf("%s: %s, %s, %q, %q, %v", name, x.Word, x.Tone, x.Why, remedy, x.Actions)
 		}
+	}
+}
+
+// TestKept checks what is said of a turn, a conversation and files before an agent is ended.
+func TestKept(t *testing.T) {
+	yes := true
+	x := api.Session{ID: "api-1", Alive: &yes, Activity: session.Working, ConversationID: "c"}
+	if got, want := kept(x), "Its turn is cut off. Its conversation is kept, and resumed when its agent is started. Its files stay in its workspace, also what is not committed."; got != want {
+		t.Errorf("got %s", got)
+	}
+	x.Activity, x.ConversationID = session.Idle, ""
+	if got, want := kept(x), "It has no conversation to resume. Its files stay in its workspace, also what is not committed."; got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := kept(api.Session{}); got != "" {
+		t.Errorf("declared: %s", got)
 	}
 }

@@ -40,9 +40,12 @@ export function Answers({ s, numbered }) {
   };
   return html`<div class="answers" role="group" aria-label=${`answers to ${s.name}`}>
     ${model.answers(q).map(
-      (o, i) => html`<button key=${o.answer} class=${i ? "" : "primary"} disabled=${!operates()} title=${o.about}
+      (
+        o,
+        i,
+      ) => html`<button key=${o.answer} class=${o.primary ? "primary" : ""} disabled=${!operates()} title=${o.about}
         onClick=${() => answer(s, o.answer, o.label)}>${numbered && html`<kbd>${i + 1}</kbd>${" "}`}${o.label}
-        ${o.about && html`<small>${` ${o.about}`}</small>`}</button>`,
+        ${o.about && html`${" "}<small>${o.about}</small>`}</button>`,
     )}
     ${
       model.takesText(q) &&

@@ -19,9 +19,9 @@ export const changed = (notice) => {
 function Confirm({ d }) {
   const yes = () => (close(), d.run());
   return html`<dialog ...${useDialog(close)} aria-label=${d.title}><h2>${d.title}</h2>
-    ${d.text && html`<p>${d.text}</p>`}
+    ${d.text && html`<p class="said">${d.text}</p>`}
     <div class="verbs"><button autofocus onClick=${close}>Cancel</button>
-      <button class="primary" onClick=${yes}>${d.yes}</button></div></dialog>`;
+      <button class=${d.ends ? "ends" : "primary"} onClick=${yes}>${d.yes}</button></div></dialog>`;
 }
 
 // Reply answers the question of a session that is not on the screen. It closes when there is none any more.

@@ -10,4 +10,5 @@ export * from "./model/report.mjs";
 export * from "./model/route.mjs";
 export * from "./model/sessions.mjs";
 export * from "./model/times.mjs";
+export * from "./model/verbs.mjs";
 export * from "./model/words.mjs";

@@ -51,13 +51,12 @@ function Card({ s, current, withScreen }) {
   const height = useRef(0);
   const keeps = !s.needs || held();
   useEffect(() => void (keeps || (height.current = ref.current.getBoundingClientRect().height)));
-  const blind = s.activity === "blocked" && !s.question;
   const style = { minHeight: keeps ? `${height.current}px` : "" };
   return html`<article ref=${ref} style=${style} tabindex="-1" aria-label=${s.name} class=${current ? "current" : ""}
     aria-current=${current ? "true" : undefined}>
     <h3><a href=${model.link(s)}>${s.name}</a>${" "}<${Word} s=${s} text=${model.text(s, store.now)} />
       <small>${` ${model.need(s, store.now)}`}</small></h3>
-    ${s.needs ? html`<${Need} s=${s} blind=${blind} current=${current} withScreen=${withScreen} />` : html`<${Left} s=${s} />`}</article>`;
+    ${s.needs ? html`<${Need} s=${s} current=${current} withScreen=${withScreen} />` : html`<${Left} s=${s} />`}</article>`;
 }
 
 function Left({ s }) {
@@ -66,14 +65,17 @@ function Left({ s }) {
     ${x ? `Answered ${s.name}: ${x.said}` : `${s.name} does not need you any more.`}</p>`;
 }
 
-const Need = ({ s, blind, current, withScreen }) =>
-  html`${withScreen && html`<${Screen} s=${s} />`}
+function Need({ s, current, withScreen }) {
+  const blind = s.activity === "blocked" && !s.question;
+  const sends = s.actions.includes("send") && s.needs.reason === "turn_ended";
+  return html`${withScreen && html`<${Screen} s=${s} />`}
     <p class="asked">${s.question?.text ?? model.why(s, store.now)}</p>
     <${Answers} s=${s} numbered=${current} />
     ${blind && html`<${Keys} s=${s} />`}
     ${s.remedy && !s.question && html`<p class="remedy">${s.remedy.text}</p>`}
-    ${!s.question && s.actions.includes("send") && s.needs.reason === "turn_ended" && html`<${Send} sessions=${[s]} />`}
-    ${!s.question && html`<${Verbs} s=${s} />`}`;
+    ${!s.question && sends && html`<${Send} sessions=${[s]} />`}
+    ${!s.question && html`<${Verbs} s=${s} but=${sends ? "send" : ""} />`}`;
+}
 
 export function Needs() {
   const all = list();

@@ -12,8 +12,8 @@ const Conflicts = ({ all }) =>
 
 function Verb({ s, v }) {
   const label = `${v.label} ${s.name}`;
-  return html`<button class="quiet" disabled=${!operates()} aria-label=${label} title=${v.label}
-    onClick=${() => ask([s], v)}>
+  return html`<button class=${v.ends ? "quiet ends" : "quiet"} disabled=${!operates()} aria-label=${label}
+    title=${v.label} onClick=${() => ask([s], v)}>
     <${Icon} name=${v.icon} /></button>`;
 }
 

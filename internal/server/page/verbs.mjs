@@ -12,9 +12,16 @@ export function ask(all, v) {
   const [s] = all;
   if (v.name === "answer" || v.name === "send") return set({ dialog: { [v.name]: all.map((x) => x.address) } });
   if (all.length > 1) {
-    const names = all.map((x) => x.name).join(", ");
     const title = `${v.label} ${all.length} sessions?`;
-    return set({ dialog: { title, text: names, yes: `${v.label} ${all.length}`, run: () => many(all, v) } });
+    return set({
+      dialog: {
+        title,
+        text: model.asked(all, v),
+        yes: `${v.label} ${all.length}`,
+        ends: v.ends,
+        run: () => many(all, v),
+      },
+    });
   }
   const one = (done, body) => () => act(done, s.address, v.name, body, `${v.doing} ${s.name}…`);
   if (v.over) {
@@ -22,7 +29,8 @@ export function ask(all, v) {
     const title = `Start ${s.name} over its budget?`;
     return set({ dialog: { title, text: model.again(s, store.now), yes: "Start anyway", run } });
   }
-  set({ dialog: { title: `${v.label} ${s.name}?`, text: v.about, yes: v.label, run: one(`${s.name} ${v.done}`) } });
+  const run = one(`${s.name} ${v.done}`);
+  set({ dialog: { title: `${v.label} ${s.name}?`, text: model.asked(all, v), yes: v.label, ends: v.ends, run } });
 }
 
 // many carries out a verb with several sessions, and names those with which it failed.
@@ -42,14 +50,14 @@ async function many(all, v) {
   soon();
 }
 
-// Verbs are the buttons of a session. Its answers are below its question instead.
-export const Verbs = ({ s }) =>
+// Verbs are the buttons of a session, but for one. Its answers are below its question instead.
+export const Verbs = ({ s, but }) =>
   html`<div class="verbs">${model
     .verbs(s)
-    .filter((v) => v.name !== "answer")
+    .filter((v) => v.name !== "answer" && v.name !== but)
     .map(
       (v) =>
-        html`<button key=${v.name} disabled=${!operates()} onClick=${() => ask([s], v)}>
+        html`<button key=${v.name} class=${v.ends ? "ends" : ""} disabled=${!operates()} onClick=${() => ask([s], v)}>
           <${Icon} name=${v.icon} />${" "}${v.label}</button>`,
     )}</div>`;
 
@@ -61,7 +69,8 @@ export function Bulk({ sessions, clear }) {
     <button class="quiet" onClick=${clear}>Clear</button>
     ${model.shared(sessions).map(
       (x) =>
-        html`<button key=${x.verb.name} disabled=${!operates()} onClick=${() => ask(x.sessions, x.verb)}>
+        html`<button key=${x.verb.name} class=${x.verb.ends ? "ends" : ""} disabled=${!operates()}
+          onClick=${() => ask(x.sessions, x.verb)}>
           ${x.verb.label}${" "}${x.sessions.length}</button>`,
     )}</div>`;
 }

@@ -99,13 +99,55 @@ test("a card has the whole end of its screen, its age once, and a ring of focus 
   await fleet.agentform("send", "web", "ask touch z");
   await page.locator('article .screen:has-text("Esc to cancel")').waitFor();
   const screen = page.locator(".screen").first();
-  if (process.env.SHOT) { await screen.focus(); await page.keyboard.press("Shift+Tab"); await page.keyboard.press("Tab"); await page.screenshot({ path: "/tmp/n.png" }); }
   assert.ok(await screen.evaluate((e) => e.scrollHeight <= e.clientHeight), "its end is cut");
   await alter(page, fleet, (s) => (s.name === "api" ? { ...s, word: "idle", word_since: s.started_at, question: null, activity: "idle", needs: { reason: "turn_ended", since: s.started_at } } : s));
-  const head = page.locator("article", { has: page.locator('a:text-is("api")') }).locator("h3");
+  const card = page.locator('article[aria-label="api"]');
+  const head = card.locator("h3");
   await head.waitFor();
   assert.match(await head.textContent(), /^api idle \d+[sm]\s*$/);
+  const [text, verbs] = [await card.locator("textarea").boundingBox(), await card.locator(".verbs").boundingBox()];
+  assert.ok(verbs.y - text.y - text.height >= 3, "the verbs cover the ring around the text");
+  const gap = await page.locator(".answers button:has(small)").evaluate((b) => {
+    const label = document.createRange();
+    label.setStart(b, 0);
+    label.setEndBefore(b.querySelector("small"));
+    return b.querySelector("small").getBoundingClientRect().left - label.getBoundingClientRect().right;
+  });
+  assert.ok(gap >= 8, `a label is ${gap} px from what it means`);
   await page.unroute("**");
   await fleet.agentform("answer", "web", "no");
+  await close();
+});
+
+test("what ends an agent looks different, stands apart, and says what becomes of the work", async () => {
+  const { page, close } = await open(desktop, "#/s/session.web/terminal", "You are watching");
+  const button = (name) => page.locator(`.session-head .verbs button:text-is("${name}")`);
+  const color = (x) => x.evaluate((e) => getComputedStyle(e).color);
+  assert.notEqual(await color(button("Stop")), await color(button("Pause")));
+  assert.equal(await color(button("Stop")), await color(button("Restart")));
+  const [pause, restart, stop] = await Promise.all(["Pause", "Restart", "Stop"].map((n) => button(n).boundingBox()));
+  assert.ok(restart.x - pause.x - pause.width >= 16 && stop.x - restart.x - restart.width < 16, "they stand apart, together");
+  await button("Restart").click();
+  await says(page, "Its conversation is kept, and resumed when its agent is started. Its files stay in its workspace, also what is not committed.", "dialog");
+  assert.equal(await page.locator("dialog .primary").count(), 0);
+  await page.keyboard.press("Escape");
+  await close();
+});
+
+test("a session that has ended says so once, and offers neither its stop nor its terminal", async () => {
+  const { page, close } = await open(desktop, "#/s/session.shell/terminal", "You are watching");
+  await page.click(".terminal-tab > .terminal");
+  await page.keyboard.press("x");
+  await says(page, "Take control to type");
+  assert.equal((await page.textContent(".terminal-tools")).match(/You are watching/g).length, 1);
+  await fleet.agentform("pause", "shell");
+  await says(page, "Paused: this is its screen.");
+  assert.equal(await page.locator('button:text-is("Connect again")').count(), 0);
+  await fleet.agentform("resume", "shell");
+  await says(page, "You are watching");
+  const { exit, ...rest } = { exit: { code: 3, at: new Date().toISOString() } };
+  await alter(page, fleet, (s) => (s.name === "shell" ? { ...s, ...rest, exit, session_alive: false, state: "stale", activity: "exited", word: "exited", word_note: "(3)", why: "agent exited (exit status 3)", actions: ["restart-session"] } : s));
+  await says(page, "Its agent has ended at ");
+  assert.equal((await page.textContent("section.session")).match(/exit status 3/g).length, 1);
   await close();
 });

@@ -107,7 +107,7 @@ export class SessionTerminal {
   }
 
   refuse() {
-    this.set({ message: "You are watching. Take control to type." });
+    this.set({ message: "Take control to type." });
   }
 
   holdCtrl() {

@@ -41,7 +41,7 @@ function LastScreen({ s, again }) {
   useEffect(() => end.current && (end.current.scrollTop = end.current.scrollHeight), [d]);
   return html`<div class="terminal-tab"><div class="tools terminal-tools">
       <span role="status">${model.ended(s, store.now)}</span>
-      ${s.session_alive && html`<button onClick=${again}>Connect again</button>`}</div>
+      ${s.session_alive && s.state !== "paused" && html`<button onClick=${again}>Connect again</button>`}</div>
     ${problem && html`<p role="alert">${problem}</p>`}
     <pre class="last-screen" tabindex="0" role="region" aria-label="last screen" ref=${end}>
       ${d ? d.screen.text.trimEnd() || "Nothing was on its screen." : "Reading…"}</pre></div>`;
