@@ -1,5 +1,8 @@
 // What is under the hands of a person: clicks, keys, and what moves: make check-page.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { alter, launch, says, visit } from "./browser.mjs";
 import { Fleet, until } from "./fleet.mjs";
@@ -149,5 +152,48 @@ test("a session that has ended says so once, and offers neither its stop nor its
   await alter(page, fleet, (s) => (s.name === "shell" ? { ...s, ...rest, exit, session_alive: false, state: "stale", activity: "exited", word: "exited", word_note: "(3)", why: "agent exited (exit status 3)", actions: ["restart-session"] } : s));
   await says(page, "Its agent has ended at ");
   assert.equal((await page.textContent("section.session")).match(/exit status 3/g).length, 1);
+  await close();
+});
+
+test("a draft of a comment stays while other tabs are looked at, and what is not sent can be changed", async () => {
+  const { sessions } = await fleet.json("status", "api");
+  writeFileSync(join(sessions[0].workspace, "cart.go"), `package cart\n\nfunc Total() int { return 1 } // ${"a long line ".repeat(30)}\n`);
+  const { page, close } = await open(desktop, "#/s/session.api/changes", "return 1");
+  const tab = async (name) => page.click(`.tabs a:text-is("${name}")`);
+  await page.click('[aria-label="comment on line 3 of cart.go"]');
+  await page.waitForFunction(() => document.activeElement.ariaLabel === "comment");
+  await page.keyboard.type("why");
+  await page.waitForTimeout(1500); // the page is drawn each second
+  await page.keyboard.type(" 1?");
+  await tab("details");
+  await page.waitForSelector("dl.details");
+  await tab("changes");
+  await page.waitForSelector('textarea[aria-label="comment"]');
+  assert.equal(await page.inputValue('textarea[aria-label="comment"]'), "why 1?");
+  await page.click("text=Add comment");
+  await page.click('.remark button:text-is("Edit")');
+  await page.fill('textarea[aria-label="comment"]', "why one?");
+  await page.click("text=Add comment");
+  assert.match(await page.textContent(".remark"), /^why one\? not sent yet/);
+  await page.click('.remark button:text-is("Delete")');
+  assert.equal(await page.locator(".remark").count(), 0);
+  assert.equal(await page.locator("text=Send 1 comment").count(), 0);
+  const [number, code] = await page.locator(".line.added").first().evaluate((l) => [".comment", "code"].map((c) => {
+    const text = document.createRange();
+    text.selectNodeContents(l.querySelector(c));
+    return text.getBoundingClientRect();
+  }).map((b) => b.top));
+  assert.ok(Math.abs(number - code) < 1, `a number is ${number - code} px lower than its line`);
+  execFileSync("git", ["checkout", "-q", "--", "."], { cwd: sessions[0].workspace, env: fleet.env });
+  await close();
+});
+
+test("the title names the session, and the palette says when nothing matches", async () => {
+  const { page, close } = await open(desktop, "#/s/session.web/details", "workspace");
+  assert.match(await page.title(), /^(\(\d+\) )?web · shop · agentform$/);
+  await page.keyboard.press("Control+k");
+  await page.waitForSelector('input[aria-label="session or view"]:focus');
+  await page.keyboard.type("nowhere");
+  await says(page, "No session or view has these words.", "dialog [role=status]");
   await close();
 });

@@ -12,7 +12,7 @@ import { fail, operates, redraw, set, store } from "../store.mjs";
 const reviews = new Map(); // by session: its comments, and the files that were viewed
 
 function reviewOf(s) {
-  if (!reviews.has(s.address)) reviews.set(s.address, { comments: [], viewed: new Map() });
+  if (!reviews.has(s.address)) reviews.set(s.address, { comments: [], viewed: new Map(), at: "", draft: "" });
   return reviews.get(s.address);
 }
 
@@ -61,32 +61,51 @@ const sent = (c) => (c.sent ? `sent ${model.clock(c.sent).slice(0, 5)}` : "not s
 // focus gives a new element the focus once it is in the page: else letters are keys of that.
 const focus = (e) => e && queueMicrotask(() => e.focus());
 
-function Line({ file, l, id, on, open, review }) {
-  const [text, setText] = useState("");
+// Remark is a comment. Until it is sent it can be edited and deleted.
+function Remark({ c, review }) {
+  const drop = () => {
+    review.comments.splice(review.comments.indexOf(c), 1);
+    redraw();
+  };
+  const edit = () => {
+    drop();
+    write(review, c.id, c.text);
+  };
+  return html`<p class="remark"><b>${c.text}</b>${" "}<small>${sent(c)}</small>${
+    !c.sent &&
+    html`${" "}<button class="quiet" onClick=${edit}>Edit</button><button class="quiet" onClick=${drop}>Delete</button>`
+  }</p>`;
+}
+
+// write opens a draft of a comment at a line. It stays while other views are looked at.
+function write(review, at, draft = "") {
+  Object.assign(review, { at, draft });
+  redraw();
+}
+
+function Line({ file, l, id, review }) {
+  const on = review.at === id;
   const number = l.after ?? l.before;
   const add = (e) => {
     e.preventDefault();
-    if (text.trim()) review.comments.push({ id, path: file.path, line: number, text });
-    setText("");
-    open("");
+    if (review.draft.trim()) review.comments.push({ id, path: file.path, line: number, text: review.draft });
+    write(review, "");
   };
   return html`<div class=${`line ${l.kind}`}><span class="before">${l.before}</span>
       <button class="comment" disabled=${!operates()} aria-label=${`comment on line ${number} of ${file.path}`}
-        onClick=${() => open(on ? "" : id)}>${l.after ?? "−"}</button><code>${l.text}</code></div>
-    ${review.comments
-      .filter((c) => c.id === id)
-      .map((c) => html`<p class="remark"><b>${c.text}</b>${" "}<small>${sent(c)}</small></p>`)}
+        onClick=${() => write(review, on ? "" : id)}>${l.after ?? "−"}</button><code>${l.text}</code></div>
+    ${review.comments.filter((c) => c.id === id).map((c) => html`<${Remark} c=${c} review=${review} />`)}
     ${
       on &&
       html`<form class="send" onSubmit=${add}>
-        <textarea ref=${focus} rows="2" aria-label="comment" placeholder=${`${file.path}:${number}: …`} value=${text}
-          onInput=${(e) => setText(e.target.value)}
+        <textarea ref=${focus} rows="2" aria-label="comment" placeholder=${`${file.path}:${number}: …`}
+          value=${review.draft} onInput=${(e) => (review.draft = e.target.value)}
           onKeyDown=${(e) => e.key === "Enter" && (e.ctrlKey || e.metaKey) && add(e)}></textarea>
         <button>Add comment</button></form>`
     }`;
 }
 
-function File({ file, facts, at, open, review }) {
+function File({ file, facts, review }) {
   const mark = `${facts?.added} ${facts?.removed} ${file.hunks.length}`; // what was viewed may change
   const viewed = review.viewed.get(file.path) === mark;
   const view = (e) => (review.viewed.set(file.path, e.target.checked ? mark : ""), redraw());
@@ -99,8 +118,7 @@ function File({ file, facts, at, open, review }) {
         (h, i) =>
           html`<div key=${i} class="hunk"><div class="title">${h.title}</div>${h.lines.map((l, j) => {
             const id = `${file.path} ${i} ${j}`;
-            const on = at === id;
-            return html`<${Line} key=${j} file=${file} l=${l} id=${id} on=${on} open=${open} review=${review} />`;
+            return html`<${Line} key=${j} file=${file} l=${l} id=${id} review=${review} />`;
           })}</div>`,
       )
     }</section>`;
@@ -119,7 +137,6 @@ function Entry({ f }) {
 export function Changes({ s }) {
   const [since, setSince] = useState("");
   const [d, problem] = useDocument(`${of(s.address)}/diff${since && `?since=${since}`}`, s);
-  const [at, open] = useState("");
   const review = reviewOf(s);
   if (problem) return html`<p role="alert">${problem}</p>`;
   if (!d) return html`<p role="status">Comparing…</p>`;
@@ -134,7 +151,5 @@ export function Changes({ s }) {
     <ul class="files">${d.files.map((f) => html`<${Entry} key=${f.path} f=${f} />`)}</ul>
     ${model
       .patch(d.patch)
-      .map(
-        (f) => html`<${File} key=${f.path} file=${f} facts=${facts(f)} at=${at} open=${open} review=${review} />`,
-      )}</div>`;
+      .map((f) => html`<${File} key=${f.path} file=${f} facts=${facts(f)} review=${review} />`)}</div>`;
 }
