@@ -108,7 +108,7 @@ function Jump() {
       (x, i) =>
         html`<li key=${x.to} id=${`found-${i}`} role="option" aria-selected=${i === at} onClick=${() => go(x)}>
           <b>${x.name}</b>${" "}<small>${x.about}</small></li>`,
-    )}</ul></dialog>`;
+    )}</ul><p role="status">${!found.length && "No session or view has these words."}</p></dialog>`;
 }
 
 // Dialog is the dialog that is open.

@@ -82,7 +82,8 @@ function App() {
   const r = store.route;
   const need = store.sessions.filter((s) => s.needs).length;
   const { project } = store.access;
-  document.title = `${need ? `(${need}) ` : ""}${project ? `${project} · ` : ""}agentform`;
+  const shown = store.sessions.find((s) => s.address === r.address)?.name;
+  document.title = `${need ? `(${need}) ` : ""}${[shown, project, "agentform"].filter(Boolean).join(" · ")}`;
   document.getElementById("icon").href = `/icon.svg?needs=${need}`;
   const View = views[r.view];
   return html`<${Head} need=${need} /><${Away} /><${Unwell} />
