@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { alter, launch, says, visit } from "./browser.mjs";
+import { alter, control, launch, says, visit } from "./browser.mjs";
 import { Fleet, until } from "./fleet.mjs";
 
 const desktop = { viewport: { width: 1280, height: 800 } };
@@ -195,5 +195,30 @@ test("the title names the session, and the palette says when nothing matches", a
   await page.waitForSelector('input[aria-label="session or view"]:focus');
   await page.keyboard.type("nowhere");
   await says(page, "No session or view has these words.", "dialog [role=status]");
+  await close();
+});
+
+test("a terminal that is watched has letters that can be read, or leaves its place to the other view", async () => {
+  const large = await open({ viewport: { width: 1900, height: 900 } }, "#/s/session.shell/terminal", "You are watching");
+  await control(large.page); // its window has the size of this page
+  const cols = (page) => page.evaluate(() => document.querySelector(".terminal").terminal.cols);
+  await until("it is wide", async () => (await cols(large.page)) > 200);
+  await large.page.click("button.control");
+  const { page, close } = await open({ viewport: { width: 1440, height: 900 } }, "#/s/session.shell/details", "workspace");
+  await page.waitForFunction(() => !document.querySelector(".panes.two"));
+  assert.ok((await page.locator("dl.details").boundingBox()).width > 1300);
+  const small = await open(phone, "#/s/session.shell/terminal", "You are watching");
+  const letters = (page) => page.evaluate(() => document.querySelector(".terminal").terminal.options.fontSize);
+  await until("the phone has its columns", async () => (await cols(small.page)) > 200);
+  assert.ok((await letters(small.page)) >= 11, `${await letters(small.page)} px`);
+  assert.ok(await small.page.evaluate(() => document.querySelector(".terminal").scrollWidth > 1000 && document.documentElement.scrollWidth <= 360));
+  await control(small.page);
+  await until("the window has the columns of the phone", async () => (await cols(small.page)) < 60);
+  await small.page.click("button.control");
+  await page.waitForSelector(".panes.two"); // now it can be read there
+  const [terminal, details] = [await page.locator(".pane").first().boundingBox(), await page.locator("dl.details").boundingBox()];
+  assert.ok(terminal.width < 600 && details.width > 700, `${terminal.width} and ${details.width} px`);
+  assert.equal(await letters(page), 13);
+  for (const x of [large, small]) await x.close();
   await close();
 });

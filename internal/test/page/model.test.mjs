@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as model from "../../server/page/model.mjs";
+import { beside } from "../../server/page/session/size.mjs";
 
 const now = Date.parse("2026-03-14T14:00:00Z");
 const ago = (ms) => new Date(now - ms).toISOString();
@@ -179,4 +180,12 @@ test("the first answer is the one to press, unless it permits something", () => 
   const primary = (...options) => model.answers({ options }).map((o) => o.primary);
   assert.deepEqual(primary({ number: 1, word: "yes", label: "Yes" }, { number: 2, word: "no", label: "No" }), [false, false]);
   assert.deepEqual(primary({ number: 1, label: "Postgres" }, { number: 2, label: "SQLite" }), [true, false]);
+});
+
+test("a terminal next to another view is as wide as its columns need, or is not there", () => {
+  assert.equal(beside(1440, {}), 864, "its columns are not known yet");
+  assert.equal(beside(1440, { cols: 80, control: "nobody" }), 651);
+  assert.equal(beside(1440, { cols: 80, control: "you" }), 864);
+  assert.equal(beside(1440, { cols: 120, control: "other" }), 864, "its letters are smaller");
+  assert.equal(beside(1440, { cols: 150, control: "other" }), 0);
 });

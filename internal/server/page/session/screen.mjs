@@ -68,6 +68,7 @@ export class SessionTerminal {
     this.cols = m.cols;
     this.rows = m.rows;
     this.set({
+      cols: m.cols,
       control: m.control,
       by: m.by,
       viewers: m.viewers,

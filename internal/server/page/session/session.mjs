@@ -6,6 +6,7 @@ import { Word } from "../parts.mjs";
 import { Changes } from "./changes.mjs";
 import { Conversation } from "./conversation.mjs";
 import { Details } from "./details.mjs";
+import { beside } from "./size.mjs";
 import { TerminalTab } from "./terminal.mjs";
 import { Timeline } from "./timeline.mjs";
 import { set, store } from "../store.mjs";
@@ -14,16 +15,17 @@ import { Verbs } from "../verbs.mjs";
 export const tabs = ["terminal", "conversation", "timeline", "changes", "details"];
 const views = { conversation: Conversation, timeline: Timeline, changes: Changes, details: Details };
 
-// useWide reports whether two views fit next to each other.
-function useWide() {
-  const [query] = useState(() => matchMedia("(min-width: 1400px)"));
-  const [wide, setWide] = useState(query.matches);
+const wide = 1400; // px: two views may fit next to each other
+
+// useWidth returns the width of the page.
+function useWidth() {
+  const [width, setWidth] = useState(innerWidth);
   useEffect(() => {
-    const change = () => setWide(query.matches);
-    query.addEventListener("change", change);
-    return () => query.removeEventListener("change", change);
+    const change = () => setWidth(innerWidth);
+    addEventListener("resize", change);
+    return () => removeEventListener("resize", change);
   }, []);
-  return wide;
+  return width;
 }
 
 const Question = ({ s }) =>
@@ -44,7 +46,8 @@ function Head({ s }) {
 }
 
 export function Session({ address, tab }) {
-  const wide = useWide();
+  const width = useWidth();
+  const [terminal, told] = useState({}); // its columns, and who controls it
   const opened = useRef(false); // the terminal, which stays while others are looked at
   const s = store.sessions.find((x) => x.address === address);
   if (!s) {
@@ -52,15 +55,17 @@ export function Session({ address, tab }) {
     return html`<section><p role="status">${why}</p><p><a href="#/">Fleet</a></p></section>`;
   }
   const View = views[tab];
-  opened.current ||= wide || !View;
+  const room = View && width >= wide ? beside(width, terminal) : 0; // for the terminal next to the view
+  opened.current ||= room > 0 || !View;
   return html`<section class="session" aria-label=${s.name}><${Head} s=${s} />
     <nav class="tabs" aria-label="views of the session">${tabs.map(
       (t) => html`<a key=${t} href=${model.link(s, t)} aria-current=${t === tab ? "page" : undefined}>${t}</a>`,
     )}</nav>
-    <div class=${`panes${wide && View ? " two" : ""}`}>
+    <div class=${`panes${room ? " two" : ""}`} style=${{ gridTemplateColumns: room ? `${room}px minmax(0, 1fr)` : "" }}>
       ${
         opened.current &&
-        html`<div key="terminal" class="pane" hidden=${Boolean(View) && !wide}><${TerminalTab} s=${s} /></div>`
+        html`<div key="terminal" class="pane" hidden=${Boolean(View) && !room}>
+          <${TerminalTab} s=${s} told=${told} /></div>`
       }
       ${View && html`<div key=${tab} class="pane"><${View} s=${s} /></div>`}</div></section>`;
 }

@@ -1,6 +1,18 @@
 // How large a terminal is, and which part of it is seen.
 export const base = 13; // px: the size of letters
-const least = 6;
+const least = 11; // px: smaller letters cannot be read, so that what has no room is scrolled to
+const letter = 0.602; // of the size of letters: their width
+const around = 24; // px next to the columns
+const most = 0.6; // of the page, for a terminal next to another view
+
+// beside is how wide a terminal is next to another view on a page of a width, in px: as wide as its columns need, and
+// as there is room if this page controls it. 0: its letters could not be read.
+export function beside(width, { cols, control }) {
+  const room = Math.floor(most * width);
+  if (!cols || control === "you") return room;
+  const needs = (size) => Math.ceil(cols * letter * size) + around;
+  return needs(least) > room ? 0 : Math.min(room, needs(base));
+}
 
 // proposed are the columns and rows that a page has room for, in letters of the usual size.
 export function proposed({ terminal, fit }) {

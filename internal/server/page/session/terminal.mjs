@@ -26,12 +26,13 @@ const unconnected = {
   ctrl: false,
 };
 
-// TerminalTab shows the terminal of a run, and that of the next one when the agent is started again.
-export function TerminalTab({ s }) {
+// TerminalTab shows the terminal of a run, and that of the next one when the agent is started again. told is called
+// with its columns and who controls it.
+export function TerminalTab({ s, told }) {
   const [ended, setEnded] = useState(""); // when the run was started whose terminal has ended
   const runs = s.session_alive !== false && s.state !== "paused" && s.state !== "pending" && ended !== s.started_at;
   if (!runs) return html`<${LastScreen} s=${s} again=${() => setEnded("")} />`;
-  return html`<${Live} key=${s.started_at} s=${s} ended=${() => setEnded(s.started_at)} />`;
+  return html`<${Live} key=${s.started_at} s=${s} told=${told} ended=${() => setEnded(s.started_at)} />`;
 }
 
 // LastScreen is what a session had on its screen, with what it is across it.
@@ -55,7 +56,7 @@ function says(t) {
   return t.control === "other" ? `${t.by} controls this terminal; you are watching.` : "You are watching.";
 }
 
-function Live({ s, ended }) {
+function Live({ s, told, ended }) {
   const element = useRef();
   const shown = useRef();
   const leave = useRef();
@@ -76,6 +77,7 @@ function Live({ s, ended }) {
     };
   }, [starts]);
   useEffect(() => t.status === "gone" && ended(), [t.status]);
+  useEffect(() => told({ cols: t.cols, control: t.control }), [t.cols, t.control]);
   const press = (data) => {
     if (data === null) shown.current?.holdCtrl();
     else shown.current?.type(data);
