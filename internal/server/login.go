@@ -279,6 +279,9 @@ func login(s *Server, l Listener, w http.ResponseWriter, r *http.Request) error 
 	if !valid && in.Code != "" {
 		from, valid = s.links.use(in.Code, now)
 	}
+	if !valid && in.Code == "" {
+		return fail(http.StatusUnauthorized, "unauthorized", "this is not the hub's token", "enter that of its --token-file or AGENTFORM_TOKEN")
+	}
 	if !valid || l.Token == "" {
 		return fail(http.StatusUnauthorized, "unauthorized", "this login is not valid: a link works once, for 10 minutes", "agentform open prints a new one")
 	}

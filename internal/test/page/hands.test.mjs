@@ -222,3 +222,38 @@ test("a terminal that is watched has letters that can be read, or leaves its pla
   for (const x of [large, small]) await x.close();
   await close();
 });
+
+test("the verbs of a row cover none of its facts", async () => {
+  for (const width of [1440, 1000]) {
+    const { page, close } = await open({ viewport: { width, height: 800 } }, "#/", "ready");
+    await row(page, "shell").hover();
+    const verbs = await row(page, "shell").locator(".row-verbs").boundingBox();
+    assert.ok(verbs.width > 60);
+    for (const cell of await row(page, "shell").locator('[role="cell"]:not(.c-now):not(.row-verbs)').all()) {
+      const b = await cell.boundingBox();
+      assert.ok(!b || b.x + b.width <= verbs.x || b.x >= verbs.x + verbs.width, `${await cell.getAttribute("class")} at ${width}`);
+    }
+    await close();
+  }
+});
+
+test("what the agent says is read, and a long prompt is folded", async () => {
+  const prompt = `Count the words. ${"one two three ".repeat(40)}`;
+  await fleet.agentform("send", "api", prompt);
+  await fleet.agentform("wait", "api");
+  const { page, close } = await open(desktop, "#/s/session.api/conversation", "Count the words.");
+  await page.locator("details.entry.user summary", { hasText: "Count the words." }).waitFor();
+  assert.ok((await page.locator("article.entry.agent .prose").count()) > 0);
+  assert.equal(await page.locator("details.entry.agent").count(), 0);
+  await close();
+});
+
+test("a wrong token is answered with talk of tokens", async () => {
+  const page = await (await browser.newContext()).newPage();
+  await page.goto(fleet.origin);
+  await page.fill("#token", "wrong");
+  await page.click('button:text-is("Enter")');
+  await says(page, "this is not the hub's token", "[role=alert]");
+  assert.doesNotMatch(await page.textContent("[role=alert]"), /link/);
+  await page.context().close();
+});

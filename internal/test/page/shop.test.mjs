@@ -99,3 +99,23 @@ test("each row has the word of the command line", async () => {
   assert.match(await page.title(), /^\(\d+\) shop/);
   await close();
 });
+
+test("the wall shows twelve whole, and on a phone the whole question", async () => {
+  const { page, close } = await open(desktop, "#/wall", "go test ./integration");
+  const tiles = page.locator(".tile");
+  assert.equal(await tiles.count(), 12);
+  const end = await page.evaluate(() => Math.max(...[...document.querySelectorAll(".tile")].map((t) => t.getBoundingClientRect().bottom)));
+  assert.ok(end <= 810, `the last row ends at ${end}`);
+  await close();
+  const small = await open(phone, "#/wall", "go test ./integration");
+  for (const tile of await small.page.locator(".tile").all()) assert.ok(await tile.evaluate((t) => t.scrollHeight <= t.clientHeight), await tile.getAttribute("aria-label"));
+  await small.close();
+});
+
+test("the usage has the width of the page", async () => {
+  const { page, close } = await open(desktop, "#/usage", "list prices");
+  const { width } = await page.locator(".usage table").boundingBox();
+  assert.ok(width > 1300, `${width} px`);
+  assert.ok((await page.locator(".usage tbody meter").first().boundingBox()).width > 500);
+  await close();
+});

@@ -5,10 +5,12 @@ import { of } from "../api.mjs";
 import * as model from "../model.mjs";
 import { useDocument } from "./document.mjs";
 
-// Entry is something that was said, or a call of a tool, which is folded to a line.
+const few = 300; // letters of a prompt that is shown whole
+
+// Entry is something that was said. A call of a tool and a long prompt are folded to a line.
 function Entry({ e }) {
   const time = e.at && html`<time>${model.clock(e.at)}</time>`;
-  if (["user", "assistant", "error"].includes(e.kind)) {
+  if (["agent", "error"].includes(e.kind) || (e.kind === "user" && e.text.length <= few)) {
     return html`<article class=${`entry ${e.kind}`}><b>${e.kind}</b>${" "}${time}
       <div class="prose">${e.text}</div></article>`;
   }
