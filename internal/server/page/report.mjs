@@ -25,8 +25,7 @@ function Row({ x }) {
 const bare = (address) => address.replace(/^session\./, "");
 
 function Need({ n }) {
-  const since = model.span(store.now - Date.parse(n.since));
-  return html`<li><a href=${model.link(n)}>${n.name}</a>${` ${n.reason.replaceAll("_", " ")} for ${since}`}
+  return html`<li><a href=${model.link(n)}>${n.name}</a>${` ${model.needed(n, store.now)}`}
     ${n.detail && `: ${n.detail}`}</li>`;
 }
 

@@ -119,3 +119,38 @@ test("the usage has the width of the page", async () => {
   assert.ok((await page.locator(".usage tbody meter").first().boundingBox()).width > 500);
   await close();
 });
+
+test("on a phone all views are in reach, and a card of the fleet has what a row has", async () => {
+  const { page, close } = await open({ ...phone, viewport: { width: 360, height: 740 } }, "#/", "payments");
+  for (const a of await page.locator("nav.views a").all()) {
+    const b = await a.boundingBox();
+    assert.ok(b.x >= 0 && b.x + b.width <= 360, `${await a.textContent()}: ${b.x + b.width}`);
+  }
+  const card = (name) => page.locator(".rows .row", { has: page.locator(`a:text-is("${name}")`) });
+  const inside = async (x, what) => {
+    const b = await x.boundingBox();
+    assert.ok(b && b.x >= 0 && b.x + b.width <= 360, what);
+    assert.ok(await x.evaluate((e) => e.scrollWidth <= e.clientWidth), `${what} is cut`);
+    return b;
+  };
+  const { sessions } = await fleet.json("status");
+  for (const s of sessions) {
+    const [word, name] = [card(s.name).locator('[role="cell"]:has(.word)'), card(s.name).locator(".c-session")];
+    assert.ok((await inside(word, s.word)).y === (await name.boundingBox()).y, s.name);
+  }
+  assert.match(await card("payments").locator(".c-number").first().textContent(), /^\$/);
+  await inside(card("payments").locator(".c-number").first(), "cost");
+  await inside(card("search").locator(".c-merge"), "conflict");
+  const merge = await card("search").locator(".c-merge").boundingBox();
+  const all = await card("search").boundingBox();
+  const now = await card("search").locator(".c-now").boundingBox();
+  assert.ok(now.x + now.width <= merge.x, "what it does ends before what it cannot be merged with");
+  assert.ok(merge.y + merge.height <= all.y + all.height && all.height === 64);
+  for (const name of ["payments", "search"]) await card(name).locator("input").check();
+  await says(page, "2 selected", ".bulk");
+  await card("catalog").locator(".c-now").click();
+  await page.click('button:text-is("Actions…")');
+  const sheet = await page.locator("dialog.sheet").boundingBox();
+  assert.ok(Math.abs(sheet.y + sheet.height - 740) <= 1 && sheet.width === 360, JSON.stringify(sheet));
+  await close();
+});
