@@ -32,7 +32,8 @@ function fresh(s) {
 function list() {
   const stays = (s) => held() || fresh(s);
   const needy = store.sessions.filter((s) => s.needs && !fresh(s));
-  listed = model.cards(listed, needy, stays, Boolean(held()));
+  const before = listed.map((s) => store.sessions.find((x) => x.address === s.address) ?? s);
+  listed = model.cards(before, needy, stays, Boolean(held()));
   const same = listed.findIndex((s) => s.address === current);
   at = same < 0 ? Math.min(at, Math.max(0, listed.length - 1)) : same;
   current = listed[at]?.address;
@@ -56,7 +57,9 @@ function Card({ s, current, withScreen }) {
     aria-current=${current ? "true" : undefined}>
     <h3><a href=${model.link(s)}>${s.name}</a>${" "}<${Word} s=${s} text=${model.text(s, store.now)} />
       <small>${` ${model.need(s, store.now)}`}</small></h3>
-    ${s.needs ? html`<${Need} s=${s} current=${current} withScreen=${withScreen} />` : html`<${Left} s=${s} />`}</article>`;
+    ${
+      s.needs ? html`<${Need} s=${s} current=${current} withScreen=${withScreen} />` : html`<${Left} s=${s} />`
+    }</article>`;
 }
 
 function Left({ s }) {

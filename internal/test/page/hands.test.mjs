@@ -79,9 +79,14 @@ test("neither an answer nor an error moves what one is about to click", async ()
   assert.deepEqual(await no.boundingBox(), button, "the error has moved the button");
   await page.click(".trouble button");
   await page.unroute("**/answer");
+  let later;
+  const slow = new Promise((done) => (later = done));
+  await page.route("**/v1/sessions?ranked=true*", async (route) => (await slow, route.continue()));
   await no.click();
   await says(page, `Answered ${names[0]}: no`, ".cards article");
+  later();
   await until("the agent has the answer", async () => !(await fleet.json("status", names[0])).sessions[0].question);
+  await page.waitForFunction(() => /idle|working/.test(document.querySelector("article:has(.answered) .word")?.textContent)); // it is as it is now
   await page.waitForTimeout(6000); // longer than an answered card stays when nobody is about to click
   assert.deepEqual(await box(1), second);
   assert.equal(await cards.nth(1).locator("h3 a").textContent(), names[1]);

@@ -77,7 +77,7 @@ function Live({ s, told, ended }) {
     };
   }, [starts]);
   useEffect(() => t.status === "gone" && ended(), [t.status]);
-  useEffect(() => told({ cols: t.cols, control: t.control }), [t.cols, t.control]);
+  useEffect(() => t.cols && told({ cols: t.cols, control: t.control }), [t.cols, t.control]);
   const press = (data) => {
     if (data === null) shown.current?.holdCtrl();
     else shown.current?.type(data);
