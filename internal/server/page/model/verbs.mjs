@@ -62,9 +62,6 @@ export function shared(sessions) {
   return [...all.values()];
 }
 
-// restarts returns the action that starts the agent of a session again.
-export const restarts = (s) => s.actions.find((name) => ["restart-session", "start", "restart"].includes(name));
-
 // held says which budget holds a session, and until when.
 export function held(s, now) {
   const o = s.over_budget;
