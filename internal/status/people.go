@@ -17,7 +17,7 @@ func forPeople(x api.Session, spec session.Spec) api.Session {
 	x.Word = Word(x)
 	x.WordNote, x.WordSince, x.WordUntil = behind(x)
 	x.Tone, x.Why, x.Actions = ToneOf(x.Word), Why(x, nil, nil, nil), actions(x)
-	x.Remedy, x.Kept = remedyOf(x, spec), kept(x)
+	x.Remedy, x.Kept = remedyOf(x, spec), kept(x, spec.Restart.Resume)
 	return x
 }
 
@@ -82,7 +82,8 @@ func actions(x api.Session) []api.Action {
 }
 
 // kept returns what becomes of a session's turn, conversation and files if its agent is ended, or started again.
-func kept(x api.Session) string {
+// resumes is whether a restart resumes the conversation.
+func kept(x api.Session, resumes bool) string {
 	if x.ID == "" {
 		return ""
 	}
@@ -90,10 +91,13 @@ func kept(x api.Session) string {
 	if x.Alive != nil && *x.Alive && x.Activity == session.Working {
 		parts = append(parts, "Its turn is cut off.")
 	}
-	if x.ConversationID == "" {
+	switch {
+	case x.ConversationID == "":
 		parts = append(parts, "It has no conversation to resume.")
-	} else {
+	case resumes:
 		parts = append(parts, "Its conversation is kept, and resumed when its agent is started.")
+	default:
+		parts = append(parts, "A new conversation begins when its agent is started (restart.resume).")
 	}
 	return strings.Join(append(parts, "Its files stay in its workspace, also what is not committed."), " ")
 }

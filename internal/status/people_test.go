@@ -79,14 +79,17 @@ func TestForPeople(t *testing.T) {
 func TestKept(t *testing.T) {
 	yes := true
 	x := api.Session{ID: "api-1", Alive: &yes, Activity: session.Working, ConversationID: "c"}
-	if got, want := kept(x), "Its turn is cut off. Its conversation is kept, and resumed when its agent is started. Its files stay in its workspace, also what is not committed."; got != want {
+	if got, want := kept(x, true), "Its turn is cut off. Its conversation is kept, and resumed when its agent is started. Its files stay in its workspace, also what is not committed."; got != want {
+		t.Errorf("got %s", got)
+	}
+	if got, want := kept(x, false), "Its turn is cut off. A new conversation begins when its agent is started (restart.resume). Its files stay in its workspace, also what is not committed."; got != want {
 		t.Errorf("got %s", got)
 	}
 	x.Activity, x.ConversationID = session.Idle, ""
-	if got, want := kept(x), "It has no conversation to resume. Its files stay in its workspace, also what is not committed."; got != want {
+	if got, want := kept(x, true), "It has no conversation to resume. Its files stay in its workspace, also what is not committed."; got != want {
 		t.Errorf("got %s", got)
 	}
-	if got := kept(api.Session{}); got != "" {
+	if got := kept(api.Session{}, true); got != "" {
 		t.Errorf("declared: %s", got)
 	}
 }

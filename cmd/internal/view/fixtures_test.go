@@ -31,7 +31,7 @@ func spec(a session.Address, branch string) session.Spec {
 		Workspace: session.Workspace{Mode: session.Worktree, Repo: "/home/ada/shop", OnDestroy: session.Keep,
 			Path: data + "/workspaces/" + a.Slug() + "/" + session.Slug(branch)},
 		Runtime: session.RuntimeSpec{Kind: "tmux"},
-		Restart: session.Restart{Policy: "on-failure", Attempts: 5, Window: session.Duration(15 * time.Minute)},
+		Restart: session.Restart{Policy: "on-failure", Resume: true, Attempts: 5, Window: session.Duration(15 * time.Minute)},
 		Stop:    session.Stop{Signal: "SIGTERM", Grace: session.Duration(10 * time.Second)},
 	}
 }
