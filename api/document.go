@@ -126,6 +126,8 @@ const (
 type Remedy struct {
 	Action Action `json:"action"` // one of its actions; empty: there is none for it
 	Text   string `json:"text"`   // for people, with the command line
+	// Command is the command line, if Text ends with one.
+	Command string `json:"command"`
 }
 
 // PullRequest is what is known of the pull request of a session's branch.

@@ -122,7 +122,11 @@ func remedyOf(x api.Session, spec session.Spec) *api.Remedy {
 	with := func(a api.Action, code session.RemedyCode) *api.Remedy {
 		text := remedy.With("", session.Remedy{Code: code, Address: x.Address, Path: x.Workspace, Branch: x.Branch,
 			InContainer: !spec.Runtime.Traits().HostGit && spec.Workspace.Mode == session.Clone})
-		return &api.Remedy{Action: a, Text: strings.TrimLeft(text, "\n:; ")}
+		r := &api.Remedy{Action: a, Text: strings.TrimLeft(text, "\n:; ")}
+		if to, command, _ := strings.Cut(r.Text, ": "); strings.HasPrefix(to, "to ") {
+			r.Command = command
+		}
+		return r
 	}
 	switch word := Word(x); {
 	case x.OverBudget != nil:

@@ -2,6 +2,7 @@ package status
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,12 @@ func TestForPeople(t *testing.T) {
 		remedy := ""
 		if x.Remedy != nil {
 			remedy = string(x.Remedy.Action) + ": " + x.Remedy.Text
+		}
+		if x.Remedy != nil && x.Remedy.Command != "" && !strings.HasSuffix(x.Remedy.Text, ": "+x.Remedy.Command) {
+			t.Errorf("%s: the command is %q", name, x.Remedy.Command)
+		}
+		if want := name == "on another branch"; x.Remedy != nil && (x.Remedy.Command == "git -C /ws switch agents/api") != want {
+			t.Errorf("%s: the command is %q", name, x.Remedy.Command)
 		}
 		if x.Word != c.word || x.Tone != c.tone || x.Why != c.why || remedy != c.remedy || !slices.Equal(x.Actions, c.actions) {
 			t.Errorf("%s: %s, %s, %q, %q, %v", name, x.Word, x.Tone, x.Why, remedy, x.Actions)

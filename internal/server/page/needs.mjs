@@ -4,7 +4,7 @@ import { Answers, Keys, Send, answer } from "./act.mjs";
 import { of } from "./api.mjs";
 import * as model from "./model.mjs";
 import { wantNotices } from "./notices.mjs";
-import { Word } from "./parts.mjs";
+import { Remedy, Word } from "./parts.mjs";
 import { useDocument } from "./session/document.mjs";
 import { operates, redraw, store } from "./store.mjs";
 import { Verbs } from "./verbs.mjs";
@@ -75,7 +75,7 @@ function Need({ s, current, withScreen }) {
     <p class="asked">${s.question?.text ?? model.why(s, store.now)}</p>
     <${Answers} s=${s} numbered=${current} />
     ${blind && html`<${Keys} s=${s} />`}
-    ${s.remedy && !s.question && html`<p class="remedy">${s.remedy.text}</p>`}
+    <${Remedy} s=${s} />
     ${!s.question && sends && html`<${Send} sessions=${[s]} />`}
     ${!s.question && html`<${Verbs} s=${s} but=${sends ? "send" : ""} />`}`;
 }

@@ -27,6 +27,18 @@ export function opens(s) {
   return { onMouseDown: press, onClick: go, onAuxClick: go };
 }
 
+// Remedy is what to do about a session where none of its verbs does it.
+export function Remedy({ s }) {
+  if (!s.remedy || s.remedy.action || s.question) return null;
+  const copy = async (e) => {
+    const button = e.currentTarget;
+    await navigator.clipboard.writeText(s.remedy.command);
+    button.textContent = "Copied";
+  };
+  return html`<p class="remedy">${s.remedy.text}${" "}
+    ${navigator.clipboard && s.remedy.command && html`<button onClick=${copy}>Copy the command</button>`}</p>`;
+}
+
 // Days lists what happened, with the day where it changes. draw returns what is shown of each.
 export function Days({ all, draw }) {
   let last = "";

@@ -54,6 +54,16 @@ for (const [way, options] of Object.entries(ways)) {
   });
 }
 
+test("what no verb does is a command to copy, and only that", async () => {
+  const { page, close } = await open({ ...desktop, permissions: ["clipboard-read", "clipboard-write"] }, "#/needs", "wrong branch");
+  await page.locator("article", { hasText: "docs" }).getByText("Copy the command").click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  assert.match(copied, /^git -C \S+ switch agents\/docs$/);
+  await page.locator("article", { hasText: "docs" }).getByText("Copied").waitFor();
+  assert.equal(await page.locator("article", { hasText: "mobile" }).locator(".remedy").count(), 0); // Restart does it
+  await close();
+});
+
 test("the head is one row at every width, and says how many of the places are taken", async () => {
   const { page, close } = await open(desktop, "#/", "payments");
   const { places } = await fleet.json("status");

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "../vendor/preact.mjs";
 import { Answers, Keys } from "../act.mjs";
 import * as model from "../model.mjs";
-import { Word } from "../parts.mjs";
+import { Remedy, Word } from "../parts.mjs";
 import { Changes } from "./changes.mjs";
 import { Conversation } from "./conversation.mjs";
 import { Details } from "./details.mjs";
@@ -41,7 +41,7 @@ function Head({ s }) {
       <button class="more" onClick=${() => set({ dialog: { verbs: s.address } })}>Actions…</button></div>
     ${s.over_budget && html`<p class="hold" role="status">${model.held(s, store.now)}</p>`}
     ${why && !s.over_budget && !s.question && html`<p class="why">${why}</p>`}
-    ${s.remedy && !s.question && html`<p class="remedy">${s.remedy.text}</p>`}
+    <${Remedy} s=${s} />
     ${s.activity === "blocked" && html`<${Question} s=${s} />`}</div>`;
 }
 
