@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
@@ -80,13 +81,21 @@ func (c *cluster) exec(ctx context.Context, pod string, argv []string, s streams
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	text := err.Error()
-	for _, gone := range []string{`pods "` + pod + `" not found`, "container not found", "is not running", "cannot exec in a stopped", "does not have a host assigned"} {
-		if strings.Contains(text, gone) {
-			return fmt.Errorf("kubernetes: pod %s: %s: it %w", pod, text, session.ErrGone)
-		}
+	// The kubelet's errors have no type: the pod shows whether it can run a command.
+	if runs, unknown := runs(ctx, c, pod); unknown == nil && !runs {
+		return fmt.Errorf("kubernetes: pod %s: %w: it %w", pod, err, session.ErrGone)
 	}
 	return session.Unreachable(c.explain(err)) // the outcome of the command is unknown
+}
+
+// runs reports whether the container of a pod is running.
+func runs(ctx context.Context, c *cluster, name string) (bool, error) {
+	var p pod
+	err := c.get(ctx, pods, name, &p)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return p.running(), err
 }
 
 // An exitError is the exit status of a command in a pod.
