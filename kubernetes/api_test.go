@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -107,7 +108,13 @@ func (a *api) serve(q *http.Request) (int, object) {
 				items = append(items, a.objects[name])
 			}
 		}
-		return http.StatusOK, object{"kind": "List", "apiVersion": "v1", "items": items}
+		from, _ := strconv.Atoi(q.URL.Query().Get("continue"))
+		limit, _ := strconv.Atoi(q.URL.Query().Get("limit"))
+		page, more := items[from:], ""
+		if limit > 0 && len(page) > limit {
+			page, more = page[:limit], fmt.Sprint(from+limit)
+		}
+		return http.StatusOK, object{"kind": "List", "apiVersion": "v1", "metadata": object{"continue": more}, "items": page}
 	case there == nil:
 		return refused(http.StatusNotFound, "NotFound", path)
 	case q.Method == http.MethodPatch:

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -25,6 +26,22 @@ func TestListFails(t *testing.T) {
 	err = listFails(t, http.StatusInternalServerError, overloaded)
 	if !errors.Is(err, session.ErrUnreachable) || !strings.Contains(err.Error(), "the API server http://127.0.0.1:") || !strings.Contains(err.Error(), "answered 500: etcdserver: request timed out") {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestListOfPages reads all pages of a list.
+func TestListOfPages(t *testing.T) {
+	a, c := newAPI(t)
+	for i := range 2500 {
+		name := fmt.Sprintf("p-%04d", i)
+		a.put("pods/"+name, object{"metadata": object{"name": name}})
+	}
+	all, err := list[pod](t.Context(), c, pods, metav1.ListOptions{})
+	if err != nil || len(all) != 2500 || all[1000].Metadata.Name != "p-1000" || all[2499].Metadata.Name != "p-2499" {
+		t.Errorf("%d pods, %v", len(all), err)
+	}
+	if n := a.calls["GET pods"]; n != 3 {
+		t.Errorf("%d requests, want 3", n)
 	}
 }
 
