@@ -28,7 +28,7 @@ locals {
 runtime "kubernetes" "team" {
   namespace = var.namespace
   image     = var.image
-  cpus      = 2
+  cpus      = 1
   memory    = "4GiB"
 
   storage {

@@ -56,6 +56,10 @@ func clusterScripts(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	cluster.Import(t, archive)
+	examples, err := filepath.Abs("../../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script", dir),
 		Setup: func(e *testscript.Env) error {
@@ -66,6 +70,7 @@ func clusterScripts(t *testing.T, dir string) {
 			e.Setenv("AGENTFORM_KUBERNETES_NAMESPACE", namespace)
 			e.Setenv("AGENTFORM_VAR_image", image)
 			e.Setenv("AGENTFORM_VAR_bin", bin)
+			e.Setenv("EXAMPLES", examples)
 			return setup(e, filepath.Dir(self))
 		},
 		Cmds:               clusterCommands(t, cluster),

@@ -65,8 +65,8 @@ func (c *cluster) storage(ctx context.Context) error {
 	for _, class := range []struct {
 		name, binding string
 	}{{"local", "WaitForFirstConsumer"}, {"never", "WaitForFirstConsumer"}} {
-		fmt.Fprintf(&list, `{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": %q}, "provisioner": "kubernetes.io/no-provisioner", "allowVolumeExpansion": true, "volumeBindingMode": %q}
-`, class.name, class.binding)
+		fmt.Fprintf(&list, `{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": %q, "annotations": {"storageclass.kubernetes.io/is-default-class": %q}}, "provisioner": "kubernetes.io/no-provisioner", "allowVolumeExpansion": true, "volumeBindingMode": %q}
+`, class.name, fmt.Sprint(class.name == "local"), class.binding)
 	}
 	for _, n := range c.net.nodes {
 		for i := range volumes {
