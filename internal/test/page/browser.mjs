@@ -25,8 +25,15 @@ export async function visit(browser, fleet, options, hash, text) {
   page.setDefaultTimeout(Number(process.env.PATIENCE ?? 30000));
   const problems = [];
   page.on("pageerror", (e) => problems.push(e.message));
+  const asked = new Map(); // requests without an answer, and answers that are none
+  page.on("request", (r) => asked.set(r, `${r.method()} ${r.url()}`));
+  page.on("response", (r) => (r.ok() ? asked.delete(r.request()) : asked.set(r.request(), `${r.status()} ${r.url()}`)));
+  page.on("requestfailed", (r) => asked.set(r, `${r.failure()?.errorText} ${r.url()}`));
   await page.goto(await fleet.newLink());
-  await page.waitForSelector(".row a");
+  await page.waitForSelector(".row a").catch(async (e) => {
+    const shown = await page.evaluate(() => document.body.innerText.slice(0, 500));
+    throw new Error(`${e.message}\nthe page shows:\n${shown}\nnot answered:\n${[...asked.values()].join("\n")}\nerrors: ${problems}`);
+  });
   await page.evaluate((h) => (location.hash = h), hash);
   await says(page, text, "body");
   return { page, close: () => (assert.deepEqual(problems, []), context.close()) };
