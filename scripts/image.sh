@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes a container image with agentform and agentform-shim alone, as docker save writes
+# Writes a container image with agentform and the agentform-shims alone, as docker save writes
 # one: image.sh FILE NAME FOLDER [ARCHITECTURE], with the programs in a folder. The same
 # programs and SOURCE_DATE_EPOCH give the same bytes.
 set -eu
@@ -16,7 +16,7 @@ archive() {
 
 # /data is the home of the user, who is not root.
 mkdir -p "$work/programs/usr/local/bin" "$work/data/data" "$work/data/tmp" "$work/image"
-install -m 755 "$folder/agentform" "$folder/agentform-shim" "$work/programs/usr/local/bin/"
+install -m 755 "$folder/agentform" "$folder"/agentform-shim* "$work/programs/usr/local/bin/"
 chmod 755 "$work/programs" "$work/programs/usr" "$work/programs/usr/local" "$work/programs/usr/local/bin" "$work/data" "$work/image"
 chmod 700 "$work/data/data"
 chmod 1777 "$work/data/tmp"

@@ -27,19 +27,31 @@ SOURCE_DATE_EPOCH=$(git show -s --format=%ct "$commit")
 export SOURCE_DATE_EPOCH CGO_ENABLED=0 GOFLAGS= GOAMD64=v1 GOARM64=v8.0 GOEXPERIMENT= GOWORK=off TZ=UTC LC_ALL=C
 
 cd "$work/src"
+# build PLATFORM TO PROGRAM...
+build() {
+	GOOS=${1%/*} GOARCH=${1#*/} "$go" build -trimpath -buildvcs=true -tags grpcnotrace \
+		-ldflags "-s -w -X main.version=$version" -o "$2" "$3" ${4:+"$4"}
+}
+# Each archive has the shims of containers and pods, wherever those run.
+shims="linux/amd64 linux/arm64"
+for platform in $shims; do
+	build "$platform" "$work/agentform-shim-linux-${platform#*/}" ./cmd/agentform-shim
+done
 "$go" run ./cmd/internal/manual man "$work/man"
 for platform in $platforms; do
 	name=agentform_${version}_$(echo "$platform" | tr / _)
 	folder=$work/$name
 	mkdir -p "$folder/man"
-	GOOS=${platform%/*} GOARCH=${platform#*/} "$go" build -trimpath -buildvcs=true -tags grpcnotrace \
-		-ldflags "-s -w -X main.version=$version" -o "$folder/" ./cmd/agentform ./cmd/agentform-shim
-	"$go" run ./cmd/internal/sbom "$folder/agentform" "$folder/agentform-shim" >"$folder/sbom.cdx.json"
+	build "$platform" "$folder/" ./cmd/agentform ./cmd/agentform-shim
+	for other in $shims; do
+		[ "$other" = "$platform" ] || cp "$work/agentform-shim-linux-${other#*/}" "$folder/"
+	done
+	"$go" run ./cmd/internal/sbom "$folder"/agentform* >"$folder/sbom.cdx.json"
 	cp README.md CHANGELOG.md LICENSE "$folder/"
 	cp "$work"/man/* "$folder/man/"
 	find "$folder" -type d -exec chmod 755 {} +
 	find "$folder" -type f -exec chmod 644 {} +
-	chmod 755 "$folder/agentform" "$folder/agentform-shim"
+	chmod 755 "$folder"/agentform*
 	tar --format=ustar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
 		-C "$work" -cf - "$name" | gzip -n -9 >"$out/$name.tar.gz"
 	echo "$out/$name.tar.gz"
