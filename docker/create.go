@@ -42,9 +42,13 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	}
 	program := r.config.programs(l.Dir)
 	f := r.session(l.Mark.ID, l.Name, program[0])
+	var file string
 	elsewhere := f.dial != nil
 	if elsewhere {
-		if err := errors.Join(checkElsewhere(l.Dir), r.config.checkShim()); err != nil {
+		if err := checkElsewhere(l.Dir); err != nil {
+			return at, err
+		}
+		if file, err = r.config.shim(ctx, c); err != nil {
 			return at, err
 		}
 		if l.RunDir, err = r.files.newRun(l); err != nil {
@@ -82,7 +86,7 @@ func (r *Runtime) create(ctx context.Context, l session.Launch) (at session.Loca
 	p := session.Location{Runtime: "docker", Socket: shim.TmuxSocket, Name: l.Name, Container: made.ID}
 	if elsewhere {
 		f.dial = r.dial(made.ID, program[0])
-		err = r.config.equip(ctx, c, made.ID, l.Dir, of, "", "")
+		err = r.config.equip(ctx, c, made.ID, l.Dir, of, file, "", "")
 	}
 	if err == nil {
 		err = explain(c.ContainerStart(ctx, made.ID, container.StartOptions{}))
@@ -157,7 +161,11 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 		if l.RunDir, err = r.files.newRun(l); err != nil {
 			return at, err
 		}
-		if err := r.config.equip(ctx, t.engine, t.container.ID, l.Dir, of, "", ""); err != nil {
+		file, err := r.config.shim(ctx, t.engine)
+		if err == nil {
+			err = r.config.equip(ctx, t.engine, t.container.ID, l.Dir, of, file, "", "")
+		}
+		if err != nil {
 			return at, err
 		}
 		t.dial = r.dial(t.container.ID, r.config.programs(l.Dir)[0])

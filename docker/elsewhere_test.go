@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -55,7 +56,8 @@ func newFarBed(t *testing.T, host func(*dockertest.Far) string) *bed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.config.Shim = []string{filepath.Join(b.config.DataDir, "bin", "agentform-shim")}
+	b.config.Shim = []string{filepath.Join(b.config.DataDir, "bin", "shim-1")}
+	b.config.Shims = map[string]string{runtime.GOARCH: b.config.Shim[0]}
 	if err := os.MkdirAll(filepath.Dir(b.config.Shim[0]), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/program"
 	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/wait"
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "shim" {
 		os.Exit(program.Main(os.Args[2:]))
 	}
-	if filepath.Base(os.Args[0]) == "agentform-shim" { // a copy for an engine elsewhere
+	if strings.HasPrefix(filepath.Base(os.Args[0]), install.Prefix) { // a copy for an engine elsewhere
 		os.Exit(program.Main(os.Args[1:]))
 	}
 	// The tests mostly wait for the engine.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -106,9 +105,10 @@ func (m *images) check(ctx context.Context, c engine, in *commands, s session.Sp
 	if len(argv) > 0 && !strings.Contains(argv[0], "/") {
 		needs = append(needs, argv[0])
 	}
-	if in.config.elsewhere() && (server.Os != "linux" || server.Arch != runtime.GOARCH || runtime.GOOS != "linux") {
-		return fmt.Errorf("docker: the engine %s is %s/%s, and this agentform-shim, which runs in its containers, is for %s/%s",
-			in.config.Host, server.Os, server.Arch, runtime.GOOS, runtime.GOARCH)
+	if in.config.elsewhere() {
+		if _, err := in.config.shimFor(server.Os, server.Arch); err != nil {
+			return err
+		}
 	}
 	return m.find(ctx, c, in, s, i.ID, needs)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/session"
 )
 
@@ -19,7 +20,7 @@ import (
 func TestRoot(t *testing.T) {
 	for _, root := range []string{session.VolumeRoot, "/p/.agentform"} {
 		data := t.TempDir()
-		c := Config{DataDir: data, Lineage: "lineage", Host: "ssh://build", Shim: []string{data + "/bin/shim-1"}}
+		c := Config{DataDir: data, Lineage: "lineage", Host: "ssh://build", Shim: []string{data + "/bin/shim-1"}, Shims: map[string]string{"amd64": data + "/bin/shim-1"}}
 		d := files{dataDir: data}.session("a-1")
 		d.sockets, d.dial = shim.InitFolder, func(context.Context, string) (shim.Conn, error) { return nil, os.ErrClosed }
 		l := session.Launch{Mark: session.Mark{Project: "lineage", ID: "a-1", Run: "r1"}, Dir: root + "/workspaces/a/b", RunDir: data + "/runs/r1"}
@@ -27,7 +28,7 @@ func TestRoot(t *testing.T) {
 		if i := slices.IndexFunc(host.Mounts, func(m mount.Mount) bool { return m.Type == mount.TypeVolume }); i < 0 || host.Mounts[i].Target != root {
 			t.Errorf("%s: mounts %+v", root, host.Mounts)
 		}
-		if want := root + "/bin/shim-1"; config.Entrypoint[0] != want || config.Labels[labelProgram] != want {
+		if want := root + "/bin/" + install.Programs(c.Shims).Name(); config.Entrypoint[0] != want || config.Labels[labelProgram] != want {
 			t.Errorf("%s: entrypoint %q, labels %v", root, config.Entrypoint, config.Labels)
 		}
 		if got := (start{dirs: d, launch: l}).runDir(); got != root+"/runs/r1" {

@@ -31,6 +31,8 @@ type Config struct {
 	Host      string        // a docker context, or a URL as in DOCKER_HOST; empty: the environment's
 	CertPath  string        // a directory as in DOCKER_CERT_PATH, for tcp://; empty: the environment's
 	Owner     session.Owner // creator of containers for commands; zero: they are not found again
+	// Shims are the shim's programs for an engine elsewhere by architecture, of install.Programs.
+	Shims map[string]string
 }
 
 // Runtime is a session.Runtime that keeps sessions in containers. It connects to the engine on

@@ -62,7 +62,7 @@ func (s start) run(ctx context.Context, p session.Location, of git.Owner) error 
 	k := record{Mark: l.Mark, Container: p.Container, Spec: &l.Spec, Program: s.program[0]}
 	if s.dirs.dial != nil {
 		k.Elsewhere, k.Dir = true, l.Dir
-		if err := s.config.equip(ctx, s.engine, p.Container, l.Dir, of, filepath.Join(s.dirs.runs, l.Mark.Run), l.Mark.Run); err != nil {
+		if err := s.config.equip(ctx, s.engine, p.Container, l.Dir, of, "", filepath.Join(s.dirs.runs, l.Mark.Run), l.Mark.Run); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/internal/layout"
+	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 )
@@ -60,15 +61,29 @@ func (c Config) programs(dir string) []string {
 	if !c.elsewhere() {
 		return c.Shim
 	}
-	return []string{rootOf(dir).Program(c.Shim[0])}
+	return []string{rootOf(dir).Program(install.Programs(c.Shims).Name())}
 }
 
-// checkShim returns why the shim's program cannot be in a container.
-func (c Config) checkShim() error {
-	if len(c.Shim) != 1 || !strings.HasPrefix(c.Shim[0], c.DataDir+string(filepath.Separator)) {
-		return errors.New("docker: an engine elsewhere needs the program agentform-shim, which is not in the directory of agentform: install it (go install ./cmd/agentform...)")
+// shim returns the shim's program for the machine of an engine elsewhere.
+func (c Config) shim(ctx context.Context, e engine) (string, error) {
+	server, err := e.ServerVersion(ctx)
+	if err != nil {
+		return "", explain(err)
 	}
-	return nil
+	return c.shimFor(server.Os, server.Arch)
+}
+
+// shimFor returns the shim's program for an engine's platform. The error says where to find it.
+func (c Config) shimFor(os, arch string) (file string, err error) {
+	if os == "linux" {
+		file, err = install.Programs(c.Shims).For(arch)
+	} else {
+		err = errors.New("agentform-shim runs in containers of Linux")
+	}
+	if err != nil {
+		err = fmt.Errorf("docker: the engine %s is %s/%s: %w", c.Host, os, arch, err)
+	}
+	return file, err
 }
 
 // ensureVolume creates the volume of a session if it does not exist.
@@ -80,27 +95,30 @@ func (c Config) ensureVolume(ctx context.Context, e engine, r session.Record) er
 	return explain(err)
 }
 
-// equip copies to the volume what a container needs: its user's directories, the shim's program if
-// missing, and the directory of a run unless run is empty. The workspace dir is on the volume.
-func (c Config) equip(ctx context.Context, e engine, id, dir string, of git.Owner, runDir, run string) error {
-	upload := false
-	if c.checkShim() == nil {
-		info, err := os.Stat(c.Shim[0])
+// equip copies to the volume what a container needs: its user's directories, the shim's program
+// unless shim is empty or the volume has it, and the directory of a run unless run is empty. The
+// workspace dir is on the volume.
+func (c Config) equip(ctx context.Context, e engine, id, dir string, of git.Owner, shim, runDir, run string) error {
+	program := install.Programs(c.Shims).Name()
+	if shim != "" {
+		info, err := os.Stat(shim)
 		if err != nil {
 			return err
 		}
-		there, err := e.ContainerStatPath(ctx, id, c.programs(dir)[0])
+		there, err := e.ContainerStatPath(ctx, id, rootOf(dir).Program(program))
 		if err != nil && !errdefs.IsNotFound(err) {
 			return explain(err)
 		}
-		upload = there.Size != info.Size()
+		if there.Size == info.Size() {
+			shim = ""
+		}
 	}
 	pipe, to := io.Pipe()
 	go func() {
 		w, in := packer{tar.NewWriter(to), of}, layout.Data{}
 		err := w.dirs(in.Programs(), in.Runs(), in.Workspaces())
-		if err == nil && upload {
-			err = w.file(c.Shim[0], path.Join(in.Programs(), filepath.Base(c.Shim[0])), 0o755)
+		if err == nil && shim != "" {
+			err = w.file(shim, in.Program(program), 0o755)
 		}
 		if err == nil && run != "" {
 			err = w.tree(runDir, in.Run(run))
@@ -271,7 +289,7 @@ func (m *commands) runOnVolume(ctx context.Context, c engine, rec session.Record
 	config.AttachStdin, config.OpenStdin, config.StdinOnce = stdin != nil, stdin != nil, stdin != nil
 	config.AttachStdout, config.AttachStderr = true, true
 	return m.within(ctx, c, config, host, func(id string) error {
-		if err := m.config.equip(ctx, c, id, rec.Tree.Path, user, "", ""); err != nil {
+		if err := m.config.equip(ctx, c, id, rec.Tree.Path, user, "", "", ""); err != nil {
 			return err
 		}
 		a, err := c.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdin: stdin != nil, Stdout: true, Stderr: true})

@@ -66,7 +66,7 @@ func connected(t *testing.T) *cluster {
 func (c *cluster) runtime(config Config) *Runtime {
 	r := New(config)
 	r.cluster = func() (*cluster, error) { return c, nil }
-	r.shim = func() (program, error) { return program{}, nil }
+	r.shims = func() (programs, error) { return programs{}, nil }
 	return r
 }
 

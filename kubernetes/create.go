@@ -22,6 +22,7 @@ import (
 	"github.com/agentform/agentform/internal/kubeclient"
 	"github.com/agentform/agentform/internal/proc"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/internal/tmuxwire"
@@ -118,9 +119,9 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Loca
 			if err := t.awaitPod(ctx, settings(l.Spec).ScheduleTimeout.D()); err != nil {
 				return err
 			}
-			return t.launch(ctx, l, &n.program)
+			return t.launch(ctx, l, n.programs)
 		}
-		if err := t.awaitReady(ctx, l.Spec, n.program, false); err != nil {
+		if err := t.awaitReady(ctx, l.Spec, n.programs, false); err != nil {
 			return err
 		}
 		return t.launch(ctx, l, nil)
@@ -131,12 +132,12 @@ func (r *Runtime) Create(ctx context.Context, l session.Launch) (at session.Loca
 // the workspace run there until Create starts the agent.
 func (r *Runtime) MakePlace(ctx context.Context, l session.Launch) (at session.Location, err error) {
 	defer contained.Annotate(&err, "prepare", l.Name)
-	return r.place(ctx, l, func(t target, n newPlace) error { return t.awaitReady(ctx, l.Spec, n.program, n.empty) })
+	return r.place(ctx, l, func(t target, n newPlace) error { return t.awaitReady(ctx, l.Spec, n.programs, n.empty) })
 }
 
 // newPlace describes a StatefulSet that was just created.
 type newPlace struct {
-	program  program
+	programs programs
 	empty    bool // its volume is new
 	prepared bool // MakePlace created it, and its init answers
 }
@@ -147,7 +148,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	if !proc.ValidRun(l.Mark.Run) {
 		return at, fmt.Errorf("invalid run id %.80q", l.Mark.Run)
 	}
-	program, err := r.shim()
+	programs, err := r.shims()
 	if err != nil {
 		return at, err
 	}
@@ -160,7 +161,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 		return at, err
 	}
 	name, claim := objectName(l.Name), r.config.claimOf(l.Dir)
-	k := record{Mark: l.Mark, Spec: &l.Spec, Root: root.Dir, DataDir: r.config.DataDir, Program: root.Program(r.config.Shim), Begun: time.Now().UTC(), Generation: 1}
+	k := record{Mark: l.Mark, Spec: &l.Spec, Root: root.Dir, DataDir: r.config.DataDir, Program: root.Program(install.Programs(r.config.Shims).Name()), Arch: r.helpers.arch, Begun: time.Now().UTC(), Generation: 1}
 	set, err := setOf(l, k, claim)
 	if err != nil {
 		return at, err
@@ -169,7 +170,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 	if err != nil {
 		return at, err
 	}
-	n := newPlace{program: program, empty: made != ""}
+	n := newPlace{programs: programs, empty: made != ""}
 	undoClaim := func(err error) error {
 		undo, cancel := contained.Detached(ctx)
 		defer cancel()
@@ -217,7 +218,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	if !proc.ValidRun(l.Mark.Run) {
 		return at, fmt.Errorf("invalid run id %.80q", l.Mark.Run)
 	}
-	program, err := r.shim()
+	programs, err := r.shims()
 	if err != nil {
 		return at, err
 	}
@@ -236,7 +237,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	}
 	generation := t.set.Metadata.Generation
 	err = t.update(ctx, func(k *record) error {
-		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, DataDir: r.config.DataDir, Program: t.record.Program, Begun: time.Now().UTC(),
+		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, DataDir: r.config.DataDir, Program: t.record.Program, Arch: t.record.Arch, Begun: time.Now().UTC(),
 			Generation: generation, Policy: t.record.Policy}
 		return nil
 	})
@@ -246,7 +247,7 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	if err := r.helpers.end(ctx, t.cluster, r.config.claimOf(l.Dir)); err != nil {
 		return at, err
 	}
-	if err := t.awaitReady(ctx, l.Spec, program, false); err != nil {
+	if err := t.awaitReady(ctx, l.Spec, programs, false); err != nil {
 		return at, err
 	}
 	if err := t.launch(ctx, l, nil); err != nil {
@@ -276,7 +277,7 @@ func (t target) vacant(ctx context.Context) error {
 
 // awaitReady waits until the pod is running and its init answers. It copies the init's program to a
 // volume without one, such as an empty volume.
-func (t target) awaitReady(ctx context.Context, s session.Spec, p program, empty bool) error {
+func (t target) awaitReady(ctx context.Context, s session.Spec, p programs, empty bool) error {
 	if err := t.awaitPod(ctx, settings(s).ScheduleTimeout.D()); err != nil {
 		return err
 	}
@@ -286,9 +287,9 @@ func (t target) awaitReady(ctx context.Context, s session.Spec, p program, empty
 }
 
 // launch starts a run in the pod. The network policy does not apply to the steps before an agent,
-// such as cloning a server's repository. The command that contacts the init first copies the
-// program p unless p is nil: each command costs the node a process.
-func (t target) launch(ctx context.Context, l session.Launch, p *program) error {
+// such as cloning a server's repository. The command that contacts the init first copies one
+// of the programs p unless p is nil: each command costs the node a process.
+func (t target) launch(ctx context.Context, l session.Launch, p programs) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, launchTimeout, fmt.Errorf("kubernetes: the agent did not start in pod %s within %s", t.pod, launchTimeout))
 	defer cancel()
 	if err := limitNetwork(ctx, &t, l); err != nil {
@@ -312,7 +313,7 @@ func (t target) launch(ctx context.Context, l session.Launch, p *program) error 
 	if p == nil {
 		r, err = t.ask(ctx, q, launchTimeout)
 	} else {
-		r, err = t.upload(ctx, *p, q)
+		r, err = t.upload(ctx, p, q)
 	}
 	if err != nil || r.Files == nil { // none were requested
 		return err
@@ -344,7 +345,7 @@ func filesOf(dir string) (map[string]string, error) {
 
 // awaitInit waits until the init of a pod answers, which it does as soon as its program is on the
 // volume.
-func (t target) awaitInit(ctx context.Context, p program, empty bool) error {
+func (t target) awaitInit(ctx context.Context, p programs, empty bool) error {
 	var uploaded error
 	tried := false
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {

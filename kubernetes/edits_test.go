@@ -293,7 +293,7 @@ func TestFind(t *testing.T) {
 	b := newBed(t)
 	l := b.launch("app-web-a1b2c3")
 	p := b.create(t, l)
-	other := kubernetes.New(kubernetes.Config{Kubeconfig: b.cluster.Kubeconfig(), Namespace: b.namespace, DataDir: dataDir, Lineage: "other", Shim: shim})
+	other := kubernetes.New(kubernetes.Config{Kubeconfig: b.cluster.Kubeconfig(), Namespace: b.namespace, DataDir: dataDir, Lineage: "other", Shims: shims})
 	defer other.Close()
 	for id, want := range map[string]string{
 		"kubernetes:" + p.Name:                            "",

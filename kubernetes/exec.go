@@ -105,21 +105,28 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit status %d", e.code
 
 // run executes a command and returns its output; the error contains its standard error.
 func (r *Runtime) run(ctx context.Context, c *cluster, pod string, in io.Reader, argv ...string) (string, error) {
-	select {
-	case r.slots <- struct{}{}:
-		defer func() { <-r.slots }()
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	out, said := excerpt.Tail{Limit: outputLimit}, excerpt.Tail{Limit: 4 << 10}
 	if in == nil {
 		in = strings.NewReader("")
 	}
-	err := c.exec(ctx, pod, argv, streams{in: in, out: &out, err: &said})
+	out := excerpt.Tail{Limit: outputLimit}
+	err := stream(ctx, r.slots, c, pod, in, &out, argv...)
+	return out.String(), err
+}
+
+// stream executes a command in one of the slots; the error contains its standard error.
+func stream(ctx context.Context, slots chan struct{}, c *cluster, pod string, in io.Reader, out io.Writer, argv ...string) error {
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	said := excerpt.Tail{Limit: 4 << 10}
+	err := c.exec(ctx, pod, argv, streams{in: in, out: out, err: &said})
 	if text := strings.TrimSpace(said.String()); err != nil && text != "" {
 		err = fmt.Errorf("%w: %s", err, shim.OneLine(text, 500))
 	}
-	return out.String(), err
+	return err
 }
 
 // errNoProgram means that the program of the init is not on the volume.

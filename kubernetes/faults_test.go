@@ -77,7 +77,7 @@ func TestQuotaExceeded(t *testing.T) {
 func TestNamespaceMissing(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	r := kubernetes.New(kubernetes.Config{Kubeconfig: b.cluster.Kubeconfig(), Namespace: "no-such-namespace", DataDir: dataDir, Lineage: lineage, Shim: shim})
+	r := kubernetes.New(kubernetes.Config{Kubeconfig: b.cluster.Kubeconfig(), Namespace: "no-such-namespace", DataDir: dataDir, Lineage: lineage, Shims: shims})
 	defer r.Close()
 	if _, err := r.Create(t.Context(), b.launch("app-web-a1b2c3")); err == nil || !strings.Contains(err.Error(), "no-such-namespace") {
 		t.Errorf("create: %v, want an error that names the namespace", err)

@@ -25,7 +25,8 @@ func (c Config) lostRecord(s statefulSet) (record, error) {
 	}
 	var template struct {
 		Spec struct {
-			Containers []struct {
+			NodeSelector map[string]string
+			Containers   []struct {
 				Name         string
 				Command      []string
 				VolumeMounts []struct{ Name, MountPath string }
@@ -48,6 +49,7 @@ func (c Config) lostRecord(s statefulSet) (record, error) {
 			k.Program = main.Command[programAt]
 		}
 	}
+	k.Arch = template.Spec.NodeSelector[labelArch]
 	if k.Root == "" || !strings.HasPrefix(k.Program, k.Root+"/") {
 		return k, errors.New("the template of its pod was edited, too: its volume or its command cannot be found")
 	}

@@ -26,8 +26,11 @@ import (
 
 const image = "localhost/agentform-test:1"
 
-// dataDir is the data directory of the tests, and shim the path of agentform-shim in it.
-var dataDir, shim string
+// dataDir is the data directory of the tests.
+var dataDir string
+
+// shims are the paths of agentform-shim in the data directory, by architecture.
+var shims = map[string]string{"amd64": "", "arm64": ""}
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
@@ -35,12 +38,13 @@ func TestMain(m *testing.M) {
 		if err == nil {
 			defer os.RemoveAll(dir)
 			dataDir = filepath.Join(dir, "data dir.ü")
-			shim = filepath.Join(dataDir, "bin", "agentform-shim")
-			build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", shim, "github.com/agentform/agentform/cmd/agentform-shim")
-			build.Env = append(os.Environ(), "CGO_ENABLED=0")
-			var out []byte
-			if out, err = build.CombinedOutput(); err != nil {
-				err = fmt.Errorf("%w: %s", err, out)
+			for arch := range shims {
+				shims[arch] = filepath.Join(dataDir, "bin", "shim-linux-"+arch)
+				build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", shims[arch], "github.com/agentform/agentform/cmd/agentform-shim")
+				build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch)
+				if out, failed := build.CombinedOutput(); failed != nil {
+					err = fmt.Errorf("%w: %s", failed, out)
+				}
 			}
 		}
 		if err != nil {
@@ -110,7 +114,7 @@ func newBed(t *testing.T) *bed {
 }
 
 func (b *bed) open() *kubernetes.Runtime {
-	return kubernetes.New(kubernetes.Config{Kubeconfig: b.cluster.Kubeconfig(), Namespace: b.namespace, DataDir: dataDir, Lineage: lineage, Shim: shim, Exec: []string{"agentform", "kubernetes-exec"}})
+	return kubernetes.New(kubernetes.Config{Kubeconfig: b.cluster.Kubeconfig(), Namespace: b.namespace, DataDir: dataDir, Lineage: lineage, Shims: shims, Exec: []string{"agentform", "kubernetes-exec"}})
 }
 
 func newRun() string {

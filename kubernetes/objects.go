@@ -36,6 +36,8 @@ const (
 	DefaultStorage = 10 << 30
 	// DefaultAccessMode is the access mode of a volume.
 	DefaultAccessMode = "ReadWriteOncePod"
+	// labelArch is the label of a node with its architecture.
+	labelArch = "kubernetes.io/arch"
 	// nameLimit is the longest name of a StatefulSet: a pod's label has it with a dash and a hash
 	// of 10 characters, in 63.
 	nameLimit = 52
@@ -138,7 +140,7 @@ func setOf(l session.Launch, k record, claim string) (*unstructured.Unstructured
 		return nil, err
 	}
 	c := settings(l.Spec)
-	spec, err := podSpec(c, k.Root, claim)
+	spec, err := podSpec(c, k.Root, claim, k.Arch)
 	if err != nil {
 		return nil, err
 	}
@@ -188,8 +190,10 @@ func secretRefs(s session.Spec) (env []any) {
 // programAt is the index of the program's path in the command of a session's container.
 const programAt = 4
 
-// waitForProgram waits until the program named by its first argument exists, then executes it.
-const waitForProgram = `trap 'exit 0' TERM INT; until [ -x "$1" ]; do sleep 0.1 || sleep 1; done; exec "$@"`
+// waitForProgram waits until the program named by its first argument exists, then executes it. It
+// removes a program for another machine: the volume moved to a node of another architecture.
+const waitForProgram = `trap 'exit 0' TERM INT; [ ! -e "$1" ] || [ -e "$1-$(uname -m)" ] || rm -f "$1"
+until [ -x "$1" ]; do sleep 0.1 || sleep 1; done; exec "$@"`
 
 func probe(path string, failures int64) object {
 	return object{
@@ -198,9 +202,9 @@ func probe(path string, failures int64) object {
 	}
 }
 
-// podSpec returns the pod of a session with its volume at root. It meets Kubernetes' restricted Pod
-// Security Standard.
-func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
+// podSpec returns the pod of a session with its volume at root, on nodes of an architecture unless
+// arch is empty. It meets Kubernetes' restricted Pod Security Standard.
+func podSpec(c session.KubernetesConfig, root, claim, arch string) (object, error) {
 	user, group, ok := strings.Cut(cmp.Or(c.User, DefaultUser), ":")
 	if !ok {
 		group = user
@@ -253,8 +257,7 @@ func podSpec(c session.KubernetesConfig, root, claim string) (object, error) {
 			"runAsNonRoot": true, "runAsUser": uid, "runAsGroup": gid, "fsGroup": gid,
 			"fsGroupChangePolicy": "OnRootMismatch", "seccompProfile": object{"type": "RuntimeDefault"},
 		},
-		// The shim is built for this machine's architecture.
-		"nodeSelector": nodeSelector(c),
+		"nodeSelector": nodeSelector(c, arch),
 		"containers":   []any{main}, "volumes": volumes,
 	}
 	if c.ImagePullPolicy != "" {
@@ -352,9 +355,12 @@ func readOnly(o object, is bool) object {
 	return o
 }
 
-// nodeSelector adds to the manifest's selector that a node can run the programs of this machine.
-func nodeSelector(c session.KubernetesConfig) object {
-	all := map[string]string{"kubernetes.io/os": "linux", "kubernetes.io/arch": arch}
+// nodeSelector adds to the manifest's selector which nodes can run the shim.
+func nodeSelector(c session.KubernetesConfig, arch string) object {
+	all := map[string]string{"kubernetes.io/os": "linux"}
+	if arch != "" {
+		all[labelArch] = arch
+	}
 	maps.Copy(all, c.NodeSelector)
 	return texts(all)
 }

@@ -5,11 +5,11 @@ package kubernetes_test
 import (
 	"errors"
 	"io"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/kubernetes"
 	"github.com/agentform/agentform/session"
 )
@@ -96,7 +96,7 @@ func TestScreenWithoutProgram(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	_, at := b.makePlace(t)
-	if _, err := b.exec(at, "rm", session.VolumeRoot+"/bin/"+filepath.Base(shim)); err != nil {
+	if _, err := b.exec(at, "rm", session.VolumeRoot+"/bin/"+install.Programs(shims).Name()); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := b.runtime.Capture(t.Context(), at, 0); !errors.Is(err, session.ErrGone) {

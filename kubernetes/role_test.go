@@ -43,7 +43,7 @@ func newAllowed(t *testing.T) *allowed {
 	if err := clientcmd.WriteToFile(*config, file); err != nil {
 		t.Fatal(err)
 	}
-	a.runtime = kubernetes.New(kubernetes.Config{Kubeconfig: file, Namespace: b.namespace, DataDir: dataDir, Lineage: lineage, Shim: shim, Exec: []string{"agentform", "kubernetes-exec"}})
+	a.runtime = kubernetes.New(kubernetes.Config{Kubeconfig: file, Namespace: b.namespace, DataDir: dataDir, Lineage: lineage, Shims: shims, Exec: []string{"agentform", "kubernetes-exec"}})
 	t.Cleanup(a.runtime.Close)
 	b.cluster.Apply(t, kubernetes.Role(b.namespace, "agentform"))
 	return a

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/session"
 )
 
@@ -13,8 +14,8 @@ import (
 func TestRoot(t *testing.T) {
 	for _, root := range []string{session.VolumeRoot, "/p/.agentform"} {
 		a, c := newAPI(t)
-		near := c.runtime(Config{DataDir: "/near/data:1", Lineage: "lineage", Shim: "/near/data:1/bin/shim-1"})
-		far := c.runtime(Config{DataDir: "/far/data", Lineage: "lineage", Shim: "/far/data/bin/shim-2"})
+		near := c.runtime(Config{DataDir: "/near/data:1", Lineage: "lineage", Shims: map[string]string{"amd64": "/near/data:1/bin/shim-1"}})
+		far := c.runtime(Config{DataDir: "/far/data", Lineage: "lineage", Shims: map[string]string{"arm64": "/far/data/bin/shim-2"}})
 		m := asMadeWith(t, func(s *session.Spec) { s.Workspace.Path = root + "/workspaces/a/b" }, func(*record, object) {})
 		l := session.Launch{Mark: m.record.Mark, Name: "shop-a", Dir: m.record.Spec.Workspace.Path, Spec: *m.record.Spec}
 		at, err := near.place(t.Context(), l, func(target, newPlace) error { return nil })
@@ -26,7 +27,7 @@ func TestRoot(t *testing.T) {
 		if got := main["volumeMounts"].([]any)[0].(object)["mountPath"]; got != root {
 			t.Errorf("%s: the volume is at %v", root, got)
 		}
-		if got := main["command"].([]any)[programAt]; got != root+"/bin/shim-1" {
+		if got := main["command"].([]any)[programAt]; got != root+"/bin/"+install.Programs(near.config.Shims).Name() {
 			t.Errorf("%s: the program is %v", root, got)
 		}
 		if got := main["env"].([]any)[0].(object)["value"]; got != root+"/home" {
@@ -65,7 +66,7 @@ func TestRoot(t *testing.T) {
 // created.
 func TestNoRoot(t *testing.T) {
 	a, c := newAPI(t)
-	r := c.runtime(Config{DataDir: "/p", Lineage: "lineage", Shim: "/p/bin/shim-1"})
+	r := c.runtime(Config{DataDir: "/p", Lineage: "lineage", Shims: map[string]string{"amd64": "/p/bin/shim-1"}})
 	m := asMadeWith(t, func(s *session.Spec) { s.Workspace.Path = "/p/work" }, func(*record, object) {})
 	l := session.Launch{Mark: m.record.Mark, Name: "shop-a", Dir: "/p/work", Spec: *m.record.Spec}
 	_, podErr := r.podWith(t.Context(), c, l.Mark, l.Spec, l.Dir)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/tmuxwire"
 	"github.com/agentform/agentform/session"
 )
@@ -28,8 +28,10 @@ type Config struct {
 	Namespace  string   // empty: the context's
 	DataDir    string   // of the project, on this machine: it has copies of runs' files
 	Lineage    string   // Mark.Project of managed sessions; empty: every session with a mark
-	Shim       string   // the shim's program, of install.Install, below DataDir; empty: no session can be started
 	Exec       []string // the command that has ExecMain, for the methods Attach and Exec
+	// Shims are the shim's programs for nodes by architecture, of install.Programs. Without one no
+	// session can be started.
+	Shims map[string]string
 }
 
 // Runtime is a session.Runtime that keeps sessions in pods. It connects to the cluster on first
@@ -38,7 +40,7 @@ type Runtime struct {
 	*volumes
 	*sessions
 	slots chan struct{} // of commands in pods
-	shim  func() (program, error)
+	shims func() (programs, error)
 	exits sync.Map      // *session.Exit by run, of runs that ended by themselves
 	reads chan struct{} // of logs
 }
@@ -63,14 +65,12 @@ var (
 
 // New returns a runtime.
 func New(c Config) *Runtime {
-	r := &Runtime{volumes: &volumes{config: c, cluster: lazily(c)}, slots: make(chan struct{}, parallelExecs), reads: make(chan struct{}, parallelReads),
-		shim: sync.OnceValues(func() (program, error) { return readProgram(c) })}
+	nodes := install.Programs(c.Shims).Only()
+	r := &Runtime{volumes: &volumes{config: c, cluster: lazily(c), helpers: helpers{arch: nodes}}, slots: make(chan struct{}, parallelExecs), reads: make(chan struct{}, parallelReads),
+		shims: sync.OnceValues(func() (programs, error) { return readPrograms(c.Shims) })}
 	r.sessions = &sessions{Running: r.running}
 	return r
 }
-
-// arch is the processor architecture of the shim's program.
-const arch = runtime.GOARCH
 
 // Traits returns the traits of pods.
 func (r *Runtime) Traits() session.Traits { return session.TraitsOf("kubernetes") }

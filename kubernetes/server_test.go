@@ -19,7 +19,7 @@ import (
 func (b *bed) through(t *testing.T) (*kubernetes.Runtime, *kubetest.Proxy) {
 	t.Helper()
 	p := b.cluster.Proxy(t)
-	r := kubernetes.New(kubernetes.Config{Kubeconfig: p.Kubeconfig, Namespace: b.namespace, DataDir: dataDir, Lineage: lineage, Shim: shim})
+	r := kubernetes.New(kubernetes.Config{Kubeconfig: p.Kubeconfig, Namespace: b.namespace, DataDir: dataDir, Lineage: lineage, Shims: shims})
 	t.Cleanup(r.Close)
 	return r, p
 }
@@ -108,7 +108,7 @@ func TestWatchStarts(t *testing.T) {
 	cluster.Apply(t, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "labels": {"agentform.project": "watched"}},
 		"spec": {"nodeName": "none", "terminationGracePeriodSeconds": 0, "containers": [{"name": "c", "image": "none"}]}}`, "-n", namespace)
 	cluster.Apply(t, `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "newest"}}`, "-n", namespace)
-	r := kubernetes.New(kubernetes.Config{Kubeconfig: cluster.Kubeconfig(), Namespace: namespace, DataDir: dataDir, Lineage: "watched", Shim: shim})
+	r := kubernetes.New(kubernetes.Config{Kubeconfig: cluster.Kubeconfig(), Namespace: namespace, DataDir: dataDir, Lineage: "watched", Shims: shims})
 	defer r.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -33,6 +33,7 @@ type record struct {
 	Root    string        `json:"root"`               // the volume's path in the pod
 	DataDir string        `json:"data_dir,omitempty"` // with which the run was started
 	Program string        `json:"program"`            // the init's, on the volume
+	Arch    string        `json:"arch,omitempty"`     // of the nodes; empty: any
 	Begun   time.Time     `json:"begun"`              // shortly before the run was started
 	// Generation is the StatefulSet's after agentform's last change. It grows with each change of
 	// the spec.

@@ -110,7 +110,7 @@ func (v *volumes) Check(ctx context.Context, s session.Spec, argv []string) erro
 		return err
 	}
 	l := session.Launch{Mark: session.Mark{Project: v.config.Lineage, Address: s.Address, ID: "check"}, Name: "agentform-check-" + session.Slug(string(s.Address)), Dir: s.Workspace.Path, Spec: s, Stop: s.Stop}
-	set, err := setOf(l, record{Root: root.Dir, Program: root.Program("check")}, v.config.claimOf(l.Dir))
+	set, err := setOf(l, record{Root: root.Dir, Program: root.Program("check"), Arch: v.helpers.arch}, v.config.claimOf(l.Dir))
 	if err != nil {
 		return err
 	}
@@ -195,6 +195,7 @@ const helperTime = 900
 // helpers are pods for commands at volumes that no session's pod uses. Each serves several
 // commands.
 type helpers struct {
+	arch string // of their nodes; empty: any
 	mu   sync.Mutex
 	pods map[string]*helper // by claim
 }
@@ -243,7 +244,7 @@ func (h *helpers) begin(ctx context.Context, c *cluster, m session.Mark, s sessi
 	h.pods[claim] = x
 	h.mu.Unlock()
 	defer close(x.ready)
-	if x.err = x.start(ctx, c, m, s, root, claim, network); x.err != nil {
+	if x.err = x.start(ctx, c, m, s, h.arch, root, claim, network); x.err != nil {
 		undo, cancel := contained.Detached(ctx)
 		defer cancel()
 		if x.own {
@@ -258,9 +259,9 @@ func (h *helpers) begin(ctx context.Context, c *cluster, m session.Mark, s sessi
 
 // start creates the pod, or uses that of another agentform. One whose commands are no longer possible is
 // removed first.
-func (x *helper) start(ctx context.Context, c *cluster, m session.Mark, s session.Spec, root, claim, network string) error {
+func (x *helper) start(ctx context.Context, c *cluster, m session.Mark, s session.Spec, arch, root, claim, network string) error {
 	k := settings(s)
-	spec, err := podSpec(k, root, claim)
+	spec, err := podSpec(k, root, claim, arch)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ import (
 	"github.com/agentform/agentform/internal/layout"
 	"github.com/agentform/agentform/internal/server"
 	"github.com/agentform/agentform/internal/sharedstate"
+	"github.com/agentform/agentform/internal/shim/install"
 	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/internal/shim/socketdir"
 	"github.com/agentform/agentform/plan"
@@ -94,7 +95,8 @@ type Project struct {
 	closers []func()
 
 	installing sync.Mutex
-	installed  []string // the shim's command; nil: not yet
+	installed  []string         // the shim's command; nil: not yet
+	kept       install.Programs // the shims for Linux; nil: not yet
 }
 
 // Open reads the manifest. Even with problems, sessions can be shown and stopped.

@@ -147,12 +147,17 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 		if spec.Docker != nil {
 			c.Host, c.CertPath = spec.Docker.Host, spec.Docker.CertPath
 		}
+		if spec.Docker.Elsewhere() {
+			if c.Shims, err = linuxShims(p, why); err != nil {
+				return nil, err
+			}
+		}
 		return docker.New(c), nil
 	}
 	if k := spec.Kubernetes; k != nil {
 		c := kubernetes.Config{Context: k.Context, Namespace: k.Namespace, DataDir: dataDir, Lineage: lineage}
-		if len(argv) == 1 { // otherwise it is this program, which images cannot use
-			c.Shim = argv[0]
+		if c.Shims, err = linuxShims(p, why); err != nil {
+			return nil, err
 		}
 		self, err := os.Executable()
 		if err != nil {
@@ -189,6 +194,20 @@ func (p *Project) shim() ([]string, error) {
 		p.installed = argv
 	}
 	return argv, err
+}
+
+// linuxShims returns the shim's programs for Linux, which containers elsewhere and pods need. To act
+// there it copies them to the data directory, once.
+func linuxShims(p *Project, why Purpose) (all install.Programs, err error) {
+	if why != ToAct {
+		return install.Linux(), nil
+	}
+	p.installing.Lock()
+	defer p.installing.Unlock()
+	if p.kept == nil {
+		p.kept, err = install.Linux().Keep(p.Manifest.DataDir)
+	}
+	return p.kept, err
 }
 
 // hook returns the command of agents' hooks.

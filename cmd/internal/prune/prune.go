@@ -399,9 +399,12 @@ func (x *search) shims() {
 	all := slices.SortedFunc(maps.Keys(written), func(a, b string) int {
 		return cmp.Or(written[b].Compare(written[a]), strings.Compare(a, b))
 	})
-	for i, path := range all {
-		if i > 0 && !used[path] {
+	newest := map[string]bool{}
+	for _, path := range all {
+		if kind := install.Kind(filepath.Base(path)); newest[kind] && !used[path] {
 			x.add(Shim, path, Remove, "unused; a newer one exists")
+		} else {
+			newest[kind] = true
 		}
 	}
 }

@@ -32,7 +32,7 @@ func Install(dataDir string) (path string, argv []string, err error) {
 		return "", nil, fmt.Errorf("install shim: %w", err)
 	}
 	for _, program := range places {
-		path, err := keep(program, layout.Data{Dir: dataDir}.Programs())
+		path, err := keep(program, layout.Data{Dir: dataDir}.Programs(), Prefix)
 		if err == nil {
 			return path, []string{path}, nil
 		}
@@ -51,7 +51,7 @@ func Command() []string {
 		return nil
 	}
 	for _, program := range places {
-		if info, err := os.Stat(program); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+		if usable(os.Stat(program)) {
 			return []string{program}
 		}
 	}
@@ -72,16 +72,16 @@ func beside() (self string, places []string, err error) {
 
 var errNoBinary = errors.New("no shim found")
 
-// keep copies a program into a directory under its digest and returns the copy's absolute path. An
-// existing copy is reused.
-func keep(program, folder string) (string, error) {
+// keep copies a program into a directory under a prefix and its digest and returns the copy's
+// absolute path. An existing copy is reused.
+func keep(program, folder, prefix string) (string, error) {
 	src, err := os.Open(program)
 	if err != nil {
 		return "", errNoBinary
 	}
 	defer src.Close()
 	info, err := src.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+	if !usable(info, err) {
 		return "", errNoBinary
 	}
 	sum := sha256.New()
@@ -92,7 +92,7 @@ func keep(program, folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, Prefix+hex.EncodeToString(sum.Sum(nil)))
+	path := filepath.Join(folder, prefix+hex.EncodeToString(sum.Sum(nil)))
 	if there, err := os.Lstat(path); err == nil && there.Mode().IsRegular() && there.Size() == info.Size() {
 		return path, nil
 	}

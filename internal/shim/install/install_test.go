@@ -21,12 +21,12 @@ func TestInstall(t *testing.T) {
 	}
 	program := filepath.Join(data, Binary)
 	executable.Write(t, program, []byte("#!/bin/sh\necho usage\nexit 2\n"), 0o700)
-	first, err := keep(program, filepath.Join(data, "bin"))
+	first, err := keep(program, filepath.Join(data, "bin"), Prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
 	was, _ := os.Stat(first)
-	second, err := keep(program, filepath.Join(data, "bin"))
+	second, err := keep(program, filepath.Join(data, "bin"), Prefix)
 	if now, _ := os.Stat(second); err != nil || !os.SameFile(was, now) {
 		t.Errorf("copied again: %s, %s, %v", first, second, err)
 	}
@@ -42,7 +42,7 @@ func TestInstall(t *testing.T) {
 		t.Errorf("the folder holds %v", files)
 	}
 	os.WriteFile(filepath.Join(data, "text"), nil, 0o600)
-	if _, err := keep(filepath.Join(data, "text"), data); !errors.Is(err, errNoBinary) {
+	if _, err := keep(filepath.Join(data, "text"), data, Prefix); !errors.Is(err, errNoBinary) {
 		t.Errorf("a file that is no program: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // Programs returns what a session needs in a container, and what tests type into one.
 func Programs() []string {
-	return []string{"bash", "sh", "ln", "tmux", "git", "env", "cat", "ls", "id", "sleep", "stty", "mkdir", "rm", "rmdir", "mv", "chmod", "dirname", "basename", "cp", "find", "touch", "head", "tail", "sed", "ps"}
+	return []string{"bash", "sh", "ln", "tmux", "git", "env", "cat", "ls", "id", "sleep", "stty", "mkdir", "rm", "rmdir", "mv", "chmod", "dirname", "basename", "cp", "find", "touch", "head", "tail", "sed", "ps", "uname"}
 }
 
 // Build builds an image with programs of this machine, the libraries that they are linked
