@@ -234,30 +234,37 @@ func readPod(d reader, b *expr.Block, c *session.KubernetesConfig) {
 			}
 		}
 	}
-	elements := func(of map[string]any, name string, check func(map[string]any)) {
-		all, _ := of[name].([]any)
+	elements := func(of map[string]any, within, list string, check func(name string, x map[string]any)) {
+		given, is := of[list]
+		if !is {
+			return
+		}
+		all, named := given.([]any)
 		for _, x := range all {
-			if element, is := x.(map[string]any); is {
-				check(element)
-			}
+			element, _ := x.(map[string]any)
+			name, _ := element["name"].(string)
+			named = named && name != ""
+			check(name, element)
+		}
+		if !named {
+			refuse(within+list, "it must be a list of objects with names")
 		}
 	}
-	volume := func(within string) func(map[string]any) {
-		return func(x map[string]any) {
-			if name, _ := x["name"].(string); slices.Contains(ownVolumes, name) {
+	volume := func(within string) func(string, map[string]any) {
+		return func(name string, _ map[string]any) {
+			if slices.Contains(ownVolumes, name) {
 				refuse(within+name, "the volume is agentform's")
 			}
 		}
 	}
 	own(pod, ownPodFields, "")
-	elements(pod, "volumes", volume("volumes "))
-	elements(pod, "containers", func(x map[string]any) {
-		switch name, _ := x["name"].(string); name {
-		case "":
-			refuse("a container without a name", `the agent's is "session"`)
-		case "session":
-			own(x, ownContainerFields, "containers session ")
-			elements(x, "volumeMounts", volume("volumeMounts "))
+	elements(pod, "", "volumes", volume("volumes "))
+	elements(pod, "", "containers", func(name string, x map[string]any) {
+		if name == "session" {
+			const within = "containers session "
+			own(x, ownContainerFields, within)
+			elements(x, within, "env", func(string, map[string]any) {})
+			elements(x, within, "volumeMounts", volume("volumeMounts "))
 		}
 	})
 	if pod["hostNetwork"] == true && c.Network != session.NetworkOpen {

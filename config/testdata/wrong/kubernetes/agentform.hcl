@@ -41,6 +41,11 @@ runtime "kubernetes" "p" {
   }
 }
 
+runtime "kubernetes" "n" {
+  image = "x"
+  pod   = { volumes = null, containers = [{ name = "session", env = null, volumeMounts = "x" }] }
+}
+
 runtime "kubernetes" "l" {
   image         = "x"
   pod           = ["a"]
