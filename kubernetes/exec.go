@@ -82,20 +82,19 @@ func (c *cluster) exec(ctx context.Context, pod string, argv []string, s streams
 		return context.Cause(ctx)
 	}
 	// The kubelet's errors have no type: the pod shows whether it can run a command.
-	if runs, unknown := runs(ctx, c, pod); unknown == nil && !runs {
+	if _, runs, unknown := containerRuns(ctx, c, pod); unknown == nil && !runs {
 		return fmt.Errorf("kubernetes: pod %s: %w: it %w", pod, err, session.ErrGone)
 	}
 	return session.Unreachable(c.explain(err)) // the outcome of the command is unknown
 }
 
-// runs reports whether the container of a pod is running.
-func runs(ctx context.Context, c *cluster, name string) (bool, error) {
-	var p pod
-	err := c.get(ctx, pods, name, &p)
+// containerRuns returns a pod, and whether its container is running: not if there is no such pod.
+func containerRuns(ctx context.Context, c *cluster, name string) (p pod, runs bool, err error) {
+	err = c.get(ctx, pods, name, &p)
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return p, false, nil
 	}
-	return p.running(), err
+	return p, err == nil && p.running(), err
 }
 
 // An exitError is the exit status of a command in a pod.

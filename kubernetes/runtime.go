@@ -136,14 +136,11 @@ func find(ctx context.Context, r *Runtime, p session.Location) (target, error) {
 // podRuns returns the target's pod, and whether commands can be executed in it. The error is why
 // that is not known.
 func (t target) podRuns(ctx context.Context) (p pod, runs bool, err error) {
-	err = t.cluster.get(ctx, pods, t.pod, &p)
-	switch {
-	case apierrors.IsNotFound(err):
-		return p, false, nil
-	case err == nil && (p.isolated() || p.Metadata.Deleted != nil):
-		err = errors.New(unreachable(p))
+	p, runs, err = containerRuns(ctx, t.cluster, t.pod)
+	if err == nil && (p.isolated() || p.Metadata.Deleted != nil) {
+		return p, false, errors.New(unreachable(p))
 	}
-	return p, err == nil && p.running(), err
+	return p, runs, err
 }
 
 // running returns the place of a session, unless it has no pod.
