@@ -12,15 +12,15 @@ export const Since = ({ spans, choose }) =>
     ([span, text]) => html`<option key=${span} value=${span}>${text}</option>`,
   )}</select></label>`;
 
-let pressed = null; // the last press of a button of the mouse
+let pressed = null; // the last mousedown
 
-// opens returns what lets a click anywhere on an element open a session: with Ctrl or the middle button in a tab. What
-// is in it to click stays that, and a pull over its text selects it.
+// opens returns handlers with which a click anywhere on an element opens a session, with Ctrl or the middle button in a
+// new tab. Links and buttons in it keep their clicks, and dragging selects its text.
 export function opens(s) {
   const press = (e) => (pressed = e);
   const go = (e) => {
-    const pulled = Math.hypot(e.clientX - pressed?.clientX, e.clientY - pressed?.clientY) > 4; // px
-    if (pulled || e.target.closest("a, button, label, input, .answers")) return;
+    const dragged = Math.hypot(e.clientX - pressed?.clientX, e.clientY - pressed?.clientY) > 4; // px
+    if (dragged || e.target.closest("a, button, label, input, .answers")) return;
     if (e.ctrlKey || e.metaKey || e.button === 1) window.open(model.link(s), "_blank", "noopener");
     else if (e.button === 0) location.hash = model.link(s);
   };

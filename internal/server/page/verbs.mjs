@@ -50,7 +50,7 @@ async function many(all, v) {
   soon();
 }
 
-// Verbs are the buttons of a session, but for one. Its answers are below its question instead.
+// Verbs are the buttons of a session, without the verb but. Its answers are below its question instead.
 export const Verbs = ({ s, but }) =>
   html`<div class="verbs">${model
     .verbs(s)
