@@ -535,6 +535,17 @@ func TestFirstSendInterrupted(t *testing.T) {
 	want(t, "the state", near.ids(), "a@far b@near c@far")
 }
 
+// recordsOf returns the records of a host's copy, which is brought up to date.
+func recordsOf(t *testing.T, h host) []session.Record {
+	t.Helper()
+	h.ids()
+	st, err := state.Read(h.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Sessions
+}
+
 // TestRepositories checks that each machine finds the repository of a session that it reaches where
 // it has the project, and not that of another machine's session.
 func TestRepositories(t *testing.T) {
@@ -544,13 +555,8 @@ func TestRepositories(t *testing.T) {
 	at := time.Now().UTC()
 	repos := func(h host) string {
 		t.Helper()
-		h.ids()
-		st, err := state.Read(h.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var all []string
-		for _, r := range st.Sessions {
+		for _, r := range recordsOf(t, h) {
 			if r.Tree.Repo != r.Spec.Workspace.Repo {
 				t.Errorf("%s: %s, declared %s", r.ID, r.Tree.Repo, r.Spec.Workspace.Repo)
 			}
@@ -634,13 +640,8 @@ func TestEverywhere(t *testing.T) {
 	}
 	said := func(h host) string {
 		t.Helper()
-		h.ids()
-		st, err := state.Read(h.Path)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var all []string
-		for _, r := range st.Sessions {
+		for _, r := range recordsOf(t, h) {
 			all = append(all, r.ID+" "+r.LastError)
 		}
 		return strings.Join(all, ", ")
