@@ -194,8 +194,12 @@ func checkWork(f Facts, q Request) *Refusal {
 		return &Refusal{Why: fmt.Sprintf("%s: a %s is in progress in %s", f.Address, u.Busy, f.At.Path),
 			Next: "let the agent finish it, or: " + abort(f.At.Path, u.Busy)}
 	case f.unsaved() && q.Commit == "":
-		return &Refusal{Why: fmt.Sprintf("%s has %s in %s", f.Address, u, f.At.Path),
-			Next: fmt.Sprintf("agentform land %s --commit MESSAGE commits them first", name)}
+		why := fmt.Sprintf("%s has %s in %s", f.Address, u, f.At.Path)
+		if r := checkMethod(f, q); r != nil && len(r.Files) > 0 { // also when they are committed
+			r.Why = why + ", and " + r.Why
+			return r
+		}
+		return &Refusal{Why: why, Next: fmt.Sprintf("agentform land %s --commit MESSAGE commits them first", name)}
 	}
 	return nil
 }

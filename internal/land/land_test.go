@@ -36,6 +36,8 @@ func TestDecide(t *testing.T) {
 		"landed, dirty":   {func(f *Facts) { f.Merged, f.Holders[0].Overwritten = true, []string{"a"} }, merge, "", ""},
 		"landed far away": {func(f *Facts) { f.Merged, f.BaseTip = true, "" }, merge, "", ""},
 		"unsaved":         {func(f *Facts) { f.Unsaved.Untracked = 2 }, merge, "", "session.api has 2 untracked files in /w\nagentform land api --commit MESSAGE"},
+		"unsaved, and conflicts": {func(f *Facts) { f.Unsaved.Untracked, f.Conflict = 2, []string{"c"} }, merge, "",
+			"session.api has 2 untracked files in /w, and agents/api conflicts with main in 1 file; nothing was changed:\n  c\n"},
 		"committed first": {func(f *Facts) { f.Unsaved.Untracked = 2 }, Request{Method: Merge, Commit: "m"}, "commit merge advance", ""},
 		"landed, unsaved": {func(f *Facts) { f.Merged, f.Unsaved.Uncommitted = true, 1 }, merge, "", "1 uncommitted change"},
 		"working":         {func(f *Facts) { f.Doing = session.Working }, merge, "", "agentform wait api"},
