@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/internal/wire"
 	"github.com/agentform/agentform/plan"
+	"github.com/agentform/agentform/session"
 )
 
 // EventOf returns the document of an event.
@@ -23,7 +25,29 @@ func EventOf(e history.Event) api.EventRecord {
 
 // EventText returns what happened, on one line.
 func EventText(e history.Event) string {
-	return plaintext.OneLine(KindText(e.Kind) + EventWords(e, func(text string) string { return text }))
+	verb, head := VerbOf(plan.Action(e.Action)), KindText(e.Kind)
+	e.Detail = strings.TrimPrefix(e.Detail, fmt.Sprintf("%s %s: ", e.Action, e.Address))
+	switch e.Kind {
+	case history.StatusChanged:
+		head, e.Old, e.New = cmp.Or(statusTexts[session.Status(e.New)], e.New), "", ""
+	case history.ApplyStart:
+		head = verb.Doing
+	case history.ApplyProgress:
+		head = "still " + verb.Doing
+	case history.ApplyComplete:
+		head = verb.Done
+	case history.ApplyErrored:
+		head = verb.Plain + " failed"
+	case history.ApplySkipped:
+		head = verb.Plain + " skipped"
+	}
+	e.Action = ""
+	return plaintext.OneLine(head + EventWords(e, func(text string) string { return text }))
+}
+
+// statusTexts are the statuses that users know by other words.
+var statusTexts = map[session.Status]string{
+	session.StatusBooting: WordStarting, session.StatusBlocked: WordAsks, session.StatusBlockedAPI: "at a limit",
 }
 
 // kindTexts are the kinds that users know by other words.

@@ -67,7 +67,7 @@ func TestTimeline(t *testing.T) {
 		"a restart after a wait": {
 			join(detailed("exit status 3", became(session.StatusRunning, session.StatusExited)),
 				detailed("backing off, next try 2026-03-14T09:26:53Z (2 of 3)", event(history.Held, nil)), restart("exit status 3"), plain(history.Ready)),
-			"0 1 status changed running -> exited: exit status 3\n2 7 restarted by the hub, 2 of 3, after exit status 3\n",
+			"0 1 exited: exit status 3\n2 7 restarted by the hub, 2 of 3, after exit status 3\n",
 		},
 		"a restart of what was killed": {restart("killed by SIGKILL"), "0 5 restarted by the hub, 2 of 3: agent exited (killed by SIGKILL)\n"},
 		"a wait that is not over":      {detailed("queued", event(history.Held, nil)), "0 1 held: queued\n"},
@@ -99,12 +99,12 @@ func TestTimeline(t *testing.T) {
 			"0 2 create by ada has not ended\n2 1 turn ended\n3 2 restarted by ada\n",
 		},
 		"what happens meanwhile":   {join(of("stop", "ada", history.ApplyStart), plain(history.TurnEnded), of("stop", "ada", history.RunEnded, history.ApplyComplete)), "0 4 stopped by ada\n"},
-		"an end without its start": {of("create", "ada", history.IOAttached, history.ApplyComplete), "0 1 attached\n1 1 apply complete create\n"},
+		"an end without its start": {of("create", "ada", history.IOAttached, history.ApplyComplete), "0 1 attached\n1 1 created\n"},
 		"an answer": {
 			join([]history.Event{became(session.StatusRunning, session.StatusBlocked)}, detailed("answer yes", of("", "ada", history.Sent)[0]), []history.Event{became(session.StatusBlocked, session.StatusRunning)}),
-			"0 1 status changed running -> blocked\n1 2 sent by ada: answer yes\n",
+			"0 1 asks\n1 2 sent by ada: answer yes\n",
 		},
-		"a text": {join(of("", "ada", history.Sent), []history.Event{became(session.StatusRunning, session.StatusBlocked)}), "0 1 sent by ada\n1 1 status changed running -> blocked\n"},
+		"a text": {join(of("", "ada", history.Sent), []history.Event{became(session.StatusRunning, session.StatusBlocked)}), "0 1 sent by ada\n1 1 asks\n"},
 	} {
 		began := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
 		for i := range c.events {
