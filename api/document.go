@@ -47,15 +47,16 @@ type Session struct {
 	WordSince   *time.Time        `json:"word_since"`
 	WordUntil   *time.Time        `json:"word_until"`
 	Tone        Tone              `json:"tone"`
-	Why         string            `json:"why"`      // for people; times in it are as in JSON
-	Remedy      *Remedy           `json:"remedy"`   // null: there is nothing to do about it
-	Actions     []Action          `json:"actions"`  // what makes sense to do with it now
-	Kept        string            `json:"kept"`     // for people: what becomes of its turn, conversation and files if its agent is ended
-	Detail      string            `json:"detail"`   // why, for people
-	Doing       string            `json:"doing"`    // the last that its agent said or printed, on one line; empty: not known
-	Question    *session.Question `json:"question"` // what the agent asks, if its answers are known
-	Since       *time.Time        `json:"since"`    // since when it is and does so, if that is known
-	Needs       *Need             `json:"needs"`    // null: it needs nobody
+	Why         string            `json:"why"`         // for people; times in it are as in JSON
+	Remedy      *Remedy           `json:"remedy"`      // null: there is nothing to do about it
+	Actions     []Action          `json:"actions"`     // what makes sense to do with it now
+	Kept        string            `json:"kept"`        // for people: what becomes of its turn, conversation and files if its agent is ended
+	Detail      string            `json:"detail"`      // why, for people
+	Doing       string            `json:"doing"`       // the last that its agent said or printed, on one line; empty: not known
+	Interrupted bool              `json:"interrupted"` // its turn was cut off, and it has not worked since
+	Question    *session.Question `json:"question"`    // what the agent asks, if its answers are known
+	Since       *time.Time        `json:"since"`       // since when it is and does so, if that is known
+	Needs       *Need             `json:"needs"`       // null: it needs nobody
 	Priority    int               `json:"priority"`
 	Queue       *int              `json:"queue"` // its place, from 1, among the starts that max_running holds
 	Exit        *session.Exit     `json:"exit"`  // how the last run ended; null: it has not, or is not known

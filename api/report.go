@@ -64,5 +64,6 @@ type ReportNeed struct {
 	Name    string          `json:"name"`
 	Word    string          `json:"word"` // what it is and does, as status shows it
 	Need
+	Text   string `json:"text"`   // why and since when, at the end of the span: asks for 3m, exited 2h ago
 	Detail string `json:"detail"` // why, for people
 }

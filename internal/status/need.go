@@ -9,6 +9,7 @@ import (
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/activity"
 	"github.com/agentform/agentform/internal/follow"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -28,6 +29,30 @@ func Compare(x, y api.Session) int {
 // NeedOf returns the need in a session's document, which has one.
 func NeedOf(x api.Session) follow.Need {
 	return follow.Need{Address: x.Address, Priority: x.Priority, Reason: follow.Reason(x.Needs.Reason), Since: x.Needs.Since}
+}
+
+// NeedText returns why a session needs a person, and since when: asks for 3m, finished its turn 6h ago.
+// interrupted is whether its last turn was.
+func NeedText(n api.Need, interrupted bool, now time.Time) string {
+	reason, past := follow.Reason(n.Reason), now.Sub(n.Since)
+	word := cmp.Or(needWords[reason], n.Reason)
+	if reason == follow.NeedsWork && interrupted {
+		word = WordInterrupted
+	}
+	switch reason {
+	case follow.NeedsWork, follow.NeedsTime, follow.NeedsHelp, follow.NeedsRestart, follow.NeedsAgent:
+		if past < time.Second {
+			return word + " just now"
+		}
+		return word + " " + plaintext.Age(past) + " ago"
+	}
+	return word + " for " + plaintext.Age(past)
+}
+
+// needWords name what a session needs, if its reason does not.
+var needWords = map[follow.Reason]string{
+	follow.NeedsAnswer: "asks", follow.NeedsAgent: "exited", follow.NeedsWork: "finished its turn", follow.NeedsQuota: "at a limit",
+	follow.NeedsBranch: "on another branch", follow.NeedsTime: "timed out", follow.NeedsFix: "red", follow.NeedsPR: "pull request",
 }
 
 func group(x api.Session) int {

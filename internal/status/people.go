@@ -37,6 +37,9 @@ func Why(x api.Session, text func(string) string, at, until func(time.Time) stri
 	if x.BranchFault != "" {
 		parts = append(parts, x.BranchFault)
 	}
+	if x.Interrupted && Word(x) != WordInterrupted {
+		parts = append(parts, "its turn was interrupted")
+	}
 	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
 		asks := ""
 		if x.Activity == session.Blocked && x.Question != nil {
@@ -137,7 +140,7 @@ func remedyOf(x api.Session, spec session.Spec) *api.Remedy {
 		return with(api.ActionAnswer, session.RemedyAnswer)
 	case word == WordAsks:
 		return with(api.ActionAnswer, session.RemedyAttach)
-	case word == WordRed && x.Verified.Held:
+	case word == WordRed && x.Verified.Held, word == WordInterrupted:
 		return with(api.ActionSend, session.RemedyContinue)
 	case word == WordUnknown && x.Host == "":
 		return with("", session.RemedyDoctor)

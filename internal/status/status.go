@@ -133,9 +133,7 @@ func Of(k Input) api.Session {
 		live(&s, *l)
 	}
 	s.Doing = doing(k)
-	if k.interrupted(s.Activity) {
-		s.Detail = join(Interrupted, s.Detail)
-	}
+	s.Interrupted = k.interrupted(s.Activity)
 	if r := k.Record; r != nil && r.Fallback != nil {
 		s.Detail = join(s.Detail, r.Fallback.String())
 	}
@@ -179,9 +177,6 @@ func Of(k Input) api.Session {
 	}
 	return forPeople(s, spec)
 }
-
-// Interrupted starts the detail of a session whose last turn was interrupted.
-const Interrupted = "its turn was interrupted"
 
 func (k Input) interrupted(does session.Activity) bool {
 	switch does {

@@ -24,6 +24,7 @@ const (
 	WordUnhealthy   = "unhealthy"
 	WordRed         = "red" // its work did not pass verification
 	WordLimit       = "limit"
+	WordInterrupted = "interrupted" // its turn was cut off, and it has not worked since
 	WordUnknown     = "unknown"
 	WordWorking     = "working"
 	WordIdle        = "idle"
@@ -44,7 +45,7 @@ var words = []struct {
 }{
 	{WordAsks, api.Attention}, {WordWrongBranch, api.Broken}, {WordStuck, api.Broken}, {WordFailed, api.Broken},
 	{WordError, api.Broken}, {WordExited, api.Attention}, {WordTimedOut, api.Attention}, {WordUnhealthy, api.Broken},
-	{WordRed, api.Broken}, {WordLimit, api.Attention}, {WordUnknown, api.Attention},
+	{WordRed, api.Broken}, {WordLimit, api.Attention}, {WordInterrupted, api.Attention}, {WordUnknown, api.Attention},
 	{WordWorking, api.Active}, {WordIdle, api.Calm}, {WordVerified, api.Calm}, {WordRunning, api.Active}, {WordStarting, api.Active},
 	{WordQueued, api.Calm}, {WordPending, api.Calm}, {WordPaused, api.Calm}, {WordStopped, api.Over}, {WordDone, api.Over},
 }
@@ -107,9 +108,13 @@ func liveWord(x api.Session) string {
 	case x.Activity == session.Unobserved, x.Activity == session.NoActivity, x.Activity == "":
 		return string(x.State)
 	}
-	if v := verified(x); v != nil && v.OK {
+	v := verified(x)
+	switch {
+	case x.Interrupted && (v == nil || !v.Held):
+		return WordInterrupted
+	case v != nil && v.OK:
 		return WordVerified
-	} else if v != nil {
+	case v != nil:
 		return WordRed
 	}
 	return string(x.Activity)
@@ -149,7 +154,7 @@ func behind(x api.Session) (note string, since, until *time.Time) {
 		}
 	case WordWorking, WordStarting, WordPaused:
 		since = x.Since
-	case WordIdle, WordVerified:
+	case WordIdle, WordVerified, WordInterrupted:
 		if since = x.Since; since != nil && x.StartedAt != nil && x.StartedAt.After(*since) {
 			since = x.StartedAt // it rests from a turn of an earlier run
 		}

@@ -28,6 +28,7 @@ func TestText(t *testing.T) {
 		return func(x *api.Session) { x.Exit = &session.Exit{Cause: "self", Code: code, Signal: signal} }
 	}
 	until := func(t time.Time) func(*api.Session) { return func(x *api.Session) { x.Until = &t } }
+	interrupted := func(x *api.Session) { x.Interrupted = true }
 	place := func(n int) func(*api.Session) { return func(x *api.Session) { x.Queue = &n } }
 	missing := slices.Collect(Words())
 	for want, x := range map[string]api.Session{
@@ -40,6 +41,8 @@ func TestText(t *testing.T) {
 		"idle 16m":                 running(session.Idle, 16*time.Minute),
 		"idle":                     running(session.Idle, 0),
 		"idle 21s":                 with(running(session.Idle, 8*time.Minute), func(x *api.Session) { x.StartedAt = new(ago(21 * time.Second)) }),
+		"interrupted 8m":           with(running(session.Idle, 8*time.Minute), interrupted),
+		"red 3/3":                  verified(with(running(session.Idle, time.Hour), interrupted), api.Verified{At: ago(time.Minute), Round: 3, Rounds: 3, Held: true}),
 		"verified 16m":             verified(running(session.Idle, 16*time.Minute), api.Verified{OK: true, At: ago(10 * time.Minute)}),
 		"idle 1m":                  verified(running(session.Idle, time.Minute), api.Verified{OK: true, At: ago(10 * time.Minute)}),
 		"working 1m":               verified(running(session.Working, time.Minute), api.Verified{At: ago(time.Second)}),
@@ -168,6 +171,27 @@ func TestSinceAndNeeds(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestNeedText(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		reason      follow.Reason
+		interrupted bool
+		past        time.Duration
+		want        string
+	}{
+		{follow.NeedsAnswer, false, 3 * time.Minute, "asks for 3m"},
+		{follow.NeedsBranch, true, 14 * time.Minute, "on another branch for 14m"},
+		{follow.NeedsWork, false, 6 * time.Hour, "finished its turn 6h ago"},
+		{follow.NeedsWork, true, 14 * time.Minute, "interrupted 14m ago"},
+		{follow.NeedsAgent, true, 0, "exited just now"},
+		{follow.NeedsStart, false, time.Minute, "stuck for 1m"},
+	} {
+		if got := NeedText(api.Need{Reason: string(c.reason), Since: ago(c.past)}, c.interrupted, at); got != c.want {
+			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func Report(w io.Writer, s Style, r api.Report, now time.Time) error {
 		p.blank()
 		p.line(p.paint(bold, "Needs attention:"))
 		for _, n := range r.Needs {
-			p.needRow(needy(n), now)
+			p.needRow(needy(n), n.Text, now)
 		}
 	}
 	if len(r.Quiet) > 0 || len(r.Unknown) > 0 {
@@ -192,7 +192,7 @@ func reportLists(r api.Report, now time.Time, m marks) string {
 		if i == 0 {
 			b.WriteString("\nNeeds attention:\n\n")
 		}
-		fmt.Fprintf(&b, "%d. %s %s", i+1, m.name(n.Name), needWord(needy(n), now))
+		fmt.Fprintf(&b, "%d. %s %s", i+1, m.name(n.Name), n.Text)
 		if why := needReason(needy(n), now); why != "" {
 			b.WriteString(": " + m.text(why))
 		}

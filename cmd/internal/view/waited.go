@@ -1,9 +1,7 @@
 package view
 
 import (
-	"cmp"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +55,7 @@ func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 	if reason != "" {
 		reason = ": " + p.paint(noInk, reason)
 	}
-	p.prose(2, p.paint(needInk(n), needWord(n, now)), reason)
+	p.prose(2, p.paint(needInk(n), needText(n, now)), reason)
 	if how := howToAnswer(n.Session); how != "" {
 		p.line("  ", p.paint(noInk, how))
 	}
@@ -68,12 +66,12 @@ func NeedLine(w io.Writer, s Style, n Needy, now time.Time) error {
 // terminal.
 func NeedRow(w io.Writer, s Style, n Needy, now time.Time) error {
 	p := &page{Style: s}
-	p.needRow(n, now)
+	p.needRow(n, needText(n, now), now)
 	return p.flush(w)
 }
 
-func (p *page) needRow(n Needy, now time.Time) {
-	name, word, reason := plaintext.OneLine(n.Name)+":", needWord(n, now), needReason(n, now)
+func (p *page) needRow(n Needy, word string, now time.Time) {
+	name, reason := plaintext.OneLine(n.Name)+":", needReason(n, now)
 	p.WriteString(p.paint(bold, name) + " " + p.paint(needInk(n), word))
 	if reason != "" {
 		p.WriteString(": " + p.paint(noInk, p.note(n.Session, name+" "+word+": ", reason)))
@@ -81,16 +79,8 @@ func (p *page) needRow(n Needy, now time.Time) {
 	p.line()
 }
 
-// needWord returns what a session needs, and since when.
-func needWord(n Needy, now time.Time) string {
-	word := cmp.Or(needWords[n.Reason], n.Reason)
-	if n.Reason == "turn_ended" && strings.HasPrefix(n.Detail, status.Interrupted) {
-		word = "interrupted"
-	}
-	if slices.Contains([]string{"turn_ended", "timeout", "failed", "exited", "stale"}, n.Reason) {
-		return word + " " + since(n.Since, now)
-	}
-	return word + " for " + plaintext.Age(now.Sub(n.Since))
+func needText(n Needy, now time.Time) string {
+	return status.NeedText(api.Need{Reason: n.Reason, Since: n.Since}, n.Interrupted, now)
 }
 
 // needReason returns the reason without the word that says what a session needs.
@@ -107,10 +97,6 @@ func needInk(n Needy) ink {
 		return green
 	}
 	return yellow
-}
-
-var needWords = map[string]string{
-	"blocked": "asks", "stale": "exited", "turn_ended": "finished its turn", "blocked_api": "at a limit", "branch_mismatch": "on another branch", "timeout": "timed out", "verification_failed": "red", "pr_held": "pull request",
 }
 
 // NeedJSON writes a session that needs attention as one document.

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "./vendor/preact.mjs";
 import { ask } from "./api.mjs";
 import * as model from "./model.mjs";
 import { Since } from "./parts.mjs";
-import { fail, store } from "./store.mjs";
+import { fail } from "./store.mjs";
 
 const spans = [
   ["18", "18 hours ago"],
@@ -25,7 +25,7 @@ function Row({ x }) {
 const bare = (address) => address.replace(/^session\./, "");
 
 function Need({ n }) {
-  return html`<li><a href=${model.link(n)}>${n.name}</a>${` ${model.needed(n, store.now)}`}
+  return html`<li><a href=${model.link(n)}>${n.name}</a>${` ${n.text}`}
     ${n.detail && `: ${n.detail}`}</li>`;
 }
 

@@ -190,7 +190,3 @@ test("a terminal next to another view is as wide as its columns need, or is not 
   assert.equal(beside(1440, { cols: 150, control: "other" }), 0);
 });
 
-test("what has happened is some time ago, and what lasts for some time", () => {
-  assert.equal(model.needed({ reason: "turn_ended", since: ago(840e3) }, now), "turn ended 14m ago");
-  assert.equal(model.needed({ reason: "branch_mismatch", since: ago(840e3) }, now), "branch mismatch for 14m");
-});

@@ -28,10 +28,3 @@ export function result(x) {
 
 // waited is what a session in a report waited for, and how long.
 export const waited = (x) => x.waits.map((t) => `${span(t.elapsed_seconds * 1000)} ${t.for}`).join(", ");
-
-// needed says why and since when a session needs somebody: something that lasts, or something that happened.
-export function needed(n, now) {
-  const since = span(now - Date.parse(n.since));
-  const happened = ["turn_ended", "exited", "failed", "timeout"].includes(n.reason);
-  return n.reason.replaceAll("_", " ") + (happened ? ` ${since} ago` : ` for ${since}`);
-}
