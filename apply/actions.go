@@ -348,6 +348,9 @@ func Restored(l session.Live, spec session.Spec, facts session.RunFacts, address
 	if spec.Prompt.Digest != "" {
 		run.DeliveredAt = l.Started // or somebody has seen that it was not
 	}
+	if l.Liveness == session.Alive {
+		run.ReadyAt = l.Started // as far as can be known
+	}
 	return session.Record{
 		ID: l.Mark.ID, Address: address, Origin: origin, Spec: spec, Location: l.Location, Run: run,
 		Tree: session.WorkspaceState{Path: spec.Workspace.Path, Mode: spec.Workspace.Mode, Repo: spec.Workspace.Repo,

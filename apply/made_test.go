@@ -2,6 +2,7 @@ package apply
 
 import (
 	"testing"
+	"time"
 
 	"github.com/agentform/agentform/session"
 )
@@ -30,6 +31,17 @@ func TestMadeIn(t *testing.T) {
 		}
 		if r := Restored(session.Live{}, s, session.RunFacts{}, "session.a", session.FromAdopt, "/data"); r.Tree.Created != c.want {
 			t.Errorf("%s, %+v: adopted at %s, created by agentform: %v, want %v", c.kind, c.docker, c.path, r.Tree.Created, c.want)
+		}
+	}
+}
+
+// TestRestoredIsReady checks that only an agent that lives counts as ready.
+func TestRestoredIsReady(t *testing.T) {
+	began := time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)
+	for liveness, want := range map[session.Liveness]time.Time{session.Alive: began, session.Dead: {}, session.Unknown: {}} {
+		r := Restored(session.Live{Started: began, Liveness: liveness}, session.Spec{}, session.RunFacts{}, "session.a", session.FromAdopt, "/data")
+		if !r.Run.ReadyAt.Equal(want) {
+			t.Errorf("%s: ready at %v, want %v", liveness, r.Run.ReadyAt, want)
 		}
 	}
 }
