@@ -46,7 +46,7 @@ func (r *runtimes) remove(ctx context.Context, rt session.Runtime, p session.Loc
 
 // revert puts back what was edited of a session's place; nil: it has none.
 func (r *runtimes) revert(ctx context.Context, l *session.Live, s session.Spec) error {
-	if l == nil || len(l.Edited) == 0 {
+	if l == nil || len(l.EditsBut(s.Lifecycle)) == 0 {
 		return nil
 	}
 	rt, err := r.of(s)

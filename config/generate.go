@@ -428,9 +428,16 @@ func (g *generator) ignoreChanges(s session.Spec, b *blockBody) {
 		g.note(s.Address, "the text of its prompt is no longer stored: changes of the prompt are ignored")
 		ignore = append(slices.Clone(ignore), "prompt")
 	}
-	if len(ignore) > 0 {
-		b.add("lifecycle.ignore_changes", "["+strings.Join(ignore, ", ")+"]")
+	if len(ignore) == 0 {
+		return
 	}
+	words := make([]string, len(ignore))
+	for i, field := range ignore {
+		if words[i] = field; strings.HasPrefix(field, session.SetFields) { // it may have brackets
+			words[i] = text(field)
+		}
+	}
+	b.add("lifecycle.ignore_changes", "["+strings.Join(words, ", ")+"]")
 }
 
 func (g *generator) repo(w session.Workspace, b *blockBody) {

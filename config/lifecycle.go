@@ -14,18 +14,31 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 )
 
-// readIgnoreChanges decodes all, or fields as references, strings or expressions.
-func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {
+// readIgnoreChanges decodes all, or fields as references, strings or expressions. With Kubernetes they
+// can also be those of the StatefulSet.
+func readIgnoreChanges(d reader, b *expr.Block, s *session.Spec) {
 	a := b.Attr("ignore_changes")
 	if a == nil {
 		return
 	}
 	known := language.Ignorable()
 	var paths []string
+	add := func(a *expr.Attr, path string) {
+		switch {
+		case path == "all", slices.Contains(known, path):
+			paths = append(paths, path)
+		case !strings.HasPrefix(path, session.SetFields):
+			d.Fail(a, "Unknown field", "%q is not an attribute or block of a session.%s", expr.Cut(path), expr.DidYouMean(path, known))
+		case s.Runtime.Kind != "" && s.Runtime.Kubernetes == nil:
+			d.Fail(a, "Unknown field", "%q is a field of a StatefulSet, and %s does not run in Kubernetes.", expr.Cut(path), s.Address)
+		default:
+			paths = append(paths, path)
+		}
+	}
 	take := func(e hcl.Expression) {
 		one := &expr.Attr{Name: a.Name, Expr: e, Range: e.Range()}
 		if path, ok := fieldPath(e); ok {
-			paths = addField(d, one, path, known, paths)
+			add(one, path)
 			return
 		}
 		d.l.check(one, scope{variables: true, locals: true})
@@ -34,14 +47,14 @@ func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {
 			return
 		}
 		if v.Type() == cty.String {
-			paths = addField(d, one, v.AsString(), known, paths)
+			add(one, v.AsString())
 			return
 		}
 		var list []string
 		holder := &expr.Block{Attrs: map[string]*expr.Attr{a.Name: one}}
 		if d.Words(holder, a.Name, &list) {
 			for _, p := range list {
-				paths = addField(d, one, p, known, paths)
+				add(one, p)
 			}
 		}
 	}
@@ -53,7 +66,7 @@ func readIgnoreChanges(d reader, b *expr.Block, c *session.Lifecycle) {
 		take(a.Expr)
 	}
 	slices.Sort(paths)
-	c.IgnoreChanges = slices.Compact(paths)
+	s.Lifecycle.IgnoreChanges = slices.Compact(paths)
 }
 
 // fieldPath returns a path that is a reference, like health.interval.
@@ -64,14 +77,6 @@ func fieldPath(e hcl.Expression) (string, bool) {
 	}
 	path := expr.Traversal(t)
 	return path, t.RootName() != "var" && t.RootName() != "local"
-}
-
-func addField(d reader, a *expr.Attr, path string, known, paths []string) []string {
-	if path != "all" && !slices.Contains(known, path) {
-		d.Fail(a, "Unknown field", "%q is not an attribute or block of a session.%s", expr.Cut(path), expr.DidYouMean(path, known))
-		return paths
-	}
-	return append(paths, path)
 }
 
 // readReplaceTriggeredBy sets the digest of the values, which changes when one of them does.

@@ -125,7 +125,7 @@ func readSession(l *loader, of blockInputs, b *expr.Block, in *instance) *built 
 
 	checkBackoff(d, b, s.Restart)
 	readHeartbeat(d, b, &s.Health)
-	readIgnoreChanges(d, b.Block("lifecycle"), &s.Lifecycle)
+	readIgnoreChanges(d, b.Block("lifecycle"), s)
 	readReplaceTriggeredBy(d, b.Block("lifecycle"), &s.Lifecycle)
 	checkConversation(d, b.Block("conversation"), *s)
 	readFallback(d, b.Block("limits"), of, s)

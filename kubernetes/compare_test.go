@@ -100,7 +100,7 @@ func TestEditsFound(t *testing.T) {
 		"from another path of the data": {func(k *record, _ object) { k.Root = "/elsewhere" }, nil},
 		"without a spec":                {func(k *record, o object) { main(o)["image"] = "b:1"; k.Spec = nil }, nil},
 	} {
-		edited, err := asMade(t, test.change).edits()
+		edited, err := asMade(t, test.change).edits(session.Lifecycle{})
 		if text, _ := json.Marshal(edited); strings.Contains(string(text), secret) {
 			t.Errorf("%s: the value is shown: %s", name, text)
 		}
@@ -164,7 +164,7 @@ func TestPullPolicy(t *testing.T) {
 func TestNoEviction(t *testing.T) {
 	const safe, karpenter = "cluster-autoscaler.kubernetes.io/safe-to-evict", "karpenter.sh/do-not-disrupt"
 	m := asMadeWith(t, func(s *session.Spec) { s.Runtime.Kubernetes.Annotations = map[string]string{safe: "true"} }, func(*record, object) {})
-	declared, err := m.declared(m.record.Mark, *m.record.Spec)
+	declared, err := m.declared(m.record.Mark, *m.record.Spec, session.Lifecycle{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestPutBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			edited, err := madeOf(now).edits()
+			edited, err := madeOf(now).edits(session.Lifecycle{})
 			if err != nil {
 				t.Fatal(err)
 			}

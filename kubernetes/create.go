@@ -235,13 +235,11 @@ func (r *Runtime) Restart(ctx context.Context, p session.Location, l session.Lau
 	if err := t.renew(ctx, l); err != nil {
 		return at, err
 	}
-	generation := t.set.Metadata.Generation
-	err = t.update(ctx, func(k *record) error {
-		*k = record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, DataDir: r.config.DataDir, Program: t.record.Program, Arch: t.record.Arch, Begun: time.Now().UTC(),
-			Generation: generation, Policy: t.record.Policy}
-		return nil
-	})
-	if err != nil {
+	k := record{Mark: l.Mark, Spec: &l.Spec, Root: t.record.Root, DataDir: r.config.DataDir, Program: t.record.Program, Arch: t.record.Arch, Begun: time.Now().UTC(), Policy: t.record.Policy}
+	if k.Generation, err = generation(t, k, l.Spec.Lifecycle); err != nil {
+		return at, err
+	}
+	if err := t.update(ctx, func(now *record) error { *now = k; return nil }); err != nil {
 		return at, err
 	}
 	if err := r.helpers.end(ctx, t.cluster, r.config.claimOf(l.Dir)); err != nil {

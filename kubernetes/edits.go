@@ -30,8 +30,9 @@ type made struct {
 func madeOf(t target) made { return made{t.runtime.config, t.set, t.record} }
 
 // declared returns the StatefulSet that agentform creates for a spec, as the API server stores it
-// except for the defaults. It lacks what only a start sets, such as the address.
-func (t made) declared(m session.Mark, spec session.Spec) (object, error) {
+// except for the defaults. It lacks what only a start sets, such as the address. What a lifecycle block
+// ignores is as it is in the cluster.
+func (t made) declared(m session.Mark, spec session.Spec, ignored session.Lifecycle) (object, error) {
 	set, err := setOf(session.Launch{Mark: m, Name: t.set.Metadata.Name, Spec: spec, Stop: spec.Stop}, t.record, t.claim(spec))
 	if err != nil {
 		return nil, err
@@ -58,7 +59,58 @@ func (t made) declared(m session.Mark, spec session.Spec) (object, error) {
 			}
 		}
 	}
+	if len(ignored.IgnoreChanges) > 0 {
+		is, err := t.set.Spec.mutable()
+		if err != nil {
+			return nil, err
+		}
+		all["spec"] = keeping(strings.TrimSuffix(session.SetFields, "."), all["spec"], is, ignored)
+	}
 	return all, nil
+}
+
+// keeping returns a declaration with the actual values of what is ignored.
+func keeping(at string, declared, actual any, ignored session.Lifecycle) any {
+	if ignored.Ignores(at) {
+		return actual
+	}
+	d, isObject := declared.(object)
+	a, alsoObject := actual.(object)
+	if isObject || declared == nil && alsoObject {
+		kept := object{}
+		for _, names := range []object{d, a} {
+			for name := range names {
+				if value := keeping(at+"."+name, d[name], a[name], ignored); value != nil {
+					kept[name] = value
+				}
+			}
+		}
+		if !isObject && len(kept) == 0 {
+			return nil
+		}
+		return kept
+	}
+	list, isList := declared.([]any)
+	has, alsoList := actual.([]any)
+	byName, named := names(list)
+	there, alsoNamed := names(has)
+	if !(isList || declared == nil) || !alsoList || !named || !alsoNamed {
+		return declared
+	}
+	var kept []any
+	for _, e := range append(slices.Clone(list), has...) {
+		name := nameOf(e)
+		if slices.ContainsFunc(kept, func(k any) bool { return nameOf(k) == name }) {
+			continue
+		}
+		if value := keeping(at+"["+name+"]", byName[name], there[name], ignored); value != nil {
+			kept = append(kept, value)
+		}
+	}
+	if kept == nil {
+		return declared
+	}
+	return kept
 }
 
 // claim returns the name of the claim with the workspace of a spec.
@@ -96,9 +148,9 @@ func isFree(at string) bool {
 }
 
 // edits returns the changes of the StatefulSet since agentform created it from the spec in its
-// record. It compares the spec only if the cluster counts more changes than agentform's, so that a
+// record, without those that are ignored. It compares the spec only if the cluster counts more changes than agentform's, so that a
 // set of another version does not count as edited.
-func (t made) edits() ([]session.Edit, error) {
+func (t made) edits(ignored session.Lifecycle) ([]session.Edit, error) {
 	k, m := t.record, t.set.Metadata
 	if k.Spec == nil {
 		return nil, nil
@@ -107,7 +159,7 @@ func (t made) edits() ([]session.Edit, error) {
 	if unchanged && contains(m.Labels, labelsOf(k.Mark, settings(*k.Spec), t.claim(*k.Spec))) && contains(m.Annotations, settings(*k.Spec).Annotations) {
 		return nil, nil // the usual case
 	}
-	declared, err := t.declared(k.Mark, *k.Spec)
+	declared, err := t.declared(k.Mark, *k.Spec, ignored)
 	if err != nil {
 		return nil, err
 	}
@@ -115,10 +167,12 @@ func (t made) edits() ([]session.Edit, error) {
 	wanted := object{"metadata": object{"labels": metadata["labels"], "annotations": metadata["annotations"]}}
 	actual := object{"metadata": object{"labels": texts(m.Labels), "annotations": texts(m.Annotations)}}
 	if !unchanged {
-		wanted["spec"] = object{"replicas": spec["replicas"], "revisionHistoryLimit": spec["revisionHistoryLimit"], "template": spec["template"]}
-		if actual["spec"], err = t.set.Spec.mutable(); err != nil {
+		is, err := t.set.Spec.mutable()
+		if err != nil {
 			return nil, err
 		}
+		maps.DeleteFunc(spec, func(name string, _ any) bool { _, changes := is[name]; return !changes })
+		wanted["spec"], actual["spec"] = spec, is
 	}
 	var found []session.Edit
 	compare("", wanted, actual, func(field string, declared, actual any) {
@@ -139,7 +193,7 @@ func (t made) editsOrWhy(lost error) []session.Edit {
 	if lost != nil {
 		return []session.Edit{{Field: recordField, Declared: "(the session's run)", Actual: "(" + lost.Error() + ")"}}
 	}
-	edited, err := t.edits()
+	edited, err := t.edits(session.Lifecycle{})
 	if err != nil {
 		return []session.Edit{{Field: editPrefix + "spec", Actual: "(" + err.Error() + ")"}}
 	}
@@ -283,12 +337,12 @@ func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.S
 		t.record.Spec = &spec
 	}
 	k := t.record
-	edited, err := madeOf(t).edits()
+	edited, err := madeOf(t).edits(spec.Lifecycle)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(edited, func(e session.Edit) bool { return !e.Restarts }) {
-		declared, err := madeOf(t).declared(k.Mark, *k.Spec)
+		declared, err := madeOf(t).declared(k.Mark, *k.Spec, spec.Lifecycle)
 		if err != nil {
 			return err
 		}
@@ -309,12 +363,28 @@ func (r *Runtime) Revert(ctx context.Context, p session.Location, spec session.S
 		k.Policy = &made
 	}
 	if !slices.ContainsFunc(edited, restarts) {
-		k.Generation = t.set.Metadata.Generation
+		if k.Generation, err = generation(t, k, spec.Lifecycle); err != nil {
+			return err
+		}
 	}
 	return t.update(ctx, func(now *record) error {
 		*now = k
 		return nil
 	})
+}
+
+// generation returns what a record has as the StatefulSet's generation after agentform's last change:
+// none if something that is ignored differs, so that it is found when it is ignored no longer.
+func generation(t target, k record, ignored session.Lifecycle) (int64, error) {
+	if len(ignored.IgnoreChanges) == 0 {
+		return t.set.Metadata.Generation, nil
+	}
+	k.Generation = noGeneration
+	left, err := made{t.runtime.config, t.set, k}.edits(session.Lifecycle{})
+	if err != nil || len(left) > 0 {
+		return noGeneration, err
+	}
+	return t.set.Metadata.Generation, nil
 }
 
 // restarts reports whether reverting an edit restarts the agent.
@@ -357,17 +427,17 @@ func (t *target) put(ctx context.Context, declared object) error {
 // pod if the template was edited or now differs, and creates one if someone scaled the set to zero.
 // When it returns, the pod of the earlier template is gone.
 func (t *target) renew(ctx context.Context, l session.Launch) error {
-	edited, err := madeOf(*t).edits()
+	edited, err := madeOf(*t).edits(l.Spec.Lifecycle)
 	if err != nil {
 		return err
 	}
-	declared, err := madeOf(*t).declared(l.Mark, l.Spec)
+	declared, err := madeOf(*t).declared(l.Mark, l.Spec, l.Spec.Lifecycle)
 	if err != nil {
 		return err
 	}
 	spec, replaces := declared["spec"].(object), slices.ContainsFunc(edited, restarts)
 	if t.record.Spec != nil {
-		before, err := madeOf(*t).declared(l.Mark, *t.record.Spec)
+		before, err := madeOf(*t).declared(l.Mark, *t.record.Spec, l.Spec.Lifecycle)
 		if err != nil {
 			return err
 		}
@@ -387,5 +457,7 @@ func (t *target) renew(ctx context.Context, l session.Launch) error {
 			return err
 		}
 	}
-	return t.put(ctx, object{"metadata": declared["metadata"], "spec": object{"replicas": 1, "revisionHistoryLimit": spec["revisionHistoryLimit"]}})
+	delete(spec, "template")
+	spec["replicas"] = 1
+	return t.put(ctx, declared)
 }

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/agentform/agentform/session"
 )
 
 // notCompared are fields of a StatefulSet's spec whose changes do not count as edits.
@@ -31,7 +33,7 @@ var notCompared = []struct {
 func TestEveryFieldIsCompared(t *testing.T) {
 	m := asMadeWith(t, everything, func(*record, object) {})
 	m.set.Metadata.Generation++
-	whole, err := m.declared(m.record.Mark, *m.record.Spec)
+	whole, err := m.declared(m.record.Mark, *m.record.Spec, session.Lifecycle{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,14 +57,14 @@ func TestEveryFieldIsCompared(t *testing.T) {
 		if err := json.Unmarshal(b, &m.set.Spec); err != nil {
 			t.Fatal(err)
 		}
-		edited, err := m.edits()
+		edited, err := m.edits(session.Lifecycle{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return len(edited) > 0
 	}
 	if isEdit() {
-		edited, _ := m.edits()
+		edited, _ := m.edits(session.Lifecycle{})
 		t.Fatalf("nothing was edited, found %+v", edited)
 	}
 	excepted := make([]int, len(notCompared))

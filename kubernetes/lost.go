@@ -18,7 +18,7 @@ const recordField = editPrefix + "metadata.annotations." + annotationRecord
 // lostRecord returns the record of a StatefulSet without one, except for the spec and the run.
 func (c Config) lostRecord(s statefulSet) (record, error) {
 	labels, annotations := s.identity(), s.Metadata.Annotations
-	k := record{Generation: generationLost, Mark: session.Mark{Project: labels[labelProject], ID: labels[labelID],
+	k := record{Generation: noGeneration, Mark: session.Mark{Project: labels[labelProject], ID: labels[labelID],
 		Address: session.Address(annotations[annotationAddress]), Hash: annotations[annotationHash]}}
 	if k.Mark.Project == labelValue(c.Lineage) {
 		k.Mark.Project = c.Lineage

@@ -188,7 +188,7 @@ func TestNodes(t *testing.T) {
 				}
 				lost.Spec = found.record.Spec
 				for what, k := range map[string]record{"its record": found.record, "a lost record": lost} {
-					edits, err := made{found.runtime.config, found.set, k}.edits()
+					edits, err := made{found.runtime.config, found.set, k}.edits(session.Lifecycle{})
 					at := func(part string) bool {
 						return slices.ContainsFunc(edits, func(e session.Edit) bool { return strings.Contains(e.Field, part) })
 					}

@@ -46,7 +46,7 @@ func TestRoot(t *testing.T) {
 			if err := c.get(t.Context(), claims, made.claimName(), &there); err != nil {
 				t.Fatalf("%s, %s: %v", root, name, err)
 			}
-			edits, err := made.edits()
+			edits, err := made.edits(session.Lifecycle{})
 			if edits = append(edits, made.claimEdits(there.Metadata)...); err != nil || len(edits) > 0 {
 				t.Errorf("%s, %s: edited: %+v, %v", root, name, edits, err)
 			}

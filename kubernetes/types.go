@@ -49,8 +49,8 @@ type policyMade struct {
 	Generation int64  `json:"generation"` // grows with each change of the spec
 }
 
-// generationLost is the Generation of a lost record: no StatefulSet has it.
-const generationLost = -1
+// noGeneration is the Generation of a lost record, or of a StatefulSet with edits that are ignored: none has it.
+const noGeneration = -1
 
 func (k record) text() (string, error) {
 	b, err := json.Marshal(k)

@@ -72,7 +72,7 @@ func drifted(r *session.Record, l *session.Live, w session.World) []Drift {
 		}
 	}
 	if l != nil && d.State != session.StateUnknown && d.State != session.StatePending {
-		for _, e := range l.Edited {
+		for _, e := range l.EditsBut(r.Spec.Lifecycle) {
 			if !e.Restarts || !over(d) { // else the next start puts it back
 				add(Changed, editWords(e))
 			}

@@ -14,7 +14,7 @@ func putBack(c *Change, reach Forces, over bool) Forces {
 	if c.Live == nil {
 		return reach
 	}
-	for _, e := range c.Live.Edited {
+	for _, e := range c.Live.EditsBut(c.After.Lifecycle) {
 		f := Field{Path: e.Field, Before: e.Actual, After: e.Declared, Forces: ForcesNothing}
 		if e.Restarts {
 			f.Forces = ForcesRestart
@@ -51,10 +51,10 @@ func because(c Change, forces Forces) (Reason, string) {
 
 const editedWords = "edited outside of agentform: "
 
-// EditedWords names what was edited of a session's place; "": nothing.
-func EditedWords(l session.Live) string {
+// EditedWords names what was edited of a session's place, and is not ignored; "": nothing.
+func EditedWords(l session.Live, ignored session.Lifecycle) string {
 	var names []string
-	for _, e := range l.Edited {
+	for _, e := range l.EditsBut(ignored) {
 		names = append(names, e.Field)
 	}
 	if names == nil {

@@ -24,6 +24,10 @@ func TestEdited(t *testing.T) {
 	env := func(s *session.Spec) { s.Env = map[string]string{"LOG": "debug"} }
 	priority := func(s *session.Spec) { s.Priority = 7 }
 	oneShot := func(s *session.Spec) { s.Agent.OneShot = true }
+	policy := session.Edit{Field: "networkpolicy", Declared: "(there)"}
+	ignoring := func(field string) func(*session.Spec) {
+		return func(s *session.Spec) { s.Lifecycle.IgnoreChanges = []string{field} }
+	}
 	paused := func(s *session.Spec) { s.Desired = session.Paused }
 	const (
 		replicasField = " statefulset.spec.replicas"
@@ -40,6 +44,18 @@ func TestEdited(t *testing.T) {
 		"with a restart": {func() *stage {
 			return newStage().want(spec("a")).record(spec("a")).live("a", edited(image, replicas))
 		}, "↻ a edited" + imageField + replicasField + "\n" + drifts + drifts},
+		"ignored": {func() *stage {
+			return newStage().want(spec("a", ignoring(replicas.Field))).record(spec("a", ignoring(replicas.Field))).live("a", edited(replicas))
+		}, "  a in_sync\n"},
+		"one of them ignored": {func() *stage {
+			return newStage().want(spec("a", ignoring("statefulset.spec.template"))).record(spec("a", ignoring("statefulset.spec.template"))).live("a", edited(image, replicas))
+		}, "~ a edited" + replicasField + "\n" + drifts},
+		"ignored from now on": {func() *stage {
+			return newStage().want(spec("a", ignoring(replicas.Field))).record(spec("a")).live("a", edited(replicas))
+		}, "~ a spec_changed lifecycle.ignore_changes\n" + drifts},
+		"all is ignored, but a network policy": {func() *stage {
+			return newStage().want(spec("a", ignoring("all"))).record(spec("a", ignoring("all"))).live("a", edited(image, policy))
+		}, "~ a edited networkpolicy\n" + drifts},
 		"beside a change": {func() *stage {
 			return newStage().want(spec("a", priority)).record(spec("a")).live("a", edited(replicas))
 		}, "~ a spec_changed priority" + replicasField + "\n" + drifts},
@@ -90,7 +106,7 @@ func TestEdited(t *testing.T) {
 	if p.Changes[0].Detail != "edited outside of agentform: "+image.Field || p.Drift[0].Detail != want {
 		t.Errorf("%q, %q", p.Changes[0].Detail, p.Drift[0].Detail)
 	}
-	if text := EditedWords(session.Live{Edited: []session.Edit{image, replicas}}); !strings.HasSuffix(text, image.Field+", "+replicas.Field) {
+	if text := EditedWords(session.Live{Edited: []session.Edit{image, replicas}}, session.Lifecycle{}); !strings.HasSuffix(text, image.Field+", "+replicas.Field) {
 		t.Error(text)
 	}
 }

@@ -150,20 +150,9 @@ func keepIgnored(before, after *session.Spec) *session.Spec {
 		kept.Runtime.Kubernetes = &kubernetes
 	}
 	for _, f := range fields() {
-		if ignored(f.path, after.Lifecycle.IgnoreChanges) {
+		if after.Lifecycle.Ignores(f.path) {
 			reflect.ValueOf(f.value(&kept)).Elem().Set(reflect.ValueOf(f.value(&old)).Elem())
 		}
 	}
 	return &kept
-}
-
-// ignored reports whether an ignore_changes list has a field or its block. The
-// lifecycle block is never ignored.
-func ignored(path string, ignore []string) bool {
-	if strings.HasPrefix(path, "lifecycle.") {
-		return false
-	}
-	return slices.ContainsFunc(ignore, func(i string) bool {
-		return i == "all" || path == i || strings.HasPrefix(path, i+".")
-	})
 }

@@ -1,6 +1,10 @@
 package session
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Mark is the value of the tmux option @agentform, or a container's labels. An agent could
 // forge it, so it identifies an object and proves nothing.
@@ -53,6 +57,15 @@ type Live struct {
 	Edited   []Edit    `json:",omitempty"` // what someone changed of its place since it was made
 	Losing   string    `json:",omitempty"` // why its workspace is lost when its place ends; empty: it is not
 }
+
+// EditsBut returns the edits of its place that a session's lifecycle block does not ignore. Only those
+// below SetFields can be ignored.
+func (l Live) EditsBut(ignored Lifecycle) []Edit {
+	return slices.DeleteFunc(slices.Clone(l.Edited), func(e Edit) bool { return strings.HasPrefix(e.Field, SetFields) && ignored.Ignores(e.Field) })
+}
+
+// SetFields is the prefix of the fields of a StatefulSet whose edits can be ignored.
+const SetFields = "statefulset.spec."
 
 // Edit is a field of a place that someone changed outside of agentform. The values are those
 // of JSON; nil: the field is not set.

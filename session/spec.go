@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -368,6 +369,18 @@ type Lifecycle struct {
 	PreventDestroy bool     `json:"prevent_destroy,omitempty"`
 	IgnoreChanges  []string `json:"ignore_changes,omitempty"`  // field paths; "all" for every one
 	ReplaceTrigger string   `json:"replace_trigger,omitempty"` // digest of the values in replace_triggered_by
+}
+
+// Ignores reports whether changes of a field are ignored: it, a block around it or all is named. Those
+// of the lifecycle block never are.
+func (l Lifecycle) Ignores(field string) bool {
+	if strings.HasPrefix(field, "lifecycle.") {
+		return false
+	}
+	return slices.ContainsFunc(l.IgnoreChanges, func(i string) bool {
+		rest, is := strings.CutPrefix(field, i)
+		return i == "all" || is && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
 }
 
 // Duration is a time.Duration that is written as text ("1m30s") in JSON.

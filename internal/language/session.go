@@ -112,7 +112,7 @@ var SessionBlock = sync.OnceValue(func() *Block {
 				Doc:  "What a plan may do to the session.",
 				Attributes: []Attribute{
 					{Name: "prevent_destroy", Kind: Flag, Forces: InPlace, Default: "false", Field: func(s *session.Spec) any { return &s.Lifecycle.PreventDestroy }, Doc: "Makes a plan that would destroy or replace it an error."},
-					{Name: "ignore_changes", Kind: Paths, Forces: InPlace, Apart: true, Field: func(s *session.Spec) any { return &s.Lifecycle.IgnoreChanges }, Example: "[prompt]", Doc: "Attributes and blocks whose changes are ignored; `all` for every one."},
+					{Name: "ignore_changes", Kind: Paths, Forces: InPlace, Apart: true, Field: func(s *session.Spec) any { return &s.Lifecycle.IgnoreChanges }, Example: "[prompt]", Doc: "Attributes and blocks whose changes are ignored; `all` for every one. In Kubernetes also [fields below `statefulset.spec`](kubernetes.md#changes-by-others)."},
 					{Name: "replace_triggered_by", Kind: Anything, Forces: Replaces, Apart: true, Field: func(s *session.Spec) any { return &s.Lifecycle.ReplaceTrigger }, Example: "[var.release]", Doc: "A list of values; a change of one replaces the session."},
 				},
 			},

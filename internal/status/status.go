@@ -130,7 +130,7 @@ func Of(k Input) api.Session {
 		s.Tokens = &s.Usage.Total
 	}
 	if l := k.Live; l != nil {
-		live(&s, *l)
+		live(&s, *l, spec.Lifecycle)
 	}
 	s.Doing = doing(k)
 	s.Interrupted = k.interrupted(s.Activity)
@@ -321,7 +321,7 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
-func live(s *api.Session, l session.Live) {
+func live(s *api.Session, l session.Live, ignored session.Lifecycle) {
 	if s.ID == "" {
 		s.ID = l.Mark.ID
 	}
@@ -339,7 +339,7 @@ func live(s *api.Session, l session.Live) {
 	if l.Liveness == session.Alive {
 		s.Attached = &l.Attached
 	}
-	if words := plan.EditedWords(l); words != "" {
+	if words := plan.EditedWords(l, ignored); words != "" {
 		s.Detail = join(s.Detail, words)
 	}
 	if l.Losing != "" {

@@ -44,6 +44,10 @@ session "most" {
   agent   = "claude"
   branch  = "most"
   runtime = runtime.kubernetes.most
+
+  lifecycle {
+    ignore_changes = [prompt, statefulset.spec.replicas, "statefulset.spec.template.spec.containers[session].image"]
+  }
 }
 
 secret "GIT_TOKEN" {

@@ -6,7 +6,7 @@ session "api" {
   agent  = "claude"
   branch = "agents/api"
   lifecycle {
-    ignore_changes       = [promt, health.intervall, lifecycle, count]
+    ignore_changes       = [statefulset.spec.replicas, statefulset.metadata, promt, health.intervall, lifecycle, count]
     prevent_destroy      = "sure"
     replace_triggered_by = "x"
   }
