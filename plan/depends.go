@@ -66,11 +66,8 @@ func (q *queue) met(d *Change, until session.Await) (_ unmet, met bool) {
 		return u, true // a manual start ignores dependencies
 	case q.faulty[d.Address] && d.Action == None || d.Action == Hold:
 		return q.blocked(d), false
-	case starts(*d) && until == session.AwaitTurn:
-		u.detail = "to end its first turn"
-		return u, false
 	case starts(*d):
-		u.detail = "to finish"
+		u.detail = goal(until)
 		return u, false
 	}
 	diagnosis := Diagnosis{State: session.StatePending}
@@ -87,15 +84,26 @@ func (q *queue) met(d *Change, until session.Await) (_ unmet, met bool) {
 	case diagnosis.State == session.StatePaused:
 		u.detail = diagnosis.Detail
 	case alive && known && does.Activity != session.NoActivity && does.Activity != session.Unobserved:
-		u.detail = does.At(q.join.in.Now)
+		u.detail = does.At(q.join.in.Now) + ", " + goal(until)
 	case alive:
-		u.detail = session.Doing{Activity: "running", Since: d.Before.Run.StartedAt}.At(q.join.in.Now)
+		u.detail = session.Doing{Activity: "running", Since: d.Before.Run.StartedAt}.At(q.join.in.Now) + ", " + goal(until)
 	case d.Before == nil || diagnosis.State == session.StateUnknown:
 		u.detail = d.Detail
 	default:
 		u.detail, u.lost = q.fate(d, diagnosis), true
 	}
 	return u, false
+}
+
+// goal says what is waited for.
+func goal(until session.Await) string {
+	switch until {
+	case session.AwaitTurn:
+		return "to end its first turn"
+	case session.AwaitVerified:
+		return "to be verified"
+	}
+	return "to finish"
 }
 
 func (q *queue) blocked(d *Change) unmet {

@@ -47,7 +47,7 @@ func TestDependencies(t *testing.T) {
 		want  string // of b: its action, or what it is held for
 	}{
 		"a one-shot that is to be made":     {newStage().want(restartable("a", oneShot)), session.AwaitDone, nil, "waiting for session.a (to finish)"},
-		"a one-shot at work":                {shot().live("a"), session.AwaitDone, does(session.Working, false), "waiting for session.a (working 3m)"},
+		"a one-shot at work":                {shot().live("a"), session.AwaitDone, does(session.Working, false), "waiting for session.a (working 3m, to finish)"},
 		"a one-shot that has finished":      {shot().live("a", left(0)), session.AwaitDone, nil, "create"},
 		"a one-shot that is run again":      {shot().live("a", left(1)), session.AwaitDone, nil, "waiting for session.a (to finish)"},
 		"an interactive one to be made":     {newStage().want(restartable("a")), session.AwaitReady, nil, "create"},
@@ -56,16 +56,16 @@ func TestDependencies(t *testing.T) {
 		"one that may be there":             {unreached(newStage().want(elsewhere())), session.AwaitReady, nil, "waiting for session.a (unknown)"},
 		"one that was ready":                {unreached(newStage().record(elsewhere(), func(r *session.Record) { r.Run.ReadyAt = now }).want(elsewhere())), session.AwaitReady, nil, "create"},
 		"a turn that is still to begin":     {newStage().want(restartable("a")), session.AwaitTurn, nil, "waiting for session.a (to end its first turn)"},
-		"a turn under way":                  {talks(), session.AwaitTurn, does(session.Working, false), "waiting for session.a (working 3m)"},
+		"a turn under way":                  {talks(), session.AwaitTurn, does(session.Working, false), "waiting for session.a (working 3m, to end its first turn)"},
 		"a turn that is paused":             {newStage().record(restartable("a")).want(restartable("a")).live("a", func(l *session.Live) { l.Frozen = true }), session.AwaitTurn, does(session.Working, false), "waiting for session.a (paused)"},
 		"a turn that has ended":             {talks(), session.AwaitTurn, does(session.Idle, true), "create"},
-		"work that is not verified":         {talks(), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle)"},
-		"work that is red":                  {verified(false, now), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle)"},
+		"work that is not verified":         {talks(), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle, to be verified)"},
+		"work that is red":                  {verified(false, now), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle, to be verified)"},
 		"work that is verified":             {verified(true, now), session.AwaitVerified, does(session.Working, true), "create"},
-		"verified before its prompt":        {verified(true, now.Add(-2*time.Hour)), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle)"},
+		"verified before its prompt":        {verified(true, now.Add(-2*time.Hour)), session.AwaitVerified, does(session.Idle, true), "waiting for session.a (idle, to be verified)"},
 		"a later turn under way":            {talks(), session.AwaitTurn, does(session.Working, true), "create"},
-		"a turn that ended at a limit":      {talks(), session.AwaitTurn, does(session.BlockedAPI, true), "waiting for session.a (blocked api 3m)"},
-		"a turn of an earlier run":          {talks(), session.AwaitTurn, map[session.Address]session.Doing{a: {Run: "run-0", Turn: true}}, "waiting for session.a (running)"},
+		"a turn that ended at a limit":      {talks(), session.AwaitTurn, does(session.BlockedAPI, true), "waiting for session.a (blocked api 3m, to end its first turn)"},
+		"a turn of an earlier run":          {talks(), session.AwaitTurn, map[session.Address]session.Doing{a: {Run: "run-0", Turn: true}}, "waiting for session.a (running, to end its first turn)"},
 		"a record of an older agentform":    {shot().live("a"), session.AwaitReady, nil, "create"},
 		"one that has an error of its own":  {newStage().want(restartable("a", oneShot)).checkout("/elsewhere", spec("a").Branch), session.AwaitDone, nil, "depends on session.a, which has an error: branch is checked out elsewhere"},
 		"one that was stopped by its time":  {shot().live("a", func(l *session.Live) { l.Liveness, l.Exit = session.Dead, &session.Exit{Cause: "timeout"} }), session.AwaitDone, nil, "depends on session.a, which was stopped at its timeout"},
@@ -105,7 +105,7 @@ func TestTheHubStartsWhatWasApproved(t *testing.T) {
 		max  int
 		want string
 	}{
-		"it is at work":    {nil, nil, 0, "hold dependency_not_ready waiting for session.a (running)"},
+		"it is at work":    {nil, nil, 0, "hold dependency_not_ready waiting for session.a (running, to finish)"},
 		"it has finished":  {&session.Exit{Cause: "self"}, nil, 0, "create not_recorded "},
 		"it has failed":    {&session.Exit{Cause: "self", Code: 3}, nil, 0, "hold dependency_failed depends on session.a, which failed (exit status 3)"},
 		"no place is free": {&session.Exit{Cause: "self"}, nil, 1, "hold queued queued: 1 of 1 sessions running (max_running)"},
