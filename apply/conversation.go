@@ -108,7 +108,7 @@ func (c *conversations) observe(e *entry) {
 		e.rec.Run.Conversation = n.Conversation
 	}
 	if l, n := e.change.Live, look.Transcript; (l == nil || l.Liveness == session.Dead) && n != nil && n.Activity == session.Working {
-		e.emit(history.Event{Kind: history.TurnInterrupted, Reason: string(e.change.Reason)})
+		e.emit(history.Event{Kind: history.TurnInterrupted, Reason: string(e.change.Reason), Detail: e.change.Detail})
 	}
 	for _, x := range activity.Changes(activity.Seen{Record: e.rec, Look: look, At: c.journal.now()}, past) {
 		e.emit(x)

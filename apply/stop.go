@@ -62,7 +62,7 @@ func (s *stopper) end(ctx context.Context, e *entry) error {
 		s.reportEnd(e, run, lived)
 	}
 	if interrupted {
-		e.emit(history.Event{Kind: history.TurnInterrupted, Reason: string(c.Reason)})
+		e.emit(history.Event{Kind: history.TurnInterrupted, Reason: string(c.Reason), Detail: c.Detail})
 	}
 	return nil
 }

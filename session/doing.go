@@ -16,6 +16,8 @@ type Doing struct {
 	// Ended is when the turn of the last input ended, without a question, a limit, a failure or an
 	// interruption, and with no queued message; zero: it has not, or that is not certain.
 	Ended time.Time `json:"ended_at,omitzero"`
+	// Interrupted means that the turn of the last input was cut off, and the agent rests since.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // At returns the activity in words, as of a moment: working 3m.
@@ -23,6 +25,8 @@ func (d Doing) At(now time.Time) string {
 	word := strings.ReplaceAll(string(d.Activity), "_", " ")
 	since := d.For(now)
 	switch {
+	case d.Interrupted:
+		return "interrupted"
 	case since <= 0, d.Activity == Idle, d.Activity == Done, d.Activity == Failed, d.Activity == Exited:
 		return word
 	}

@@ -175,14 +175,32 @@ func DoingOf(course *turn.Course, rec session.Record, x Look, past []history.Eve
 	ended := func(e history.Event) bool {
 		return e.Kind == history.FirstTurnDone && (e.Run == rec.Run.ID || !prompted.IsZero() && e.Time.After(prompted))
 	}
-	at := endedAt(course, rec, x)
-	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting, Ended: at,
+	at := EndedAt(course, rec, x)
+	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting, Ended: at, Interrupted: Interrupted(x.Activity, past) != nil,
 		Turn: !x.FirstTurnAt.IsZero() || !at.IsZero() || slices.ContainsFunc(past, ended)}
 }
 
-// endedAt returns session.Doing.Ended. An agent that resumed a conversation has ended the turn of
+// Interrupted returns the event with which the turn of the last input was cut off, if the agent, which
+// does that, rests since; nil: it was not.
+func Interrupted(does session.Activity, past []history.Event) *history.Event {
+	switch does {
+	case session.Working, session.Blocked, session.BlockedAPI, session.Done, session.Failed:
+		return nil
+	}
+	for i := range slices.Backward(past) {
+		switch e := &past[i]; {
+		case e.Kind == history.TurnInterrupted:
+			return e
+		case e.Kind == history.PromptDelivered, e.Kind == history.FirstTurnDone, e.Kind == history.TurnEnded, e.Kind == history.Sent && !Pressed(*e):
+			return nil
+		}
+	}
+	return nil
+}
+
+// EndedAt returns session.Doing.Ended. An agent that resumed a conversation has ended the turn of
 // an earlier run only if it reports that itself: the run may have been cut off.
-func endedAt(course *turn.Course, rec session.Record, x Look) time.Time {
+func EndedAt(course *turn.Course, rec session.Record, x Look) time.Time {
 	at := course.EndedAt()
 	if x.Transcript != nil && x.Transcript.Interrupted || at.Before(rec.Run.StartedAt) && !at.Equal(x.TurnAt) {
 		return time.Time{}

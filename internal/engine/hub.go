@@ -22,6 +22,9 @@ type HubInput struct {
 	plan.Hub
 	MaxRunning int                               // agents alive at once; 0: no limit
 	Doing      map[session.Address]session.Doing // of agents that other sessions wait for
+	// Does returns what the agent of another session does, and whether that is known. It is called for those that
+	// the plan ends; nil: nothing is known.
+	Does func(session.Address) (session.Doing, bool)
 	// OverBudget returns what holds recorded sessions now. If it is nil, what is recorded does.
 	OverBudget func(records []session.Record, at time.Time) map[session.Address]session.OverBudget
 	// Missing returns why a secret that a start of a plan needs is unavailable, or "". If
@@ -133,10 +136,11 @@ func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan
 	in.Credential = credentials(e, st)
 	asked := map[session.Address]bool{}
 	x := e.input(st, w, recordedSpecs(st))
-	x.ByHand, x.Options.MaxRunning, x.Doing, x.Hub = true, in.MaxRunning, in.Doing, &in.Hub
+	x.ByHand, x.Options.MaxRunning, x.Doing, x.Hub = true, in.MaxRunning, maps.Clone(in.Doing), &in.Hub
 	for {
 		p := compute(e, &x)
 		before := len(in.Lacking)
+		learned := in.Does != nil && learn(&x, p, in.Does)
 		for _, c := range p.Changes {
 			if in.Missing == nil || !c.Starts() || asked[c.Address] {
 				continue
@@ -146,10 +150,27 @@ func (e *Engine) planHub(st state.State, w session.World, in HubInput) plan.Plan
 				in.Lacking[c.Address] = why
 			}
 		}
-		if len(in.Lacking) == before {
+		if len(in.Lacking) == before && !learned {
 			return Explain(p)
 		}
 	}
+}
+
+// learn adds to the input of a plan what the agents do on which the plan depends, and reports whether it did.
+func learn(x *plan.Input, p plan.Plan, does func(session.Address) (session.Doing, bool)) bool {
+	before := len(x.Doing)
+	if x.Doing == nil {
+		x.Doing = map[session.Address]session.Doing{}
+	}
+	for a := range p.Asks() {
+		if _, known := x.Doing[a]; known {
+			continue
+		}
+		if d, seen := does(a); seen {
+			x.Doing[a] = d
+		}
+	}
+	return len(x.Doing) > before
 }
 
 // credentials returns plan.Hub's Credential. Most plans do not call it.

@@ -87,6 +87,7 @@ func TestVerdict(t *testing.T) {
 	awaited := func(s sight) sight { s.look.Answer = turn.Awaited; return s }
 	answered := func(s sight) sight { s.look.Queued, s.look.Answer = true, turn.Given; return s }
 	verified := func(s sight, seconds float64) sight { s.VerifiedAt = after(seconds); return s }
+	cut := func(s sight) sight { s.Interrupted = true; return s }
 	red := func(s sight, seconds float64) sight { s.RedSince = after(seconds); return s }
 	for name, c := range map[string]struct {
 		goal  follow.Goal
@@ -152,6 +153,8 @@ func TestVerdict(t *testing.T) {
 		"needs somebody":                          {follow.Verified, []at{{1, red(turned(does(idle, 0), 0.9), 1)}}, follow.Over},
 		"somebody helps":                          {follow.Verified, []at{{1, red(does(working, 0), 0.9)}}, follow.Waiting},
 		"done while it needs somebody":            {follow.Done, []at{{1, red(turned(does(idle, 0), 0.9), 1)}}, follow.Waiting},
+		"cut off, and it rests":                   {follow.Turn, []at{{1, does(working, 0)}, {2, again(cut(does(idle, 0)))}, {8, again(cut(does(idle, 0)))}}, follow.Over},
+		"cut off, and it boots":                   {follow.Turn, []at{{1, does(working, 0)}, {2, again(cut(does(session.Booting, 0)))}}, follow.Waiting},
 		"stopped":                                 {follow.Ready, []at{{1, left(session.StateStopped, "")}}, follow.Over},
 	} {
 		var f follower
@@ -180,6 +183,8 @@ func TestNeeds(t *testing.T) {
 		}
 		return []sight{
 			named("asks", 0, does(session.Blocked, 0)),
+			named("cut off", 2, with(turn, func(s *sight) { s.Interrupted = true })),
+			named("cut off, landed", 2, with(turn, func(s *sight) { s.Interrupted, s.LandedAt = true, after(8.5) })),
 			named("boots", 9, does(session.Booting, 0)),
 			named("elsewhere", 0, with(does(session.Working, 0), func(s *sight) { s.OffBranch, s.OffSince = true, after(1) })),
 			named("fresh", 9, does(session.Idle, -1)),
@@ -213,7 +218,7 @@ func TestNeeds(t *testing.T) {
 	for _, n := range follow.Needs(f.last) {
 		got = append(got, n.Address.Block()+" "+string(n.Reason))
 	}
-	want := []string{"asks blocked", "stuck error", "prevented stuck", "unsent error", "late timeout", "lost error", "sick unhealthy", "stale stale", "pulled pr_held", "red verification_failed", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended", "landed before turn_ended"}
+	want := []string{"asks blocked", "stuck error", "prevented stuck", "unsent error", "cut off turn_interrupted", "late timeout", "lost error", "sick unhealthy", "stale stale", "pulled pr_held", "red verification_failed", "elsewhere branch_mismatch", "limited blocked_api", "ready turn_ended", "landed before turn_ended"}
 	if !slices.Equal(got, want) {
 		t.Errorf("needs:\ngot  %q\nwant %q", got, want)
 	}

@@ -16,6 +16,7 @@ const (
 	NeedsAnswer  Reason = "blocked"             // its agent asks something
 	NeedsQuota   Reason = "blocked_api"         // its agent has reached a rate or usage limit
 	NeedsWork    Reason = "turn_ended"          // its agent has done what it was given
+	NeedsResume  Reason = "turn_interrupted"    // its turn was cut off, and it rests since
 	NeedsHelp    Reason = "failed"              // its agent says that it failed, or exited with a failure
 	NeedsRestart Reason = "exited"              // its agent exited, and a shell has the terminal
 	NeedsAgent   Reason = "stale"               // its tmux session or container is left, its agent is gone
@@ -146,6 +147,8 @@ func (s Sight) liveNeed(once bool) Reason {
 		return NeedsPR
 	case s.Turn.Ended() && s.LandedAt.After(s.Turn.EndedAt()):
 		return "" // whoever landed its work has seen it
+	case s.cutOff(once):
+		return NeedsResume
 	case s.Turn.Ended():
 		return NeedsWork
 	case !once && !s.Turn.Settled():
@@ -158,6 +161,11 @@ func (s Sight) liveNeed(once bool) Reason {
 		return NeedsRestart
 	}
 	return ""
+}
+
+// cutOff reports whether a live agent rests since its turn was cut off. once says that one look is enough.
+func (s Sight) cutOff(once bool) bool {
+	return s.Interrupted && s.Activity == session.Idle && (once || s.Turn.Settled())
 }
 
 // Hope reports whether any session may come to need a person by itself: its agent lives,

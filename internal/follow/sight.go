@@ -24,6 +24,7 @@ type Sight struct {
 	Desired      session.Desired // a person's override, if there is one
 	Recorded     bool            // it is on record; else it is only wanted
 	Ready        bool            // a prompt could be typed now
+	Interrupted  bool            // the turn of its last input was cut off, and it has not worked since
 	OffBranch    bool            // its workspace is on another branch than declared
 	OffSince     time.Time       // of OffBranch
 	UnwellAt     time.Time       // since when it is unhealthy and needs a person; zero: it is not
@@ -75,9 +76,9 @@ func (s Sight) Verdict(goals ...Goal) Verdict {
 }
 
 // Over reports whether the session does nothing more by itself. A live agent that says it is done or
-// has failed must have settled.
+// has failed must have settled, and so must one whose turn was cut off.
 func (s Sight) Over() bool {
-	return !s.UnderWay && s.Status.Terminal() && (!s.Alive || s.Turn.Settled())
+	return !s.UnderWay && (s.Status.Terminal() && (!s.Alive || s.Turn.Settled()) || s.cutOff(false))
 }
 
 // red reports whether the work of the last input fails verification, and its agent is sent nothing
@@ -100,7 +101,7 @@ func (s Sight) reached(g Goal) bool {
 	}
 	switch g {
 	case Turn:
-		return s.Turn.Ended()
+		return s.Turn.Ended() && !s.Interrupted
 	case Done:
 		return s.Activity == session.Done && s.Turn.Ended()
 	case Blocked:

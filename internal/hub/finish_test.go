@@ -9,7 +9,9 @@ import (
 
 	"github.com/agentform/agentform/history"
 	"github.com/agentform/agentform/internal/engine"
+	"github.com/agentform/agentform/internal/follow"
 	"github.com/agentform/agentform/internal/hub"
+	"github.com/agentform/agentform/internal/status"
 	"github.com/agentform/agentform/plan"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
@@ -95,6 +97,31 @@ func TestNotFinished(t *testing.T) {
 			if !r.alive(n) || r.record(n).Finished != nil {
 				t.Errorf("%s is ended: %+v", n, r.record(n).Finished)
 			}
+		}
+	})
+}
+
+// TestATurnThatIsCutOff checks that the turn of an agent that the hub restarts, since it is hung, has not
+// ended when it rests, and that the session needs a person then.
+func TestATurnThatIsCutOff(t *testing.T) {
+	in(t, func(r *room) {
+		r.rt.Script(place("api"), sessiontest.Step{Screen: "busy"})
+		r.rt.Script(place("api"), sessiontest.Step{Screen: ">"}, // in the conversation that it resumes
+			sessiontest.Step{After: time.Hour, Screen: "busy"}, sessiontest.Step{After: time.Hour + time.Minute, Screen: "More.\n>"})
+		r.apply(r.spec("api", finishes, func(s *session.Spec) { s.Finish, s.Prompt = session.FinishNever, session.Prompt{} }))
+		h, stop := r.hub()
+		defer stop()
+		time.Sleep(17 * time.Minute)
+		if got, want := r.events("api", history.TurnInterrupted, history.TurnEnded), []string{"turn_interrupted unhealthy"}; !slices.Equal(got, want) {
+			t.Errorf("after the restart: %q, want %q", got, want)
+		}
+		doc := status.Of(h.Snapshot().Sessions[0])
+		if doc.Needs == nil || doc.Needs.Reason != string(follow.NeedsResume) || doc.Word != status.WordInterrupted || doc.Detail == "" {
+			t.Errorf("it is %s (%q), and needs %+v", doc.Word, doc.Detail, doc.Needs)
+		}
+		time.Sleep(time.Hour)
+		if got, want := r.events("api", history.TurnInterrupted, history.TurnEnded), []string{"turn_interrupted unhealthy", "turn_ended"}; !slices.Equal(got, want) {
+			t.Errorf("after its next turn: %q, want %q", got, want)
 		}
 	})
 }

@@ -75,6 +75,7 @@ func (o *observer) observe(ctx context.Context, repairing bool) *Snapshot {
 			x = o.engine.Replan(x, in)
 		}
 	}
+	in.Does = s.does
 	s.Plan, s.input, s.judged = x.Plan, in, x.Judged
 	planned := status.Changes(s.Plan)
 	status.AnnotateHolds(s.Sessions, planned)

@@ -197,7 +197,7 @@ func (t *reporter) health(f health.Finding) {
 }
 
 func (t *reporter) turn() {
-	at := t.m.Course.EndedAt()
+	at := activity.EndedAt(&t.m.Course.Course, t.record, t.m.activity)
 	if at.IsZero() {
 		return
 	}

@@ -39,6 +39,15 @@ func (s *Snapshot) lookAgain(d time.Duration) {
 	}
 }
 
+// does returns what the agent of a session did at the look, and whether that was seen.
+func (s *Snapshot) does(a session.Address) (session.Doing, bool) {
+	k, there := s.Of(a)
+	if !there || k.Record == nil || k.Look == nil {
+		return session.Doing{}, false
+	}
+	return k.Doing(), true
+}
+
 // Records returns the records of the sessions.
 func (s *Snapshot) Records() []session.Record {
 	all := make([]session.Record, len(s.Sessions))

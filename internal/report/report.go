@@ -69,7 +69,7 @@ func Of(in Input) api.Report {
 			used = used.Plus(*k.Used)
 		}
 		if x := k.Session; x.Needs != nil {
-			r.Needs = append(r.Needs, api.ReportNeed{Address: x.Address, Name: x.Name, Word: status.Text(x, in.Until), Need: *x.Needs, Text: status.NeedText(*x.Needs, x.Interrupted, in.Until), Detail: detail(x)})
+			r.Needs = append(r.Needs, api.ReportNeed{Address: x.Address, Name: x.Name, Word: status.Text(x, in.Until), Need: *x.Needs, Text: status.NeedText(*x.Needs, in.Until), Detail: detail(x)})
 		}
 		waits := k.waited(in.Since, in.Until)
 		switch active := k.active(in.Since, waits); {

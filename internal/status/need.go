@@ -32,15 +32,11 @@ func NeedOf(x api.Session) follow.Need {
 }
 
 // NeedText returns why a session needs a person, and since when: asks for 3m, finished its turn 6h ago.
-// interrupted is whether its last turn was.
-func NeedText(n api.Need, interrupted bool, now time.Time) string {
+func NeedText(n api.Need, now time.Time) string {
 	reason, past := follow.Reason(n.Reason), now.Sub(n.Since)
 	word := cmp.Or(needWords[reason], n.Reason)
-	if reason == follow.NeedsWork && interrupted {
-		word = WordInterrupted
-	}
 	switch reason {
-	case follow.NeedsWork, follow.NeedsTime, follow.NeedsHelp, follow.NeedsRestart, follow.NeedsAgent:
+	case follow.NeedsWork, follow.NeedsResume, follow.NeedsTime, follow.NeedsHelp, follow.NeedsRestart, follow.NeedsAgent:
 		if past < time.Second {
 			return word + " just now"
 		}
@@ -52,7 +48,7 @@ func NeedText(n api.Need, interrupted bool, now time.Time) string {
 // needWords name what a session needs, if its reason does not.
 var needWords = map[follow.Reason]string{
 	follow.NeedsAnswer: "asks", follow.NeedsAgent: "exited", follow.NeedsWork: "finished its turn", follow.NeedsQuota: "at a limit",
-	follow.NeedsBranch: "on another branch", follow.NeedsTime: "timed out", follow.NeedsFix: "red", follow.NeedsPR: "pull request",
+	follow.NeedsBranch: "on another branch", follow.NeedsTime: "timed out", follow.NeedsFix: "red", follow.NeedsPR: "pull request", follow.NeedsResume: WordInterrupted,
 }
 
 func group(x api.Session) int {

@@ -141,6 +141,7 @@ func Followed(k Input, x api.Session) follow.Sight {
 		}
 		s.Turn = *k.Turn
 		s.Given, _ = activity.Given(*r, k.Events)
+		s.Interrupted = x.Interrupted
 		s.Recorded, s.ActionFailed, s.Priority = true, r.LastError != "", r.Spec.Priority
 		if o := r.OverBudget; o != nil && o.Desired == session.Stopped {
 			s.Desired = o.Desired

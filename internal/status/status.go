@@ -3,7 +3,6 @@ package status
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +132,11 @@ func Of(k Input) api.Session {
 		live(&s, *l, spec.Lifecycle)
 	}
 	s.Doing = doing(k)
-	s.Interrupted = k.interrupted(s.Activity)
+	if e := activity.Interrupted(s.Activity, k.Events); e != nil {
+		if s.Interrupted = true; s.State == session.StateRunning {
+			s.Detail = join(e.Detail, s.Detail)
+		}
+	}
 	if r := k.Record; r != nil && r.Fallback != nil {
 		s.Detail = join(s.Detail, r.Fallback.String())
 	}
@@ -176,22 +179,6 @@ func Of(k Input) api.Session {
 		s.Needs = &api.Need{Reason: string(n.Reason), Since: wire.UTC(n.Since)}
 	}
 	return forPeople(s, spec)
-}
-
-func (k Input) interrupted(does session.Activity) bool {
-	switch does {
-	case session.Working, session.Blocked, session.BlockedAPI, session.Done, session.Failed:
-		return false
-	}
-	for _, e := range slices.Backward(k.Events) {
-		switch e.Kind {
-		case history.TurnInterrupted:
-			return true
-		case history.Sent, history.PromptDelivered, history.FirstTurnDone:
-			return false
-		}
-	}
-	return false
 }
 
 // spec returns the wanted spec of a session, or else the one that it was created with.
@@ -315,8 +302,8 @@ func unwell(s *api.Session, k Input) {
 }
 
 func join(a, b string) string {
-	if a == "" {
-		return b
+	if a == "" || b == "" {
+		return a + b
 	}
 	return a + "; " + b
 }

@@ -178,19 +178,18 @@ func TestSinceAndNeeds(t *testing.T) {
 func TestNeedText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		reason      follow.Reason
-		interrupted bool
-		past        time.Duration
-		want        string
+		reason follow.Reason
+		past   time.Duration
+		want   string
 	}{
-		{follow.NeedsAnswer, false, 3 * time.Minute, "asks for 3m"},
-		{follow.NeedsBranch, true, 14 * time.Minute, "on another branch for 14m"},
-		{follow.NeedsWork, false, 6 * time.Hour, "finished its turn 6h ago"},
-		{follow.NeedsWork, true, 14 * time.Minute, "interrupted 14m ago"},
-		{follow.NeedsAgent, true, 0, "exited just now"},
-		{follow.NeedsStart, false, time.Minute, "stuck for 1m"},
+		{follow.NeedsAnswer, 3 * time.Minute, "asks for 3m"},
+		{follow.NeedsBranch, 14 * time.Minute, "on another branch for 14m"},
+		{follow.NeedsWork, 6 * time.Hour, "finished its turn 6h ago"},
+		{follow.NeedsResume, 14 * time.Minute, "interrupted 14m ago"},
+		{follow.NeedsAgent, 0, "exited just now"},
+		{follow.NeedsStart, time.Minute, "stuck for 1m"},
 	} {
-		if got := NeedText(api.Need{Reason: string(c.reason), Since: ago(c.past)}, c.interrupted, at); got != c.want {
+		if got := NeedText(api.Need{Reason: string(c.reason), Since: ago(c.past)}, at); got != c.want {
 			t.Errorf("%s: %q, want %q", c.reason, got, c.want)
 		}
 	}

@@ -28,6 +28,7 @@ standard error. It waits until there is one. The reasons are
 
   blocked          its agent asks something
   turn_ended       its agent has finished its turn and is idle
+  turn_interrupted its turn was cut off, as by a restart, and it is idle since
   blocked_api      its agent has reached a rate or usage limit
   failed           its agent reported a failure, or exited with one
   exited, stale    its agent has exited

@@ -80,7 +80,7 @@ func (p *page) needRow(n Needy, word string, now time.Time) {
 }
 
 func needText(n Needy, now time.Time) string {
-	return status.NeedText(api.Need{Reason: n.Reason, Since: n.Since}, n.Interrupted, now)
+	return status.NeedText(api.Need{Reason: n.Reason, Since: n.Since}, now)
 }
 
 // needReason returns the reason without the word that says what a session needs.

@@ -70,7 +70,7 @@ function Left({ s }) {
 
 function Need({ s, current, withScreen }) {
   const blind = s.activity === "blocked" && !s.question;
-  const sends = s.actions.includes("send") && s.needs.reason === "turn_ended";
+  const sends = s.actions.includes("send") && ["turn_ended", "turn_interrupted"].includes(s.needs.reason);
   return html`${withScreen && html`<${Screen} s=${s} />`}
     <p class="asked">${s.question?.text ?? model.why(s, store.now)}</p>
     <${Answers} s=${s} numbered=${current} />
