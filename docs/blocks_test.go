@@ -24,19 +24,21 @@ func blocks(t *testing.T, path, text string) []block {
 	t.Helper()
 	var all []block
 	var open *block
+	var indent string // of the open block, which may be in a list
 	for i, line := range strings.Split(text, "\n") {
-		fence, isFence := strings.CutPrefix(line, "```")
+		fence, isFence := strings.CutPrefix(strings.TrimLeft(line, " "), "```")
 		switch {
 		case isFence && open == nil:
 			lang, info, _ := strings.Cut(fence, " ")
 			if lang == "" {
 				t.Errorf("%s:%d: a block without a language", path, i+1)
 			}
+			indent = line[:len(line)-len(strings.TrimLeft(line, " "))]
 			open = &block{at: fmt.Sprintf("%s:%d", path, i+1), lang: lang, info: strings.TrimSpace(info)}
 		case isFence:
 			all, open = append(all, *open), nil
 		case open != nil:
-			open.lines = append(open.lines, line)
+			open.lines = append(open.lines, strings.TrimPrefix(line, indent))
 		}
 	}
 	if open != nil {
@@ -99,10 +101,16 @@ func pattern(shown string) *regexp.Regexp {
 }
 
 func TestCommandsOfABlock(t *testing.T) {
-	b := blocks(t, "x.md", "text\n```console\n$ one \\\n    two # exit 2\nit says  … and\n…\n$ three\n```\n")[0]
+	const text = "text\n```console\n$ one \\\n    two # exit 2\nit says  … and\n…\n$ three\n```\n"
 	want := []command{{"one two", 2, []string{"it says  … and"}}, {"three", 0, nil}}
-	if got := b.commands(t); !reflect.DeepEqual(got, want) {
-		t.Errorf("commands:\ngot  %q\nwant %q", fmt.Sprint(got), fmt.Sprint(want))
+	for _, text := range []string{text, "1. In a list:\n   " + strings.ReplaceAll(text, "\n", "\n   ")} {
+		all := blocks(t, "x.md", text)
+		if len(all) != 1 {
+			t.Fatalf("%d blocks in %q", len(all), text)
+		}
+		if got := all[0].commands(t); !reflect.DeepEqual(got, want) {
+			t.Errorf("commands:\ngot  %q\nwant %q", fmt.Sprint(got), fmt.Sprint(want))
+		}
 	}
 	if !pattern("it says  … and").MatchString("  it says this, that and  ") || pattern("a …").MatchString("b c") {
 		t.Error("the pattern does not say what is shown")
