@@ -251,7 +251,7 @@ func overlay(t *testing.T, namespace, settings string) string {
 namespace: ` + namespace + `
 resources: [base]
 images:
-  - name: registry.example/agentform
+  - name: agentform
     newName: localhost/agentform
     newTag: test
 configMapGenerator:
