@@ -237,7 +237,7 @@ engine: ## installs Docker and strace where apt can, else says what is missing: 
 
 .PHONY: cluster
 cluster: ## installs what a Kubernetes cluster on this machine needs where apt can, else says what is missing
-	@GO="$(GO)" scripts/tools.sh etcd containerd runc ip /usr/lib/cni/bridge
+	@GO="$(GO)" scripts/tools.sh etcd containerd runc ip openssl /usr/lib/cni/bridge
 
 .PHONY: clean
 clean: ## bin/ and what the tests left

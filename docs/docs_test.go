@@ -21,8 +21,11 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// patience is how long one command of a document may take.
-const patience = time.Minute
+// patience is how long one command of a document may take. make image takes most.
+const patience = 5 * time.Minute
+
+// onCluster are the documents that TestClusterDocuments runs.
+var onCluster = []string{"kubernetes.md", "hub.md"}
 
 func TestDocuments(t *testing.T) {
 	bin := build(t)
@@ -49,6 +52,10 @@ func TestDocuments(t *testing.T) {
 func (b block) play(t *testing.T, w *world) {
 	t.Helper()
 	switch {
+	case b.lang == "console" && b.info == "cluster":
+		if !slices.ContainsFunc(onCluster, func(path string) bool { return strings.HasPrefix(b.at, path+":") }) {
+			t.Errorf("%s: no test runs the document on a cluster", b.at)
+		}
 	case b.lang == "console":
 		for _, c := range b.commands(t) {
 			w.run(t, b, c)
@@ -189,9 +196,10 @@ func (w *world) write(t *testing.T, name, text string) {
 	}
 }
 
+// must runs a program of the world's PATH, which has to succeed.
 func (w *world) must(t *testing.T, argv ...string) {
 	t.Helper()
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := exec.Command("sh", append([]string{"-c", `exec "$@"`, "sh"}, argv...)...)
 	cmd.Dir, cmd.Env = w.repo, w.env
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, out)

@@ -14,7 +14,7 @@ run() {
 alone='^(TestHub|TestNodeCutOff|TestNodePressure|TestServerKilled|TestServerSuspended|TestClusterServerKilled)$'
 
 run grpcnotrace,real,kubernetes -parallel 4 -skip "$alone" -- "$@"
-run grpcnotrace,real,kubernetes -run '^TestCluster' -skip "$alone" -- ./cmd/internal/cli ./internal/test/torture
+run grpcnotrace,real,kubernetes -run '^TestCluster' -skip "$alone" -- ./cmd/internal/cli ./docs ./internal/test/torture
 AGENTFORM_AGENTS=$(scripts/agents.sh) && export AGENTFORM_AGENTS &&
 	run grpcnotrace,agents,kubernetes -run '^TestCodexInAPodByAgentform$' -- ./internal/test/agenttest
 run grpcnotrace,real,kubernetes -run "$alone" -- ./cmd/internal/cli ./deploy ./kubernetes ./internal/test/torture
