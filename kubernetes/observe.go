@@ -53,7 +53,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	for i := range targets {
 		t, lost, l := targets[i].target, targets[i].lost, &lives[i]
 		*l = session.Live{Location: t.location(), Mark: t.record.Mark, Liveness: session.Unknown}
-		l.Foreign = r.foreign(l.Mark)
+		l.Foreign = r.config.foreign(t)
 		l.Ours = l.Mark.ID != "" && t.record.DataDir == r.config.DataDir
 		if l.Foreign {
 			l.PlaceUp = !t.set.stopped()
@@ -104,9 +104,17 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	return lives, nil
 }
 
-// foreign reports whether a mark is none of the project.
-func (r *Runtime) foreign(m session.Mark) bool {
-	return m.ID == "" || r.config.Lineage != "" && m.Project != r.config.Lineage
+// foreign reports whether a session is none of the project. A project without a lineage, because it
+// is new or its state is lost, has those of its name.
+func (c Config) foreign(t target) bool {
+	switch m := t.record.Mark; {
+	case m.ID == "":
+		return true
+	case c.Lineage != "":
+		return m.Project != c.Lineage
+	default:
+		return c.Project != "" && t.set.Metadata.Name != m.Address.OutsideName(c.Project)
+	}
 }
 
 // recorded is a StatefulSet with its record, or with why that is lost.
@@ -132,7 +140,7 @@ func (r *Runtime) targets(ctx context.Context, c *cluster) (all []recorded, poli
 				t.lost = fmt.Errorf("%w; %w", t.lost, more)
 			}
 		}
-		limited = limited || t.record.Policy != nil && !r.foreign(t.record.Mark)
+		limited = limited || t.record.Policy != nil && !r.config.foreign(t.target)
 		all[i] = t
 	}
 	if !limited {

@@ -27,7 +27,8 @@ type Config struct {
 	Context    string   // of the kubeconfig; empty: its current one
 	Namespace  string   // empty: the context's
 	DataDir    string   // of the project, on this machine: it has copies of runs' files
-	Lineage    string   // Mark.Project of managed sessions; empty: every session with a mark
+	Lineage    string   // Mark.Project of managed sessions; empty: not known
+	Project    string   // the name, which says whose sessions are without a lineage; empty: all with a mark are
 	Exec       []string // the command that has ExecMain, for the methods Attach and Exec
 	// Shims are the shim's programs for nodes by architecture, of install.Programs. Without one no
 	// session can be started.

@@ -155,7 +155,7 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 		return docker.New(c), nil
 	}
 	if k := spec.Kubernetes; k != nil {
-		c := kubernetes.Config{Context: k.Context, Namespace: k.Namespace, DataDir: dataDir, Lineage: lineage}
+		c := kubernetes.Config{Context: k.Context, Namespace: k.Namespace, DataDir: dataDir, Lineage: lineage, Project: p.Manifest.Project}
 		if c.Shims, err = linuxShims(p, why); err != nil {
 			return nil, err
 		}
