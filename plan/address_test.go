@@ -91,6 +91,16 @@ func TestAddresses(t *testing.T) {
 			l.Foreign = false
 			l.Mark = session.Mark{Project: lineage, Address: "session.b"}
 		})), "  a error\n! a session is already managed\n"},
+		{"import of what is adopted anyway", func() *stage {
+			s := imported(byHand(func(l *session.Live) { l.Foreign, l.Mark.Run = false, "run-1" }))
+			return s.live("a", func(l *session.Live) { l.Mark.Run = "run-1" })
+		}(), "> a ours_unrecorded\n"},
+		{"import next to what would be adopted", func() *stage {
+			return imported(byHand()).live("a", func(l *session.Live) { l.Mark.Run = "run-1" })
+		}(), "  a error\n! a another session has this address\n"},
+		{"import of nothing next to what would be adopted", func() *stage {
+			return imported(session.Found{}).live("a", func(l *session.Live) { l.Mark.Run = "run-1" })
+		}(), "  a error\n! a nothing to import\n"},
 		{"import onto another branch", func() *stage {
 			s := imported(byHand())
 			s.in.World.Checkouts["/ws/a"] = session.Checkout{Path: "/ws/a", Exists: true, Git: true, Branch: "main"}

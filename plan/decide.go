@@ -104,11 +104,19 @@ func toEnd(j *join, c Change) bool {
 }
 
 func decideNew(j *join, c Change, d Diagnosis) (Change, []session.Diagnostic) {
+	i := slices.IndexFunc(j.in.Imports, func(i Import) bool { return i.To == c.Address })
+	if i >= 0 {
+		id := j.in.Imports[i].ID
+		switch found := j.in.World.Found[id].Live; {
+		case c.Live == nil || found == nil:
+			return takeOver(j, c, id)
+		case found.Mark.Run != c.Live.Mark.Run:
+			return stuck(c, problem(c.Address, ReasonBlockedByError, "another session has this address",
+				fmt.Sprintf("%s is not the session that runs as %s and is not in the state: that is in %s", id, c.Address, where(c.Live.Location))))
+		}
+	}
 	if c.Live != nil {
 		return adopt(j, c, d)
-	}
-	if i := slices.IndexFunc(j.in.Imports, func(i Import) bool { return i.To == c.Address }); i >= 0 {
-		return takeOver(j, c, j.in.Imports[i].ID)
 	}
 	if c.After.Desired == session.Stopped {
 		c.Reason, c.State, c.Detail = ReasonStop, session.StateStopped, "declared stopped; created when it is started"
