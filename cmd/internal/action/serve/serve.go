@@ -57,8 +57,10 @@ func Run(ctx context.Context, in Input) error {
 		case err != nil:
 			return err
 		}
-		err = errors.Join(act(leading, in), release())
-		if _, lost := errors.AsType[*backend.LostError](err); !lost || ctx.Err() != nil {
+		err = act(leading, in)
+		cutOff := leading.Err() != nil // then its lock may not be reached, either
+		err = errors.Join(err, release())
+		if _, lost := errors.AsType[*backend.LostError](err); !lost && !cutOff || ctx.Err() != nil {
 			return err
 		}
 		in.Log.Warn("another hub leads, and this one waits", "error", err)
