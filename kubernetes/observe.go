@@ -60,6 +60,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 			continue
 		}
 		p := byName[t.pod]
+		r.see(madeOf(t).claimName(), p)
 		ask := judge(l, t, p)
 		l.Spec, l.Edited = t.record.Spec, madeOf(t).editsOrWhy(lost)
 		l.Edited = append(l.Edited, t.policyEdits(ctx, policies)...)

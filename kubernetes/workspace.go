@@ -23,6 +23,17 @@ type volumes struct {
 	config  Config
 	cluster func() (*cluster, error)
 	helpers helpers
+	// seen has the names of the sessions' pods that ran when they were last observed, by claim.
+	seen sync.Map
+}
+
+// see notes whether the pod of a session, nil if there is none, can run commands at its workspace.
+func (v *volumes) see(claim string, p *pod) {
+	if p != nil && p.running() && !p.isolated() && p.Metadata.Deleted == nil {
+		v.seen.Store(claim, p.Metadata.Name)
+	} else {
+		v.seen.Delete(claim)
+	}
 }
 
 // Workspaces returns the workspaces on the project's claims, as known without running a command:
@@ -76,22 +87,47 @@ func (v *volumes) RemoveWorkspace(ctx context.Context, dir string) error {
 }
 
 // RunIn runs a command at a session's workspace: in its pod or, if that is not running, in another
-// pod with the same volume.
+// pod with the same volume. It looks for the pod unless Observe has seen it.
 func (v *volumes) RunIn(ctx context.Context, rec session.Record, stdin io.Reader, stdout io.Writer, argv ...string) error {
 	c, err := v.cluster()
 	if err != nil {
 		return err
+	}
+	if stdin == nil { // else the command cannot be repeated
+		claim := v.config.claimOf(rec.Tree.Path)
+		if pod, seen := v.seen.Load(claim); seen {
+			out := &firstWrite{to: stdout}
+			err := runIn(ctx, c, pod.(string), strings.NewReader(""), out, argv)
+			if out.written || !errors.Is(err, session.ErrGone) {
+				return err
+			}
+			v.seen.Delete(claim)
+		}
+		stdin = strings.NewReader("")
 	}
 	mark := session.Mark{Project: v.config.Lineage, Address: rec.Address, ID: rec.ID}
 	pod, err := v.podWith(ctx, c, mark, rec.Spec, rec.Tree.Path)
 	if err != nil {
 		return err
 	}
+	return runIn(ctx, c, pod, stdin, stdout, argv)
+}
+
+// firstWrite is a writer that notes whether anything was written.
+type firstWrite struct {
+	to      io.Writer
+	written bool
+}
+
+func (w *firstWrite) Write(p []byte) (int, error) {
+	w.written = true
+	return w.to.Write(p)
+}
+
+// runIn executes a command in a pod. The error has its standard error.
+func runIn(ctx context.Context, c *cluster, pod string, stdin io.Reader, stdout io.Writer, argv []string) error {
 	said := excerpt.Tail{Limit: 4 << 10}
-	if stdin == nil {
-		stdin = strings.NewReader("")
-	}
-	err = c.exec(ctx, pod, argv, streams{in: stdin, out: stdout, err: &said})
+	err := c.exec(ctx, pod, argv, streams{in: stdin, out: stdout, err: &said})
 	if text := strings.TrimSpace(said.String()); err != nil && text != "" {
 		err = fmt.Errorf("%w: %s", err, text)
 	}

@@ -31,6 +31,8 @@ type Workspace struct {
 	// Git runs git in the workspace. If it is nil, or fails, the last count stays.
 	Git  git.Runner
 	Here bool // Git runs on this machine
+
+	volume git.Volume // of one elsewhere
 }
 
 // Count is the result for one workspace.
@@ -68,6 +70,7 @@ const (
 type entry struct {
 	Count
 	Commit string        `json:"commit"`              // of the base, as it was compared
+	Start  string        `json:"start,omitempty"`     // of a workspace elsewhere: the commit that it was made from
 	Took   time.Duration `json:"took_ns"`             // by the count
 	Refs   uint64        `json:"refs"`                // digest of the stamps of HEAD and the base
 	Tree   uint64        `json:"tree"`                // digest of the stamps of the index and of Watch
@@ -227,26 +230,13 @@ func (c *Counter) one(ctx context.Context, w Workspace, base git.Base, s stamps,
 	defer cancel()
 	began := c.now()
 	e := entry{Refs: s.refs, own: true}
-	within, ahead, behind := base, 0, 0
-	var uncounted error
-	var wg sync.WaitGroup
-	if old != nil && old.Refs == s.refs && !old.Racy && old.Base == base.Name && !w.Elsewhere {
-		within.Commit, ahead, behind = old.Commit, old.Ahead, old.Behind
-	} else {
-		var err error
-		if within, err = w.within(ctx, base); err != nil {
-			return e, err
-		}
-		wg.Go(func() { ahead, behind, uncounted = w.apart(ctx, base, within) })
-	}
-	n, files, err := git.CountChanges(ctx, w.Git, within)
-	wg.Wait()
-	if err = errors.Join(err, uncounted); err != nil {
+	n, within, files, err := w.count(ctx, base, s, old)
+	if err != nil {
 		return e, err
 	}
-	n.Ahead, n.Behind = ahead, behind
 	e.Count, e.Commit = Count{n, base.Name, base.FetchedAt(w.Checkout.GitDir), began}, within.Commit
 	if e.Away = w.Elsewhere; e.Away { // of its files there are no stamps
+		e.Start = within.Start
 		e.Took = c.now().Sub(began)
 		return e, nil
 	}
@@ -256,6 +246,34 @@ func (c *Counter) one(ctx context.Context, w Workspace, base git.Base, s stamps,
 	after := look(w, base, &e)
 	e.Tree, e.Racy = after.tree, after.refs != s.refs || !after.settled(began)
 	return e, nil
+}
+
+// count counts the changes and commits of a workspace. It returns the base as it was compared, and the
+// files that differ, if they are on this machine.
+func (w Workspace) count(ctx context.Context, base git.Base, s stamps, old *entry) (n git.Changes, within git.Base, files []string, err error) {
+	if w.Elsewhere {
+		start := ""
+		if old != nil {
+			start = old.Start
+		}
+		n, within, err = w.countElsewhere(ctx, base, start)
+		return n, within, nil, err
+	}
+	within, ahead, behind := base, 0, 0
+	var uncounted error
+	var wg sync.WaitGroup
+	if old != nil && old.Refs == s.refs && !old.Racy && old.Base == base.Name {
+		within.Commit, ahead, behind = old.Commit, old.Ahead, old.Behind
+	} else {
+		if within, err = w.within(ctx, base); err != nil {
+			return n, within, nil, err
+		}
+		wg.Go(func() { ahead, behind, uncounted = w.apart(ctx, base, within) })
+	}
+	n, files, err = git.CountChanges(ctx, w.Git, within)
+	wg.Wait()
+	n.Ahead, n.Behind = ahead, behind
+	return n, within, files, errors.Join(err, uncounted)
 }
 
 // watched returns the files and directories whose stamps show most changes: the files that

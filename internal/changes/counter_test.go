@@ -50,6 +50,16 @@ func (p *project) git(dir string, args ...string) {
 	}
 }
 
+// revision returns the commit that a revision is in a directory.
+func (p *project) revision(dir, of string) string {
+	p.Helper()
+	out, err := git.Here(dir)(p.Context(), "rev-parse", of)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
 func (p *project) write(dir, name, text string) {
 	p.Helper()
 	path := filepath.Join(dir, name)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 
 	"github.com/agentform/agentform/internal/git"
 	"github.com/agentform/agentform/session"
@@ -29,17 +30,18 @@ func Of(r session.Record, co session.Checkout, live *session.Live, open func(ses
 		if live == nil || !live.PlaceUp {
 			break
 		}
-		w.Git = func(ctx context.Context, args ...string) (string, error) {
+		w.volume = git.Volume{Path: r.Tree.Path, Run: func(ctx context.Context, stdin io.Reader, stdout io.Writer, argv ...string) error {
 			rt, err := open(r.Spec.Runtime)
 			if err != nil {
-				return "", err
+				return err
 			}
 			h, ok := rt.(session.WorkspaceHolder)
 			if !ok {
-				return "", errors.New("its runtime cannot run git in it")
+				return errors.New("its runtime cannot run git in it")
 			}
-			return git.VolumeOf(h, r).Git()(ctx, args...)
-		}
+			return h.RunIn(ctx, r, stdin, stdout, argv...)
+		}}
+		w.Git = w.volume.Git()
 	case live != nil && live.PlaceUp:
 		w.Git = func(ctx context.Context, args ...string) (string, error) {
 			rt, err := open(r.Spec.Runtime)
@@ -107,4 +109,20 @@ func (w Workspace) apart(ctx context.Context, base, within git.Base) (ahead, beh
 	}
 	behind, err = base.Behind(ctx, git.Here(w.Repo), within.Start)
 	return ahead, brought + behind, err
+}
+
+// countElsewhere counts the changes of a workspace that is not on this machine, in one command there if
+// start is the commit that it was made from. It returns the base with a commit that the workspace has.
+func (w Workspace) countElsewhere(ctx context.Context, base git.Base, start string) (git.Changes, git.Base, error) {
+	n, within, err := w.volume.Count(ctx, w.Repo, w.Branch, base, start)
+	if err != nil {
+		return n, within, err
+	}
+	if base.Commit == "HEAD" {
+		n.Behind = 0
+		return n, within, nil
+	}
+	more, err := base.Behind(ctx, git.Here(w.Repo), within.Start)
+	n.Behind += more
+	return n, within, err
 }

@@ -1,7 +1,9 @@
 package changes
 
 import (
+	"context"
 	"errors"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,6 +75,49 @@ func TestGitElsewhere(t *testing.T) {
 	}
 }
 
+// holder is a runtime that holds a clone, and counts the commands that run in it.
+type holder struct {
+	session.Runtime
+	session.WorkspaceHolder
+	commands *int
+}
+
+func (h holder) RunIn(ctx context.Context, _ session.Record, stdin io.Reader, stdout io.Writer, argv ...string) error {
+	*h.commands++
+	return git.ShellHere(ctx, stdin, stdout, argv...)
+}
+
+// TestCountElsewhere checks that the changes of a workspace elsewhere are counted by one command there,
+// unless the clone has a commit that is not known.
+func TestCountElsewhere(t *testing.T) {
+	p, commands := newProject(t), 0
+	p.settle()
+	clone := filepath.Join(t.TempDir(), "clone")
+	if _, err := git.AddClone(t.Context(), p.repo, clone, "agents/y", "", nil); err != nil {
+		t.Fatal(err)
+	}
+	r := session.Record{Spec: session.Spec{Runtime: session.RuntimeSpec{Kind: "kubernetes"}}, Tree: session.WorkspaceState{Mode: session.Clone, Repo: p.repo, Path: clone, Branch: "agents/y"}}
+	check := func(what string, want git.Changes, most int) {
+		t.Helper()
+		commands = 0
+		w := Of(r, git.LookClone(clone), &session.Live{PlaceUp: true}, func(session.RuntimeSpec) (session.Runtime, error) { return holder{commands: &commands}, nil })
+		c := p.counter()
+		c.Refresh(t.Context(), false, w)
+		if n := c.Known(w.Checkout); n == nil || n.Changes != want || commands != most {
+			t.Errorf("%s: %+v by %d commands, want %+v by %d", what, n, commands, want, most)
+		}
+	}
+	check("the first time", git.Changes{}, 1)
+	p.git(p.repo, "commit", "-q", "--allow-empty", "-m", "theirs")
+	p.git(clone, "commit", "-q", "--allow-empty", "-m", "mine")
+	p.write(clone, "new", "1\n")
+	check("work, and the base has moved", git.Changes{Untracked: 1, Ahead: 1, Behind: 1}, 1)
+	if err := (git.Volume{Path: clone, Run: git.ShellHere}).Offer(t.Context(), p.repo, "agents/y", p.revision(p.repo, "main~1"), p.revision(p.repo, "main")); err != nil {
+		t.Fatal(err)
+	}
+	check("it was brought the base", git.Changes{Untracked: 1, Ahead: 1, Behind: 1}, 2)
+}
+
 // TestBroughtBase checks that a clone which was brought the base is behind until its agent has merged
 // that, and that what it has of the base does not count as its work.
 func TestBroughtBase(t *testing.T) {
@@ -93,17 +138,10 @@ func TestBroughtBase(t *testing.T) {
 	}
 	p.git(p.repo, "commit", "-q", "--allow-empty", "-m", "theirs")
 	check("before", 1, 1)
-	revision := func(dir, of string) string {
-		out, err := git.Here(dir)(t.Context(), "rev-parse", of)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.TrimSpace(out)
-	}
 	offer := func(base string) {
 		t.Helper()
 		v := git.Volume{Path: clone, Run: git.ShellHere}
-		if err := v.Offer(t.Context(), p.repo, "agents/y", revision(p.repo, "agents/x"), revision(p.repo, base)); err != nil {
+		if err := v.Offer(t.Context(), p.repo, "agents/y", p.revision(p.repo, "agents/x"), p.revision(p.repo, base)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -236,15 +236,21 @@ func CountChanges(ctx context.Context, git Runner, base Base) (c Changes, files 
 	if err := errors.Join(errs[:]...); err != nil {
 		return c, nil, err
 	}
-	for line := range strings.SplitSeq(lines, "\x00") {
+	c.Added, c.Removed, files = countLines(lines)
+	c.Untracked = len(untracked)
+	return c, append(files, untracked...), nil
+}
+
+// countLines counts the lines in the output of git diff --numstat -z, and returns the files.
+func countLines(out string) (added, removed int, files []string) {
+	for line := range strings.SplitSeq(out, "\x00") {
 		// 12<tab>3<tab>name; - of a binary file
 		if fields := strings.SplitN(line, "\t", 3); len(fields) == 3 {
-			added, _ := strconv.Atoi(fields[0])
-			removed, _ := strconv.Atoi(fields[1])
-			c.Added, c.Removed = c.Added+added, c.Removed+removed
+			more, _ := strconv.Atoi(fields[0])
+			less, _ := strconv.Atoi(fields[1])
+			added, removed = added+more, removed+less
 			files = append(files, fields[2])
 		}
 	}
-	c.Untracked = len(untracked)
-	return c, append(files, untracked...), nil
+	return added, removed, files
 }

@@ -43,12 +43,17 @@ func NewView(ctx context.Context, path string) (*View, error) {
 // UntrackedFiles returns the files that are neither tracked nor ignored.
 func UntrackedFiles(ctx context.Context, git Runner) (names []string, err error) {
 	out, err := git(ctx, "ls-files", "--others", "--exclude-standard", "-z")
+	return namesIn(out), err
+}
+
+// namesIn returns the names in the output of git ls-files -z.
+func namesIn(out string) (names []string) {
 	for name := range strings.SplitSeq(out, "\x00") {
 		if name != "" {
 			names = append(names, name)
 		}
 	}
-	return names, err
+	return names
 }
 
 // ViewInput returns the untracked files that git diff can show, as git update-index

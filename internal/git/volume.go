@@ -364,6 +364,57 @@ func (v Volume) Risk(ctx context.Context, repo string) (r Risk, err error) {
 	return r, err
 }
 
+// countOnVolume prints the commit that the clone was made from. If that is the known one, it prints how
+// many commits the clone lacks and how many the base lacks, what git diff --numstat -z prints, an empty
+// name and the untracked files.
+const countOnVolume = `path=$1 branch=$2 known=$3 base=$4
+cd "$path" || exit 1
+start=$(g for-each-ref --count=1 --format='%(objectname)' ` + startRef + ` "refs/remotes/origin/$branch") || exit 1
+echo "$start"
+[ "$start" = "$known" ] || exit 0
+g rev-list --count --left-right "$base...HEAD" -- || exit 1
+base=$(g merge-base "$base" HEAD) || exit 1
+g diff --numstat -z --no-renames --no-ext-diff --no-textconv --ignore-submodules=dirty "$base" -- || exit 1
+printf '\0'
+g ls-files --others --exclude-standard -z || exit 1
+`
+
+// Count counts the changes of the clone in the directory and its commits, compared with a base of the
+// repository. It returns the base with commits that the clone has. If known is the commit that the clone was
+// made from, or is empty and that is the base, this takes one command there, else two.
+func (v Volume) Count(ctx context.Context, repo, branch string, base Base, known string) (c Changes, within Base, err error) {
+	defer wrap(&err, "count the changes in %s", v.Path)
+	start := known
+	if start == "" {
+		start, _ = commitOf(ctx, repo, base.Commit) // the clone prints the right one
+	}
+	for range 2 {
+		if isCommit(start) {
+			within = base.From(ctx, repo, start)
+		}
+		out := output(outputLimit)
+		if err := v.run(ctx, nil, out, script(countOnVolume, v.Path, branch, within.Start, within.Commit)...); err != nil {
+			return c, within, err
+		}
+		found, rest, _ := strings.Cut(out.String(), "\n")
+		if !isCommit(found) {
+			return c, within, errNoStart
+		}
+		if start = found; start != within.Start {
+			continue
+		}
+		apart, rest, _ := strings.Cut(rest, "\n")
+		lines, names, counted := strings.Cut("\x00"+rest, "\x00\x00")
+		if _, err := fmt.Sscanf(apart, "%d\t%d", &c.Behind, &c.Ahead); err != nil || !counted {
+			return c, within, fmt.Errorf("it printed %.80q", out.String())
+		}
+		c.Added, c.Removed, _ = countLines(lines)
+		c.Untracked = len(namesIn(names))
+		return c, within, nil
+	}
+	return c, within, errors.New("the base was brought to it meanwhile")
+}
+
 // bundleOut prints the commit of a branch, and a bundle of the commits that those named after it
 // lack, if there are any.
 const bundleOut = `set -e
@@ -481,5 +532,7 @@ func StartOf(ctx context.Context, git Runner, branch string) (string, error) {
 	if commit, _, _ := strings.Cut(out, "\n"); err == nil && isCommit(commit) {
 		return commit, nil
 	}
-	return "", errors.Join(errors.New("it does not record the commit that it was made from"), err)
+	return "", errors.Join(errNoStart, err)
 }
+
+var errNoStart = errors.New("it does not record the commit that it was made from")

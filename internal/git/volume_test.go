@@ -296,6 +296,69 @@ func TestVolumeLook(t *testing.T) {
 	}
 }
 
+// TestVolumeCount checks that the changes of a clone elsewhere are counted by one command there, if it is
+// known what the clone was made from, and are those that single commands of git show.
+func TestVolumeCount(t *testing.T) {
+	t.Parallel()
+	repo, v := newVolume(t, "agents/api")
+	commands, run := 0, v.Run
+	v.Run = func(ctx context.Context, stdin io.Reader, stdout io.Writer, argv ...string) error {
+		commands++
+		return run(ctx, stdin, stdout, argv...)
+	}
+	base, known := Base{Name: "main", Commit: "main"}, ""
+	check := func(what string, want Changes, most int) {
+		t.Helper()
+		commands = 0
+		c, within, err := v.Count(t.Context(), repo, "agents/api", base, known)
+		if err != nil || c != want || commands != most {
+			t.Errorf("%s: %+v by %d commands, %v; want %+v by %d", what, c, commands, err, want, most)
+		}
+		single, _, err := CountChanges(t.Context(), Here(v.Path), within)
+		if single.Ahead, single.Behind = c.Ahead, c.Behind; err != nil || c != single {
+			t.Errorf("%s: %+v, %v by single commands, want %+v", what, single, err, c)
+		}
+		known = within.Start
+	}
+	check("the first time", Changes{}, 1)
+	check("nothing has changed", Changes{}, 1)
+	write(t, filepath.Join(v.Path, "new\tfile"), "1\n")
+	write(t, filepath.Join(v.Path, "more\nfiles"), "1\n")
+	check("only files that are not tracked", Changes{Untracked: 2}, 1)
+	commit(t, v.Path, "mine")
+	write(t, filepath.Join(v.Path, "new\tfile"), "2\n3\n")
+	write(t, filepath.Join(v.Path, "again"), "1\n")
+	check("a commit, an edit and a file", Changes{Added: 3, Untracked: 1, Ahead: 1}, 1)
+	git(t, v.Path, "add", "-A")
+	check("in the index", Changes{Added: 4, Ahead: 1}, 1)
+	git(t, v.Path, "reset", "-q", "--hard")
+
+	write(t, filepath.Join(repo, "theirs"), "1\n2\n")
+	commit(t, repo, "theirs")
+	check("the base has moved", Changes{Added: 2, Ahead: 1}, 1) // which the clone does not know
+	if err := v.Offer(t.Context(), repo, "agents/api", git(t, repo, "rev-parse", "main~1"), git(t, repo, "rev-parse", "main")); err != nil {
+		t.Fatal(err)
+	}
+	check("it was brought the base", Changes{Added: 2, Ahead: 1, Behind: 1}, 2)
+	git(t, v.Path, "merge", "-q", "--no-edit", BaseRef)
+	check("it has merged the base", Changes{Added: 2, Ahead: 2}, 1)
+
+	known = ""
+	write(t, filepath.Join(repo, "more"), "1\n")
+	commit(t, repo, "more of theirs")
+	check("the first time, and the base has moved", Changes{Added: 2, Ahead: 2}, 2)
+	known = strings.Repeat("0", 40)
+	check("it was made from another commit", Changes{Added: 2, Ahead: 2}, 2)
+	git(t, v.Path, "update-ref", "-d", startRef)
+	git(t, v.Path, "update-ref", "-d", "refs/remotes/origin/agents/api")
+	if _, _, err := v.Count(t.Context(), repo, "agents/api", base, known); !errors.Is(err, errNoStart) {
+		t.Errorf("without a record: %v", err)
+	}
+	if _, _, err := (Volume{Path: v.Path + "/none", Run: run}).Count(t.Context(), repo, "agents/api", base, ""); err == nil {
+		t.Error("a directory that does not exist was counted")
+	}
+}
+
 // TestVolumeOutputLost: what a place elsewhere loses of an output is an error, whatever is
 // asked, and what arrives is passed on as it is.
 func TestVolumeOutputLost(t *testing.T) {
@@ -314,6 +377,9 @@ func TestVolumeOutputLost(t *testing.T) {
 		}
 		if co := v.Look(t.Context()); !errors.Is(co.Err, errCutOff) {
 			t.Errorf("%d bytes lost: %+v", lost, co)
+		}
+		if c, _, err := v.Count(t.Context(), repo, "agents/api", Base{Name: "main", Commit: "main"}, ""); !errors.Is(err, errCutOff) {
+			t.Errorf("%d bytes lost: %+v, %v", lost, c, err)
 		}
 		if out, err := v.Git()(t.Context(), "status", "--porcelain"); !errors.Is(err, errCutOff) {
 			t.Errorf("%d bytes lost: %q, %v", lost, out, err)
