@@ -46,16 +46,20 @@ type Live struct {
 	Dir           string
 	// Checkout is the workspace as the runtime sees it, where this machine does not.
 	Checkout *Checkout `json:",omitempty"`
-	Title    string
-	Screen   string    // only when asked for
-	Blank    bool      `json:",omitempty"` // the screen was captured and is empty
-	MovedAt  time.Time // last output; zero: not known, as of pods without screens
-	Size     [2]int    // columns, rows
-	BootID   string
-	Started  time.Time // of the run
-	Command  []string  `json:",omitempty"` // what runs in it; only of what is imported
-	Edited   []Edit    `json:",omitempty"` // what someone changed of its place since it was made
-	Losing   string    `json:",omitempty"` // why its workspace is lost when its place ends; empty: it is not
+	// WorkspaceStamp changes with most changes of the workspace, where this machine does not see it. It is
+	// only known with a screen; 0: not known.
+	WorkspaceStamp uint64 `json:",omitempty"`
+
+	Title   string
+	Screen  string    // only when asked for
+	Blank   bool      `json:",omitempty"` // the screen was captured and is empty
+	MovedAt time.Time // last output; zero: not known, as of pods without screens
+	Size    [2]int    // columns, rows
+	BootID  string
+	Started time.Time // of the run
+	Command []string  `json:",omitempty"` // what runs in it; only of what is imported
+	Edited  []Edit    `json:",omitempty"` // what someone changed of its place since it was made
+	Losing  string    `json:",omitempty"` // why its workspace is lost when its place ends; empty: it is not
 }
 
 // EditsBut returns the edits of its place that a session's lifecycle block does not ignore. Only those

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"hash/fnv"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -25,8 +24,10 @@ type Workspace struct {
 	Clone    bool   // it has a repository of its own
 	Branch   string // of the session
 	Declared string // the base in the manifest; empty: none
-	// Elsewhere means that the files of the workspace are not on this machine.
+	// Elsewhere means that the files of the workspace are not on this machine. Stamp is that of
+	// session.Live.
 	Elsewhere bool
+	Stamp     uint64
 	MovedAt   time.Time // last output of the session; zero: not known
 	// Git runs git in the workspace. If it is nil, or fails, the last count stays.
 	Git  git.Runner
@@ -56,10 +57,8 @@ const (
 	share = 10
 	// outputDelay is the least time between counts of a workspace because of output.
 	outputDelay = 2 * time.Second
-	// mostFiles limits the files, and the directories, whose stamps are compared.
+	// mostFiles limits the files whose stamps are compared.
 	mostFiles = 64
-	// mostEntries limits what is read of the top directory.
-	mostEntries = 1000
 	// timeout bounds the count of one workspace.
 	timeout = time.Minute
 	// fileLimit bounds what is read of a Counter's file.
@@ -186,7 +185,7 @@ func (c *Counter) count(ctx context.Context, always bool, all []Workspace, old [
 		}
 		base := from.Base(w.Branch, w.Declared)
 		now := c.now()
-		s := look(w, base, old[i])
+		s := look(w, base, old[i], now)
 		if !always && old[i] != nil {
 			switch old[i].reason(s, base.Name, w.MovedAt, now) {
 			case unchanged:
@@ -235,16 +234,16 @@ func (c *Counter) one(ctx context.Context, w Workspace, base git.Base, s stamps,
 		return e, err
 	}
 	e.Count, e.Commit = Count{n, base.Name, base.FetchedAt(w.Checkout.GitDir), began}, within.Commit
-	if e.Away = w.Elsewhere; e.Away { // of its files there are no stamps
+	e.Took = c.now().Sub(began)
+	if e.Away = w.Elsewhere; e.Away {
 		e.Start = within.Start
-		e.Took = c.now().Sub(began)
-		return e, nil
+	} else {
+		e.Watch = watched(w.Checkout.Path, files)
 	}
-	e.Took, e.Watch = c.now().Sub(began), watched(w.Checkout.Path, files)
 	// Stamps from after the count: what changed during it is counted again, because it
 	// is not settled.
-	after := look(w, base, &e)
-	e.Tree, e.Racy = after.tree, after.refs != s.refs || !after.settled(began)
+	after := look(w, base, &e, began)
+	e.Tree, e.Racy = after.tree, after.refs != s.refs || !after.settled
 	return e, nil
 }
 
@@ -279,7 +278,7 @@ func (w Workspace) count(ctx context.Context, base git.Base, s stamps, old *entr
 // watched returns the files and directories whose stamps show most changes: the files that
 // differ, the directories that they are in, the top and its directories.
 func watched(top string, files []string) []string {
-	all, seen, dirs := []string{"."}, map[string]bool{".": true, ".git": true}, 0
+	all, seen := []string{"."}, map[string]bool{".": true, ".git": true}
 	add := func(name string) {
 		if filepath.IsLocal(name) && !seen[name] {
 			seen[name] = true
@@ -291,17 +290,8 @@ func watched(top string, files []string) []string {
 		add(name)
 		add(filepath.Dir(name))
 	}
-	f, err := os.Open(top)
-	if err != nil {
-		return all
-	}
-	defer f.Close()
-	entries, _ := f.ReadDir(mostEntries)
-	for _, e := range entries {
-		if e.IsDir() && dirs < mostFiles {
-			dirs++
-			add(e.Name())
-		}
+	for _, name := range stamp.Directories(top) {
+		add(name)
 	}
 	return all
 }
@@ -309,45 +299,28 @@ func watched(top string, files []string) []string {
 // stamps are the digests of the stamps that a count depends on.
 type stamps struct {
 	refs, tree uint64
-	newest     []stamp.Stamp
+	settled    bool // a change after the time of the look changes them
 }
 
-// settled reports whether changes after a time are visible in the stamps.
-func (s stamps) settled(at time.Time) bool {
-	for _, x := range s.newest {
-		if !x.Settled(at) {
-			return false
-		}
-	}
-	return true
-}
-
-// look returns the stamps of a workspace now.
-func look(w Workspace, base git.Base, old *entry) (s stamps) {
+// look returns the stamps of a workspace now. Of one elsewhere, the runtime has read those of its files.
+func look(w Workspace, base git.Base, old *entry, at time.Time) (s stamps) {
 	co := w.Checkout
-	s.refs = s.digest(append([]string{
+	s.refs, s.settled = stamp.Digest(at, append([]string{
 		filepath.Join(co.GitDir, "HEAD"), filepath.Join(co.Repo, "packed-refs"), filepath.Join(co.Repo, "refs", "heads", filepath.FromSlash(co.Branch)),
-	}, base.Files...))
+	}, base.Files...)...)
+	if w.Elsewhere {
+		s.tree, s.settled = w.Stamp, s.settled && w.Stamp != 0
+		return s
+	}
 	files := []string{filepath.Join(co.GitDir, "index")}
 	if old != nil {
 		for _, name := range old.Watch {
 			files = append(files, strings.TrimSuffix(co.Path+string(filepath.Separator)+name, string(filepath.Separator)+"."))
 		}
 	}
-	s.tree = s.digest(files)
+	tree, settled := stamp.Digest(at, files...)
+	s.tree, s.settled = tree, s.settled && settled
 	return s
-}
-
-func (s *stamps) digest(files []string) uint64 {
-	sum := fnv.New64a()
-	var b []byte
-	for _, file := range files {
-		x, _ := stamp.Lstat(file) // a missing file has the zero stamp
-		s.newest = append(s.newest, x)
-		b = x.Append(append(b[:0], file...))
-		_, _ = sum.Write(b) // never fails
-	}
-	return sum.Sum64()
 }
 
 // verdict is whether a workspace is to be counted again.

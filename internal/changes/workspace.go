@@ -19,7 +19,7 @@ func Of(r session.Record, co session.Checkout, live *session.Live, open func(ses
 		w.Repo = cmp.Or(w.Repo, co.Repo)
 	}
 	if live != nil {
-		w.MovedAt = live.MovedAt
+		w.MovedAt, w.Stamp = live.MovedAt, live.WorkspaceStamp
 	}
 	switch {
 	case r.Tree.Mode == session.Plain: // its files are not agentform's, and may be anything

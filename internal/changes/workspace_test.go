@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/shim/rundir"
 	"github.com/agentform/agentform/session"
 	"github.com/agentform/agentform/session/sessiontest"
 )
@@ -87,11 +88,10 @@ func (h holder) RunIn(ctx context.Context, _ session.Record, stdin io.Reader, st
 	return git.ShellHere(ctx, stdin, stdout, argv...)
 }
 
-// TestCountElsewhere checks that the changes of a workspace elsewhere are counted by one command there,
-// unless the clone has a commit that is not known.
+// TestCountElsewhere checks that the changes of a workspace elsewhere are counted by one command there
+// if its stamp or its base has changed, and by two if it was brought a base.
 func TestCountElsewhere(t *testing.T) {
 	p, commands := newProject(t), 0
-	p.settle()
 	clone := filepath.Join(t.TempDir(), "clone")
 	if _, err := git.AddClone(t.Context(), p.repo, clone, "agents/y", "", nil); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestCountElsewhere(t *testing.T) {
 	check := func(what string, want git.Changes, most int) {
 		t.Helper()
 		commands = 0
-		w := Of(r, git.LookClone(clone), &session.Live{PlaceUp: true}, func(session.RuntimeSpec) (session.Runtime, error) { return holder{commands: &commands}, nil })
+		w := Of(r, git.LookClone(clone), &session.Live{PlaceUp: true, WorkspaceStamp: rundir.StampWorkspace(clone, p.now())}, func(session.RuntimeSpec) (session.Runtime, error) { return holder{commands: &commands}, nil })
 		c := p.counter()
 		c.Refresh(t.Context(), false, w)
 		if n := c.Known(w.Checkout); n == nil || n.Changes != want || commands != most {
@@ -108,10 +108,19 @@ func TestCountElsewhere(t *testing.T) {
 		}
 	}
 	check("the first time", git.Changes{}, 1)
+	check("just made, so that a change may keep its stamp", git.Changes{}, 1)
+	p.settle()
+	check("once more", git.Changes{}, 1)
+	check("nothing has changed", git.Changes{}, 0)
 	p.git(p.repo, "commit", "-q", "--allow-empty", "-m", "theirs")
 	p.git(clone, "commit", "-q", "--allow-empty", "-m", "mine")
+	p.settle()
+	check("a commit, and the base has moved", git.Changes{Ahead: 1, Behind: 1}, 1)
+	check("nothing has changed", git.Changes{Ahead: 1, Behind: 1}, 0)
 	p.write(clone, "new", "1\n")
-	check("work, and the base has moved", git.Changes{Untracked: 1, Ahead: 1, Behind: 1}, 1)
+	p.settle()
+	check("a new file", git.Changes{Untracked: 1, Ahead: 1, Behind: 1}, 1)
+	check("nothing has changed", git.Changes{Untracked: 1, Ahead: 1, Behind: 1}, 0)
 	if err := (git.Volume{Path: clone, Run: git.ShellHere}).Offer(t.Context(), p.repo, "agents/y", p.revision(p.repo, "main~1"), p.revision(p.repo, "main")); err != nil {
 		t.Fatal(err)
 	}

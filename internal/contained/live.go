@@ -17,6 +17,7 @@ func Show(l *session.Live, in shim.ContainerRun, paused string, screen bool) {
 			l.Show(tmuxwire.Trim(in.Screen))
 		}
 	}
+	l.WorkspaceStamp = in.Workspace
 	dead := l.Liveness == session.Dead
 	l.InputOff = (l.InputOff || paused != "") && !dead
 	l.Frozen = paused == session.Freeze && !dead

@@ -107,6 +107,9 @@ type ContainerRun struct {
 	Row      string `json:"row,omitempty"`
 	Watching bool   `json:"watching,omitempty"`
 	Screen   string `json:"screen,omitempty"`
+	// Workspace is the stamp of the workspace of the last run, read along with a screen: of
+	// rundir.StampWorkspace.
+	Workspace uint64 `json:"workspace,omitempty"`
 }
 
 // An Occurrence is one line that the init of a pod prints to standard output.

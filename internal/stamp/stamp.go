@@ -2,6 +2,7 @@ package stamp
 
 import (
 	"encoding/binary"
+	"hash/fnv"
 	"os"
 	"syscall"
 	"time"
@@ -52,6 +53,43 @@ func (s Stamp) Append(b []byte) []byte {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
 	return b
+}
+
+// Digest returns a digest of the stamps of files, and whether all of them are Settled at a time. A
+// missing file has the zero stamp.
+func Digest(at time.Time, files ...string) (sum uint64, settled bool) {
+	digest, settled := fnv.New64a(), true
+	var b []byte
+	for _, file := range files {
+		x, _ := Lstat(file)
+		settled = settled && x.Settled(at)
+		b = x.Append(append(b[:0], file...))
+		_, _ = digest.Write(b) // never fails
+	}
+	return digest.Sum64(), settled
+}
+
+const (
+	// mostDirectories limits the directories whose stamps are compared.
+	mostDirectories = 64
+	// mostEntries limits what is read of a directory.
+	mostEntries = 1000
+)
+
+// Directories returns the names of the directories in the top of a checkout, except git's.
+func Directories(top string) (names []string) {
+	f, err := os.Open(top)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(mostEntries)
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != ".git" && len(names) < mostDirectories {
+			names = append(names, e.Name())
+		}
+	}
+	return names
 }
 
 // Size returns the size of the file in bytes.

@@ -71,6 +71,9 @@ func (k *container) look(q shim.InitRequest) *shim.ContainerRun {
 	if q.Format != "" {
 		in.Row, in.Screen, in.Watching = k.terminal.look(q.Target, q.Format, q.Screen)
 	}
+	if last := k.lastRun(); q.Screen && last.dir == q.RunDir && last.branch != "" {
+		in.Workspace = rundir.StampWorkspace(last.workspace, time.Now())
+	}
 	return in
 }
 

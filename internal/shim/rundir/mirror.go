@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
+
+	"github.com/agentform/agentform/internal/stamp"
 )
 
 // Files are the files that a run's shim and hooks write, for transfer to another machine. Their
@@ -46,6 +49,25 @@ func ReadHead(path string) string {
 		return BranchRef + branch
 	}
 	return head
+}
+
+// StampWorkspace returns a digest that most changes of a checkout change: of the stamps of HEAD, its
+// branch and agentform's refs, of the index, and of the top and its directories. It is 0 if something has
+// changed just now, so that another change may leave it the same.
+func StampWorkspace(path string, now time.Time) uint64 {
+	in := filepath.Join(path, ".git")
+	files := []string{filepath.Join(in, "HEAD"), filepath.Join(in, "index"), filepath.Join(in, "packed-refs"), filepath.Join(in, "refs", "agentform"), path}
+	if branch, ok := strings.CutPrefix(ReadHead(path), BranchRef); ok {
+		files = append(files, filepath.Join(in, "refs", "heads", filepath.FromSlash(branch)))
+	}
+	for _, name := range stamp.Directories(path) {
+		files = append(files, filepath.Join(path, name))
+	}
+	sum, settled := stamp.Digest(now, files...)
+	if !settled {
+		return 0
+	}
+	return sum
 }
 
 // commitForm reports whether a text is a commit's name, as when bisect starts at a detached HEAD.

@@ -77,3 +77,46 @@ func TestFilesFollowNoLink(t *testing.T) {
 		t.Errorf("read %+v", f)
 	}
 }
+
+// TestStampWorkspace checks which changes of a checkout change its stamp, and that there is none at the
+// time of a change.
+func TestStampWorkspace(t *testing.T) {
+	top := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(top, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o700)
+		if err == nil {
+			err = os.WriteFile(path, []byte(text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(".git/HEAD", BranchRef+"agents/web\n")
+	write("src/deep/tracked", "1\n")
+	later := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	last := StampWorkspace(top, later)
+	if last == 0 || StampWorkspace(top, later) != last {
+		t.Errorf("nothing has changed: %d, then %d", last, StampWorkspace(top, later))
+	}
+	for _, x := range []struct {
+		name string
+		same bool
+	}{
+		{".git/index", false}, {".git/packed-refs", false}, {".git/refs/heads/agents/web", false}, {".git/refs/agentform/base", false},
+		{"new", false}, {"src/new", false}, {"dir/new", false},
+		{".git/index.lock", true}, {".git/refs/heads/other", true}, {"src/deep/new", true}, {"src/deep/tracked", true},
+	} {
+		tick(t)
+		write(x.name, "changed\n")
+		is := StampWorkspace(top, later)
+		if is == 0 || (is == last) != x.same {
+			t.Errorf("%s: %d, then %d", x.name, last, is)
+		}
+		last = is
+	}
+	if got := StampWorkspace(top, time.Unix(0, 0)); got != 0 {
+		t.Errorf("before a change: %d", got)
+	}
+}
