@@ -246,22 +246,23 @@ func (t *inside) AskShim(ctx context.Context, run string, do func(*shim.Client, 
 // runDir returns the directory of a run, as the pod sees it.
 func (t target) runDir(run string) string { return layout.Data{Dir: t.record.Root}.Run(run) }
 
-// Attach returns the command that attaches a terminal to the session. Every image with tmux has the
-// terminfo of its TERM.
+// Attach returns the command that attaches a terminal to the session. The terminal is detached however
+// the command ends. Every image with tmux has the terminfo of its TERM.
 func (r *Runtime) Attach(p session.Location) []string {
-	return slices.Concat(r.config.execCommand(p.Name, true), []string{"env", "TERM=xterm-256color"}, tmuxwire.Attach("tmux", shim.TmuxSocket, tmuxwire.Session(p.Name)))
+	return slices.Concat(r.config.execCommand(p.Name, true, true), []string{"env", "TERM=xterm-256color"}, tmuxwire.Attach("tmux", shim.TmuxSocket, tmuxwire.Session(p.Name)))
 }
 
 // Exec returns the command that runs another command in the session's pod.
 func (r *Runtime) Exec(p session.Location, c session.Command) []string {
-	argv := r.config.execCommand(p.Name, c.Terminal, c.Env...)
+	argv := r.config.execCommand(p.Name, c.Terminal, false, c.Env...)
 	return append(argv, contained.InDir(cmp.Or(c.Dir, "/"), c.Argv...)...)
 }
 
-// execCommand returns the command line that executes the appended command in a session's pod. env
+// execCommand returns the command line that executes the appended command in a session's pod. held
+// ends the command when its client no longer reaches the pod. env
 // are names of variables: values would appear in lists of processes, and in the request, which API
 // servers log.
-func (c Config) execCommand(name string, terminal bool, env ...string) []string {
+func (c Config) execCommand(name string, terminal, held bool, env ...string) []string {
 	argv := slices.Clone(c.Exec)
 	for _, flag := range [][2]string{{"--kubeconfig", c.Kubeconfig}, {"--context", c.Context}, {"--namespace", c.Namespace}} {
 		if flag[1] != "" {
@@ -270,6 +271,9 @@ func (c Config) execCommand(name string, terminal bool, env ...string) []string 
 	}
 	if terminal {
 		argv = append(argv, "--tty")
+	}
+	if held {
+		argv = append(argv, "--hold")
 	}
 	for _, name := range env {
 		argv = append(argv, "--env="+name)

@@ -1,38 +1,45 @@
 package kubernetes
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 	"k8s.io/client-go/tools/remotecommand"
 
 	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
 // ExecMain executes a command in a session's pod, with this process's standard input and output,
-// and returns the exit status. args are --kubeconfig, --context, --namespace, --tty, --env for each
-// variable of this process to pass on, the pod's name, two dashes and the command.
+// and returns the exit status. args are --kubeconfig, --context, --namespace, --tty, --hold to end the command
+// when this process no longer reaches the pod, --env for each variable of this process to pass on, the pod's
+// name, two dashes and the command.
 func ExecMain(ctx context.Context, args []string, in, out, said *os.File) int {
 	var c Config
-	var terminal bool
+	var terminal, held bool
 	flags := flag.NewFlagSet("kubernetes-exec", flag.ContinueOnError)
 	flags.SetOutput(said)
 	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "")
 	flags.StringVar(&c.Context, "context", "", "")
 	flags.StringVar(&c.Namespace, "namespace", "", "")
 	flags.BoolVar(&terminal, "tty", false, "")
+	flags.BoolVar(&held, "hold", false, "")
 	var env []string
 	flags.Func("env", "", func(name string) error {
 		env = append(env, name)
@@ -46,7 +53,7 @@ func ExecMain(ctx context.Context, args []string, in, out, said *os.File) int {
 		fmt.Fprintln(said, "usage: agentform kubernetes-exec [--tty] [--env=NAME…] POD -- COMMAND…")
 		return 2
 	}
-	err := execHere(ctx, c, rest[0], rest[2:], env, terminal, in, out, said)
+	err := execHere(ctx, c, rest[0], rest[2:], env, terminal, held, in, out, said)
 	var exit *exitError
 	switch {
 	case err == nil:
@@ -61,10 +68,15 @@ func ExecMain(ctx context.Context, args []string, in, out, said *os.File) int {
 	return 125
 }
 
-func execHere(ctx context.Context, c Config, pod string, argv, env []string, terminal bool, in, out, said *os.File) error {
+func execHere(ctx context.Context, c Config, pod string, argv, env []string, terminal, held bool, in, out, said *os.File) error {
 	k, err := connect(c)
 	if err != nil {
 		return err
+	}
+	if held {
+		client, release := holdClient(ctx, k, pod)
+		defer release()
+		argv = append([]string{"env", shim.ClientVariable + "=" + client}, argv...)
 	}
 	if argv, err = k.giveEnv(ctx, pod, exports(env, os.LookupEnv), argv); err != nil {
 		return err
@@ -82,6 +94,79 @@ func execHere(ctx context.Context, c Config, pod string, argv, env []string, ter
 	defer sizes.stop()
 	s.sizes = sizes
 	return k.exec(ctx, pod, argv, s)
+}
+
+const (
+	// beat is how often a client says that it reaches its pod, and longestSilence how long the pod waits
+	// for that before it ends what the client executes.
+	beat, longestSilence = 5 * time.Second, 20 * time.Second
+	// holdTimeout bounds how long a terminal waits until its pod watches over it.
+	holdTimeout = 5 * time.Second
+)
+
+// holdClient makes the init of a pod end the processes with the client's mark once this process has ended or
+// no longer reaches the pod: a cluster keeps running what a lost client has executed with a terminal. If the
+// init does not answer, the terminal is attached all the same.
+func holdClient(ctx context.Context, c *cluster, pod string) (client string, release func()) {
+	client = rand.Text()
+	ctx, cancel := context.WithCancel(ctx)
+	reader, writer := io.Pipe()
+	release = func() {
+		cancel()
+		_ = reader.Close()
+	}
+	program, err := programOf(ctx, c, pod)
+	if err != nil {
+		return client, release
+	}
+	hold, err := requestLine(shim.InitRequest{Op: shim.OpHold, Client: client, Silence: longestSilence})
+	if err != nil {
+		return client, release
+	}
+	again, err := requestLine(shim.InitRequest{Op: shim.OpHello})
+	if err != nil {
+		return client, release
+	}
+	answered := make(chan struct{})
+	go func() {
+		defer cancel() // the beat ends
+		replies := &firstLine{arrived: sync.OnceFunc(func() { close(answered) })}
+		_ = c.exec(ctx, pod, []string{program, shim.RelayMode, shim.InitFolder + "/" + shim.InitSocket}, streams{in: reader, out: replies})
+	}()
+	go func() {
+		for line := hold; ; line = again {
+			if _, err := writer.Write(line); err != nil || !sleep.For(ctx, beat) {
+				_ = writer.Close()
+				return
+			}
+		}
+	}()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+	case <-time.After(holdTimeout):
+	}
+	return client, release
+}
+
+// programOf returns the path of the init's program in the pod of a session.
+func programOf(ctx context.Context, c *cluster, pod string) (string, error) {
+	var set statefulSet
+	if err := c.get(ctx, statefulSets, strings.TrimSuffix(pod, podName("")), &set); err != nil {
+		return "", err
+	}
+	k, err := set.record()
+	return k.Program, err
+}
+
+// firstLine is a writer that reports the end of the first line, and drops everything.
+type firstLine struct{ arrived func() }
+
+func (w *firstLine) Write(p []byte) (int, error) {
+	if bytes.IndexByte(p, '\n') >= 0 {
+		w.arrived()
+	}
+	return len(p), nil
 }
 
 // variable is the name of a variable that a shell can export.

@@ -3,25 +3,37 @@
 package kubernetes_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/agentform/agentform/internal/test/relaytest"
 	"github.com/agentform/agentform/session"
 )
 
+// onPath builds agentform into a directory of PATH: all tests' runtimes call it by its name.
+func onPath(t *testing.T) {
+	t.Helper()
+	if err := built(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var built = sync.OnceValue(func() error {
+	program := filepath.Join(dataDir, "path", "agentform")
+	if out, err := exec.Command("go", "build", "-o", program, "github.com/agentform/agentform/cmd/agentform").CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return os.Setenv("PATH", filepath.Dir(program)+":"+os.Getenv("PATH"))
+})
+
 func TestTerminalIsRelayed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	program := filepath.Join(t.TempDir(), "agentform")
-	if out, err := exec.Command("go", "build", "-o", program, "github.com/agentform/agentform/cmd/agentform").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if err := os.Setenv("PATH", filepath.Dir(program)+":"+os.Getenv("PATH")); err != nil { // all tests' runtimes call it by its name
-		t.Fatal(err)
-	}
+	onPath(t)
 	p := b.create(t, b.launch("relayed"))
 	b.listening(t, p)
 	relaytest.Test(t, b.runtime.Attach(p), func() session.Live {

@@ -69,8 +69,9 @@ type InitRequest struct {
 	// Of end.
 	Signal string        `json:"signal,omitempty"`
 	Grace  time.Duration `json:"grace_ns,omitempty"`
-	// Of hold: the value of ClientVariable.
-	Client string `json:"client,omitempty"`
+	// Of hold: the value of ClientVariable, and how long the client may send nothing; 0: no limit.
+	Client  string        `json:"client,omitempty"`
+	Silence time.Duration `json:"silence_ns,omitempty"`
 	// Of launch: the configuration of the shim, and files by their paths below the run's directory.
 	Config   *rundir.Config    `json:"config,omitempty"`
 	RunFiles map[string]string `json:"run_files,omitempty"`

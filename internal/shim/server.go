@@ -131,9 +131,15 @@ func socket(path string, create func() (int, error), ready func(fd int) error) (
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// Answer answers a request with a value that is encoded as the reply's JSON. If release is not nil,
-// the connection stays open, and release is called when it is closed.
-type Answer func(line []byte) (reply any, release func())
+// Answer answers a request with a value that is encoded as the reply's JSON. If hold is not nil, the
+// connection stays open.
+type Answer func(line []byte) (reply any, hold *Hold)
+
+// Hold is what a client holds with its connection.
+type Hold struct {
+	Release func()        // called when the connection is closed
+	Silence time.Duration // the client is gone if it sends nothing for so long; 0: no limit
+}
 
 // Serve answers the clients of a listener with one goroutine each.
 func Serve(l *os.File, limit int, answer Answer) *Server {
@@ -187,15 +193,14 @@ type Conn interface {
 	SetWriteDeadline(time.Time) error
 }
 
-// Handle answers the requests of one client until it disconnects. A client that holds something may
-// be silent without a limit.
+// Handle answers the requests of one client until it disconnects, or is silent for too long.
 func (s *Server) Handle(conn Conn) {
 	defer conn.Close()
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 1024), s.Limit)
-	lasts := false
+	silence := LineTimeout
 	for {
-		if _ = conn.SetDeadline(time.Now().Add(LineTimeout)); lasts {
+		if _ = conn.SetDeadline(time.Now().Add(silence)); silence == 0 {
 			_ = conn.SetDeadline(time.Time{})
 		}
 		if !lines.Scan() {
@@ -204,10 +209,10 @@ func (s *Server) Handle(conn Conn) {
 			}
 			return
 		}
-		release, sent := s.reply(conn, lines.Bytes())
-		if release != nil {
-			lasts = true
-			defer release()
+		hold, sent := s.reply(conn, lines.Bytes())
+		if hold != nil {
+			silence = hold.Silence
+			defer hold.Release()
 		}
 		if !sent {
 			return
@@ -215,11 +220,11 @@ func (s *Server) Handle(conn Conn) {
 	}
 }
 
-func (s *Server) reply(conn Conn, line []byte) (release func(), sent bool) {
+func (s *Server) reply(conn Conn, line []byte) (hold *Hold, sent bool) {
 	s.busy.RLock()
 	defer s.busy.RUnlock()
-	r, release := s.Answer(line)
-	return release, send(conn, r)
+	r, hold := s.Answer(line)
+	return hold, send(conn, r)
 }
 
 func send(conn Conn, r any) bool {

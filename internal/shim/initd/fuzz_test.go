@@ -23,7 +23,7 @@ func FuzzRequest(f *testing.F) {
 		synctest.Test(t, func(t *testing.T) {
 			k := &container{own: map[int]bool{}}
 			k.terminal.init = k
-			s := &shim.Server{Limit: shim.LineLimit, Answer: func(line []byte) (any, func()) {
+			s := &shim.Server{Limit: shim.LineLimit, Answer: func(line []byte) (any, *shim.Hold) {
 				var q shim.InitRequest
 				if json.Unmarshal(line, &q) == nil && (q.Op == shim.OpEnd || q.Op == shim.OpTmux || q.Op == shim.OpBegin || q.Op == shim.OpHold || q.Format != "") {
 					return shim.Refuse(shim.CodeBusy, "not in this test"), nil

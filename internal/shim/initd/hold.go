@@ -17,9 +17,9 @@ const (
 	clientGrace = time.Second
 )
 
-// hold counts one more held terminal, until release is called.
-func (k *container) hold(client string) (release func(), err error) {
-	if !proc.ValidRun(client) {
+// hold counts one more held terminal, until it is released.
+func (k *container) hold(q shim.InitRequest) (*shim.Hold, error) {
+	if !proc.ValidRun(q.Client) || q.Silence < 0 {
 		return nil, &shim.Error{Code: shim.CodeInvalid, Message: "the client has no valid name"}
 	}
 	k.mu.Lock()
@@ -28,12 +28,12 @@ func (k *container) hold(client string) (release func(), err error) {
 		return nil, &shim.Error{Code: shim.CodeBusy, Message: "too many terminals are attached"}
 	}
 	k.holds++
-	return func() {
+	return &shim.Hold{Silence: q.Silence, Release: func() {
 		k.mu.Lock()
 		k.holds--
 		k.mu.Unlock()
-		go detach(client)
-	}, nil
+		go detach(q.Client)
+	}}, nil
 }
 
 // detach ends the processes of a client whose terminal is gone, including one that the engine

@@ -146,14 +146,14 @@ func (k *container) orphans() []proc.Process {
 }
 
 // answer answers one request, a JSON line.
-func (k *container) answer(line []byte) (reply any, release func()) {
+func (k *container) answer(line []byte) (reply any, hold *shim.Hold) {
 	var q shim.InitRequest
 	if err := json.Unmarshal(line, &q); err != nil {
 		return shim.InitReply{Error: &shim.Error{Code: shim.CodeInvalid, Message: "the request is not a valid JSON object"}}, nil
 	}
 	if q.Op == shim.OpHold {
-		release, err := k.hold(q.Client)
-		return replyOf(shim.InitReply{}, err), release
+		hold, err := k.hold(q)
+		return replyOf(shim.InitReply{}, err), hold
 	}
 	return replyOf(k.do(q)), nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // answer answers one request, a JSON line.
-func (r *run) answer(line []byte) (any, func()) {
+func (r *run) answer(line []byte) (any, *shim.Hold) {
 	var q shim.Request
 	if err := json.Unmarshal(line, &q); err != nil {
 		return shim.Refuse(shim.CodeInvalid, "the request is not a valid JSON object"), nil

@@ -23,7 +23,7 @@ func FuzzProtocol(f *testing.F) {
 			g := &run{config: rundir.Config{Run: "fuzz"}, cause: rundir.CauseSelf, done: make(chan struct{}), changed: make(chan struct{}, 1)}
 			close(g.done)
 			g.deadline = time.Now() // already ending: a stop sends no signal
-			s := &shim.Server{Limit: shim.LineLimit, Answer: func(line []byte) (any, func()) {
+			s := &shim.Server{Limit: shim.LineLimit, Answer: func(line []byte) (any, *shim.Hold) {
 				var r shim.Request
 				if json.Unmarshal(line, &r) == nil && r.Op == shim.OpPause {
 					return shim.Refuse(shim.CodeEnding, "not here: it would stop what is below the test"), nil
