@@ -112,13 +112,16 @@ func (r *Runtime) run(ctx context.Context, c *cluster, pod string, in io.Reader,
 	return out.String(), err
 }
 
-// stream executes a command in one of the slots; the error contains its standard error.
+// errNotAsked means that a command was not executed, because others took all the time.
+var errNotAsked = errors.New("too many commands run at once")
+
+// stream executes a command in one of the slots; the error contains its standard error, or is errNotAsked.
 func stream(ctx context.Context, slots chan struct{}, c *cluster, pod string, in io.Reader, out io.Writer, argv ...string) error {
 	select {
 	case slots <- struct{}{}:
 		defer func() { <-slots }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("%w: %w", errNotAsked, ctx.Err())
 	}
 	said := excerpt.Tail{Limit: 4 << 10}
 	err := c.exec(ctx, pod, argv, streams{in: in, out: out, err: &said})

@@ -22,6 +22,9 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
+// longestQueue bounds how long the sessions of one Observe wait for each other's logs and commands.
+const longestQueue = 2 * requestTimeout
+
 // Observe lists the StatefulSets and pods of the namespace and the metadata of its claims, in three
 // concurrent requests, and the metadata of network policies if sessions have some. A foreign
 // StatefulSet can have a requested name. The agent of a ready pod is alive and its workspace is on
@@ -49,6 +52,8 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	for i := range all {
 		byName[all[i].Metadata.Name] = &all[i]
 	}
+	queue, cancel := context.WithTimeout(ctx, longestQueue)
+	defer cancel()
 	lives := make([]session.Live, len(targets))
 	for i := range targets {
 		t, lost, l := targets[i].target, targets[i].lost, &lives[i]
@@ -74,14 +79,14 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 				if lost != nil {
 					patience *= 2 // its pod is first queried for the run
 				}
-				ctx, cancel := context.WithTimeout(ctx, patience)
-				defer cancel()
 				select {
 				case r.reads <- struct{}{}:
 					defer func() { <-r.reads }()
-				case <-ctx.Done():
+				case <-queue.Done():
 					return
 				}
+				ctx, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
 				if lost != nil {
 					if err := t.findRun(ctx); err != nil {
 						l.Liveness, l.UnknownReason = session.Unknown, fmt.Sprintf("annotation %s of its StatefulSet %v, and its pod does not answer: %v", annotationRecord, lost, err)
@@ -260,6 +265,9 @@ func (t target) inspect(ctx context.Context, l *session.Live, p *pod, screens bo
 	in, err := t.look(ctx, screens)
 	if errors.Is(err, errNoProgram) && !t.isBegun() {
 		l.Liveness, l.UnknownReason = session.Dead, "no agent was started in its pod"
+		return
+	}
+	if errors.Is(err, errNotAsked) && l.Liveness == session.Alive { // by its pod's conditions: only the screen is missing
 		return
 	}
 	if err != nil {
