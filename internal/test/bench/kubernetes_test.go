@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/agentform/agentform/internal/kubeclient"
+	"github.com/agentform/agentform/internal/shim"
 	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/kubetest"
 	"github.com/agentform/agentform/kubernetes"
@@ -44,6 +45,7 @@ func inPods(t *testing.T, m *measurement) {
 	p.noticed(t, m)
 	p.observe(t, m)
 	p.apply(t, m)
+	p.status(t, m)
 }
 
 func newPods(t *testing.T, bin string) *pods {
@@ -224,6 +226,59 @@ func (p *pods) apply(t *testing.T, m *measurement) {
 		Goals:  []Goal{{Says: "≤ 1.2 × floor", Got: ratio(took[0], took[1]), Bound: 1.2}},
 		Missed: "What the floor has not is to copy agentform-shim to each volume, and to start the agent in the pod that is ready.",
 	})
+}
+
+// status is `agentform status` of sessions in pods, each of which is asked for its screen. No plain
+// object can be asked for one: these agents are real.
+func (p *pods) status(t *testing.T, m *measurement) {
+	const byHand = 10
+	n := byHand
+	if m.full {
+		n = 100
+	}
+	p.want(t, n)
+	p.run(t, "agentform", "apply", "--auto-approve")
+	names := strings.Fields(p.cluster.Kubectl(t, "get", "pods", "-n", p.namespace, "-o", "name"))
+	if len(names) != n {
+		t.Fatalf("%d pods, want %d", len(names), n)
+	}
+	var own []time.Duration
+	took := m.turns(3,
+		func() time.Duration {
+			c := p.command("agentform", "status")
+			began := time.Now()
+			if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), fmt.Sprintf("%d running", n)) {
+				t.Fatalf("%v: %s", err, out)
+			}
+			d := time.Since(began)
+			own = append(own, c.ProcessState.UserTime()+c.ProcessState.SystemTime())
+			return d
+		},
+		func() time.Duration {
+			began := time.Now()
+			for _, name := range names[:byHand] {
+				p.cluster.Kubectl(t, "exec", "-n", p.namespace, name, "--", "tmux", "-S", shim.TmuxSocket, "capture-pane", "-p")
+			}
+			return time.Since(began) * time.Duration(n) / byHand
+		},
+		func() time.Duration { return p.list(t, p.namespace) })
+	work := fmt.Sprintf("status, %d live sessions in pods", n)
+	r := Row{
+		Work:   work,
+		Took:   Time(took[0]),
+		Floor:  Beside{"a list of the pods, on a new connection", Time(took[2])},
+		Today:  Beside{"kubectl exec of tmux capture-pane for each", Time(took[1])},
+		Shown:  true,
+		Missed: "A command in each pod shows its screen. For each, the API server and the kubelet accept a connection and runc starts a process, all on the processors of this machine.",
+	}
+	if n == 100 {
+		r.Goals = []Goal{{Says: "≤ 1 s", Got: took[0].Seconds(), Bound: 1}}
+	}
+	m.add(r)
+	m.add(Row{Work: work + ": agentform's own processor time", Took: Time(m.typical(own))})
+	// A destroy would look at each volume, by a pod.
+	p.cluster.Kubectl(t, "delete", "statefulset,pod,pvc", "--all", "-n", p.namespace, "--grace-period=0", "--force")
+	p.gone(t, p.namespace)
 }
 
 // gone waits until a namespace has no pods and no claims.

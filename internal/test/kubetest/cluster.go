@@ -17,7 +17,7 @@ import (
 )
 
 // Cluster is a running cluster. Its nodes are node-1 and node-2, its storage class is local:
-// a node has 40 volumes of 20Gi with the access mode ReadWriteOncePod. The class never has
+// a node has 60 volumes of 20Gi with the access mode ReadWriteOncePod. The class never has
 // none.
 type Cluster struct {
 	dir string

@@ -56,7 +56,7 @@ func (c *cluster) images(ctx context.Context) error {
 }
 
 // volumes is how many volumes a node has.
-const volumes = 40
+const volumes = 60
 
 // storage makes the storage class local and its volumes: directories of the nodes, of one
 // GiB each as far as Kubernetes knows.
