@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,6 +36,8 @@ const (
 	// controllerDelay is how long the controller may take to create a pod before its events are
 	// read.
 	controllerDelay = 2 * time.Second
+	// mountDelay is how long a scheduled pod may take to start before its events are read.
+	mountDelay = 5 * time.Second
 	// launchTimeout bounds the start of the agent in a running pod.
 	launchTimeout = 90 * time.Second
 	// DefaultScheduleTimeout is how long the cluster may take to find a node and a volume.
@@ -381,7 +384,8 @@ func (t target) awaitPod(ctx context.Context, schedule time.Duration) error {
 	}
 	began := time.Now()
 	asked := began
-	reason := "the cluster has not created its pod"
+	const notCreated = "the cluster has not created its pod"
+	reason := notCreated
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 400*time.Millisecond) {
 		var p pod
 		err := t.cluster.get(ctx, pods, t.pod, &p)
@@ -403,8 +407,15 @@ func (t target) awaitPod(ctx context.Context, schedule time.Duration) error {
 			return nil
 		default:
 			why, futile := p.waits()
-			if why != "" {
+			if why == "" && age > mountDelay && time.Since(asked) > mountDelay {
+				asked = time.Now()
+				why, futile = notMounted(ctx, t, p)
+			}
+			switch {
+			case why != "":
 				reason = why
+			case reason == notCreated:
+				reason = "its container is being created"
 			}
 			switch {
 			case futile:
@@ -424,13 +435,23 @@ func (t target) awaitPod(ctx context.Context, schedule time.Duration) error {
 
 // refused returns why the controller cannot create the pod: a quota, an admission rule.
 func (t target) refused(ctx context.Context) string {
-	return t.event(ctx, t.set.Metadata.Name, "FailedCreate")
+	return t.event(ctx, "name="+t.set.Metadata.Name, "FailedCreate")
+}
+
+// notMounted returns why the kubelet cannot mount a volume of the pod, and whether waiting is futile: a
+// Secret or ConfigMap is missing. It retries without an end.
+func notMounted(ctx context.Context, t target, p pod) (reason string, futile bool) {
+	reason = t.event(ctx, "uid="+p.Metadata.UID, "FailedMount")
+	for _, v := range p.Spec.Volumes {
+		futile = futile || (v.Secret != nil || v.ConfigMap != nil) && strings.Contains(reason, strconv.Quote(v.Name))
+	}
+	return reason, futile
 }
 
 // claimReason returns that a claim has no volume, with the cluster's reason if it has one.
 func (t target) claimReason(ctx context.Context) string {
 	name := t.set.Metadata.Labels[labelVolume]
-	why := t.event(ctx, name, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
+	why := t.event(ctx, "name="+name, "ProvisioningFailed", "FailedBinding", "VolumeMismatch")
 	var there claim
 	if err := t.cluster.get(ctx, claims, name, &there); err == nil && there.unused() {
 		return strings.TrimSuffix(fmt.Sprintf("claim %s (class %q) is not bound: %s", name, there.Spec.Class, why), ": ") + "; "
@@ -441,9 +462,9 @@ func (t target) claimReason(ctx context.Context) string {
 	return ""
 }
 
-// event returns the message of the last event of one of the reasons about an object.
-func (t target) event(ctx context.Context, name string, reasons ...string) (message string) {
-	all, _ := list[occurrence](ctx, t.cluster, events, metav1.ListOptions{FieldSelector: "involvedObject.name=" + name}) // without events there is no reason
+// event returns the message of the last event of one of the reasons about the object with a name or uid.
+func (t target) event(ctx context.Context, object string, reasons ...string) (message string) {
+	all, _ := list[occurrence](ctx, t.cluster, events, metav1.ListOptions{FieldSelector: "involvedObject." + object}) // without events there is no reason
 	var last time.Time
 	for _, e := range all {
 		if slices.Contains(reasons, e.Reason) && !e.At.Before(last) {

@@ -133,7 +133,12 @@ func (s *statefulSet) stopped() bool { return s.Spec.Replicas != nil && *s.Spec.
 type pod struct {
 	Metadata metadata `json:"metadata"`
 	Spec     struct {
-		Node string `json:"nodeName"`
+		Node    string `json:"nodeName"`
+		Volumes []struct {
+			Name      string    `json:"name"`
+			Secret    *struct{} `json:"secret"`
+			ConfigMap *struct{} `json:"configMap"`
+		} `json:"volumes"`
 	} `json:"spec"`
 	Status struct {
 		Phase      string      `json:"phase"`
