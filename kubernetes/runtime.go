@@ -144,11 +144,15 @@ func (t target) podRuns(ctx context.Context) (p pod, runs bool, err error) {
 	return p, runs, err
 }
 
-// running returns the place of a session, unless it has no pod.
+// running returns the place of a session, unless it has no pod or its node does not report: a command
+// would wait for it until it times out.
 func (r *Runtime) running(ctx context.Context, p session.Location) (contained.Place, error) {
 	t, err := r.target(ctx, p)
 	if err == nil && t.set.stopped() {
 		err = fmt.Errorf("its StatefulSet is scaled to 0: its pod %w", session.ErrGone)
+	}
+	if err == nil {
+		_, _, err = t.podRuns(ctx)
 	}
 	return contained.Place{Inside: &inside{t}, Kind: "pod", Pane: contained.Pane}, err
 }
