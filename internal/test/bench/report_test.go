@@ -95,6 +95,7 @@ func TestRatios(t *testing.T) {
 		{"start", start},
 		{"changes", changes},
 		{"landing", landing},
+		{"lock", lockLeft},
 		{"usage", spending},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.measure(t, m) }) {
