@@ -1,5 +1,5 @@
 // What several views show.
-import { html } from "./vendor/preact.mjs";
+import { html, useState } from "./vendor/preact.mjs";
 import * as model from "./model.mjs";
 import { store } from "./store.mjs";
 
@@ -29,14 +29,22 @@ export function opens(s) {
 
 // Remedy is what to do about a session where none of its verbs does it.
 export function Remedy({ s }) {
+  const [copied, setCopied] = useState({ command: "", width: 0 }); // the width of the button then, which it keeps
   if (!s.remedy || s.remedy.action || s.question) return null;
+  const { text, command } = s.remedy;
   const copy = async (e) => {
-    const button = e.currentTarget;
-    await navigator.clipboard.writeText(s.remedy.command);
-    button.textContent = "Copied";
+    const { width } = e.currentTarget.getBoundingClientRect();
+    await navigator.clipboard.writeText(command);
+    setCopied({ command, width });
   };
-  return html`<p class="remedy">${s.remedy.text}${" "}
-    ${navigator.clipboard && s.remedy.command && html`<button onClick=${copy}>Copy the command</button>`}</p>`;
+  const style = { minWidth: copied.width ? `${copied.width}px` : "" };
+  return html`<p class="remedy">${text}${" "}
+    ${
+      navigator.clipboard &&
+      command &&
+      html`<button style=${style} onClick=${copy}>
+        ${copied.command === command ? "Copied" : "Copy the command"}</button>`
+    }</p>`;
 }
 
 // Days lists what happened, with the day where it changes. draw returns what is shown of each.

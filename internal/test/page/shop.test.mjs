@@ -56,10 +56,17 @@ for (const [way, options] of Object.entries(ways)) {
 
 test("what no verb does is a command to copy, and only that", async () => {
   const { page, close } = await open({ ...desktop, permissions: ["clipboard-read", "clipboard-write"] }, "#/needs", "wrong branch");
+  const { width } = await page.locator("article", { hasText: "docs" }).getByText("Copy the command").boundingBox();
   await page.locator("article", { hasText: "docs" }).getByText("Copy the command").click();
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   assert.match(copied, /^git -C \S+ switch agents\/docs$/);
-  await page.locator("article", { hasText: "docs" }).getByText("Copied").waitFor();
+  const copy = page.locator("article", { hasText: "docs" }).locator(".remedy button");
+  await copy.getByText("Copied").waitFor();
+  for (let i = 0; i < 2; i++) {
+    await page.waitForTimeout(1100 * i); // the page is drawn each second
+    assert.equal((await copy.textContent()).trim(), "Copied");
+    assert.equal((await copy.boundingBox()).width, width, "its place is kept");
+  }
   assert.equal(await page.locator("article", { hasText: "mobile" }).locator(".remedy").count(), 0); // Restart does it
   await close();
 });
