@@ -36,7 +36,7 @@ function Head({ at }) {
     const arrow = at.sort !== c ? "" : at.descending ? " ↓" : " ↑";
     const order = at.descending ? "descending" : "ascending";
     const number = c === "cost" || c === "age";
-    return html`<span key=${c} role="columnheader" class=${number ? "c-number" : `c-${c}`}
+    return html`<span key=${c} role="columnheader" class=${`c-${c}${number ? " c-number" : ""}`}
       aria-sort=${arrow ? order : undefined}>
       ${
         model.columns[c] ? html`<button class="quiet" onClick=${() => sort(c)}>${title}${arrow}</button>` : title

@@ -7,8 +7,7 @@ import { Word, opens } from "./parts.mjs";
 import { operates } from "./store.mjs";
 
 const Conflicts = ({ all }) =>
-  all.length > 0 &&
-  html`<span class="conflict" title=${model.conflictTitle(all)}>${model.conflictNames(all)}</span>${" "}`;
+  all.length > 0 && html`<span class="conflict" title=${model.conflictTitle(all)}>${model.conflictNames(all)}</span>`;
 
 function Verb({ s, v }) {
   const label = `${v.label} ${s.name}`;
@@ -41,9 +40,10 @@ export class Row extends Component {
       <span role="cell" class="c-branch" title=${differs}>
         ${differs && html`<b class="differs" aria-label="differs">≠</b>${" "}`}${s.branch}</span>
       <span role="cell" class="c-changes">${model.lines(s)}</span>
-      <span role="cell" class="c-merge"><${Conflicts} all=${model.conflicts(s)} />${model.behind(s)}</span>
-      <span role="cell" class="c-number" title=${model.priced(s.usage)}>${model.cost(s.usage)}</span>
-      <span role="cell" class="c-number">${age}</span>
+      <span role="cell" class="c-merge"><${Conflicts} all=${model.conflicts(s)} />
+        ${model.behind(s) && html`<span class="behind">${model.behind(s)}</span>`}</span>
+      <span role="cell" class="c-number c-cost" title=${model.priced(s.usage)}>${model.cost(s.usage)}</span>
+      <span role="cell" class="c-number c-age">${age}</span>
       <span role="cell" class="row-verbs">${
         (at || over) && model.verbs(s).map((v) => html`<${Verb} key=${v.name} s=${s} v=${v} />`)
       }</span>

@@ -242,6 +242,21 @@ test("the verbs of a row cover none of its facts", async () => {
   }
 });
 
+test("a row that is current or selected looks like one, and its word is whole", async () => {
+  const { page, close } = await open(desktop, "#/", "ready");
+  await alter(page, fleet, (s) => (s.name === "shell" ? { ...s, word: "interrupted", tone: "attention", word_since: new Date(Date.now() - 3.7e6).toISOString() } : s));
+  const word = row(page, "shell").locator(".word");
+  await word.filter({ hasText: "interrupted 1h" }).waitFor();
+  assert.ok(await word.evaluate((e) => e.parentElement.scrollWidth <= e.parentElement.clientWidth), "its word is cut");
+  while (!/ at\b/.test(await row(page, "shell").getAttribute("class"))) await page.keyboard.press("j");
+  await page.keyboard.press("x");
+  assert.equal(await page.locator(".table").evaluate((e) => (e === document.activeElement ? getComputedStyle(e).outlineStyle : "")), "none"); // the row shows it
+  const grounds = () => row(page, "shell").evaluate((r) => [getComputedStyle(r).backgroundColor, getComputedStyle(r.querySelector(".row-verbs")).backgroundImage]);
+  await until("it has the ground of what is selected", async () => (await grounds())[0] === "rgb(232, 240, 253)");
+  assert.ok((await grounds())[1].includes("rgb(232, 240, 253)"), "its verbs have another ground");
+  await close();
+});
+
 test("what the agent says is read, and a long prompt is folded", async () => {
   const prompt = `Count the words. ${"one two three ".repeat(40)}`;
   await fleet.agentform("send", "api", prompt);

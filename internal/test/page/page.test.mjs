@@ -164,6 +164,7 @@ test("the fleet shows, filters, sorts and groups, in the words of the command li
   await page.selectOption("select", "role");
   await says(page, "builder 1", ".rows");
   await page.selectOption("select", "");
+  assert.deepEqual(await page.locator(".row.group > span").evaluateAll((all) => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)), [], "headings are cut");
   await page.waitForFunction(() => document.querySelectorAll(".rows .row").length === 4);
   const names = () => page.locator(".rows .row").evaluateAll((r) => r.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).map((x) => x.querySelector("a").textContent));
   await page.click('.head button:has-text("Session")');

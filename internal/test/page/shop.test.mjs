@@ -137,6 +137,23 @@ test("the usage has the width of the page", async () => {
   await close();
 });
 
+test("what is least needed leaves a narrow fleet first, and conflicts never", async () => {
+  for (const width of [1440, 1024, 820]) {
+    const { page, close } = await open({ viewport: { width, height: 768 } }, "#/", "payments");
+    await says(page, "today $", "header");
+    const title = (name) => page.locator('.row.head [role="columnheader"]', { hasText: name });
+    const cell = (name, what) => page.locator(".rows .row", { has: page.locator(`a:text-is("${name}")`) }).locator(what);
+    for (const [name, what] of [["Cost", ".c-cost"], ["Merging", ".c-merge"], ["Branch", ".c-branch"]]) {
+      const [a, b] = [await title(name).boundingBox(), await cell("search", what).boundingBox()];
+      assert.ok(a && b && a.x === b.x && a.width === b.width, `${name} at ${width}`);
+    }
+    assert.ok((await cell("search", ".conflict").boundingBox()).width > 80, `conflicts at ${width}`);
+    assert.equal(await title("Changes").isVisible(), width > 960);
+    assert.equal(await title("Age").isVisible(), width > 1200);
+    await close();
+  }
+});
+
 test("on a phone all views are in reach, and a card of the fleet has what a row has", async () => {
   const { page, close } = await open({ ...phone, viewport: { width: 360, height: 740 } }, "#/", "payments");
   for (const a of await page.locator("nav.views a").all()) {
@@ -161,7 +178,17 @@ test("on a phone all views are in reach, and a card of the fleet has what a row 
   const merge = await card("search").locator(".c-merge").boundingBox();
   const all = await card("search").boundingBox();
   const now = await card("search").locator(".c-now").boundingBox();
-  assert.ok(now.x + now.width <= merge.x, "what it does ends before what it cannot be merged with");
+  const left = merge.x - now.x - now.width;
+  assert.ok(left >= 0 && left <= 9, `${left} px between what it does and what it cannot be merged with`);
+  const [whole, other] = [await card("login").boundingBox(), await card("login").locator(".c-now").boundingBox()];
+  assert.ok(whole.x + whole.width - other.x - other.width < 20, "what it does has the width of its card");
+  assert.equal(await page.locator(".row.head").isVisible(), false); // no columns are below it
+  const filter = await page.locator("#filter").evaluate((e) => {
+    const draw = document.createElement("canvas").getContext("2d");
+    draw.font = getComputedStyle(e).font;
+    return e.clientWidth - 20 - draw.measureText(e.placeholder).width;
+  });
+  assert.ok(filter >= 0, `the hint of the filter lacks ${-filter} px`);
   assert.ok(merge.y + merge.height <= all.y + all.height && all.height === 64);
   for (const name of ["payments", "search"]) await card(name).locator("input").check();
   await says(page, "2 selected", ".bulk");
