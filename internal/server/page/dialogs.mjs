@@ -2,6 +2,7 @@
 import { html, useState } from "./vendor/preact.mjs";
 import { Answers, Keys, Send } from "./act.mjs";
 import { useDialog } from "./dialog.mjs";
+import { More } from "./head.mjs";
 import { Land } from "./land.mjs";
 import { LandAll } from "./land-all.mjs";
 import { Logins } from "./logins.mjs";
@@ -116,6 +117,7 @@ export function Dialog() {
   const d = store.dialog;
   if (!d) return null;
   if (d.help) return html`<${Help} />`;
+  if (d.more) return html`<${More} close=${close} />`;
   if (d.jump) return html`<${Jump} />`;
   if (d.answer) return html`<${Reply} address=${d.answer[0]} />`;
   if (d.verbs) return html`<${Sheet} address=${d.verbs} />`;

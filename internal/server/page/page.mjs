@@ -2,7 +2,7 @@
 import { html, render, useState } from "./vendor/preact.mjs";
 import { Dialog } from "./dialogs.mjs";
 import { Fleet } from "./fleet.mjs";
-import { Icon } from "./icons.mjs";
+import { Head } from "./head.mjs";
 import { press } from "./keys.mjs";
 import { Door, enter } from "./login.mjs";
 import * as model from "./model.mjs";
@@ -11,54 +11,9 @@ import { notify } from "./notices.mjs";
 import { Plan } from "./plan.mjs";
 import { Report } from "./report.mjs";
 import { Session } from "./session/session.mjs";
-import { drawnBy, operates, set, store } from "./store.mjs";
-import { Today, Usage } from "./usage.mjs";
+import { drawnBy, set, store } from "./store.mjs";
+import { Usage } from "./usage.mjs";
 import { Wall } from "./wall.mjs";
-
-// turn changes between the light and the dark theme.
-function turn() {
-  const root = document.documentElement;
-  const light = root.dataset.theme
-    ? root.dataset.theme === "light"
-    : !matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = light ? "dark" : "light";
-  localStorage.setItem("theme", root.dataset.theme);
-}
-
-function Head({ need }) {
-  const views = [
-    ["fleet", "Fleet", "#/"],
-    ["wall", "Wall", "#/wall"],
-    ["plan", "Plan", "#/plan"],
-    ["needs", "Needs you", "#/needs"],
-    ["report", "Report", "#/report"],
-    ["usage", "Usage", "#/usage"],
-  ];
-  const r = store.route;
-  const live = store.connected;
-  return html`<header><h1>${store.access.project || "agentform"}</h1>
-    <nav class="views" aria-label="views">${views.map(
-      ([v, label, to]) =>
-        html`<a key=${v} href=${to} aria-current=${r.view === v ? "page" : undefined}>${label}
-          ${v === "needs" && need > 0 && html`${" "}<span class="badge">${need}</span>`}</a>`,
-    )}</nav>
-    <span class="gap"></span><${Places} /><${Today} />
-    <span role="status" class=${`connection ${live ? "on" : "off"}`}>${live ? "live" : "connecting"}</span>
-    ${!operates() && html`<span class="read-only">read-only</span>`}
-    <button class="wide" onClick=${() => set({ dialog: { jump: true } })} aria-keyshortcuts="Control+K">
-      Jump <kbd>Ctrl-K</kbd></button>
-    <button class="quiet" onClick=${turn} aria-label="light or dark"><${Icon} name="theme" /></button>
-    <button class="quiet" onClick=${() => set({ dialog: { help: true } })} aria-label="keys">
-      <${Icon} name="help" /></button>
-    <button class="quiet" onClick=${() => set({ dialog: { logins: true } })} title=${store.access.by}>
-      Logins</button></header>`;
-}
-
-// Places says how many of the places of max_running are taken.
-const Places = () =>
-  store.places &&
-  html`<span class="summary" title="agents that take a place, of max_running">
-    ${store.places.running} of ${store.places.max_running} running</span>`;
 
 // Unwell says why the hub is not well. When it does not answer at all, that is said instead.
 const Unwell = () =>

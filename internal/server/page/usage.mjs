@@ -42,8 +42,10 @@ function useUsage(by, span, failed) {
 export function Today() {
   const total = useUsage("agent", "today")?.total;
   if (!total?.total) return null;
-  const text = [model.cost(total), `${model.number(total.total)} tokens`].filter(Boolean).join(" · ");
-  return html`<a class="summary wide" href="#/usage" title=${model.used(total)}>today ${text}</a>`;
+  const [cost, tokens] = [model.cost(total), `${model.number(total.total)} tokens`];
+  return html`<a class="summary" href="#/usage" title=${model.used(total)}>today ${cost || tokens}${
+    cost && html`<span class="middle"> · ${tokens}</span>`
+  }</a>`;
 }
 
 // Bar shows a share. What is over one is full, and said in words next to it.

@@ -160,6 +160,17 @@ test("on a phone all views are in reach, and a card of the fleet has what a row 
     const b = await a.boundingBox();
     assert.ok(b.x >= 0 && b.x + b.width <= 360, `${await a.textContent()}: ${b.x + b.width}`);
   }
+  for (const part of await page.locator("header > :visible").all()) {
+    const b = await part.boundingBox();
+    assert.ok(b.x >= 0 && b.x + b.width <= 360, `${await part.textContent()} ends at ${b.x + b.width}`);
+  }
+  await page.click('button:text-is("More")');
+  await says(page, "shop", "dialog h2");
+  await says(page, "of 12 running", "dialog");
+  await accessible(page, "more on a phone");
+  await page.click('dialog button:text-is("Keys")');
+  await page.waitForSelector('dialog[aria-label="Keys"]');
+  await page.keyboard.press("Escape");
   const card = (name) => page.locator(".rows .row", { has: page.locator(`a:text-is("${name}")`) });
   const inside = async (x, what) => {
     const b = await x.boundingBox();
