@@ -3,7 +3,7 @@ import { html, useEffect, useRef } from "./vendor/preact.mjs";
 import { Answers, Keys, Send, answer } from "./act.mjs";
 import { of } from "./api.mjs";
 import * as model from "./model.mjs";
-import { wantNotices } from "./notices.mjs";
+import { notices, wantNotices } from "./notices.mjs";
 import { Remedy, Word } from "./parts.mjs";
 import { useDocument } from "./session/document.mjs";
 import { operates, redraw, store } from "./store.mjs";
@@ -85,7 +85,7 @@ export function Needs() {
   return html`<section class="needs" aria-label="needs you"><div class="tools"><h2>Needs you</h2>
     ${
       typeof Notification !== "undefined" &&
-      html`<button onClick=${wantNotices} aria-pressed=${localStorage.getItem("notify") === "on"}>Notify me</button>`
+      html`<button onClick=${wantNotices} aria-pressed=${notices()}>Notify me</button>`
     }</div>
     ${!all.length && html`<p class="empty" role="status">Nothing needs you.</p>`}
     <div class="cards">${all.map(

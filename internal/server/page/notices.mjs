@@ -5,7 +5,8 @@ import { set, store } from "./store.mjs";
 const most = 3; // notifications at once: more are one
 const told = new Set();
 
-const on = () =>
+// notices reports whether notifications are on.
+export const notices = () =>
   typeof Notification !== "undefined" &&
   Notification.permission === "granted" &&
   localStorage.getItem("notify") === "on";
@@ -20,7 +21,7 @@ function show(title, body, tag, to) {
 
 // notify tells of each session that has needed somebody for a while, once.
 export function notify() {
-  if (!on()) return;
+  if (!notices()) return;
   const due = model.due(store.sessions, told, Date.now());
   for (const { key } of due) told.add(key);
   if (due.length > most) {
@@ -33,10 +34,19 @@ export function notify() {
   }
 }
 
+// denied is why the browser shows no notifications of this page, and where that is changed.
+function denied() {
+  if (!isSecureContext) return "Notifications are off: browsers show them only of pages by HTTPS, or of this machine.";
+  if (Notification.permission === "default") return "Notifications are off: the browser was not given the permission.";
+  return "Notifications are off: the browser denies them. Its settings of this site allow them.";
+}
+
 // wantNotices turns notifications on, with the permission of the browser, or off.
 export async function wantNotices() {
-  const yes = localStorage.getItem("notify") !== "on" && (await Notification.requestPermission()) === "granted";
-  localStorage.setItem("notify", yes ? "on" : "off");
+  const wanted = !notices();
+  const granted = wanted && (await Notification.requestPermission()) === "granted";
+  localStorage.setItem("notify", granted ? "on" : "off");
+  if (wanted && !granted) return set({ trouble: denied(), notice: "" });
   const text = "This browser tells you when a session has needed you for 5 seconds.";
-  set({ notice: yes ? text : "Notifications are off." });
+  set({ trouble: "", notice: granted ? text : "Notifications are off." });
 }

@@ -594,8 +594,21 @@ test("a session that has needed somebody for 5 seconds is notified of, once", as
     window.Notification = new Proxy(real, { construct: (of, args) => (window.notified.push({ title: args[0], at: Date.now() }), Reflect.construct(of, args)) });
   });
   await page.click("nav >> text=Needs you");
-  await page.click('button:text-is("Notify me")');
-  await says(page, "This browser tells you");
+  const notify = page.locator('button:text-is("Notify me")');
+  const denies = (x) => page.evaluate((d) => {
+    Object.defineProperty(Notification, "permission", { configurable: true, get: () => (d ? "denied" : "granted") });
+    Notification.requestPermission = async () => Notification.permission;
+  }, x);
+  await denies(true);
+  await notify.click();
+  await says(page, "Notifications are off: the browser denies them. Its settings of this site allow them.", "[role=alert]");
+  assert.equal(await notify.getAttribute("aria-pressed"), "false");
+  await denies(false);
+  await notify.click();
+  await says(page, "This browser tells you", ".notice");
+  assert.equal(await page.locator("[role=alert]").count(), 0);
+  const [said, head] = [await page.locator(".notice").boundingBox(), await page.locator("header").boundingBox()];
+  assert.ok(said.y > head.y + head.height && said.y + said.height <= 800 && said.y > 600, JSON.stringify(said));
   await fleet.agentform("send", "web", "ask touch y");
   const blocked = async () => (await shown()).filter((n) => n.title === "web blocked"); // the end of an earlier turn may be another
   await until("it is notified of", async () => (await blocked()).length > 0);
