@@ -67,9 +67,12 @@ export const Keys = ({ s }) =>
         onClick=${() => act(`Sent ${key} to ${s.name}`, s.address, "send", { key })}>${key}</button>`,
   )}</div>`;
 
-// Send is a box for a text to sessions.
+// Send is a box for a text to sessions. Where no agent of theirs takes one it says so.
 export function Send({ sessions, sent = () => {} }) {
   const [text, setText] = useState("");
+  const takes = sessions.some((s) => s.actions.includes("send"));
+  const off = !operates() || !takes;
+  const hint = takes ? "send to the agent, with Ctrl-Enter" : model.untaken(sessions[0]);
   const names = sessions.map((s) => s.name).join(", ");
   const send = async (e) => {
     e.preventDefault();
@@ -81,7 +84,7 @@ export function Send({ sessions, sent = () => {} }) {
   };
   const key = (e) => e.key === "Enter" && (e.ctrlKey || e.metaKey) && send(e);
   return html`<form class="send" onSubmit=${send}>
-    <textarea rows="2" aria-label=${`send to ${names}`} placeholder="send to the agent, with Ctrl-Enter" value=${text}
-      disabled=${!operates()} onInput=${(e) => setText(e.target.value)} onKeyDown=${key}></textarea>
-    <button class="primary" disabled=${!operates()}>Send</button></form>`;
+    <textarea rows="2" aria-label=${`send to ${names}`} placeholder=${hint} value=${text} disabled=${off}
+      onInput=${(e) => setText(e.target.value)} onKeyDown=${key}></textarea>
+    <button class="primary" disabled=${off}>Send</button></form>`;
 }

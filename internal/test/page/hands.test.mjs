@@ -157,6 +157,9 @@ test("a session that has ended says so once, and offers neither its stop nor its
   await alter(page, fleet, (s) => (s.name === "shell" ? { ...s, ...rest, exit, session_alive: false, state: "stale", activity: "exited", word: "exited", word_note: "(3)", why: "agent exited (exit status 3)", actions: ["restart-session"] } : s));
   await says(page, "Its agent has ended at ");
   assert.equal((await page.textContent("section.session")).match(/exit status 3/g).length, 1);
+  await page.click('.tabs a:text-is("conversation")');
+  assert.ok(await page.locator(".send button").isDisabled());
+  assert.equal(await page.locator(".send textarea").getAttribute("placeholder"), "Its agent does not run: start it to send it a text.");
   await close();
 });
 

@@ -182,6 +182,13 @@ test("the first answer is the one to press, unless it permits something", () => 
   assert.deepEqual(primary({ number: 1, label: "Postgres" }, { number: 2, label: "SQLite" }), [true, false]);
 });
 
+test("a session that takes no text says why", () => {
+  const why = (...actions) => model.untaken(session({ actions }));
+  assert.equal(why("answer", "stop"), "Its agent asks: answer that first.");
+  assert.equal(why("resume", "stop"), "It is paused: resume it to send it a text.");
+  assert.equal(why("restart-session"), "Its agent does not run: start it to send it a text.");
+});
+
 test("a terminal next to another view is as wide as its columns need, or is not there", () => {
   assert.equal(beside(1440, {}), 864, "its columns are not known yet");
   assert.equal(beside(1440, { cols: 80, control: "nobody" }), 651);

@@ -80,3 +80,10 @@ export function ended(s, now) {
   const at = s.exit?.at ?? s.since;
   return `Its agent has ended${at ? ` at ${day(at, now)}` : ""}.`;
 }
+
+// untaken says why a session takes no text.
+export function untaken(s) {
+  if (s.actions.includes("answer")) return "Its agent asks: answer that first.";
+  if (s.actions.includes("resume")) return "It is paused: resume it to send it a text.";
+  return "Its agent does not run: start it to send it a text.";
+}
