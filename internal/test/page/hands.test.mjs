@@ -231,6 +231,31 @@ test("a terminal that is watched has letters that can be read, or leaves its pla
   await close();
 });
 
+test("on a phone the tab that is shown is in sight, and the head of a session has two lines", async () => {
+  const { page, close } = await open(phone, "#/s/session.shell/details", "workspace");
+  const [tab, head] = [await page.locator('.tabs a:text-is("details")').boundingBox(), await page.locator(".session-head").boundingBox()];
+  assert.ok(tab.x >= 0 && tab.x + tab.width <= 360, `details ends at ${tab.x + tab.width}`);
+  assert.ok(head.height <= 64, `the head has ${head.height} px`);
+  await close();
+});
+
+test("letters keep their size when control is taken of a window that is a little larger", async () => {
+  const first = await open({ viewport: { width: 1280, height: 800 } }, "#/s/session.shell/terminal", "You are watching");
+  await control(first.page); // its window has the size of this page
+  await first.page.click("button.control");
+  const { page, close } = await open({ viewport: { width: 1260, height: 780 } }, "#/s/session.shell/terminal", "You are watching");
+  const letters = () => page.evaluate(() => document.querySelector(".terminal").terminal.options.fontSize);
+  await until("they are a little smaller", async () => (await letters()) === 12.5);
+  const rows = () => page.evaluate(() => document.querySelector(".terminal").terminal.rows);
+  const before = await rows();
+  await control(page);
+  await until("the window has the size of this page", async () => (await rows()) !== before);
+  assert.equal(await letters(), 12.5);
+  await page.click("button.control");
+  await close();
+  await first.close();
+});
+
 test("the verbs of a row cover none of its facts", async () => {
   for (const width of [1440, 1000]) {
     const { page, close } = await open({ viewport: { width, height: 800 } }, "#/", "ready");

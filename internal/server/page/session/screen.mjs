@@ -1,7 +1,7 @@
 // The terminal of a session: what it prints over a WebSocket, and who controls it.
 import { of } from "../api.mjs";
 import { retry } from "../model.mjs";
-import { base, proposed, resize, reveal } from "./size.mjs";
+import { base, resize, reveal, taken } from "./size.mjs";
 import { followTheme, open } from "./xterm.mjs";
 
 const closes = { shutdown: 1001, notReady: 1013, gone: 4001, takenOver: 4002 };
@@ -116,7 +116,7 @@ export class SessionTerminal {
   }
 
   control(take) {
-    if (take) this.say({ type: "resize", ...proposed(this) });
+    if (take) this.say({ type: "resize", ...taken(this) });
     this.say({ type: "control", take });
   }
 

@@ -14,11 +14,20 @@ export function beside(width, { cols, control }) {
   return needs(least) > room ? 0 : Math.min(room, needs(base));
 }
 
-// proposed are the columns and rows that a page has room for, in letters of the usual size.
-export function proposed({ terminal, fit }) {
-  terminal.options.fontSize = base;
+// kept is the size of letters of a terminal whose control is taken: that in which it was read, unless it is small.
+const kept = (size) => (size >= base - 1 ? size : base);
+
+// proposed are the columns and rows that a page has room for, in letters of a size.
+function proposed({ terminal, fit }, size = base) {
+  terminal.options.fontSize = size;
   const { cols, rows } = fit.proposeDimensions() ?? terminal;
   return { cols, rows };
+}
+
+// taken are the columns and rows that a page has room for when it takes control. The letters stay as they were read.
+export function taken(x) {
+  x.size = kept(x.terminal.options.fontSize);
+  return proposed(x, x.size);
 }
 
 // resize gives the window of a SessionTerminal the size of the page if the page controls it. Otherwise the
@@ -26,8 +35,9 @@ export function proposed({ terminal, fit }) {
 export function resize(x) {
   const t = x.terminal;
   if (!x.element.clientHeight) return; // it is not shown
-  const room = proposed(x);
-  if (x.state.control === "you") {
+  const controls = x.state.control === "you";
+  const room = proposed(x, controls ? x.size : base);
+  if (controls) {
     if (room.cols !== x.cols || room.rows !== x.rows) x.say({ type: "resize", ...room });
   } else if (x.cols) {
     const share = Math.min(1, room.cols / x.cols, room.rows / x.rows);
