@@ -18,8 +18,8 @@ function Row({ x }) {
   return html`<tr><th scope="row">${x.removed_at ? x.name : html`<a href=${model.link(x)}>${x.name}</a>`}</th>
     <td>${x.word}</td>
     <td>${model.result(x)}${x.pr_url && html`${" "}<a href=${pull} rel="noreferrer">pull request</a>`}</td>
-    <td title=${model.priced(x.usage)}>${model.cost(x.usage)}</td><td>${model.waited(x)}</td>
-    <td>${x.restarts || ""}</td><td>${x.asked}</td></tr>`;
+    <td title=${model.priced(x.usage)}>${model.cost(x.usage)}</td><td data-title="waited">${model.waited(x)}</td>
+    <td data-title="restarts">${x.restarts || ""}</td><td data-title="asked">${x.asked}</td></tr>`;
 }
 
 const bare = (address) => address.replace(/^session\./, "");

@@ -276,9 +276,15 @@ test("the report shows what became of the sessions, what they waited for, and wh
   await says(page, "active session", ".report [role=status]");
   const row = page.locator(".report tbody tr", { hasText: "api" });
   assert.match(await row.textContent(), /asks.*answer/);
-  await says(page, 'api blocked for', ".report ol");
+  await says(page, 'api asks for', ".report ol");
   await says(page, "touch y", ".report ol");
   await accessible(page, "report");
+  await page.setViewportSize({ width: 360, height: 740 });
+  const cut = () => page.evaluate(() => [...document.querySelectorAll(".report td, .report th")].filter((e) => e.offsetParent && e.getBoundingClientRect().right > 360).map((e) => e.textContent));
+  assert.deepEqual(await cut(), []);
+  assert.match(await row.locator("td").nth(3).evaluate((e) => getComputedStyle(e, "::before").content), /data-title|waited/);
+  await accessible(page, "report on a phone");
+  await page.setViewportSize({ width: 1280, height: 800 });
   await page.selectOption(".report select", "168");
   await row.locator("a").click();
   await says(page, "You are watching");
@@ -768,7 +774,15 @@ test("what matters is inside the page at every size", async () => {
     const width = () => page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok((await width()) <= size.width);
     const height = (await page.locator(".terminal-tab > .terminal").boundingBox()).height;
-    if (name === "phone") assert.ok(height >= 0.5 * size.height, `the terminal has ${height} px`);
+    if (name === "phone") assert.ok(height >= 0.7 * size.height, `the terminal has ${height} px`);
+    assert.equal(await page.locator(".key-row").count(), 0); // nobody types
+    if (name === "phone") {
+      await control(page);
+      await page.locator('.key-row button:text-is("Esc")').waitFor();
+      const box = await page.locator(".terminal-tab > .terminal").boundingBox();
+      assert.ok(box.height >= 0.6 * size.height, `the terminal has ${box.height} px`);
+      await page.click("button.control");
+    }
     await page.evaluate(() => (location.hash = "#/s/session.api/conversation"));
     await page.waitForSelector(".conversation .send");
     assert.ok((await page.locator(".conversation .send").boundingBox()).height < size.height / 4);

@@ -45,6 +45,15 @@ function Head({ s }) {
     ${s.activity === "blocked" && html`<${Question} s=${s} />`}</div>`;
 }
 
+// Tabs are the links of the views of a session. That of the view that is shown is scrolled to.
+function Tabs({ s, tab }) {
+  const strip = useRef();
+  useEffect(() => strip.current.querySelector("[aria-current]")?.scrollIntoView({ inline: "nearest" }), [tab]);
+  return html`<nav class="tabs" aria-label="views of the session" ref=${strip}>${tabs.map(
+    (t) => html`<a key=${t} href=${model.link(s, t)} aria-current=${t === tab ? "page" : undefined}>${t}</a>`,
+  )}</nav>`;
+}
+
 export function Session({ address, tab }) {
   const width = useWidth();
   const [terminal, told] = useState({}); // its columns, and who controls it
@@ -58,9 +67,7 @@ export function Session({ address, tab }) {
   const room = View && width >= wide ? beside(width, terminal) : 0; // for the terminal next to the view
   opened.current ||= room > 0 || !View;
   return html`<section class="session" aria-label=${s.name}><${Head} s=${s} />
-    <nav class="tabs" aria-label="views of the session">${tabs.map(
-      (t) => html`<a key=${t} href=${model.link(s, t)} aria-current=${t === tab ? "page" : undefined}>${t}</a>`,
-    )}</nav>
+    <${Tabs} s=${s} tab=${tab} />
     <div class=${`panes${room ? " two" : ""}`} style=${{ gridTemplateColumns: room ? `${room}px minmax(0, 1fr)` : "" }}>
       ${
         opened.current &&

@@ -52,8 +52,10 @@ function says(t) {
   if (t.status === "detached") return "The terminal was detached.";
   if (t.status === "reconnecting") return `Connecting again… ${t.message}`;
   if (t.status === "connecting") return "Connecting…";
-  if (t.control === "you") return "You control this terminal. Ctrl-Shift-K leaves it.";
-  return t.control === "other" ? `${t.by} controls this terminal; you are watching.` : "You are watching.";
+  if (t.control === "you") return html`You control this terminal.<span class="chord"> Ctrl-Shift-K leaves it.</span>`;
+  if (t.control !== "other") return "You are watching.";
+  const by = t.by === store.access.by ? "Another page of this browser" : t.by;
+  return `${by} controls this terminal; you are watching.`;
 }
 
 function Live({ s, told, ended }) {
@@ -102,9 +104,12 @@ function Live({ s, told, ended }) {
         onInput=${(e) => (setSearch(e.target.value), shown.current?.find(e.target.value))} />
       <label class="reader"><input type="checkbox" onChange=${read} />${" "}screen reader</label></div>
     <div class="terminal" key=${starts} ref=${element} tabindex="0" role="region" aria-label="screen"></div>
-    <div class="key-row" role="toolbar" aria-label="keys">${rowsOfKeys.map(
-      ([label, data]) =>
-        html`<button key=${label} disabled=${t.control !== "you"} aria-pressed=${data === null ? t.ctrl : undefined}
-          onClick=${() => press(data)}>${label}</button>`,
-    )}</div></div>`;
+    ${
+      t.control === "you" &&
+      html`<div class="key-row" role="toolbar" aria-label="keys">${rowsOfKeys.map(
+        ([label, data]) =>
+          html`<button key=${label} aria-pressed=${data === null ? t.ctrl : undefined}
+            onClick=${() => press(data)}>${label}</button>`,
+      )}</div>`
+    }</div>`;
 }
