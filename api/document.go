@@ -333,6 +333,8 @@ type Error struct {
 	// Send is a message to the session's agent that asks it to mend that, of a refused landing;
 	// empty: it cannot.
 	Send string `json:"send,omitempty"`
+	// Unsaved is what is not committed, for people, of a landing that a message for it lets land.
+	Unsaved string `json:"unsaved,omitempty"`
 }
 
 // Error returns the message, and on the next line what to do.

@@ -110,6 +110,7 @@ type LeftOut struct {
 	Address session.Address `json:"address"`
 	Branch  string          `json:"branch"`
 	Why     string          `json:"why"`
+	Unsaved string          `json:"unsaved"` // what is not committed, if landing it alone with a message for that is all that lacks
 }
 
 // LandStep is one thing that landing does.

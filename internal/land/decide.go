@@ -91,6 +91,8 @@ type Refusal struct {
 	Files []string // that conflict, or would be overwritten
 	Next  string   // what to do, a command line; empty: nothing is known
 	Send  string   // a message that asks the session's agent to mend it; empty: it cannot
+	// Unsaved is what is not committed, for people, if a message for it is all that lacks.
+	Unsaved string
 }
 
 // maxFiles bounds the files that an error lists.
@@ -199,7 +201,7 @@ func checkWork(f Facts, q Request) *Refusal {
 			r.Why = why + ", and " + r.Why
 			return r
 		}
-		return &Refusal{Why: why, Next: fmt.Sprintf("agentform land %s --commit MESSAGE commits them first", name)}
+		return &Refusal{Why: why, Next: fmt.Sprintf("agentform land %s --commit MESSAGE commits them first", name), Unsaved: u.String()}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package land
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -86,6 +87,25 @@ func TestDecide(t *testing.T) {
 		}
 		if got := strings.Join(kinds, " "); got != x.steps || (err != nil) != (x.refused != "") || err != nil && !strings.Contains(err.Error(), x.refused) {
 			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+// TestDecideUnsaved checks that a refusal says what is not committed where a message for it is all that lacks.
+func TestDecideUnsaved(t *testing.T) {
+	for _, x := range []struct {
+		change func(*Facts)
+		want   string
+	}{
+		{func(f *Facts) { f.Unsaved.Untracked = 2 }, "2 untracked files"},
+		{func(f *Facts) { f.Unsaved.Untracked, f.Conflict = 2, []string{"c"} }, ""},
+		{func(f *Facts) { f.Conflict = []string{"c"} }, ""},
+	} {
+		f := atRest()
+		x.change(&f)
+		_, err := Decide(f, Request{Method: Merge})
+		if r, ok := errors.AsType[*Refusal](err); !ok || r.Unsaved != x.want {
+			t.Errorf("%v is without %q", err, x.want)
 		}
 	}
 }

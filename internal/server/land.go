@@ -93,7 +93,7 @@ func landed(s *Server, w http.ResponseWriter, instead string, do func(context.Co
 		next := refusal.Next
 		shown := *refusal
 		shown.Next = ""
-		return &api.Error{Status: http.StatusConflict, Code: "not_landed", Message: strings.TrimSpace(shown.Error()), Next: next, Send: refusal.Send}
+		return &api.Error{Status: http.StatusConflict, Code: "not_landed", Message: strings.TrimSpace(shown.Error()), Next: next, Send: refusal.Send, Unsaved: refusal.Unsaved}
 	}
 	if err != nil {
 		return err

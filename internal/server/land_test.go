@@ -68,6 +68,7 @@ func TestLanding(t *testing.T) {
 		{nil, "POST", "/v1/landing", `{"steps": [{"address": "session.api", "tree": "4b825dc"}], "method": "pr"}`, 400, []string{"merge, squash or rebase"}},
 		{refusal, "POST", "/v1/sessions/api/refresh", "", 409, []string{`"not_landed"`, `session.api conflicts:\n  a.go"`, `"next": "merge it"`}},
 		{refusal, "POST", "/v1/landing", `{"steps": [{"address": "session.api", "tree": "4b825dc"}]}`, 409, []string{`"not_landed"`, `conflicts:\n  a.go"`}},
+		{&land.Refusal{Why: "session.api has 1 untracked file", Unsaved: "1 untracked file"}, "POST", "/v1/sessions/api/land", "", 409, []string{`"unsaved": "1 untracked file"`}},
 		{errors.New("the disk is full"), "POST", "/v1/landing", `{"steps": [{"address": "session.api", "tree": "4b825dc"}]}`, 500, []string{"the disk is full"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {

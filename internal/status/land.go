@@ -1,6 +1,8 @@
 package status
 
 import (
+	"errors"
+
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/land"
 	"github.com/agentform/agentform/internal/wire"
@@ -21,7 +23,11 @@ func LandingOf(l land.Many, dryRun bool) api.LandingDocument {
 	d := api.LandingDocument{Format: api.FormatVersion, DryRun: dryRun, Steps: []api.LandingStep{}, LeftOut: []api.LeftOut{}, Refreshes: refreshes(l.Refreshed)}
 	for _, m := range l.Members {
 		if m.Refused != nil {
-			d.LeftOut = append(d.LeftOut, api.LeftOut{Address: m.Address, Branch: m.Branch, Why: m.Refused.Error()})
+			left := api.LeftOut{Address: m.Address, Branch: m.Branch, Why: m.Refused.Error()}
+			if r := (*land.Refusal)(nil); errors.As(m.Refused, &r) {
+				left.Unsaved = r.Unsaved
+			}
+			d.LeftOut = append(d.LeftOut, left)
 			continue
 		}
 		x := api.LandingStep{Address: m.Address, Branch: m.Branch, Base: m.Base, Commit: m.Commit, Commits: len(m.Commits), Tree: m.Tree}

@@ -5,7 +5,9 @@ export class Refused extends Error {
     this.status = status;
     this.code = error.code;
     this.said = error.message;
+    this.next = error.next ?? "";
     this.send = error.send ?? "";
+    this.unsaved = error.unsaved ?? "";
   }
 }
 

@@ -3,6 +3,7 @@ import { html, useEffect, useState } from "./vendor/preact.mjs";
 import { ask } from "./api.mjs";
 import { useDialog } from "./dialog.mjs";
 import * as model from "./model.mjs";
+import { set, store } from "./store.mjs";
 
 // LandAll shows in which order work would land and what would not, and lands it as it was shown.
 export function LandAll({ close, done }) {
@@ -70,13 +71,22 @@ function Step({ x, landed }) {
     ${landed && html`<p class=${x.landed ? "landed" : "conflict"}>${model.outcome(x)}</p>`}</li>`;
 }
 
+// Left is why a session does not land. What is not committed is landed alone, with a message.
+function Left({ x }) {
+  const s = store.sessions.find((y) => y.address === x.address);
+  if (!x.unsaved || !s) return html`<${Said} x=${x} text=${model.leftOut(x)} />`;
+  const alone = () => set({ dialog: { land: s } });
+  return html`<li><b>${name(x)}</b>${" "}<span>has ${x.unsaved}:</span>${" "}
+    <button class="quiet" aria-label=${`Land ${name(x)}`} onClick=${alone}>Land it with a message…</button></li>`;
+}
+
 const Said = ({ x, text }) => html`<li><b>${name(x)}</b>${" "}<span>${text}</span></li>`;
 
 function Order({ d, landed }) {
   return html`<div class="order" tabindex="0" role="region" aria-label="order">
     <ol>${d.steps.map((x) => html`<${Step} key=${x.address} x=${x} landed=${landed} />`)}</ol>
     ${d.left_out.length > 0 && html`<h3>Left out</h3>`}
-    <ul>${d.left_out.map((x) => html`<${Said} key=${x.address} x=${x} text=${model.leftOut(x)} />`)}</ul>
+    <ul>${d.left_out.map((x) => html`<${Left} key=${x.address} x=${x} />`)}</ul>
     ${d.refreshes.length > 0 && html`<h3>Refreshed</h3>`}
     <ul>${d.refreshes.map((x) => html`<${Said} key=${x.address} x=${x} text=${model.refreshed(x)} />`)}</ul></div>`;
 }

@@ -40,7 +40,7 @@ export function Land({ s, close, done }) {
       onChange=${(e) => setWant({ ...want, method: e.target.value })}>
       <option value="merge">merge</option><option value="squash">squash into one commit</option>
       <option value="rebase">rebase</option><option value="pr">push and open a pull request</option></select></label>
-    <label>Message for what is not committed <input value=${want.commit} placeholder="none: only commits are landed"
+    <label>Message for what is not committed <input value=${want.commit}
       onInput=${(e) => setWant({ ...want, commit: e.target.value })} /></label>
     ${problem ? html`<${Trouble} e=${problem} s=${s} close=${close} />` : html`<${Foreseen} d=${d} />`}
     <div class="verbs"><button autofocus onClick=${close}>Cancel</button>
@@ -50,11 +50,15 @@ export function Land({ s, close, done }) {
 
 // Trouble is why nothing lands, with a message that asks the agent to mend it.
 function Trouble({ e, s, close }) {
-  if (!e.send) return html`<p role="alert" class="trouble">${e.message}</p>`;
+  if (e.unsaved) return html`<p role="alert" class="trouble">${model.unsaved(e.unsaved)}</p>`;
+  if (!e.send) return html`<p role="alert" class="trouble">${e.said ?? e.message}<${Next} text=${e.next} /></p>`;
   const send = async () => (await act(`Sent to ${s.name}`, s.address, "send", { text: e.send })) && close();
   return html`<div role="alert"><p class="trouble">${e.said}</p>
     <div class="verbs"><q>${e.send}</q><button onClick=${send}>Send this to the agent</button></div></div>`;
 }
+
+// Next is what to do on a command line.
+const Next = ({ text }) => text && html`<br /><code>${text}</code>`;
 
 // Foreseen is what landing would do.
 function Foreseen({ d }) {

@@ -38,7 +38,8 @@ export function Remedy({ s }) {
     setCopied({ command, width });
   };
   const style = { minWidth: copied.width ? `${copied.width}px` : "" };
-  return html`<p class="remedy">${text}${" "}
+  const [before, after] = command ? text.split(command) : [text, ""];
+  return html`<p class="remedy">${before}${command && html`<code>${command}</code>`}${after}${" "}
     ${
       navigator.clipboard &&
       command &&

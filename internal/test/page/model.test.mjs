@@ -182,6 +182,16 @@ test("the first answer is the one to press, unless it permits something", () => 
   assert.deepEqual(primary({ number: 1, label: "Postgres" }, { number: 2, label: "SQLite" }), [true, false]);
 });
 
+test("what is not committed needs a message, and what is there can be landed", () => {
+  assert.equal(model.unsaved("1 untracked file"), "It has 1 untracked file: write a message to commit it first.");
+  assert.equal(model.unsaved("1 uncommitted change, 1 untracked file"), "It has 1 uncommitted change, 1 untracked file: write a message to commit them first.");
+  const none = { added: 0, removed: 0, untracked: 0, ahead: 0 };
+  assert.equal(model.lands({ changes: none }), false);
+  assert.equal(model.lands({ changes: { ...none, ahead: 1 } }), true);
+  assert.equal(model.lands({ changes: { ...none, ahead: 1 } }, { files: [], ahead: 0 }), false, "the diff is younger");
+  assert.equal(model.lands({ changes: none }, { files: [{}], ahead: 0 }), true);
+});
+
 test("a session that takes no text says why", () => {
   const why = (...actions) => model.untaken(session({ actions }));
   assert.equal(why("answer", "stop"), "Its agent asks: answer that first.");

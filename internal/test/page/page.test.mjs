@@ -430,7 +430,7 @@ test("work is landed when nothing stands against it", async () => {
   writeFileSync(join(sessions[0].workspace, "tax.go"), "package cart\n");
   const page = await open({ view: "#/s/session.api/changes" });
   await page.click('button:text-is("Land…")');
-  await says(page, "not committed", "dialog");
+  await says(page, "It has 1 untracked file: write a message to commit it first.", "dialog [role=alert]");
   assert.ok(await page.isDisabled('dialog button:text-is("Land")'));
   await accessible(page, "land");
   await page.fill("dialog input", "Add a tax");
@@ -442,8 +442,7 @@ test("work is landed when nothing stands against it", async () => {
   assert.match(git("show", "--stat", "main"), /tax\.go/);
   const events = await fleet.agentform("events", "api");
   assert.match(events, /landed/);
-  await page.click('button:text-is("Land…")');
-  await says(page, "main has all of it already", "dialog");
+  await page.locator('button:text-is("Land…")').waitFor({ state: "detached" }); // nothing is left to land
   assert.equal((await fleet.json("status", "api")).sessions[0].state, "running");
 });
 
@@ -515,7 +514,7 @@ test("all work lands in the order that was shown", async () => {
   await dialog.locator('button:text-is("Land 2")').waitFor();
   assert.deepEqual(await dialog.locator("ol b").allTextContents(), ["web", "api"]);
   await says(page, "shell conflicts with session.api, which lands before it, in 1 file:\n  a<b>.go", "dialog");
-  await says(page, "cat has 1 untracked file", "dialog");
+  assert.match(await dialog.locator("ul li", { hasText: "cat" }).textContent(), /^cat has 1 untracked file:\s+Land it with a message…$/);
   assert.match(await dialog.locator("ol li").first().textContent(), /^web 1 commit of agents\/web on main\s+tree [0-9a-f]{7}$/);
   await accessible(page, "land all");
   await dialog.getByLabel("verified only").check();
@@ -540,8 +539,10 @@ test("all work lands in the order that was shown", async () => {
   await says(page, "2 of 2 sessions landed.", "dialog");
   assert.equal(await dialog.locator("p.landed").count(), 2);
   await says(page, "shell conflicts with session.api, which", "dialog");
+  await dialog.locator('[aria-label="Land cat"]').click();
+  await says(page, "It has 1 untracked file: write a message to commit it first.", "dialog");
   await page.keyboard.press("Escape");
-  await dialog.waitFor({ state: "detached" });
+  await page.locator("dialog").waitFor({ state: "detached" });
   await says(page, "2 of 2 sessions landed.");
   assert.equal(git("api", "log", "-2", "--format=", "--name-only", "main"), "a<b>.go\nweb.go\n");
   assert.equal((await fleet.json("status", "api")).sessions[0].landed.into, "main");

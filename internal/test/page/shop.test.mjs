@@ -60,6 +60,7 @@ test("what no verb does is a command to copy, and only that", async () => {
   await page.locator("article", { hasText: "docs" }).getByText("Copy the command").click();
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   assert.match(copied, /^git -C \S+ switch agents\/docs$/);
+  assert.equal(await page.locator("article", { hasText: "docs" }).locator(".remedy code").textContent(), copied);
   const copy = page.locator("article", { hasText: "docs" }).locator(".remedy button");
   await copy.getByText("Copied").waitFor();
   for (let i = 0; i < 2; i++) {

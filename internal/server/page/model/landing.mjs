@@ -25,3 +25,14 @@ export function refreshed(x) {
   const commits = `${count(x.commits, "commit")} of ${x.base}`;
   return x.method === "rebase" ? `${x.branch} is rebased onto ${commits}.` : `${commits} merged into ${x.branch}.`;
 }
+
+// unsaved says what to do so that what is not committed lands.
+export const unsaved = (what) =>
+  `It has ${what}: write a message to commit ${/^1 [^,]*$/.test(what) ? "it" : "them"} first.`;
+
+// lands reports whether a session has something to land. d is its whole diff, if that is known.
+export function lands(s, d) {
+  if (d) return d.files.length > 0 || d.ahead > 0;
+  const c = s.changes;
+  return !c || c.added + c.removed + c.untracked + c.ahead > 0;
+}

@@ -33,11 +33,12 @@ const spans = [
   ["24", "24 hours ago"],
 ];
 
-function Head({ s, d, review, since }) {
+function Head({ s, d, review, lands, since }) {
   const fresh = review.comments.filter((c) => !c.sent).length;
   const behind = s.changes?.behind ?? 0;
   const late = behind ? `, ${behind} behind` : "";
   const began = () => set({ trouble: "", notice: "" });
+  const land = () => set({ dialog: { land: s } });
   return html`<div class="tools"><${Since} spans=${spans} choose=${(span) => since(model.begin(span, Date.now()))} />
     <span>${d.branch} against ${d.base || "HEAD"}:${" "}
       ${model.count(d.files.length, "file")}, ${model.count(d.ahead, "commit")} ahead${late}</span>
@@ -48,7 +49,7 @@ function Head({ s, d, review, since }) {
       Send ${model.count(fresh, "comment")}</button>`
     }
     ${behind > 0 && html`<${Refresh} s=${s} disabled=${!operates()} began=${began} done=${changed} failed=${fail} />`}
-    <button disabled=${!operates()} onClick=${() => set({ dialog: { land: s } })}>Land…</button></div>`;
+    ${lands && html`<button disabled=${!operates()} onClick=${land}>Land…</button>`}</div>`;
 }
 
 // Verified is the outcome of the last verification of the work, and where the command's output is.
@@ -75,7 +76,7 @@ export function Changes({ s }) {
   if (!d) return html`<p role="status">Comparing…</p>`;
   const facts = (f) => d.files.find((x) => x.path === f.path);
   return html`<div class="diff scrolls" tabindex="0" role="region" aria-label="changes">
-    <${Head} s=${s} d=${d} review=${review} since=${setSince} />
+    <${Head} s=${s} d=${d} review=${review} lands=${model.lands(s, since ? null : d)} since=${setSince} />
     ${s.verified && html`<${Verified} v=${s.verified} />`}
     ${model
       .conflicts(s)
