@@ -101,7 +101,7 @@ type Tone string
 // The tones.
 const (
 	Calm      Tone = "calm"      // it waits, and nobody need do anything now
-	Active    Tone = "active"    // it works
+	Active    Tone = "active"    // it works, or its work is verified
 	Attention Tone = "attention" // it cannot continue by itself
 	Broken    Tone = "broken"    // something is wrong with it
 	Over      Tone = "over"      // it is done, or stopped

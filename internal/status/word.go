@@ -46,7 +46,7 @@ var words = []struct {
 	{WordAsks, api.Attention}, {WordWrongBranch, api.Broken}, {WordStuck, api.Broken}, {WordFailed, api.Broken},
 	{WordError, api.Broken}, {WordExited, api.Attention}, {WordTimedOut, api.Attention}, {WordUnhealthy, api.Broken},
 	{WordRed, api.Broken}, {WordLimit, api.Attention}, {WordInterrupted, api.Attention}, {WordUnknown, api.Attention},
-	{WordWorking, api.Active}, {WordIdle, api.Calm}, {WordVerified, api.Calm}, {WordRunning, api.Active}, {WordStarting, api.Active},
+	{WordWorking, api.Active}, {WordIdle, api.Calm}, {WordVerified, api.Active}, {WordRunning, api.Active}, {WordStarting, api.Active},
 	{WordQueued, api.Calm}, {WordPending, api.Calm}, {WordPaused, api.Calm}, {WordStopped, api.Over}, {WordDone, api.Over},
 }
 

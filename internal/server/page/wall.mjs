@@ -14,7 +14,7 @@ const pace = 3000; // ms until the screen of an agent that works is asked for ag
 // useScreen asks for the end of a screen when the session changes, and again and again while its agent works.
 function useScreen(s) {
   const [text, setText] = useState("");
-  const works = s.tone === "active";
+  const works = s.tone === "active" && s.activity !== "idle";
   useEffect(() => {
     let over = false;
     const look = () => {

@@ -115,6 +115,9 @@ test("each row has the word of the command line", async () => {
     assert.equal(await row.locator(`.word.${s.tone}`).count(), 1, s.name);
   }
   assert.match(await page.title(), /^\(\d+\) shop/);
+  assert.equal(await page.locator('.rows .word.active:has-text("verified")').count(), 1); // it is good news
+  await page.keyboard.press("Control+k");
+  await says(page, "12 of 18 are shown. Type more letters to find the others.", "dialog [role=status]");
   await close();
 });
 
