@@ -6,7 +6,7 @@ import * as model from "./model.mjs";
 import { notices, wantNotices } from "./notices.mjs";
 import { Remedy, Word } from "./parts.mjs";
 import { useDocument } from "./session/document.mjs";
-import { operates, redraw, store } from "./store.mjs";
+import { me, operates, redraw, set, store } from "./store.mjs";
 import { Verbs } from "./verbs.mjs";
 
 const screenLines = 12; // of the end of a screen, above the question
@@ -72,7 +72,7 @@ function Need({ s, current, withScreen }) {
   const blind = s.activity === "blocked" && !s.question;
   const sends = s.actions.includes("send") && ["turn_ended", "turn_interrupted"].includes(s.needs.reason);
   return html`${withScreen && html`<${Screen} s=${s} />`}
-    <p class="asked">${s.question?.text ?? model.why(s, store.now)}</p>
+    <p class="asked">${s.question?.text ?? model.why(s, store.now, me())}</p>
     <${Answers} s=${s} numbered=${current} />
     ${blind && html`<${Keys} s=${s} />`}
     <${Remedy} s=${s} />

@@ -1,7 +1,7 @@
 // What several views show.
 import { html, useState } from "./vendor/preact.mjs";
 import * as model from "./model.mjs";
-import { store } from "./store.mjs";
+import { me, store } from "./store.mjs";
 
 // Word is what a session is and does. text has what belongs behind the word.
 export const Word = ({ s, text }) => html`<span class=${`word ${s.tone}`}>${text}</span>`;
@@ -62,4 +62,4 @@ export function Days({ all, draw }) {
 export const Clock = ({ time }) => html`<time datetime=${time}>${model.clock(time)}</time>`;
 
 // Said is what an event or an operation says, with the times of this clock.
-export const Said = ({ text }) => html`<span>${model.local(text, store.now)}</span>`;
+export const Said = ({ text }) => html`<span>${model.local(text, store.now, me())}</span>`;

@@ -2,7 +2,7 @@
 import { html } from "./vendor/preact.mjs";
 import * as model from "./model.mjs";
 import { Days, Said } from "./parts.mjs";
-import { store } from "./store.mjs";
+import { me, store } from "./store.mjs";
 
 const symbols = {
   create: "+",
@@ -30,7 +30,7 @@ function Fields({ all }) {
 }
 
 function Change({ c }) {
-  const detail = model.local(c.detail || c.reason.replaceAll("_", " "), store.now);
+  const detail = model.local(c.detail || c.reason.replaceAll("_", " "), store.now, me());
   return html`<li class=${c.action}><span class="symbol" aria-hidden="true">${symbol(c.action)}</span>
     <div><a href=${model.link(c)}>${c.address}</a>${" "}<b>${c.action}</b>${" "}<span>${detail}</span>
       ${

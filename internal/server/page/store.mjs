@@ -10,6 +10,7 @@ export const store = {
   access: null,
   connected: false,
   loaded: false,
+  left: false, // it has logged out
   trouble: "",
   notice: "",
   route: route(location.hash),
@@ -37,4 +38,6 @@ export function fail(e) {
   if (e.status === 401) set({ access: null, loaded: true });
   else set({ trouble: e.status ? e.message : "The hub does not answer: nothing was done." });
 }
+// me is the name of the login of this page.
+export const me = () => store.access?.by ?? "";
 export const operates = () => store.access?.scope === "operate";

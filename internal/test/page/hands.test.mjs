@@ -251,6 +251,9 @@ test("letters keep their size when control is taken of a window that is a little
   await control(page);
   await until("the window has the size of this page", async () => (await rows()) !== before);
   assert.equal(await letters(), 12.5);
+  const other = await page.context().newPage();
+  await other.goto(`${fleet.origin}/#/s/session.shell/terminal`);
+  await says(other, "Another page of this browser controls this terminal");
   await page.click("button.control");
   await close();
   await first.close();

@@ -130,6 +130,18 @@ test("a span begins some hours ago, or at midnight", () => {
   assert.deepEqual([today.toDateString(), today.toTimeString().slice(0, 8)], [new Date(now).toDateString(), "00:00:00"]);
 });
 
+test("what this login did is done by you", () => {
+  const me = "page 33 (Chrome on Linux)";
+  assert.equal(model.local(`paused by ${me} at 9, by ${me}`, now, me), "paused by you at 9, by you");
+  assert.equal(model.local("by page 3348", now, "page 33"), "by page 3348", "another login");
+  assert.equal(model.local(`by ${me}`, now), `by ${me}`);
+});
+
+test("an error is a sentence with what to do", () => {
+  assert.equal(model.sentence("it is wrong\n  enter another"), "It is wrong: enter another.");
+  assert.equal(model.sentence("The hub does not answer."), "The hub does not answer.");
+});
+
 test("times in texts are clocks", () => {
   const text = model.local("next try 2026-03-14T13:59:00.123456789Z (2 of 3)", now);
   assert.match(text, /^next try \d\d:\d\d:\d\d \(2 of 3\)$/);

@@ -11,18 +11,25 @@ export function text(s, now) {
 
 const stamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g;
 
-// local is a text with its times as clocks here show them.
-export const local = (text, now) =>
-  text.replace(stamp, (t) => {
+// yours is a text in which what was done by a login is done by you. me is the name of the login; empty: there is none.
+export function yours(text, me) {
+  if (!me) return text;
+  const name = me.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return text.replace(new RegExp(`\\bby ${name}(?!\\w)`, "g"), "by you");
+}
+
+// local is a text with its times as clocks here show them, and what the login me did as done by you.
+export const local = (text, now, me = "") =>
+  yours(text, me).replace(stamp, (t) => {
     const at = new Date(t);
     return at.toDateString() === new Date(now).toDateString() ? clock(t) : day(t, now);
   });
 
 // why is the reason for what a session is, on one line.
-export const why = (s, now) => local(s.why, now);
+export const why = (s, now, me) => local(s.why, now, me);
 
 // now is what a session does: why it is as it is, else the last that its agent said.
-export const now = (s, at) => why(s, at) || s.doing;
+export const now = (s, at, me) => why(s, at, me) || s.doing;
 
 // tally is how many sessions have each word, in the order in which they are listed.
 export function tally(sessions) {

@@ -3,7 +3,7 @@ import { html } from "../vendor/preact.mjs";
 import { of } from "../api.mjs";
 import * as model from "../model.mjs";
 import { useDocument } from "./document.mjs";
-import { store } from "../store.mjs";
+import { me, store } from "../store.mjs";
 
 export function Details({ s }) {
   const [d, problem] = useDocument(of(s.address), s);
@@ -13,7 +13,7 @@ export function Details({ s }) {
     ["agent", s.agent],
     ["runtime", s.runtime],
     ["status", model.text(s, store.now)],
-    ["why", model.why(s, store.now)],
+    ["why", model.why(s, store.now, me())],
     ["held", model.held(s, store.now)],
     ["branch", s.branch_live && s.branch_live !== s.branch ? `${s.branch}; checked out: ${s.branch_live}` : s.branch],
     ["workspace", s.workspace],
@@ -29,7 +29,7 @@ export function Details({ s }) {
     ["cost", s.usage && `${model.cost(s.usage)} ${model.priced(s.usage)}`],
     ["pull request", model.pull(s)],
     ["conversation", s.conversation_id],
-    ["overridden", s.override ? `by ${s.override.by}` : ""],
+    ["overridden", s.override ? model.yours(`by ${s.override.by}`, me()) : ""],
   ].filter(([, v]) => v);
   return html`<div class="scrolls" tabindex="0" role="region" aria-label="details">
     ${problem && html`<p role="alert">${problem}</p>`}

@@ -9,7 +9,7 @@ import { Details } from "./details.mjs";
 import { beside } from "./size.mjs";
 import { TerminalTab } from "./terminal.mjs";
 import { Timeline } from "./timeline.mjs";
-import { set, store } from "../store.mjs";
+import { me, set, store } from "../store.mjs";
 import { Verbs } from "../verbs.mjs";
 
 export const tabs = ["terminal", "conversation", "timeline", "changes", "details"];
@@ -34,7 +34,7 @@ const Question = ({ s }) =>
 
 function Head({ s }) {
   const facts = [s.agent, s.branch, model.lines(s), model.behind(s), model.cost(s.usage)].filter(Boolean);
-  const why = model.why(s, store.now);
+  const why = model.why(s, store.now, me());
   return html`<div class="session-head">
     <div class="tools"><h2>${s.name}</h2><${Word} s=${s} text=${model.text(s, store.now)} />
       <span class="facts">${facts.join(" · ")}</span><span class="gap"></span><${Verbs} s=${s} />
