@@ -46,26 +46,42 @@ function Screen({ s }) {
   return text && html`<pre class="screen" tabindex="0" role="region" aria-label=${`screen of ${s.name}`}>${text}</pre>`;
 }
 
-// Card keeps its height while somebody may click below it.
+// moves reports whether someone is about to click or type at a card or below it, which would move if it got smaller.
+// A finger is on the screen or not: after a touch a card keeps its height as long as it stays.
+function moves(place, s) {
+  if (!matchMedia("(hover: hover)").matches) return !s.needs || Boolean(held());
+  const at = held() && document.querySelector(".cards > :hover, .cards > :focus-within");
+  return Boolean(held() && !(at && at.compareDocumentPosition(place) & Node.DOCUMENT_POSITION_FOLLOWING));
+}
+
+// Card keeps its place while what is below must not move, also when it has become small.
 function Card({ s, current, withScreen }) {
   const ref = useRef();
   const height = useRef(0);
-  const keeps = !s.needs || held();
+  const keeps = ref.current && moves(ref.current, s);
   useEffect(() => void (keeps || (height.current = ref.current.getBoundingClientRect().height)));
   const style = { minHeight: keeps ? `${height.current}px` : "" };
-  return html`<article ref=${ref} style=${style} tabindex="-1" aria-label=${s.name} class=${current ? "current" : ""}
-    aria-current=${current ? "true" : undefined}>
+  return html`<div ref=${ref} style=${style}><article tabindex="-1" aria-label=${s.name}
+    class=${current ? "current" : ""} aria-current=${current ? "true" : undefined}>
     <h3><a href=${model.link(s)}>${s.name}</a>${" "}<${Word} s=${s} text=${model.text(s, store.now)} />
       <small>${` ${model.need(s, store.now)}`}</small></h3>
     ${
       s.needs ? html`<${Need} s=${s} current=${current} withScreen=${withScreen} />` : html`<${Left} s=${s} />`
-    }</article>`;
+    }</article></div>`;
 }
 
 function Left({ s }) {
   const x = given(s);
   return html`<p class="answered" role="status">
     ${x ? `Answered ${s.name}: ${x.said}` : `${s.name} does not need you any more.`}</p>`;
+}
+
+// Work leads to the changes of a session, and lands its commits.
+function Work({ s }) {
+  const lines = model.lines(s);
+  const land = () => set({ dialog: { land: s } });
+  return html`${lines && html`<a class="button" href=${model.link(s, "changes")}>Changes <small>${lines}</small></a>`}
+    ${s.changes?.ahead > 0 && html`<button disabled=${!operates()} onClick=${land}>Land…</button>`}`;
 }
 
 function Need({ s, current, withScreen }) {
@@ -77,7 +93,7 @@ function Need({ s, current, withScreen }) {
     ${blind && html`<${Keys} s=${s} />`}
     <${Remedy} s=${s} />
     ${!s.question && sends && html`<${Send} sessions=${[s]} />`}
-    ${!s.question && html`<${Verbs} s=${s} but=${sends ? "send" : ""} />`}`;
+    ${!s.question && html`<${Verbs} s=${s} but=${sends ? "send" : ""}><${Work} s=${s} /><//>`}`;
 }
 
 export function Needs() {

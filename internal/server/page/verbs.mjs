@@ -51,8 +51,8 @@ async function many(all, v) {
 }
 
 // Verbs are the buttons of a session, without the verb but. Its answers are below its question instead.
-export const Verbs = ({ s, but }) =>
-  html`<div class="verbs">${model
+export const Verbs = ({ s, but, children }) =>
+  html`<div class="verbs">${children}${model
     .verbs(s)
     .filter((v) => v.name !== "answer" && v.name !== but)
     .map(

@@ -84,6 +84,8 @@ test("neither an answer nor an error moves what one is about to click", async ()
   await page.route("**/v1/sessions?ranked=true*", async (route) => (await slow, route.continue()));
   await no.click();
   await says(page, `Answered ${names[0]}: no`, ".cards article");
+  assert.ok((await box(0)).height < 90, `the answered card has ${(await box(0)).height} px`);
+  assert.deepEqual(await box(1), second, "its place is kept");
   later();
   await until("the agent has the answer", async () => !(await fleet.json("status", names[0])).sessions[0].question);
   await page.waitForFunction(() => /idle|working/.test(document.querySelector("article:has(.answered) .word")?.textContent)); // it is as it is now
@@ -108,11 +110,16 @@ test("a card has the whole end of its screen, its age once, and a ring of focus 
   await page.locator('article .screen:has-text("Esc to cancel")').waitFor();
   const screen = page.locator(".screen").first();
   assert.ok(await screen.evaluate((e) => e.scrollHeight <= e.clientHeight), "its end is cut");
-  await alter(page, fleet, (s) => (s.name === "api" ? { ...s, word: "idle", word_since: s.started_at, question: null, activity: "idle", needs: { reason: "turn_ended", since: s.started_at } } : s));
+  await alter(page, fleet, (s) => (s.name === "api" ? { ...s, word: "idle", word_since: s.started_at, question: null, activity: "idle", needs: { reason: "turn_ended", since: s.started_at }, changes: { added: 3, removed: 1, untracked: 0, ahead: 2, behind: 0 } } : s));
   const card = page.locator('article[aria-label="api"]');
   const head = card.locator("h3");
   await head.waitFor();
   assert.match(await head.textContent(), /^api idle \d+[sm]\s*$/);
+  assert.equal(await card.locator('a:has-text("Changes")').getAttribute("href"), "#/s/session.api/changes");
+  await card.locator('button:text-is("Land…")').click();
+  await page.waitForSelector('dialog[aria-label="Land api"]');
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator('article[aria-label="web"] .button').count(), 0); // it has none
   const [text, verbs] = [await card.locator("textarea").boundingBox(), await card.locator(".verbs").boundingBox()];
   assert.ok(verbs.y - text.y - text.height >= 3, "the verbs cover the ring around the text");
   const gap = await page.locator(".answers button:has(small)").evaluate((b) => {
