@@ -68,7 +68,7 @@ const keys = [
   ["l", "land its work"],
   ["L", "land all, in the fleet"],
   ["1 … 9", "tabs of a session; answers of a card"],
-  ["Esc", "close a dialog"],
+  ["Esc", "close a dialog; clear the selection"],
 ];
 
 const Help = () =>

@@ -1,9 +1,9 @@
 // The fleet: a row for each session, those that need somebody first.
 import { html, useEffect, useRef, useState } from "./vendor/preact.mjs";
 import * as model from "./model.mjs";
-import { choose, landAll, places, reshape, rowHeight, shape, shownRows } from "./places.mjs";
+import { choose, chooseAll, chooseNone, landAll, places, reshape, rowHeight, shape, shownRows } from "./places.mjs";
 import { Row } from "./row.mjs";
-import { operates, redraw, store } from "./store.mjs";
+import { me, operates, store } from "./store.mjs";
 import { Bulk } from "./verbs.mjs";
 
 // titles are those of the columns.
@@ -27,7 +27,15 @@ function Chips({ at }) {
   )}</div>`;
 }
 
-function Head({ at }) {
+// All selects all sessions that are shown, or none.
+function All({ shown }) {
+  const count = shown.filter((s) => places.chosen.has(s.address)).length;
+  const mixed = count > 0 && count < shown.length;
+  return html`<input type="checkbox" aria-label="select all that are shown" checked=${count > 0 && !mixed}
+    indeterminate=${mixed} disabled=${!shown.length} onChange=${chooseAll} />`;
+}
+
+function Head({ at, shown }) {
   const sort = (c) => {
     if (at.sort !== c) reshape({ sort: c, descending: false });
     else reshape(at.descending ? { sort: "", descending: false } : { descending: true });
@@ -38,7 +46,7 @@ function Head({ at }) {
     const number = c === "cost" || c === "age";
     return html`<span key=${c} role="columnheader" class=${`c-${c}${number ? " c-number" : ""}`}
       aria-sort=${arrow ? order : undefined}>
-      ${
+      ${c === "choose" && html`<${All} shown=${shown} />`}${
         model.columns[c] ? html`<button class="quiet" onClick=${() => sort(c)}>${title}${arrow}</button>` : title
       }</span>`;
   })}</div>`;
@@ -80,7 +88,7 @@ function Place({ r, index, height, differences }) {
   }
   const age = s.started_at ? model.span(store.now - Date.parse(s.started_at)) : "";
   return html`<${Row} s=${s} top=${top} index=${index} at=${index === places.at} chosen=${places.chosen.has(s.address)}
-    choose=${choose} text=${model.text(s, store.now)} now=${model.now(s, store.now)} age=${age}
+    choose=${choose} text=${model.text(s, store.now)} now=${model.now(s, store.now, me())} age=${age}
     differs=${(differences.get(s.address) ?? []).join("\n")} />`;
 }
 
@@ -92,12 +100,13 @@ export function Fleet() {
   const differences = model.differences(store.plan);
   const first = Math.max(0, Math.floor(view.top / height) - 8);
   const shown = all.slice(first, first + Math.ceil(view.height / height) + 16);
+  const listed = all.filter((r) => r.session).map((r) => r.session);
   const chosenOnes = store.sessions.filter((s) => places.chosen.has(s.address));
   return html`<section class="fleet" aria-label="fleet"><${Tools} at=${at} />
-    <${Bulk} sessions=${chosenOnes} clear=${() => (places.chosen.clear(), redraw())} />
+    <${Bulk} sessions=${chosenOnes} shown=${listed} all=${chooseAll} clear=${chooseNone} />
     <div class="table" role="table" aria-label="sessions"
       aria-rowcount=${all.length + 1} ref=${ref} tabindex="0">
-      <${Head} at=${at} />
+      <${Head} at=${at} shown=${listed} />
       <div class="rows" role="rowgroup" style=${{ height: `${all.length * height}px` }}>${shown.map(
         (
           r,
@@ -116,7 +125,11 @@ const example = `session "first" {
 }`;
 
 function Nothing() {
-  if (store.sessions.length) return html`<p class="empty">No session matches the filter.</p>`;
+  if (store.sessions.length) {
+    const said = model.absent(store.sessions, shape().filter);
+    return html`<div class="empty" role="status"><p>No session matches the filter.</p>
+      ${said.map((text) => html`<p key=${text}>${text}</p>`)}</div>`;
+  }
   return html`<div class="empty"><p>No sessions yet. Declare some in agentform.hcl, then run agentform apply:</p>
     <pre>${example}</pre></div>`;
 }

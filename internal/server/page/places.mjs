@@ -22,6 +22,18 @@ export const choose = (s) => {
   redraw();
 };
 
+export const chooseNone = () => (places.chosen.clear(), redraw());
+
+// chooseAll selects all sessions that are shown, or none if all are.
+export function chooseAll() {
+  const shown = shownRows()
+    .filter((r) => r.session)
+    .map((r) => r.session.address);
+  const all = shown.every((a) => places.chosen.has(a));
+  for (const a of shown) all ? places.chosen.delete(a) : places.chosen.add(a);
+  redraw();
+}
+
 // chosen are the sessions that are selected, else that of the current row.
 export function chosen() {
   const all = store.sessions.filter((s) => places.chosen.has(s.address));
@@ -56,6 +68,7 @@ export function press(key) {
   else if (key === "/") document.getElementById("filter")?.focus();
   else if (key === "L" && operates()) landAll();
   else if (key === "x" && current) choose(current);
+  else if (key === "Escape" && places.chosen.size) chooseNone();
   else if (key === "Enter" && current) location.hash = model.link(current);
   else return false;
   return true;

@@ -61,16 +61,18 @@ export const Verbs = ({ s, but, children }) =>
           <${Icon} name=${v.icon} />${" "}${v.label}</button>`,
     )}</div>`;
 
-// Bulk has the verbs of the sessions that are selected.
-export function Bulk({ sessions, clear }) {
+// Bulk has the verbs of the sessions that are selected. all selects those that are shown.
+export function Bulk({ sessions, shown, all, clear }) {
   if (!sessions.length) return null;
+  const others = shown.some((s) => !sessions.includes(s));
   return html`<div class="tools bulk" role="group" aria-label="selected sessions">
     <b role="status">${sessions.length} selected</b>
-    <button class="quiet" onClick=${clear}>Clear</button>
-    ${model.shared(sessions).map(
-      (x) =>
-        html`<button key=${x.verb.name} class=${x.verb.ends ? "ends" : ""} disabled=${!operates()}
+    <button class="quiet" onClick=${clear} aria-keyshortcuts="Escape">Clear</button>
+    <button class="quiet" disabled=${!others} onClick=${all}>Select all ${shown.length}</button>
+    ${model.offered(sessions).map(
+      (x, i) =>
+        html`<button key=${i} class=${`verb${x.verb.ends ? " ends" : ""}`} disabled=${!operates() || !x.sessions.length}
           onClick=${() => ask(x.sessions, x.verb)}>
-          ${x.verb.label}${" "}${x.sessions.length}</button>`,
+          ${x.verb.label}${" "}${x.sessions.length || ""}</button>`,
     )}</div>`;
 }

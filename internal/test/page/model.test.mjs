@@ -72,6 +72,12 @@ test("a filter has words of the status, fields, and texts", () => {
   assert.equal(named("limit"), "docs");
   assert.equal(named("feature/x"), "web");
   assert.equal(named("is:asks is:idle"), "");
+  all[0].conflicts = [{ with: "session.web", files: ["a"] }];
+  assert.equal(named("conflict"), "api");
+  assert.equal(named("conflicts with web"), "api");
+  assert.deepEqual(model.absent(all, "is:wrong-branch api role:writer"), []);
+  assert.deepEqual(model.absent(all, "is:ask role:writers"), ["No session has is:ask. There are is:asks, is:wrong-branch, is:idle.", "No session has role:writers. There are role:builder, role:writer."]);
+  assert.deepEqual(model.absent([session({})], "role:x"), ["No session has role:x. There is none."]);
   assert.equal(model.toggled("role:builder is:asks", "wrong branch"), "role:builder is:wrong-branch");
   assert.equal(model.toggled("role:builder is:asks", "asks"), "role:builder");
 });
@@ -153,6 +159,21 @@ test("one verb restarts, and each verb of several has the sessions that have it"
   assert.deepEqual(model.verbs(stale).map((v) => v.label), ["Restart", "Stop"]);
   const shared = model.shared([stale, asks]).map((x) => `${x.verb.name} ${x.sessions.length}`);
   assert.deepEqual(shared, ["restart-session 1", "stop 2", "pause 1", "restart 1"]);
+});
+
+test("the verbs of several keep their places", () => {
+  const names = (...all) => model.offered(all.map((actions, i) => session({ name: String(i), actions }))).map((x) => `${x.verb.label} ${x.sessions.length}`);
+  assert.deepEqual(names(["send", "pause", "restart", "stop"]), ["Send 1", "Pause 1", "Resume 0", "Start 0", "Restart 1", "Stop 1"]);
+  assert.deepEqual(names(["resume", "restart", "stop"]), ["Send 0", "Pause 0", "Resume 1", "Start 0", "Restart 1", "Stop 1"]);
+  assert.deepEqual(names(["restart-session"]), ["Send 0", "Pause 0", "Resume 0", "Start 0", "Restart 1", "Stop 0"]);
+  assert.deepEqual(names(["restart-session"], ["restart", "stop"]), ["Send 0", "Pause 0", "Resume 0", "Start 0", "Restart 1", "Stop 1", "Restart 1"]);
+});
+
+test("bringing a base into a branch says how", () => {
+  const x = { branch: "agents/api", base: "main", commits: 2, already: false };
+  assert.equal(model.refreshing({ ...x, method: "merge" }), "2 commits of main will be merged into agents/api.");
+  assert.equal(model.refreshing({ ...x, method: "rebase" }), "agents/api will be rebased onto 2 commits of main.");
+  assert.equal(model.refreshing({ ...x, already: true }), "agents/api has all of main already.");
 });
 
 test("a session that has ended says when", () => {

@@ -158,6 +158,8 @@ test("the fleet shows, filters, sorts and groups, in the words of the command li
   await page.reload();
   await page.waitForSelector('.row a:text-is("web")');
   assert.equal(await page.locator(".rows .row").count(), 1);
+  await page.fill("#filter", "role:bilder");
+  await says(page, "No session has role:bilder. There are role:default, role:builder.", ".empty");
   await page.fill("#filter", "");
   await page.click(`.chip >> nth=0`);
   assert.equal(await page.locator(".rows .row").count(), Number(chips[0].trim().split(" ")[0]));
@@ -842,11 +844,25 @@ test("several sessions are paused with one question", async () => {
     await row(page, name).locator("input").check();
   }
   await accessible(page, "selected");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator(".bulk").count(), 0);
+  const all = page.locator('[aria-label="select all that are shown"]');
+  await all.click();
+  await says(page, "4 selected", ".bulk");
+  for (const name of ["api", "web"]) await row(page, name).locator("input").uncheck();
+  assert.ok(await all.evaluate((e) => e.indeterminate));
+  await page.click('.bulk button:text-is("Select all 4")');
+  await says(page, "4 selected", ".bulk");
+  for (const name of ["api", "web"]) await row(page, name).locator("input").uncheck();
+  const stop = await page.locator('.bulk button:text-is("Stop 2")').boundingBox();
   await page.keyboard.press("p");
   await says(page, "Pause 2 sessions?", "dialog");
   await page.click('dialog button:text-is("Pause 2")');
   await says(page, "2 of 2 paused");
   await row(page, "shell").locator('.word:text("paused")').waitFor();
+  await row(page, "cat").locator('.word:text("paused")').waitFor();
+  assert.deepEqual(await page.locator('.bulk button:text-is("Stop 2")').boundingBox(), stop, "verbs keep their places");
+  assert.match(await row(page, "shell").locator(".c-now").textContent(), /^paused by you at /);
   await row(page, "shell").locator("a").click();
   await says(page, "Paused: this is its screen.");
   await page.evaluate(() => (location.hash = "#/"));

@@ -1,4 +1,5 @@
 // The rows of the fleet: filtered, sorted and grouped.
+import { conflictNames, conflicts } from "../model/sessions.mjs";
 
 // query reads a filter: is:asks role:builder agent:, runtime:, branch:, and words that rows have. In a word
 // of is: a hyphen stands for a space.
@@ -16,10 +17,37 @@ export function query(filter) {
     });
 }
 
-const searched = (s) =>
-  [s.name, s.address, s.role, s.agent, s.runtime, s.word, s.branch, s.branch_live, s.why, s.needs?.reason]
-    .join(" ")
-    .toLowerCase();
+function searched(s) {
+  const all = conflicts(s);
+  const texts = [
+    s.name,
+    s.address,
+    s.role,
+    s.agent,
+    s.runtime,
+    s.word,
+    s.branch,
+    s.branch_live,
+    s.why,
+    s.needs?.reason,
+  ];
+  return [...texts, all.length && conflictNames(all)].join(" ").toLowerCase();
+}
+
+// absent says which values of a filter no session has, and which there are.
+export function absent(sessions, filter) {
+  const said = [];
+  for (const term of filter.toLowerCase().split(/\s+/)) {
+    const [, field, value] = /^(is|role|agent|runtime):(.*)$/.exec(term) ?? [];
+    if (!field) continue;
+    const of = (s) => (field === "is" ? s.word.replaceAll(" ", "-") : s[field].toLowerCase());
+    const there = [...new Set(sessions.map(of))].filter(Boolean);
+    if (there.includes(value)) continue;
+    const others = there.map((x) => `${field}:${x}`).join(", ");
+    said.push(`No session has ${term}. There ${others ? `are ${others}` : "is none"}.`);
+  }
+  return said;
+}
 
 // toggled is a filter with or without sessions of a word.
 export function toggled(filter, word) {

@@ -62,6 +62,18 @@ export function shared(sessions) {
   return [...all.values()];
 }
 
+// offered are the verbs for several sessions, each always in the same place: those that no session has now have none.
+export function offered(sessions) {
+  const some = shared(sessions);
+  const none = (name) => ({ verb: { ...known[name], name }, sessions: [] });
+  const places = ["send", "pause", "resume", "start", "restart", "stop"];
+  const other = some.find((x) => x.verb.name === "restart-session"); // in the place of restart, if that has none
+  const all = places.map(
+    (name) => some.find((x) => x.verb.name === name) ?? ((name === "restart" && other) || none(name)),
+  );
+  return all.concat(other && !all.includes(other) ? other : []);
+}
+
 // held says which budget holds a session, and until when.
 export function held(s, now) {
   const o = s.over_budget;
