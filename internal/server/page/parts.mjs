@@ -27,6 +27,13 @@ export function opens(s) {
   return { onMouseDown: press, onClick: go, onAuxClick: go };
 }
 
+// Told is a text, in which a command line looks like one.
+export function Told({ text, command }) {
+  if (!command || !text.includes(command)) return html`<span>${text}</span>`;
+  const at = text.indexOf(command);
+  return html`<span>${text.slice(0, at)}<code>${command}</code>${text.slice(at + command.length)}</span>`;
+}
+
 // Remedy is what to do about a session where none of its verbs does it.
 export function Remedy({ s }) {
   const [copied, setCopied] = useState({ command: "", width: 0 }); // the width of the button then, which it keeps
@@ -38,8 +45,7 @@ export function Remedy({ s }) {
     setCopied({ command, width });
   };
   const style = { minWidth: copied.width ? `${copied.width}px` : "" };
-  const [before, after] = command ? text.split(command) : [text, ""];
-  return html`<p class="remedy">${before}${command && html`<code>${command}</code>`}${after}${" "}
+  return html`<p class="remedy"><${Told} text=${text} command=${command} />${" "}
     ${
       navigator.clipboard &&
       command &&

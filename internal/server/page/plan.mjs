@@ -1,7 +1,7 @@
 // The plan: what the hub is about to do, drift, and what happened.
 import { html } from "./vendor/preact.mjs";
 import * as model from "./model.mjs";
-import { Days, Said } from "./parts.mjs";
+import { Days, Said, Told } from "./parts.mjs";
 import { me, store } from "./store.mjs";
 
 const symbols = {
@@ -41,9 +41,11 @@ function Change({ c }) {
       <${Fields} all=${c.fields} /></div></li>`;
 }
 
-const Drift = ({ d }) =>
-  html`<li><span class="symbol" aria-hidden="true">≠</span><div><a href=${model.link(d)}>${d.address}</a>${" "}
-    <b>${d.kind.replaceAll("_", " ")}</b>${" "}${d.detail}</div></li>`;
+function Drift({ d }) {
+  const { remedy } = store.sessions.find((s) => s.address === d.address) ?? {};
+  return html`<li><span class="symbol" aria-hidden="true">≠</span><div><a href=${model.link(d)}>${d.address}</a>${" "}
+    <b>${d.kind.replaceAll("_", " ")}</b>${" "}<${Told} text=${d.detail} command=${remedy?.command} /></div></li>`;
+}
 
 const Problem = ({ d }) =>
   html`<li><span class="symbol" aria-hidden="true">!</span><div><b>${d.summary}</b>${" "}${d.detail}</div></li>`;
@@ -53,16 +55,16 @@ const event = (e) => html`<a href=${model.link(e, "timeline")}>${e.address}</a>$
 export function Plan() {
   const p = store.plan;
   if (!p) return html`<section><p role="status">Reading the plan…</p></section>`;
-  const problems = [...p.errors, ...p.warnings];
+  const { drift, problems } = model.differing(p);
   return html`<section class="plan" aria-label="plan"><h2>What the hub is about to do</h2>
     ${!p.changes.length && html`<p>Nothing: every session is as it was applied.</p>`}
     <ul>${p.changes.map((c) => html`<${Change} key=${c.address} c=${c} />`)}</ul>
     <h2>Drift</h2>
-    ${!p.drift.length && html`<p>None: what runs is what was applied.</p>`}
-    <ul>${p.drift.map((d, i) => html`<${Drift} key=${i} d=${d} />`)}</ul>
+    ${!drift.length && html`<p>None: what runs is what was applied.</p>`}
+    <ul>${drift.map((d, i) => html`<${Drift} key=${i} d=${d} />`)}</ul>
     ${problems.length > 0 && html`<h2>Problems</h2>`}
     <ul>${problems.map((d, i) => html`<${Problem} key=${i} d=${d} />`)}</ul>
     <h2>Events</h2>
     ${!store.events.length && html`<p>None in the last hour.</p>`}
-    <${Days} all=${store.events} draw=${event} /></section>`;
+    <${Days} all=${model.youngest(store.events)} draw=${event} /></section>`;
 }

@@ -106,6 +106,20 @@ test("what has changed is merged in the order of all", () => {
   assert.equal(names(model.merged(next, { since: "x.2", version: "x.3", sessions: [], removed: ["d", "a", "c", "e"] })), "");
 });
 
+test("events are sorted by their time, and keep their order where it is the same", () => {
+  const e = (id, time) => ({ id, time: `2026-03-14T09:00:${time}Z` });
+  const all = [e("a", "10.5"), e("b", "09"), e("c", "10.5"), e("d", "10")];
+  assert.equal(model.youngest(all).map((x) => x.id).join(""), "acdb");
+});
+
+test("a problem of a difference is told with that, and only there", () => {
+  const drift = [{ address: "s.a", kind: "branch_mismatch", detail: "is on x" }, { address: "s.b", kind: "stale", detail: "exited" }];
+  const problem = (address) => ({ address, summary: "branch mismatch", detail: "is on x, to fix it: switch" });
+  const d = model.differing({ drift, errors: [problem("s.a")], warnings: [problem("s.c")] });
+  assert.deepEqual(d.drift.map((x) => x.detail), ["is on x, to fix it: switch", "exited"]);
+  assert.deepEqual(d.problems.map((x) => x.address), ["s.c"]);
+});
+
 test("a timeline has the events of each entry, the youngest first", () => {
   const d = { events: [1, 2, 3, 4], timeline: [{ text: "created", events: 3 }, { text: "turn ended", events: 1 }] };
   assert.deepEqual(model.timeline(d), [{ text: "turn ended", events: [4] }, { text: "created", events: [1, 2, 3] }]);

@@ -237,6 +237,11 @@ test("drift is shown where there is drift", async () => {
   assert.equal(await row(page, "shell").locator(".differs").count(), 0);
   await page.evaluate(() => (location.hash = "#/plan"));
   await says(page, "branch mismatch");
+  assert.equal(await page.locator('.plan h2:text-is("Problems")').count(), 0); // it is told once
+  await says(page, "to fix it: git -C", ".plan");
+  await says(page, "switch agents/cat", ".plan code"); // it looks like a command
+  const times = await page.locator(".events time").evaluateAll((all) => all.map((t) => Date.parse(t.dateTime)));
+  assert.ok(times.length > 3 && times.every((t, i) => !i || t <= times[i - 1]), `${times}`);
   await accessible(page, "plan");
   execFileSync("git", ["checkout", "-q", "agents/cat"], { cwd: sessions[0].workspace, env: fleet.env });
 });
