@@ -82,8 +82,15 @@ export function Refresh({ s, disabled, began, done, failed }) {
     setBusy(false);
   };
   const title = `Refresh the branch of ${s.name}?`;
-  const text = `What its base has is brought into ${s.branch}, as its refresh block declares.`;
-  const confirm = () => set({ dialog: { title, text, yes: "Refresh", run: refresh } });
+  const confirm = async () => {
+    setBusy(true);
+    const text = await ask(`${of(s.address)}/refresh`, { dry_run: true }).then(
+      (d) => model.refreshing(d.refreshes[0]),
+      (e) => model.unrefreshed(e.said ?? e.message),
+    );
+    setBusy(false);
+    set({ dialog: { title, text, yes: "Refresh", run: refresh } });
+  };
   return html`<button disabled=${disabled || busy} onClick=${confirm}>
     ${busy ? "Refreshing…" : "Refresh branch…"}</button>`;
 }

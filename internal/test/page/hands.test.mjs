@@ -146,6 +146,9 @@ test("what ends an agent looks different, stands apart, and says what becomes of
   await says(page, "Its conversation is kept, and resumed when its agent is started. Its files stay in its workspace, also what is not committed.", "dialog");
   assert.equal(await page.locator("dialog .primary").count(), 0);
   await page.keyboard.press("Escape");
+  await button("Stop").click();
+  await says(page, "also what is not committed. It stays stopped until it is started.", "dialog");
+  await page.keyboard.press("Escape");
   await close();
 });
 

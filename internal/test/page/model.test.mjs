@@ -219,7 +219,8 @@ test("verbs that end an agent come last, and say what becomes of the work", () =
   const asked = (some, name) => model.asked(some, model.verbs(all[0]).find((v) => v.name === name));
   assert.equal(asked([all[0]], "restart"), "Its turn is cut off.");
   assert.equal(asked([all[0]], "pause"), "");
-  assert.equal(asked(all, "stop"), "a: Its turn is cut off.\nb, c: Kept.");
+  assert.equal(asked(all, "stop"), "a: Its turn is cut off.\nb, c: Kept.\nThey stay stopped until they are started.");
+  assert.equal(asked([all[1]], "stop"), "Kept. It stays stopped until it is started.");
   assert.equal(asked(all, "pause"), "a, b, c");
 });
 

@@ -485,13 +485,14 @@ test("what a session lacks is brought into its branch", async () => {
   await fleet.agentform("wait", "web");
   writeFileSync(join(workspace, "cart.go"), "package web\n");
   await button.click();
-  await says(page, "is brought into agents/web", "dialog");
+  await says(page, "only a clean workspace is refreshed", "dialog");
   await confirm();
   await says(page, "only a clean workspace is refreshed");
   await accessible(page, "refused");
   git("checkout", "-q", "--", ".");
   await button.focus();
   await page.keyboard.press("Enter");
+  await says(page, "of main will be merged into agents/web.", "dialog");
   await confirm();
   await says(page, "of main merged into agents/web.");
   assert.match(git("log", "--format=%s"), /moved/);

@@ -26,6 +26,19 @@ export function refreshed(x) {
   return x.method === "rebase" ? `${x.branch} is rebased onto ${commits}.` : `${commits} merged into ${x.branch}.`;
 }
 
+// refreshing is what bringing a base into a branch would do.
+export function refreshing(x) {
+  if (x.already) return `${x.branch} has all of ${x.base} already.`;
+  const commits = `${count(x.commits, "commit")} of ${x.base}`;
+  return x.method === "rebase"
+    ? `${x.branch} will be rebased onto ${commits}.`
+    : `${commits} will be merged into ${x.branch}.`;
+}
+
+// unrefreshed is why that would not work, and what happens nevertheless.
+export const unrefreshed = (why) =>
+  `${why}\nIf conflicts are in the way, its agent is asked to merge where its refresh block says so.`;
+
 // unsaved says what to do so that what is not committed lands.
 export const unsaved = (what) =>
   `It has ${what}: write a message to commit ${/^1 [^,]*$/.test(what) ? "it" : "them"} first.`;

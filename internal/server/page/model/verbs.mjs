@@ -38,14 +38,16 @@ export const verbs = (s) =>
 
 // asked says what carrying out a verb with sessions means: what becomes of the work of each whose agent it ends.
 export function asked(all, v) {
+  const stays = all.length > 1 ? "They stay stopped until they are started." : "It stays stopped until it is started.";
   const kept = v.ends || v.name === "restart-session" ? [...new Set(all.map((s) => s.kept))] : [];
+  const rest = v.name === "stop" ? [stays] : [];
   const named = (k) =>
     `${all
       .filter((s) => s.kept === k)
       .map((s) => s.name)
       .join(", ")}: ${k}`;
-  if (all.length === 1) return kept.join("");
-  return kept.length ? kept.map(named).join("\n") : all.map((s) => s.name).join(", ");
+  if (all.length === 1) return [...kept, ...rest].filter(Boolean).join(" ");
+  return kept.length ? [...kept.map(named), ...rest].join("\n") : all.map((s) => s.name).join(", ");
 }
 
 // shared returns the verbs of several sessions, each with those sessions that have it. Each question has
