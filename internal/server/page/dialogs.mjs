@@ -86,13 +86,16 @@ const views = [
   { name: "Usage", to: "#/usage", about: "view" },
 ];
 
+const more = (shown, all) => `${shown} of ${all} are shown. Type more letters to find the others.`;
+
 function Jump() {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
   const sessions = store.sessions.map((s) => ({ name: s.name, to: model.link(s), about: `${s.word} · ${s.branch}` }));
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = (x) => words.every((w) => `${x.name} ${x.about}`.toLowerCase().includes(w));
-  const found = [...views, ...sessions].filter(fits).slice(0, 12);
+  const all = [...views, ...sessions].filter(fits);
+  const found = all.slice(0, 12);
   const go = (x) => (close(), (location.hash = x.to));
   const key = (e) => {
     if (e.key === "ArrowDown") setAt(Math.min(at + 1, found.length - 1));
@@ -109,7 +112,9 @@ function Jump() {
       (x, i) =>
         html`<li key=${x.to} id=${`found-${i}`} role="option" aria-selected=${i === at} onClick=${() => go(x)}>
           <b>${x.name}</b>${" "}<small>${x.about}</small></li>`,
-    )}</ul><p role="status">${!found.length && "No session or view has these words."}</p></dialog>`;
+    )}</ul><p role="status">${
+      found.length ? all.length > found.length && more(found.length, all.length) : "No session or view has these words."
+    }</p></dialog>`;
 }
 
 // Dialog is the dialog that is open.

@@ -313,8 +313,17 @@ test("a wrong token is answered with talk of tokens", async () => {
   const page = await (await browser.newContext()).newPage();
   await page.goto(fleet.origin);
   await page.fill("#token", "wrong");
+  const { width } = await page.locator(".door").boundingBox();
   await page.click('button:text-is("Enter")');
-  await says(page, "this is not the hub's token", "[role=alert]");
+  await page.waitForSelector("[role=alert]");
+  assert.equal(await page.textContent("[role=alert]"), "This is not the hub's token: enter that of its --token-file or AGENTFORM_TOKEN.");
+  assert.equal((await page.locator(".door").boundingBox()).width, width, "the form keeps its width");
+  const color = (name) => page.evaluate((n) => {
+    const e = document.body.appendChild(document.createElement("i"));
+    e.style.color = `var(${n})`;
+    return getComputedStyle(e).color;
+  }, name);
+  assert.equal(await page.locator("[role=alert]").evaluate((e) => getComputedStyle(e).color), await color("--broken"));
   assert.doesNotMatch(await page.textContent("[role=alert]"), /link/);
   await page.context().close();
 });

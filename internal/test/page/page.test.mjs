@@ -87,6 +87,8 @@ test("logging out ends the login of the browser, and of a copy of its cookie", a
   await page.click('button:text-is("Logins")');
   await page.click('dialog button:text-is("Log out")');
   await page.waitForSelector("#token");
+  await says(page, "You are logged out.", "[role=status]");
+  assert.equal(new URL(page.url()).hash, "");
   assert.equal(await page.locator(".row").count(), 0);
   assert.equal((await copy()).status, 401);
   assert.deepEqual(await page.context().cookies(), []);

@@ -9,6 +9,12 @@ export function text(s, now) {
   return s.word;
 }
 
+// sentence is an error, and on its next line what to do, as a sentence.
+export const sentence = (text) => {
+  const one = text.replace(/\s*\n\s*/g, ": ");
+  return one[0].toUpperCase() + one.slice(1) + (/[.!?]$/.test(one) ? "" : ".");
+};
+
 const stamp = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g;
 
 // yours is a text in which what was done by a login is done by you. me is the name of the login; empty: there is none.
