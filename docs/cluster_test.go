@@ -176,6 +176,7 @@ func followKubernetes(t *testing.T, cluster kubetest.Cluster, w *world, useNames
 				w.must(t, "kubectl", "create", "priorityclass", "agents", "--value", "1")
 				t.Cleanup(func() { cluster.Kubectl(t, "delete", "priorityclass", "agents") })
 			}
+		case b.info == "fragment": // cmd/internal/cli/testdata/script/kubernetes/edited.txtar has it
 		case b.lang == "hcl" && strings.Contains(b.text(), `session "api" {`):
 			w.write(t, "agentform.hcl", b.text())
 			w.must(t, "agentform", "apply", "--auto-approve", "--wait")

@@ -330,6 +330,7 @@ agent %[1]q {
 session %[1]q {
   agent   = agent.%[1]s
   runtime = runtime.kubernetes.%[1]s
+  env     = { FLEET = "%[8]s/" } # by which the test finds its agents
 %[7]s
   stop {
     grace = "1s"
@@ -339,7 +340,7 @@ session %[1]q {
     on_destroy = "remove_clean"
   }
 }
-`, s, f.namespace, f.image, labels, f.folder, filepath.Dir(f.statePath()), more)
+`, s, f.namespace, f.image, labels, f.folder, session.VolumeRoot, more, f.root)
 	}
 	f.write("agentform.hcl", text)
 }
