@@ -67,6 +67,10 @@ func Run(ctx context.Context, in Input) error {
 	}
 }
 
+// firstPull is how long a hub waits for a shared state before its first look, which is at this machine's
+// copy: that of a new machine is empty.
+const firstPull = 3 * time.Second
+
 // act supervises and serves until ctx ends.
 func act(ctx context.Context, in Input) (err error) {
 	p, log := in.Project, in.Log
@@ -92,6 +96,11 @@ func act(ctx context.Context, in Input) (err error) {
 	config.ReportAt, config.Report = project.ReportTimes(p.Manifest), dailyReport(p, report, notifier)
 	sends := &sending{}
 	sends.follow(&config)
+	if p.Stored.Shared() {
+		first, cancel := context.WithTimeout(ctx, firstPull)
+		_ = p.Stored.Pull(first) // the hub tries again, and reports it
+		cancel()
+	}
 	hub := hub.New(config)
 	defer sends.start(ctx, in, metrics.Of(hub, config.Usage, p.Manifest.Project))()
 	supervised, end := context.WithCancel(context.WithoutCancel(ctx)) // its API ends first
