@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/internal/test/dockertest"
@@ -44,6 +45,7 @@ func TestClusterDocuments(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel() // make image takes as long as all of kubernetes.md
 			w := newWorld(t, bin)
+			w.patience = 5 * time.Minute // make image builds all programs
 			w.env = append(w.env, "KUBECONFIG="+cluster.Kubeconfig(), "ANTHROPIC_API_KEY=dummy")
 			follow[path](t, cluster, w, func() {
 				namespace.Lock()

@@ -21,9 +21,6 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// patience is how long one command of a document may take. make image takes most.
-const patience = 5 * time.Minute
-
 // onCluster are the documents that TestClusterDocuments runs.
 var onCluster = []string{"kubernetes.md", "hub.md"}
 
@@ -125,8 +122,9 @@ func build(t *testing.T) string {
 // world is a throw-away machine for one document: a home, a place for sockets
 // and a repository in which its commands are run.
 type world struct {
-	repo string
-	env  []string
+	repo     string
+	env      []string
+	patience time.Duration // for one command of a document
 }
 
 func newWorld(t *testing.T, bin string) *world {
@@ -141,7 +139,7 @@ func newWorld(t *testing.T, bin string) *world {
 			t.Error(err)
 		}
 	})
-	w := &world{repo: filepath.Join(dir, "shop")}
+	w := &world{repo: filepath.Join(dir, "shop"), patience: time.Minute}
 	for _, d := range []string{"home", "run", "shop"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
 			t.Fatal(err)
@@ -241,7 +239,7 @@ func (w *world) run(t *testing.T, b block, c command) {
 // sh runs a line in the repository and returns what it printed and its exit
 // status; -1 when it took too long.
 func (w *world) sh(line string) (string, int) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), w.patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", line)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = w.repo, w.env, time.Second
