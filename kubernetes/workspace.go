@@ -83,7 +83,14 @@ func (v *volumes) RemoveWorkspace(ctx context.Context, dir string) error {
 	if err := v.helpers.end(ctx, c, claim); err != nil {
 		return err
 	}
-	return c.remove(ctx, claims, claim, "", foreground)
+	var there partial // another one of that name is not the one that was looked at
+	switch err := c.get(ctx, claims, claim, &there); {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	}
+	return c.remove(ctx, claims, claim, there.Metadata.UID, foreground)
 }
 
 // RunIn runs a command at a session's workspace: in its pod or, if that is not running, in another
