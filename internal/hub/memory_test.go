@@ -33,20 +33,23 @@ func TestDue(t *testing.T) {
 	checked := memory{movedAt: ago(time.Minute), checkedAt: ago(10 * time.Second)}
 	with := func(change func(*memory)) memory { m := checked; change(&m); return m }
 	for name, c := range map[string]struct {
-		m      memory
-		landed time.Time
-		want   fleet.Due
+		m           memory
+		landed, own time.Time
+		want        fleet.Due
 	}{
-		"nothing":               {checked, time.Time{}, fleet.Leave},
-		"output":                {with(func(m *memory) { m.movedAt = ago(time.Second) }), time.Time{}, fleet.Count},
-		"output, not certain":   {with(func(m *memory) { m.movedAt = ago(11 * time.Second) }), time.Time{}, fleet.Count},
-		"a turn has ended":      {with(func(m *memory) { m.turnOver = true }), time.Time{}, fleet.Recount},
-		"a minute":              {with(func(m *memory) { m.checkedAt = ago(checkInterval) }), time.Time{}, fleet.Count},
-		"work has landed":       {checked, ago(9 * time.Second), fleet.Count},
-		"it had landed before":  {checked, ago(11 * time.Second), fleet.Leave},
-		"nothing was ever seen": {memory{}, time.Time{}, fleet.Count},
+		"nothing":              {checked, time.Time{}, time.Time{}, fleet.Leave},
+		"output":               {with(func(m *memory) { m.movedAt = ago(time.Second) }), time.Time{}, time.Time{}, fleet.Count},
+		"output, not certain":  {with(func(m *memory) { m.movedAt = ago(11 * time.Second) }), time.Time{}, time.Time{}, fleet.Count},
+		"a turn has ended":     {with(func(m *memory) { m.turnOver = true }), time.Time{}, time.Time{}, fleet.Recount},
+		"a minute":             {with(func(m *memory) { m.checkedAt = ago(checkInterval) }), time.Time{}, time.Time{}, fleet.Count},
+		"work has landed":      {checked, ago(9 * time.Second), time.Time{}, fleet.Count},
+		"it had landed before": {checked, ago(11 * time.Second), time.Time{}, fleet.Leave},
+		"its own has landed":   {checked, ago(9 * time.Second), ago(9 * time.Second), fleet.Recount},
+		"its own had before":   {checked, ago(9 * time.Second), ago(11 * time.Second), fleet.Count},
+		"nothing was ever seen, and its own has landed": {memory{}, at, at, fleet.Count},
+		"nothing was ever seen":                         {memory{}, time.Time{}, time.Time{}, fleet.Count},
 	} {
-		if got := c.m.due(at, c.landed); got != c.want {
+		if got := c.m.due(at, c.landed, c.own); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
