@@ -332,7 +332,10 @@ session "api" {
 	wait.For(t, "the hub knows the session", restarts(0))
 	w.must(t, "kubectl", "exec", "shop-api-5e897c-0", "--namespace", "agents", "--", "sh", "-c", `for p in /proc/[0-9]*; do read name <$p/comm; test "$name" != claude || kill -KILL ${p#/proc/}; done`)
 	wait.For(t, "the hub starts the agent again", restarts(1))
-	w.must(t, "agentform", "plan", "--detailed-exitcode")
+	wait.For(t, "the hub has recorded the end of the restart", func() (any, bool) {
+		out, code := w.sh("agentform plan --detailed-exitcode")
+		return out, code == 0
+	})
 }
 
 // save gives the nodes an image of the engine.
