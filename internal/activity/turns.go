@@ -176,6 +176,9 @@ func DoingOf(course *turn.Course, rec session.Record, x Look, past []history.Eve
 		return e.Kind == history.FirstTurnDone && (e.Run == rec.Run.ID || !prompted.IsZero() && e.Time.After(prompted))
 	}
 	at := EndedAt(course, rec, x)
+	if x.Transcript != nil && x.Transcript.Interrupted {
+		at = time.Time{}
+	}
 	return session.Doing{Run: rec.Run.ID, Activity: x.Activity, Since: given, Starting: x.Starting, Ended: at, Interrupted: Interrupted(x.Activity, past) != nil,
 		Turn: !x.FirstTurnAt.IsZero() || !at.IsZero() || slices.ContainsFunc(past, ended)}
 }
@@ -198,14 +201,14 @@ func Interrupted(does session.Activity, past []history.Event) *history.Event {
 	return nil
 }
 
-// EndedAt returns session.Doing.Ended. An agent that resumed a conversation has ended the turn of
-// an earlier run only if it reports that itself: the run may have been cut off.
+// EndedAt returns when the turn of the last input ended, also by an interruption of a person; zero: it has
+// not. An agent that resumed a conversation has ended the turn of an earlier run only if it reports that
+// itself: the run may have been cut off.
 func EndedAt(course *turn.Course, rec session.Record, x Look) time.Time {
-	at := course.EndedAt()
-	if x.Transcript != nil && x.Transcript.Interrupted || at.Before(rec.Run.StartedAt) && !at.Equal(x.TurnAt) {
-		return time.Time{}
+	if at := course.EndedAt(); !at.Before(rec.Run.StartedAt) || at.Equal(x.TurnAt) {
+		return at
 	}
-	return at
+	return time.Time{}
 }
 
 // started reports whether the run's agent has been ready for a prompt.

@@ -109,6 +109,9 @@ func TestATurnThatIsCutOff(t *testing.T) {
 		r.rt.Script(place("api"), sessiontest.Step{Screen: ">"}, // in the conversation that it resumes
 			sessiontest.Step{After: time.Hour, Screen: "busy"}, sessiontest.Step{After: time.Hour + time.Minute, Screen: "More.\n>"})
 		r.apply(r.spec("api", finishes, func(s *session.Spec) { s.Finish, s.Prompt = session.FinishNever, session.Prompt{} }))
+		if err := history.Append(state.Folder(r.dir, r.record("api")), history.Event{Time: time.Now(), Kind: history.Sent, Address: "session.api", Detail: "9 bytes"}); err != nil {
+			t.Fatal(err)
+		}
 		h, stop := r.hub()
 		defer stop()
 		time.Sleep(17 * time.Minute)
