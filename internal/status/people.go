@@ -26,6 +26,9 @@ func Asking(a session.Address, q *session.Question) api.Session {
 	return forPeople(api.Session{Address: a, Status: session.StatusBlocked, Activity: session.Blocked, State: session.StateRunning, Question: q}, session.Spec{})
 }
 
+// TurnInterrupted says that a turn was cut off.
+const TurnInterrupted = "its turn was interrupted"
+
 // Why returns the reason for a session's state on one line; empty: the word is enough. text formats
 // the times in agentform's texts, and at and until the time of an event or an end. nil: as in JSON.
 func Why(x api.Session, text func(string) string, at, until func(time.Time) string) string {
@@ -38,7 +41,7 @@ func Why(x api.Session, text func(string) string, at, until func(time.Time) stri
 		parts = append(parts, x.BranchFault)
 	}
 	if x.Interrupted && Word(x) != WordInterrupted {
-		parts = append(parts, "its turn was interrupted")
+		parts = append(parts, TurnInterrupted)
 	}
 	if x.Detail != "" && x.Detail != string(x.State) && x.Detail != "finished" {
 		asks := ""

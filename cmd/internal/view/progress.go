@@ -74,7 +74,7 @@ func writeEvent(p *page, v status.Verb, e history.Event) {
 	case history.Moved:
 		text, rest = "it was "+p.paint(noInk, e.Old), nil
 	case history.TurnInterrupted:
-		text, rest = p.paint(yellow, "its turn was interrupted"), nil
+		text, rest = p.paint(yellow, status.TurnInterrupted), nil
 	case history.Held:
 		text = "held" + colon(p, head)
 	case history.WorkKept:
