@@ -148,8 +148,8 @@ func isFree(at string) bool {
 }
 
 // edits returns the changes of the StatefulSet since agentform created it from the spec in its
-// record, without those that are ignored. It compares the spec only if the cluster counts more changes than agentform's, so that a
-// set of another version does not count as edited.
+// record, without those that are ignored. It compares the spec only if the cluster counts more changes
+// than agentform's, so that a set of another version does not count as edited.
 func (t made) edits(ignored session.Lifecycle) ([]session.Edit, error) {
 	k, m := t.record, t.set.Metadata
 	if k.Spec == nil {

@@ -115,23 +115,19 @@ func holdClient(ctx context.Context, c *cluster, pod string) (client string, rel
 		cancel()
 		_ = reader.Close()
 	}
-	program, err := programOf(ctx, c, pod)
-	if err != nil {
-		return client, release
-	}
-	hold, err := requestLine(shim.InitRequest{Op: shim.OpHold, Client: client, Silence: longestSilence})
-	if err != nil {
-		return client, release
-	}
-	again, err := requestLine(shim.InitRequest{Op: shim.OpHello})
-	if err != nil {
+	var set statefulSet
+	unknown := c.get(ctx, statefulSets, strings.TrimSuffix(pod, podName("")), &set)
+	k, lost := set.record()
+	hold, errHold := requestLine(shim.InitRequest{Op: shim.OpHold, Client: client, Silence: longestSilence})
+	again, errAgain := requestLine(shim.InitRequest{Op: shim.OpHello})
+	if errors.Join(unknown, lost, errHold, errAgain) != nil {
 		return client, release
 	}
 	answered := make(chan struct{})
 	go func() {
 		defer cancel() // the beat ends
 		replies := &firstLine{arrived: sync.OnceFunc(func() { close(answered) })}
-		_ = c.exec(ctx, pod, []string{program, shim.RelayMode, shim.InitFolder + "/" + shim.InitSocket}, streams{in: reader, out: replies})
+		_ = c.exec(ctx, pod, []string{k.Program, shim.RelayMode, shim.InitFolder + "/" + shim.InitSocket}, streams{in: reader, out: replies})
 	}()
 	go func() {
 		for line := hold; ; line = again {
@@ -147,16 +143,6 @@ func holdClient(ctx context.Context, c *cluster, pod string) (client string, rel
 	case <-time.After(holdTimeout):
 	}
 	return client, release
-}
-
-// programOf returns the path of the init's program in the pod of a session.
-func programOf(ctx context.Context, c *cluster, pod string) (string, error) {
-	var set statefulSet
-	if err := c.get(ctx, statefulSets, strings.TrimSuffix(pod, podName("")), &set); err != nil {
-		return "", err
-	}
-	k, err := set.record()
-	return k.Program, err
 }
 
 // firstLine is a writer that reports the end of the first line, and drops everything.

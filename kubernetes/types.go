@@ -201,6 +201,9 @@ func (p *pod) condition(kind string) condition {
 // running reports whether commands can be executed in the session's container.
 func (p *pod) running() bool { return p.container().State.Running != nil && p.Metadata.Deleted == nil }
 
+// reachable reports whether commands can be executed in the session's container now: its node reports, too.
+func (p *pod) reachable() bool { return p.running() && !p.isolated() }
+
 // serves reports whether commands can be executed in the pod, or soon.
 func (p *pod) serves() bool {
 	return p.Metadata.Deleted == nil && (p.running() || p.Status.Phase == "Pending" || p.Status.Phase == "") && !p.isolated()

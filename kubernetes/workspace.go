@@ -29,7 +29,7 @@ type volumes struct {
 
 // see notes whether the pod of a session, nil if there is none, can run commands at its workspace.
 func (v *volumes) see(claim string, p *pod) {
-	if p != nil && p.running() && !p.isolated() && p.Metadata.Deleted == nil {
+	if p != nil && p.reachable() {
 		v.seen.Store(claim, p.Metadata.Name)
 	} else {
 		v.seen.Delete(claim)
