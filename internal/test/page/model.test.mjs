@@ -112,7 +112,7 @@ test("events are sorted by their time, and keep their order where it is the same
   assert.equal(model.youngest(all).map((x) => x.id).join(""), "acdb");
 });
 
-test("a problem of a difference is told with that, and only there", () => {
+test("a problem that is a difference, too, is listed with the differences alone", () => {
   const drift = [{ address: "s.a", kind: "branch_mismatch", detail: "is on x" }, { address: "s.b", kind: "stale", detail: "exited" }];
   const problem = (address) => ({ address, summary: "branch mismatch", detail: "is on x, to fix it: switch" });
   const d = model.differing({ drift, errors: [problem("s.a")], warnings: [problem("s.c")] });

@@ -239,7 +239,7 @@ test("drift is shown where there is drift", async () => {
   assert.equal(await row(page, "shell").locator(".differs").count(), 0);
   await page.evaluate(() => (location.hash = "#/plan"));
   await says(page, "branch mismatch");
-  assert.equal(await page.locator('.plan h2:text-is("Problems")').count(), 0); // it is told once
+  assert.equal(await page.locator('.plan h2:text-is("Problems")').count(), 0); // Drift has it
   await says(page, "to fix it: git -C", ".plan");
   await says(page, "switch agents/cat", ".plan code"); // it looks like a command
   const times = await page.locator(".events time").evaluateAll((all) => all.map((t) => Date.parse(t.dateTime)));

@@ -1,6 +1,11 @@
 // The rows of the fleet: filtered, sorted and grouped.
 import { conflictNames, conflicts } from "../model/sessions.mjs";
 
+const prefixed = /^(is|role|agent|runtime|branch):(.*)$/;
+
+// valueOf is what a prefix of a filter is compared with.
+const valueOf = (s, field) => (field === "is" ? s.word.replaceAll(" ", "-") : s[field].toLowerCase());
+
 // query reads a filter: is:asks role:builder agent:, runtime:, branch:, and words that rows have. In a word
 // of is: a hyphen stands for a space.
 export function query(filter) {
@@ -9,10 +14,9 @@ export function query(filter) {
     .split(/\s+/)
     .filter(Boolean)
     .map((term) => {
-      const [, field, value] = /^(is|role|agent|runtime|branch):(.*)$/.exec(term) ?? [];
-      if (field === "is") return (s) => s.word.replaceAll(" ", "-") === value;
+      const [, field, value] = prefixed.exec(term) ?? [];
       if (field === "branch") return (s) => `${s.branch} ${s.branch_live}`.toLowerCase().includes(value);
-      if (field) return (s) => s[field].toLowerCase() === value;
+      if (field) return (s) => valueOf(s, field) === value;
       return (s) => searched(s).includes(term);
     });
 }
@@ -38,10 +42,9 @@ function searched(s) {
 export function absent(sessions, filter) {
   const said = [];
   for (const term of filter.toLowerCase().split(/\s+/)) {
-    const [, field, value] = /^(is|role|agent|runtime):(.*)$/.exec(term) ?? [];
-    if (!field) continue;
-    const of = (s) => (field === "is" ? s.word.replaceAll(" ", "-") : s[field].toLowerCase());
-    const there = [...new Set(sessions.map(of))].filter(Boolean);
+    const [, field, value] = prefixed.exec(term) ?? [];
+    if (!field || field === "branch") continue; // a part of a branch is enough
+    const there = [...new Set(sessions.map((s) => valueOf(s, field)))].filter(Boolean);
     if (there.includes(value)) continue;
     const others = there.map((x) => `${field}:${x}`).join(", ");
     said.push(`No session has ${term}. There ${others ? `are ${others}` : "is none"}.`);
