@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -13,16 +12,13 @@ import (
 	"path"
 	"regexp"
 	"strings"
-	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/term"
 	"k8s.io/client-go/tools/remotecommand"
 
 	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/internal/shim"
-	"github.com/agentform/agentform/internal/sleep"
 	"github.com/agentform/agentform/session"
 )
 
@@ -96,63 +92,20 @@ func execHere(ctx context.Context, c Config, pod string, argv, env []string, ter
 	return k.exec(ctx, pod, argv, s)
 }
 
-const (
-	// beat is how often a client says that it reaches its pod, and longestSilence how long the pod waits
-	// for that before it ends what the client executes.
-	beat, longestSilence = 5 * time.Second, 20 * time.Second
-	// holdTimeout bounds how long a terminal waits until its pod watches over it.
-	holdTimeout = 5 * time.Second
-)
-
 // holdClient makes the init of a pod end the processes with the client's mark once this process has ended or
 // no longer reaches the pod: a cluster keeps running what a lost client has executed with a terminal. If the
 // init does not answer, the terminal is attached all the same.
 func holdClient(ctx context.Context, c *cluster, pod string) (client string, release func()) {
 	client = rand.Text()
-	ctx, cancel := context.WithCancel(ctx)
-	reader, writer := io.Pipe()
-	release = func() {
-		cancel()
-		_ = reader.Close()
-	}
 	var set statefulSet
 	unknown := c.get(ctx, statefulSets, strings.TrimSuffix(pod, podName("")), &set)
 	k, lost := set.record()
-	hold, errHold := requestLine(shim.InitRequest{Op: shim.OpHold, Client: client, Silence: longestSilence})
-	again, errAgain := requestLine(shim.InitRequest{Op: shim.OpHello})
-	if errors.Join(unknown, lost, errHold, errAgain) != nil {
-		return client, release
+	if unknown != nil || lost != nil {
+		return client, func() {}
 	}
-	answered := make(chan struct{})
-	go func() {
-		defer cancel() // the beat ends
-		replies := &firstLine{arrived: sync.OnceFunc(func() { close(answered) })}
-		_ = c.exec(ctx, pod, []string{k.Program, shim.RelayMode, shim.InitFolder + "/" + shim.InitSocket}, streams{in: reader, out: replies})
-	}()
-	go func() {
-		for line := hold; ; line = again {
-			if _, err := writer.Write(line); err != nil || !sleep.For(ctx, beat) {
-				_ = writer.Close()
-				return
-			}
-		}
-	}()
-	select {
-	case <-answered:
-	case <-ctx.Done():
-	case <-time.After(holdTimeout):
-	}
-	return client, release
-}
-
-// firstLine is a writer that reports the end of the first line, and drops everything.
-type firstLine struct{ arrived func() }
-
-func (w *firstLine) Write(p []byte) (int, error) {
-	if bytes.IndexByte(p, '\n') >= 0 {
-		w.arrived()
-	}
-	return len(p), nil
+	return client, shim.HoldThrough(ctx, client, func(ctx context.Context, in io.Reader, out io.Writer) {
+		_ = c.exec(ctx, pod, []string{k.Program, shim.RelayMode, shim.InitFolder + "/" + shim.InitSocket}, streams{in: in, out: out})
+	})
 }
 
 // variable is the name of a variable that a shell can export.

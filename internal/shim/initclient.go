@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,21 +12,6 @@ import (
 
 	"github.com/agentform/agentform/internal/proc"
 )
-
-// Hold makes the init end the processes of a client when the returned connection is closed.
-func (k Init) Hold(client string) (*os.File, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), AnswerTimeout)
-	defer cancel()
-	conn, _, err := k.open(ctx, AnswerTimeout, lookLine, InitRequest{Op: OpHold, Client: client})
-	if err != nil {
-		return nil, err
-	}
-	file, ok := conn.(*os.File)
-	if !ok {
-		return nil, errors.Join(errors.New("the init is on another machine"), conn.Close())
-	}
-	return file, nil
-}
 
 // lookTimeout bounds a look. It takes well under a millisecond, but a machine that starts fifty
 // containers may be slow.
