@@ -50,17 +50,16 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 	case i.State.Paused:
 		return fail(fmt.Errorf("container %s is paused (docker unpause %s)", name, name))
 	}
-	labels := i.Config.Labels
-	_, adopted := r.files.adopted(i.ID)
-	if adopted || labels[labelID] != "" && (r.config.Lineage == "" || labels[labelProject] == r.config.Lineage) {
+	mark := markOf(i.Config.Labels)
+	if _, adopted := r.files.adopted(i.ID); adopted || !r.config.project().Foreign(mark, strings.TrimPrefix(i.Name, "/")) {
 		lives, err := r.Observe(ctx, false)
 		if at := slices.IndexFunc(lives, func(l session.Live) bool { return l.Location.Container == i.ID }); at >= 0 {
 			return session.Found{Live: &lives[at]}
 		}
 		return fail(errors.Join(err, session.ErrGone))
 	}
-	if labels[labelID] != "" {
-		return fail(fmt.Errorf("it is %s of another agentform project, which manages it", labels[labelAddress]))
+	if mark.ID != "" {
+		return fail(fmt.Errorf("it is %s of another agentform project, which manages it", mark.Address))
 	}
 	p, err := onlyPane(ctx, byExec{exec: r.exec, container: i.ID}, name)
 	if err != nil {

@@ -104,19 +104,19 @@ func (r *far) list(ctx context.Context) (c engine, all []container.Summary, err 
 // listed returns a container as described by the list. adopted is the session that the container
 // was adopted as, or empty.
 func listed(x container.Summary, c Config, adopted string) session.Live {
-	mark := session.Mark{Project: x.Labels[labelProject], Address: session.Address(x.Labels[labelAddress]), ID: x.Labels[labelID],
-		Run: x.Labels[labelRun], Hash: x.Labels[labelHash]}
+	mark := markOf(x.Labels)
 	if adopted != "" {
 		mark = session.Mark{Project: c.Lineage, ID: adopted}
 	}
+	name := strings.TrimPrefix(x.Names[0], "/")
 	own := string(filepath.Separator) + layout.Data{}.Container(mark.ID).Runs() // also of a project that was moved
 	return session.Live{
 		Mark: mark,
 		Copied: adopted == "" && mark.ID != "" && !onVolume(x) && !slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
 			return strings.HasSuffix(m.Source, own)
 		}),
-		Location: session.Location{Runtime: "docker", Name: strings.TrimPrefix(x.Names[0], "/"), Container: x.ID, Socket: shim.TmuxSocket},
-		Foreign:  mark.ID == "" || c.Lineage != "" && mark.Project != c.Lineage,
+		Location: session.Location{Runtime: "docker", Name: name, Container: x.ID, Socket: shim.TmuxSocket},
+		Foreign:  adopted == "" && c.project().Foreign(mark, name),
 		Ours: mark.ID != "" && (x.Labels[labelDataDir] == c.DataDir || slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
 			return m.Source == filepath.Join(c.DataDir, own)
 		})),
@@ -124,6 +124,12 @@ func listed(x container.Summary, c Config, adopted string) session.Live {
 		Frozen:   x.State == container.StatePaused,
 		Liveness: session.Unknown,
 	}
+}
+
+// markOf returns the mark in the labels of a container.
+func markOf(labels map[string]string) session.Mark {
+	return session.Mark{Project: labels[labelProject], Address: session.Address(labels[labelAddress]), ID: labels[labelID],
+		Run: labels[labelRun], Hash: labels[labelHash]}
 }
 
 // onVolume reports whether a container has the volume of a session.

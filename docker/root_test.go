@@ -49,6 +49,9 @@ func TestRoot(t *testing.T) {
 			if l := listed(x, Config{DataDir: dir, Lineage: "another"}, ""); l.Ours != ours || !l.Foreign {
 				t.Errorf("%s: started with %s: %v, want %v", root, dir, l.Ours, ours)
 			}
+			if l := listed(x, Config{Project: "new"}, ""); !l.Foreign {
+				t.Errorf("%s: a project without a state takes it for its own", root)
+			}
 		}
 	}
 	d := files{dataDir: "/data"}.session("a-1")

@@ -25,7 +25,8 @@ import (
 type Config struct {
 	SocketDir string        // of socketdir.Create; each container has a directory below it
 	DataDir   string        // runs/RUN and containers/ID
-	Lineage   string        // Mark.Project of managed containers; empty: every container with a mark
+	Lineage   string        // Mark.Project of managed containers; empty: not known
+	Project   string        // the name, which says whose sessions are without a lineage; empty: all with a mark are
 	Shim      []string      // the shim's program, of install.Install
 	Attach    []string      // the shim's program, for the method Attach; empty: Shim
 	Host      string        // a docker context, or a URL as in DOCKER_HOST; empty: the environment's
@@ -45,6 +46,10 @@ type Runtime struct {
 	images images
 	*far
 	*sessions
+}
+
+func (c Config) project() contained.Project {
+	return contained.Project{Lineage: c.Lineage, Name: c.Project}
 }
 
 // sessions acts on sessions. With this name, the embedded field is not exported.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -56,7 +57,7 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 		t.pane, t.inside = k.Pane, byExec{r.exec, t.container.ID, k.Pane}
 	case labels[labelID] == "":
 		return t, fmt.Errorf("container %s is not managed by agentform", p.Name)
-	case r.config.Lineage != "" && labels[labelProject] != r.config.Lineage:
+	case r.config.project().Foreign(markOf(labels), strings.TrimPrefix(t.container.Name, "/")):
 		return t, fmt.Errorf("container %s belongs to another project", p.Name)
 	default:
 		t.dirs = r.session(labels[labelID], t.container.ID, labels[labelProgram])

@@ -110,17 +110,9 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	return lives, nil
 }
 
-// foreign reports whether a session is none of the project. A project without a lineage, because it
-// is new or its state is lost, has those of its name.
+// foreign reports whether a session is none of the project.
 func (c Config) foreign(t target) bool {
-	switch m := t.record.Mark; {
-	case m.ID == "":
-		return true
-	case c.Lineage != "":
-		return m.Project != c.Lineage
-	default:
-		return c.Project != "" && t.set.Metadata.Name != m.Address.OutsideName(c.Project)
-	}
+	return contained.Project{Lineage: c.Lineage, Name: c.Project}.Foreign(t.record.Mark, t.set.Metadata.Name)
 }
 
 // recorded is a StatefulSet with its record, or with why that is lost.

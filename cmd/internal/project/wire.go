@@ -143,7 +143,7 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 		}
 	}
 	if spec.Kind == "docker" {
-		c := docker.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Attach: install.Command(), Shim: argv, Owner: p.Owner()}
+		c := docker.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Project: p.Manifest.Project, Attach: install.Command(), Shim: argv, Owner: p.Owner()}
 		if spec.Docker != nil {
 			c.Host, c.CertPath = spec.Docker.Host, spec.Docker.CertPath
 		}
