@@ -11,8 +11,14 @@ import (
 // files.
 type held struct {
 	mu      sync.Mutex
-	engines map[string][]session.Checkout // nil: it did not answer
-	paths   map[string]string             // the engine of each path
+	engines map[string]answered // what was asked
+	paths   map[string]string     // the engine of each path
+}
+
+// answered is what an engine says of its workspaces.
+type answered struct {
+	found []session.Checkout
+	err   error
 }
 
 // heldPaths returns which workspaces are not on this machine.
@@ -37,24 +43,23 @@ func engineOfPaths(wanted []session.Spec, recorded []session.Record) map[string]
 	return of
 }
 
-// find asks each runtime once for its workspaces, unless the places of its sessions show all of
-// them.
-func (h *held) find(ctx context.Context, open func(session.RuntimeSpec) (session.Runtime, error), wanted []session.Spec, recorded []session.Record, lives []session.Live) {
+// find asks each runtime that has shown its sessions for its workspaces, unless their places show all of them.
+func (h *held) find(ctx context.Context, open func(session.RuntimeSpec) (session.Runtime, error), wanted []session.Spec, recorded []session.Record, w *session.World) {
 	of := engineOfPaths(wanted, recorded)
 	if len(of) == 0 {
 		return
 	}
 	shown := map[string]bool{}
-	for _, l := range lives {
+	for _, l := range w.Lives {
 		if l.Checkout != nil && !l.Foreign {
 			shown[l.Checkout.Path] = true
 		}
 	}
 	specs := map[string]session.RuntimeSpec{}
-	h.engines, h.paths = map[string][]session.Checkout{}, map[string]string{}
+	h.engines, h.paths = map[string]answered{}, map[string]string{}
 	for path, spec := range of {
 		h.paths[path] = spec.Engine()
-		if !shown[path] {
+		if !shown[path] && w.Runtimes[spec.Engine()] == nil {
 			specs[spec.Engine()] = spec
 		}
 	}
@@ -70,27 +75,24 @@ func (h *held) find(ctx context.Context, open func(session.RuntimeSpec) (session
 				return
 			}
 			found, err := x.Workspaces(ctx)
-			if err != nil {
-				return
-			}
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			h.engines[engine] = append(make([]session.Checkout, 0, len(found)), found...)
+			h.engines[engine] = answered{found, err}
 		})
 	}
 	wg.Wait()
 }
 
 // add sets the checkouts of a world. A session's place has newer facts about its workspace than its
-// engine. Workspaces of an unresponsive engine are unknown.
+// engine. Those of an engine that has not shown its sessions are left out: nothing is known of them.
 func (h *held) add(w *session.World) {
 	for path, engine := range h.paths {
-		if h.engines[engine] != nil {
-			w.Checkouts[path] = session.Checkout{Path: path}
+		if answer, asked := h.engines[engine]; asked {
+			w.Checkouts[path] = session.Checkout{Path: path, Err: answer.err}
 		}
 	}
-	for _, found := range h.engines {
-		for _, co := range found {
+	for _, answer := range h.engines {
+		for _, co := range answer.found {
 			if h.paths[co.Path] != "" {
 				w.Checkouts[co.Path] = co
 			}

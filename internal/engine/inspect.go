@@ -24,18 +24,18 @@ type Observation struct {
 // Seen is one recorded session as observed.
 type Seen struct {
 	Record    session.Record
-	Live      *session.Live // nil: there is no live session
-	Checkout  session.Checkout
+	Live      *session.Live     // nil: there is no live session
+	Checkout  *session.Checkout // nil: what holds it did not answer
 	Diagnosis plan.Diagnosis
 }
 
 // Pending is one session that is wanted and not on record.
 type Pending struct {
 	Spec     session.Spec
-	Live     *session.Live // nil: nothing of it runs
-	Checkout session.Checkout
-	Adopts   bool   // the next apply adopts what runs
-	Other    string // why it cannot be started next to an agent that runs; empty: it can
+	Live     *session.Live     // nil: nothing of it runs
+	Checkout *session.Checkout // as in Seen
+	Adopts   bool              // the next apply adopts what runs
+	Other    string            // why it cannot be started next to an agent that runs; empty: it can
 }
 
 // Inspect observes, without a lock, all sessions on record or wanted.
@@ -96,7 +96,7 @@ func (e *Engine) inspect(ctx context.Context, st state.State, screens bool, want
 		if c.Before != nil {
 			continue
 		}
-		x := Pending{Spec: *c.After, Live: c.Live, Checkout: w.Checkouts[c.After.Workspace.Path], Adopts: c.Action == plan.Adopt}
+		x := Pending{Spec: *c.After, Live: c.Live, Checkout: looked(w, c.After.Workspace.Path), Adopts: c.Action == plan.Adopt}
 		if c.Reason == plan.ReasonAgentRuns {
 			x.Other = c.Detail
 		}
@@ -105,12 +105,20 @@ func (e *Engine) inspect(ctx context.Context, st state.State, screens bool, want
 	return o
 }
 
+// looked returns a workspace as observed, or nil if it was not.
+func looked(w session.World, path string) *session.Checkout {
+	if co, ok := w.Checkouts[path]; ok {
+		return &co
+	}
+	return nil
+}
+
 func observation(st state.State, w session.World, p plan.Plan) Observation {
 	o := Observation{State: st, World: w, Plan: p, Sessions: make([]Seen, 0, len(p.Changes))}
 	for _, c := range p.Changes {
 		if c.Before != nil {
 			o.Sessions = append(o.Sessions, Seen{
-				Record: *c.Before, Live: c.Live, Checkout: w.Checkouts[c.Before.Tree.Path],
+				Record: *c.Before, Live: c.Live, Checkout: looked(w, c.Before.Tree.Path),
 				Diagnosis: Diagnose(c.Before, c.Live, w),
 			})
 		}

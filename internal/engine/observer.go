@@ -54,7 +54,8 @@ type Observer struct {
 
 // World takes a snapshot of everything that the wanted and the recorded sessions touch,
 // with screens only on request. What could not be read has its error in World.Runtimes
-// or in a Checkout, of a workspace or of a repository's own path.
+// or in a Checkout, of a workspace or of a repository's own path. Workspaces that only a runtime
+// that did not answer can show are left out.
 func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []session.Record, screens bool) session.World {
 	if o.shared {
 		recorded = slices.DeleteFunc(slices.Clone(recorded), func(r session.Record) bool { return !sharedstate.Mine(r, o.here) })
@@ -72,7 +73,7 @@ func (o Observer) World(ctx context.Context, wanted []session.Spec, recorded []s
 	held := &held{}
 	wg.Go(func() {
 		o.lives(ctx, &w, runtimes(all, recorded), screens)
-		held.find(ctx, o.Runtime, all, recorded, w.Lives)
+		held.find(ctx, o.Runtime, all, recorded, &w)
 	})
 	wg.Go(func() { w.Found = o.found(ctx) })
 	paths, withoutGit := workspaces(all, recorded)

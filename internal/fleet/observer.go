@@ -203,7 +203,7 @@ func (o *Observer) Wait() { o.counts.Wait() }
 // Recount counts the changes of one session of a snapshot whatever is known of them, and adds them.
 func (o *Observer) Recount(ctx context.Context, s *Snapshot, k status.Input) {
 	o.Count()
-	o.work.counter.Refresh(ctx, true, changes.Of(*k.Record, *k.Checkout, k.Live, o.Open(s)))
+	o.work.counter.Refresh(ctx, true, changes.Of(*k.Record, k.Workspace(), k.Live, o.Open(s)))
 	o.count(ctx, s)
 }
 

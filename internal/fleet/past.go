@@ -50,7 +50,7 @@ func (p *Past) Read() ([]history.Event, error) {
 // Known returns what is known of the session that one look saw, whose agent does that. wanted is the
 // session in the manifest; nil: there is none.
 func (p *Past) Known(x *engine.Seen, wanted *session.Spec, look activity.Look, at time.Time) status.Input {
-	k := status.Input{Wanted: wanted, Record: &x.Record, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: &x.Checkout, Look: &look,
+	k := status.Input{Wanted: wanted, Record: &x.Record, Live: x.Live, Diagnosis: x.Diagnosis, Checkout: x.Checkout, Look: &look,
 		Events: p.Events, Transcript: p.transcript, At: at}
 	k.See(&p.Course)
 	return k

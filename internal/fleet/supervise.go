@@ -57,7 +57,7 @@ func HubInput(known []status.Input, reader *activity.Reader, now time.Time) (eng
 
 // Seen returns what a look shows of a recorded session to who verifies its work.
 func Seen(k status.Input) verify.Seen {
-	return verify.Seen{Record: *k.Record, Live: k.Live, Checkout: *k.Checkout, Doing: k.Doing(), DraftSince: k.DraftSince}
+	return verify.Seen{Record: *k.Record, Live: k.Live, Checkout: k.Workspace(), Doing: k.Doing(), DraftSince: k.DraftSince}
 }
 
 // AllSeen returns that of those recorded sessions that are meant.

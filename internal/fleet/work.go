@@ -27,7 +27,7 @@ func Of(sessions []status.Input, open func(session.RuntimeSpec) (session.Runtime
 	var all []conflicts.Work
 	for _, k := range sessions {
 		if k.Record != nil {
-			all = append(all, conflicts.Of(*k.Record, changes.Of(*k.Record, *k.Checkout, k.Live, open)))
+			all = append(all, conflicts.Of(*k.Record, changes.Of(*k.Record, k.Workspace(), k.Live, open)))
 		}
 	}
 	return all

@@ -31,7 +31,7 @@ func Pending(x engine.Pending) Input {
 	case x.Spec.Desired == session.Stopped:
 		d.State, d.Detail = session.StateStopped, "declared stopped; never started"
 	}
-	return Input{Wanted: &x.Spec, Live: x.Live, Checkout: &x.Checkout, Diagnosis: d}
+	return Input{Wanted: &x.Spec, Live: x.Live, Checkout: x.Checkout, Diagnosis: d}
 }
 
 // Transcript returns the path of the recorded screens in a session's directory, or "".
@@ -77,6 +77,14 @@ func since(before time.Time, is bool, at time.Time) time.Time {
 		return at
 	}
 	return before
+}
+
+// Workspace returns the workspace of a recorded session as observed. What was not read has an error.
+func (k Input) Workspace() session.Checkout {
+	if k.Checkout == nil {
+		return session.Checkout{Path: k.Record.Tree.Path, Err: session.ErrUnreachable}
+	}
+	return *k.Checkout
 }
 
 func (k Input) offBranch() bool {

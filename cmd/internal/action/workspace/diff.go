@@ -54,8 +54,11 @@ func Compare(ctx context.Context, p *project.Project, lineage string, r session.
 		look = func(string) session.Checkout { return v.Look(ctx) }
 	}
 	co := look(r.Tree.Path)
-	if co.Err != nil || !co.Git {
-		return nil, errors.Join(fmt.Errorf("its workspace is not a git checkout: %s", r.Tree.Path), co.Err)
+	switch {
+	case co.Err != nil:
+		return nil, fmt.Errorf("its workspace %s cannot be read: %w", r.Tree.Path, co.Err)
+	case !co.Git:
+		return nil, fmt.Errorf("its workspace is not a git checkout: %s", r.Tree.Path)
 	}
 	w := changes.Of(r, co, nil, nil)
 	bases, err := git.BasesOf(w.Repo)
