@@ -51,6 +51,7 @@ func newFarBed(t *testing.T, host func(*dockertest.Far) string) *bed {
 	b := newBed(t)
 	b.engine = f.Host()
 	b.config.Host, b.config.CertPath = host(f), f.Certs
+	b.config.Exec = []string{b.config.Shim[0], "elsewhere"}
 	// As it is when installed.
 	self, err := os.ReadFile(b.config.Shim[0])
 	if err != nil {

@@ -29,6 +29,7 @@ type Config struct {
 	Project   string        // the name, which says whose sessions are without a lineage; empty: all with a mark are
 	Shim      []string      // the shim's program, of install.Install
 	Attach    []string      // the shim's program, for the method Attach; empty: Shim
+	Exec      []string      // the command that has CommandMain, for an engine elsewhere; empty: docker
 	Host      string        // a docker context, or a URL as in DOCKER_HOST; empty: the environment's
 	CertPath  string        // a directory as in DOCKER_CERT_PATH, for tcp://; empty: the environment's
 	Owner     session.Owner // creator of containers for commands; zero: they are not found again
@@ -127,7 +128,11 @@ const (
 // Attach returns the command that attaches a terminal to the session. The terminal is detached
 // however the command ends.
 func (r *Runtime) Attach(p session.Location) []string {
-	argv := r.config.client()
+	held := p.Container
+	if p.Pane != "" { // adopted, without an init
+		held = ""
+	}
+	argv := r.config.command(held)
 	// The engine's default is xterm, with eight colors. Every image with tmux has the terminfo of
 	// this one.
 	argv = append(argv, "exec", "-it", "-e", "TERM=xterm-256color")
@@ -138,14 +143,28 @@ func (r *Runtime) Attach(p session.Location) []string {
 	if len(program) == 0 {
 		program = r.config.Shim
 	}
-	if _, err := exec.LookPath("docker"); err == nil && len(program) > 0 && !r.config.elsewhere() {
+	if r.config.forwards() {
+		argv = append(argv, "-e", shim.ClientVariable)
+	} else if _, err := exec.LookPath("docker"); err == nil && len(program) > 0 && !r.config.elsewhere() {
 		sockets := r.files.session(r.files.sessionIn(p.Container)).sockets
 		argv = slices.Concat(program, []string{shim.AttachMode, sockets}, argv, []string{"-e", shim.ClientVariable})
 	}
 	return slices.Concat(argv, []string{p.Container}, tmuxwire.Attach("tmux", shim.TmuxSocket, tmuxwire.Session(p.Name)))
 }
 
-// client returns the command line of the engine's client.
+// forwards reports whether docker reaches the engine through CommandMain.
+func (c Config) forwards() bool { return c.elsewhere() && len(c.Exec) > 0 }
+
+// command returns the command line of the engine's client for this process to run. held is the container in
+// which CommandMain ends what it executed; empty: in none.
+func (c Config) command(held string) []string {
+	if !c.forwards() {
+		return c.client()
+	}
+	return slices.Concat(c.Exec, []string{"--host", c.Host, "--certificates", c.CertPath, "--sockets", c.SocketDir, "--hold", held, "--"})
+}
+
+// client returns the command line of the engine's client, for people.
 func (c Config) client() []string {
 	switch {
 	case strings.HasPrefix(c.Host, "tcp://"):
@@ -164,7 +183,7 @@ func (c Config) client() []string {
 
 // Exec returns the command that runs another command in the session's container.
 func (r *Runtime) Exec(p session.Location, c session.Command) []string {
-	argv := append(r.config.client(), "exec", "-i", "-w", c.Dir)
+	argv := append(r.config.command(""), "exec", "-i", "-w", c.Dir)
 	if c.Terminal {
 		argv = append(argv, "-t")
 	}

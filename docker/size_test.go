@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agentform/agentform/internal/test/dockertest"
 	"github.com/agentform/agentform/internal/test/wait"
+	"github.com/agentform/agentform/session"
 )
 
 // TestTerminalLeaves checks that a session gets its own size back after a small terminal has left,
@@ -16,9 +18,26 @@ import (
 func TestTerminalLeaves(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
-	l := b.launch(t, "app")
-	p := b.create(t, l)
+	p := b.create(t, b.launch(t, "app"))
 	b.listening(t, p)
+	b.terminalLeaves(t, p)
+}
+
+// TestTerminalLeavesElsewhere checks the same on an engine elsewhere.
+func TestTerminalLeavesElsewhere(t *testing.T) {
+	for name, host := range map[string]func(*dockertest.Far) string{"tls": byTLS, "ssh": bySSH} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newFarBed(t, host)
+			p := b.create(t, b.farLaunch(t, "app"))
+			b.terminalLeaves(t, p)
+		})
+	}
+}
+
+// terminalLeaves attaches a small terminal to a session for each way in which it may end.
+func (b *bed) terminalLeaves(t *testing.T, p session.Location) {
+	t.Helper()
 	outer := filepath.Join(b.root, "outer")
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", outer, "kill-server").Run() })
 	run := func(name string, args ...string) string {

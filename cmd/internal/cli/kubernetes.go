@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -10,18 +11,17 @@ import (
 	"github.com/agentform/agentform/kubernetes"
 )
 
-// kubernetesExecCommand executes a command in the pod of a session: attach and exec run it.
-func kubernetesExecCommand(a *app) *cobra.Command {
+// awayCommand executes a command in a session elsewhere: attach and exec run it.
+func awayCommand(use string, run func(ctx context.Context, args []string, in, out, said *os.File) int) *cobra.Command {
 	return &cobra.Command{
-		Use:   "kubernetes-exec [--tty] POD -- COMMAND...",
-		Short: "Run a command in the pod of a session",
-		Long: `Runs a command in the pod of a session, with this command's standard input and output. Run by
-agentform; use exec.`,
+		Use:                use,
+		Short:              "Run a command in a session elsewhere",
+		Long:               `Runs a command in a session elsewhere, with the streams of this command. Run by agentform; use exec.`,
 		Hidden:             true,
 		Args:               cobra.ArbitraryArgs,
 		DisableFlagParsing: true, // those of the command are its own
 		RunE: func(c *cobra.Command, args []string) error {
-			if code := kubernetes.ExecMain(c.Context(), args, os.Stdin, os.Stdout, os.Stderr); code != 0 {
+			if code := run(c.Context(), args, os.Stdin, os.Stdout, os.Stderr); code != 0 {
 				return exit.Code(code)
 			}
 			return nil

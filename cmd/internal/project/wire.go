@@ -142,6 +142,10 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 			return nil, err
 		}
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
 	if spec.Kind == "docker" {
 		c := docker.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Project: p.Manifest.Project, Attach: install.Command(), Shim: argv, Owner: p.Owner()}
 		if spec.Docker != nil {
@@ -151,16 +155,13 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 			if c.Shims, err = linuxShims(p, why); err != nil {
 				return nil, err
 			}
+			c.Exec = []string{self, "docker-elsewhere"}
 		}
 		return docker.New(c), nil
 	}
 	if k := spec.Kubernetes; k != nil {
 		c := kubernetes.Config{Context: k.Context, Namespace: k.Namespace, DataDir: dataDir, Lineage: lineage, Project: p.Manifest.Project}
 		if c.Shims, err = linuxShims(p, why); err != nil {
-			return nil, err
-		}
-		self, err := os.Executable()
-		if err != nil {
 			return nil, err
 		}
 		c.Exec = []string{self, "kubernetes-exec"}
