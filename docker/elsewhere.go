@@ -68,7 +68,13 @@ func (c Config) dialer() (func(ctx context.Context, network, addr string) (net.C
 		if err != nil {
 			return nil, err
 		}
-		return h.Dialer, nil
+		return func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := h.Dialer(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return sshConn{conn}, nil
+		}, nil
 	}
 	address, config, err := c.tls()
 	if err != nil {
@@ -85,6 +91,46 @@ func (c Config) dialer() (func(ctx context.Context, network, addr string) (net.C
 		return conn, nil
 	}, nil
 }
+
+// sshConn is a connection through ssh, whose errors have what ssh said.
+type sshConn struct{ net.Conn }
+
+func (c sshConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	return n, bySSH(err)
+}
+
+func (c sshConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	return n, bySSH(err)
+}
+
+// CloseWrite says that nothing more is written.
+func (c sshConn) CloseWrite() error {
+	return c.Conn.(interface{ CloseWrite() error }).CloseWrite() // that of the connection helper has it
+}
+
+// bySSH returns an error that says how ssh ended as an *sshError.
+func bySSH(err error) error {
+	if err == nil {
+		return nil
+	}
+	_, said, ended := strings.Cut(err.Error(), "command [ssh ") // the connection helper's errors have no type
+	if !ended {
+		return err
+	}
+	if _, after, ok := strings.Cut(said, "stderr="); ok {
+		said = after
+	}
+	return &sshError{strings.Join(strings.Fields(said), " ")}
+}
+
+// sshError is what ssh, or the docker command at its other end, said before it ended. It does not wrap the error it
+// was made of: Docker's client drops errors with "dial unix" in their text.
+type sshError struct{ said string }
+
+// Error returns that the connection ended; explain adds what was said.
+func (e *sshError) Error() string { return "ssh has ended" }
 
 // dialError is why an engine elsewhere cannot be reached. Docker's client drops the reason of
 // errors such as a timeout or a refused connection.
@@ -128,14 +174,10 @@ func explainElsewhere(err error) error {
 	var verification *tls.CertificateVerificationError
 	var dialing *net.OpError
 	var unreachable *dialError
-	_, said, bySSH := strings.Cut(text, "command [ssh ")
+	var ended *sshError
 	switch {
-	case bySSH:
-		if _, after, ok := strings.Cut(said, "stderr="); ok {
-			said = after
-		}
-		said = strings.TrimSpace(said)
-		return fmt.Errorf("docker: the engine cannot be reached by ssh: %s (%s)", oneLine(said), sshAdvice(said))
+	case errors.As(err, &ended):
+		return fmt.Errorf("docker: the engine cannot be reached by ssh: %s", sshAdvice(ended.said))
 	case errors.As(err, &verification) && errors.As(err, &unreachable):
 		return fmt.Errorf("docker: the engine's certificate is not accepted: %w (%s has to be of who signed it, and the host has to be a name in it)", verification.Err, unreachable.ca)
 	case strings.Contains(text, "tls: ") && errors.As(err, &dialing) && dialing.Op == "remote error":
@@ -146,6 +188,8 @@ func explainElsewhere(err error) error {
 		return fmt.Errorf("docker: the engine %s cannot be reached: %w", unreachable.host, unreachable)
 	case strings.Contains(text, "Cannot connect to the Docker daemon at tcp://"+anyEngine): // the client drops the reason
 		return errors.New("docker: no daemon answers on the engine's machine (start it there: sudo systemctl start docker)")
+	case strings.Contains(text, "malformed HTTP"):
+		return fmt.Errorf("docker: the machine of the engine prints a text before docker answers, %s: its shell must print nothing for commands by ssh (look at its .bashrc)", text[strings.LastIndex(text, "malformed HTTP"):])
 	case strings.Contains(text, anyEngine):
 		return fmt.Errorf("docker: the connection to the engine ended: %s", text[strings.LastIndex(text, ": ")+len(": "):])
 	case errors.As(err, &dialing) && strings.HasPrefix(dialing.Net, "tcp"):
@@ -154,23 +198,24 @@ func explainElsewhere(err error) error {
 	return nil
 }
 
-func oneLine(text string) string {
-	return strings.Join(strings.Fields(text), " ")
-}
-
-// sshAdvice returns a remedy for the message of ssh or the remote shell.
+// sshAdvice returns what ssh or the remote shell said, with a remedy.
 func sshAdvice(said string) string {
+	remedy := "does ssh with that user and host work?"
 	switch {
+	case said == "":
+		return "it ended without a message (" + remedy + ")"
+	case strings.Contains(said, "HOST IDENTIFICATION HAS CHANGED"):
+		return "its host key has changed (if that was expected: ssh-keygen -R HOST, and connect once with ssh)"
 	case strings.Contains(said, "Permission denied (") || strings.Contains(said, "Too many authentication failures"):
-		return "add your key there: ssh-copy-id, or to the agent: ssh-add"
+		remedy = "add your key there: ssh-copy-id, or to the agent: ssh-add"
 	case strings.Contains(said, "Host key verification failed"):
-		return "connect once with ssh and compare its key"
+		remedy = "connect once with ssh and compare its key"
 	case strings.Contains(said, "docker: not found"), strings.Contains(said, "docker: command not found"):
-		return "install docker there, on the PATH of commands by ssh"
-	case strings.Contains(said, "permission denied while trying to connect"):
-		return "add the user to the group docker there"
-	case strings.Contains(said, "Cannot connect to the Docker daemon"), strings.Contains(said, "dial-stdio"):
-		return "start the engine there: sudo systemctl start docker"
+		remedy = "install docker there, on the PATH of commands by ssh"
+	case strings.Contains(said, "permission denied"):
+		remedy = "add the user to the group docker there, and wait 15 seconds for the end of its login"
+	case strings.Contains(said, "Cannot connect to the Docker daemon"), strings.Contains(said, "dial-stdio"), strings.Contains(said, "dial unix"):
+		remedy = "start the engine there: sudo systemctl start docker"
 	}
-	return "does ssh with that user and host work?"
+	return said + " (" + remedy + ")"
 }
