@@ -30,7 +30,8 @@ const longestQueue = 2 * requestTimeout
 // StatefulSet can have a requested name. The agent of a ready pod is alive and its workspace is on
 // its branch. For other pods, the end of the log has the exit of the run or the branch of the
 // workspace. Commands are executed for screens, in pods whose log and conditions differ, and once
-// in a pod whose agent has ended. Events are listed if a session lost its pod.
+// in a pod whose agent has ended. A pod that the list lacks is requested by its name, and events are
+// listed if a session lost its pod.
 func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, error) {
 	c, err := r.cluster()
 	if err != nil {
@@ -51,6 +52,9 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	byName := make(map[string]*pod, len(all))
 	for i := range all {
 		byName[all[i].Metadata.Name] = &all[i]
+	}
+	if err := addUnlabeled(ctx, c, r.config, targets, byName); err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
 	}
 	queue, cancel := context.WithTimeout(ctx, longestQueue)
 	defer cancel()
@@ -106,6 +110,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	}
 	wg.Wait()
 	c.addEvictions(ctx, lives)
+	lives = append(lives, r.config.orphans(c.namespace, all, targets)...)
 	slices.SortFunc(lives, func(a, b session.Live) int { return strings.Compare(a.Location.Name, b.Location.Name) })
 	return lives, nil
 }
