@@ -189,7 +189,7 @@ func explainElsewhere(err error) error {
 	case strings.Contains(text, "Cannot connect to the Docker daemon at tcp://"+anyEngine): // the client drops the reason
 		return errors.New("docker: no daemon answers on the engine's machine (start it there: sudo systemctl start docker)")
 	case strings.Contains(text, "malformed HTTP"):
-		return fmt.Errorf("docker: the machine of the engine prints a text before docker answers, %s: its shell must print nothing for commands by ssh (look at its .bashrc)", text[strings.LastIndex(text, "malformed HTTP"):])
+		return fmt.Errorf("docker: the machine of the engine prints a text before docker answers, %s: its shell must print nothing for commands by ssh (as its .bashrc may)", text[strings.LastIndex(text, "malformed HTTP"):])
 	case strings.Contains(text, anyEngine):
 		return fmt.Errorf("docker: the connection to the engine ended: %s", text[strings.LastIndex(text, ": ")+len(": "):])
 	case errors.As(err, &dialing) && strings.HasPrefix(dialing.Net, "tcp"):

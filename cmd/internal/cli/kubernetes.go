@@ -11,8 +11,8 @@ import (
 	"github.com/agentform/agentform/kubernetes"
 )
 
-// awayCommand executes a command in a session elsewhere: attach and exec run it.
-func awayCommand(use string, run func(ctx context.Context, args []string, in, out, said *os.File) int) *cobra.Command {
+// elsewhereCommand executes a command in a session elsewhere: attach and exec run it.
+func elsewhereCommand(use string, run func(ctx context.Context, args []string, in, out, said *os.File) int) *cobra.Command {
 	return &cobra.Command{
 		Use:                use,
 		Short:              "Run a command in a session elsewhere",

@@ -12,9 +12,8 @@ import (
 	"github.com/agentform/agentform/cmd/internal/exit"
 	"github.com/agentform/agentform/cmd/internal/flags"
 	"github.com/agentform/agentform/cmd/internal/help"
-	"github.com/agentform/agentform/docker"
+	"github.com/agentform/agentform/cmd/internal/project"
 	"github.com/agentform/agentform/internal/shim/program"
-	"github.com/agentform/agentform/kubernetes"
 )
 
 func newRoot(a *app) *cobra.Command {
@@ -59,8 +58,10 @@ makes the changes.`,
 		runCommand(a), adoptCommand(a), usageCommand(a), fetchCommand(a), landCommand(a), refreshCommand(a), verifyCommand(a), diffCommand(a), pathCommand(a), execCommand(a))
 	add("session", overrideCommands(a)...)
 	add("project", serveCommand(a), openCommand(a), pruneCommand(a), stateCommand(a), forceUnlockCommand(a), doctorCommand(a), runtimeCommand(a), schemaCommand(a), explainCommand(a), optionsCommand(a), versionCommand(a))
-	c.AddCommand(shimCommand(a), awayCommand("kubernetes-exec [--tty] POD -- COMMAND...", kubernetes.ExecMain),
-		awayCommand("docker-elsewhere [--hold CONTAINER] -- ARGUMENTS...", docker.CommandMain), help.Lifecycle())
+	c.AddCommand(shimCommand(a), help.Lifecycle())
+	for name, run := range project.Elsewhere {
+		c.AddCommand(elsewhereCommand(name, run))
+	}
 	helpCommand(a, c)
 	help.Completion(c, subcommand)
 	setArguments(a, c)

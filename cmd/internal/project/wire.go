@@ -120,6 +120,14 @@ func strays(project string) func(recorded func(run string) bool) []session.Stray
 	}
 }
 
+// Elsewhere are the commands that execute others in sessions that are not on this machine, by their names. They take
+// arguments and streams, and return the exit status. The runtimes run them for attach and exec.
+var Elsewhere = map[string]func(ctx context.Context, args []string, in, out, said *os.File) int{
+	dockerElsewhere: docker.CommandMain, kubernetesExec: kubernetes.ExecMain,
+}
+
+const dockerElsewhere, kubernetesExec = "docker-elsewhere", "kubernetes-exec"
+
 // Runtime opens a session's runtime.
 func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose) (session.Runtime, error) {
 	if p.Runtimes != nil {
@@ -155,7 +163,7 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 			if c.Shims, err = linuxShims(p, why); err != nil {
 				return nil, err
 			}
-			c.Exec = []string{self, "docker-elsewhere"}
+			c.Exec = []string{self, dockerElsewhere}
 		}
 		return docker.New(c), nil
 	}
@@ -164,7 +172,7 @@ func (p *Project) Runtime(lineage string, spec session.RuntimeSpec, why Purpose)
 		if c.Shims, err = linuxShims(p, why); err != nil {
 			return nil, err
 		}
-		c.Exec = []string{self, "kubernetes-exec"}
+		c.Exec = []string{self, kubernetesExec}
 		return kubernetes.New(c), nil
 	}
 	c := tmux.Config{SocketDir: sockets, DataDir: dataDir, Lineage: lineage, Bin: "tmux", Scope: p.Scope, Server: spec.Socket, Shim: argv}
