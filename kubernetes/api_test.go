@@ -91,6 +91,8 @@ func (a *api) serve(q *http.Request) (int, object) {
 	}
 	there := a.objects[path]
 	switch {
+	case q.Method == http.MethodPost && q.URL.Query().Get("fieldValidation") != "Strict": // it would drop a field that is misspelled
+		return refused(http.StatusBadRequest, "BadRequest", path)
 	case q.Method == http.MethodPost && !strings.Contains(path, "/"):
 		path += "/" + fmt.Sprint(body["metadata"].(object)["name"])
 		if a.objects[path] != nil {

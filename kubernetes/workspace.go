@@ -159,7 +159,7 @@ func (v *volumes) Check(ctx context.Context, s session.Spec, argv []string) erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	_, err = c.of(statefulSets).Create(ctx, set, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "agentform"})
+	_, err = c.of(statefulSets).Create(ctx, set, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "agentform", FieldValidation: metav1.FieldValidationStrict})
 	return c.explain(err)
 }
 
