@@ -68,8 +68,9 @@ var table = map[session.RemedyCode]string{
 	session.RemedyOtherUser:      "; run agentform as that user",
 	session.RemedyPruneWorktree: "\nthat directory is gone: restore it, or remove its entry, with the commits of its submodules: " +
 		"git -C {repo} worktree prune",
-	session.RemedyShareAgain:       "\nwrite the backend block in the manifest again, and then: agentform init --reconfigure",
-	session.RemedyNewVolume:        "\nset it back; or, for a new volume: agentform land {address}, agentform destroy {address}, agentform apply",
+	session.RemedyShareAgain: "\nwrite the backend block in the manifest again, and then: agentform init --reconfigure",
+	session.RemedyNewVolume: "\nset it back; or, for a new volume: agentform fetch {name} && agentform destroy --target {address} && " +
+		"agentform prune && agentform apply",
 	session.RemedyRebuildOrEnd:     "\nto restore the state: agentform state rebuild\n" + endAgent,
 	session.RemedyRebuildState:     "\nto restore the state: agentform state rebuild",
 	session.RemedyReplaceContainer: "\nto create another in its place: agentform apply --replace {address}",
