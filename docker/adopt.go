@@ -51,7 +51,7 @@ func (r *Runtime) Find(ctx context.Context, id string) session.Found {
 		return fail(fmt.Errorf("container %s is paused (docker unpause %s)", name, name))
 	}
 	mark := markOf(i.Config.Labels)
-	if _, adopted := r.files.adopted(i.ID); adopted || !r.config.project().Foreign(mark, strings.TrimPrefix(i.Name, "/")) {
+	if _, adopted := r.files.adopted(i.ID); adopted || !r.config.foreign(mark, strings.TrimPrefix(i.Name, "/"), i.Config.Labels, i.Mounts) {
 		lives, err := r.Observe(ctx, false)
 		if at := slices.IndexFunc(lives, func(l session.Live) bool { return l.Location.Container == i.ID }); at >= 0 {
 			return session.Found{Live: &lives[at]}

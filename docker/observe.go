@@ -116,10 +116,8 @@ func listed(x container.Summary, c Config, adopted string) session.Live {
 			return strings.HasSuffix(m.Source, own)
 		}),
 		Location: session.Location{Runtime: "docker", Name: name, Container: x.ID, Socket: shim.TmuxSocket},
-		Foreign:  adopted == "" && c.project().Foreign(mark, name),
-		Ours: mark.ID != "" && (x.Labels[labelDataDir] == c.DataDir || slices.ContainsFunc(x.Mounts, func(m container.MountPoint) bool {
-			return m.Source == filepath.Join(c.DataDir, own)
-		})),
+		Foreign:  adopted == "" && c.foreign(mark, name, x.Labels, x.Mounts),
+		Ours:     c.ours(mark, x.Labels, x.Mounts),
 		PlaceUp:  x.State == container.StateRunning || x.State == container.StatePaused,
 		Frozen:   x.State == container.StatePaused,
 		Liveness: session.Unknown,
@@ -130,6 +128,18 @@ func listed(x container.Summary, c Config, adopted string) session.Live {
 func markOf(labels map[string]string) session.Mark {
 	return session.Mark{Project: labels[labelProject], Address: session.Address(labels[labelAddress]), ID: labels[labelID],
 		Run: labels[labelRun], Hash: labels[labelHash]}
+}
+
+// ours reports whether a container was started from this data directory.
+func (c Config) ours(m session.Mark, labels map[string]string, mounts []container.MountPoint) bool {
+	return m.ID != "" && (labels[labelDataDir] == c.DataDir || slices.ContainsFunc(mounts, func(at container.MountPoint) bool {
+		return at.Source == filepath.Join(c.DataDir, layout.Data{}.Container(m.ID).Runs())
+	}))
+}
+
+// foreign reports whether a container is none of the project.
+func (c Config) foreign(m session.Mark, name string, labels map[string]string, mounts []container.MountPoint) bool {
+	return contained.Project{Lineage: c.Lineage, Name: c.Project}.Foreign(m, name, c.ours(m, labels, mounts))
 }
 
 // onVolume reports whether a container has the volume of a session.

@@ -49,10 +49,6 @@ type Runtime struct {
 	*sessions
 }
 
-func (c Config) project() contained.Project {
-	return contained.Project{Lineage: c.Lineage, Name: c.Project}
-}
-
 // sessions acts on sessions. With this name, the embedded field is not exported.
 type sessions = contained.Sessions
 

@@ -57,7 +57,7 @@ func (r *Runtime) target(ctx context.Context, p session.Location) (target, error
 		t.pane, t.inside = k.Pane, byExec{r.exec, t.container.ID, k.Pane}
 	case labels[labelID] == "":
 		return t, fmt.Errorf("container %s is not managed by agentform", p.Name)
-	case r.config.project().Foreign(markOf(labels), strings.TrimPrefix(t.container.Name, "/")):
+	case r.config.foreign(markOf(labels), strings.TrimPrefix(t.container.Name, "/"), labels, t.container.Mounts):
 		return t, fmt.Errorf("container %s belongs to another project", p.Name)
 	default:
 		t.dirs = r.session(labels[labelID], t.container.ID, labels[labelProgram])

@@ -63,7 +63,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 		t, lost, l := targets[i].target, targets[i].lost, &lives[i]
 		*l = session.Live{Location: t.location(), Mark: t.record.Mark, Liveness: session.Unknown}
 		l.Foreign = r.config.foreign(t)
-		l.Ours = l.Mark.ID != "" && t.record.DataDir == r.config.DataDir
+		l.Ours = r.config.ours(t)
 		if l.Foreign {
 			l.PlaceUp = !t.set.stopped()
 			continue
@@ -117,7 +117,12 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 
 // foreign reports whether a session is none of the project.
 func (c Config) foreign(t target) bool {
-	return contained.Project{Lineage: c.Lineage, Name: c.Project}.Foreign(t.record.Mark, t.set.Metadata.Name)
+	return contained.Project{Lineage: c.Lineage, Name: c.Project}.Foreign(t.record.Mark, t.set.Metadata.Name, c.ours(t))
+}
+
+// ours reports whether a session was last started from this data directory.
+func (c Config) ours(t target) bool {
+	return t.record.Mark.ID != "" && t.record.DataDir == c.DataDir
 }
 
 // recorded is a StatefulSet with its record, or with why that is lost.

@@ -15,17 +15,19 @@ func TestForeign(t *testing.T) {
 		project Project
 		mark    session.Mark
 		name    string
+		ours    bool
 		want    bool
 	}{
-		"its lineage":                      {Project{Lineage: "lineage", Name: "shop"}, mark, own, false},
-		"its lineage, and the name before": {Project{Lineage: "lineage", Name: "store"}, mark, own, false},
-		"another lineage":                  {Project{Lineage: "other", Name: "shop"}, mark, own, true},
-		"its state is lost":                {Project{Name: "shop"}, mark, own, false},
-		"a new project":                    {Project{Name: "store"}, mark, own, true},
-		"no mark":                          {Project{Name: "shop"}, session.Mark{}, own, true},
-		"no project":                       {Project{}, mark, own, false},
+		"its lineage":                      {Project{Lineage: "lineage", Name: "shop"}, mark, own, false, false},
+		"its lineage, and the name before": {Project{Lineage: "lineage", Name: "store"}, mark, own, false, false},
+		"another lineage":                  {Project{Lineage: "other", Name: "shop"}, mark, own, true, true},
+		"its state is lost":                {Project{Name: "shop"}, mark, own, true, false},
+		"another clone":                    {Project{Name: "shop"}, mark, own, false, true},
+		"a new project":                    {Project{Name: "store"}, mark, own, true, true},
+		"no mark":                          {Project{Name: "shop"}, session.Mark{}, own, true, true},
+		"no project":                       {Project{}, mark, own, false, false},
 	} {
-		if got := c.project.Foreign(c.mark, c.name); got != c.want {
+		if got := c.project.Foreign(c.mark, c.name, c.ours); got != c.want {
 			t.Errorf("%s: foreign is %v", what, got)
 		}
 	}

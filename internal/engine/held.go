@@ -12,7 +12,7 @@ import (
 type held struct {
 	mu      sync.Mutex
 	engines map[string]answered // what was asked
-	paths   map[string]string     // the engine of each path
+	paths   map[string]string   // the engine of each path
 }
 
 // answered is what an engine says of its workspaces.
