@@ -6,17 +6,22 @@ import (
 	"github.com/agentform/agentform/session"
 )
 
-// volumeProblem returns why the volume of a session in Kubernetes cannot become what is
-// declared: a claim keeps its storage class and does not become smaller
+// volumeProblem returns why the volume of a session cannot become what is declared: its clone is never made
+// again, and a claim of a cluster keeps its storage class and does not become smaller
 // (kubernetes.io/docs/concepts/storage/persistent-volumes).
 func volumeProblem(c Change) (session.Diagnostic, bool) {
-	was, declared := c.Before.Spec.Runtime.Kubernetes, c.After.Runtime.Kubernetes
-	if was == nil || declared == nil || c.After.Workspace.Path != c.Before.Tree.Path ||
-		changed(c.Fields, kubernetesFields+"context") || changed(c.Fields, kubernetesFields+"namespace") {
-		return session.Diagnostic{}, false // the session gets another volume
+	was, declared := c.Before.Spec, c.After
+	if declared.Runtime.Traits().HostFiles || declared.Workspace.Path != c.Before.Tree.Path || declared.Runtime.Engine() != was.Runtime.Engine() {
+		return session.Diagnostic{}, false // there is no volume, or the session gets another one
+	}
+	var a, b session.PodStorage
+	if was.Runtime.Kubernetes != nil && declared.Runtime.Kubernetes != nil {
+		a, b = was.Runtime.Kubernetes.Storage, declared.Runtime.Kubernetes.Storage
 	}
 	detail := ""
-	switch a, b := was.Storage, declared.Storage; {
+	switch from, repo := was.Workspace.Repo, declared.Workspace.Repo; {
+	case changed(c.Fields, "workspace.repo") && (session.Remote(from) || session.Remote(repo)): // else the repository was moved
+		detail = fmt.Sprintf("its clone is of %s, and %s is declared; a clone keeps its repository", from, repo)
 	case changed(c.Fields, kubernetesFields+"storage.class"):
 		detail = fmt.Sprintf("its storage class is %q, and %q is declared; a volume keeps its class", a.Class, b.Class)
 	case changed(c.Fields, kubernetesFields+"storage.access_mode"):

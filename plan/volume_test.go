@@ -27,13 +27,15 @@ func TestVolumes(t *testing.T) {
 		want         session.Spec
 		story, error string
 	}{
-		"as it was":         {on("fast", 20*gib), "  a in_sync\n", ""},
-		"larger":            {on("fast", 40*gib), "± a spec_changed runtime.kubernetes.storage.size\n", ""},
-		"smaller":           {on("fast", 10*gib), "  a error\n! a volume cannot change\n", "it has 21474836480 bytes, and 10737418240 are declared"},
-		"smaller, ignored":  {on("fast", 10*gib, ignored), "~ a spec_changed lifecycle.ignore_changes\n", ""},
-		"of another class":  {on("slow", 20*gib), "  a error\n! a volume cannot change\n", `its storage class is "fast", and "slow" is declared`},
-		"of another mode":   {on("fast", 20*gib, func(s *session.Spec) { s.Runtime.Kubernetes.Storage.AccessMode = "ReadWriteOnce" }), "  a error\n! a volume cannot change\n", "its access mode is ReadWriteOncePod, and ReadWriteOnce is declared"},
-		"another namespace": {on("slow", 20*gib, other), "± a spec_changed runtime.kubernetes.namespace runtime.kubernetes.storage.class\n", ""},
+		"as it was":          {on("fast", 20*gib), "  a in_sync\n", ""},
+		"larger":             {on("fast", 40*gib), "± a spec_changed runtime.kubernetes.storage.size\n", ""},
+		"smaller":            {on("fast", 10*gib), "  a error\n! a volume cannot change\n", "it has 21474836480 bytes, and 10737418240 are declared"},
+		"smaller, ignored":   {on("fast", 10*gib, ignored), "~ a spec_changed lifecycle.ignore_changes\n", ""},
+		"of another class":   {on("slow", 20*gib), "  a error\n! a volume cannot change\n", `its storage class is "fast", and "slow" is declared`},
+		"of another mode":    {on("fast", 20*gib, func(s *session.Spec) { s.Runtime.Kubernetes.Storage.AccessMode = "ReadWriteOnce" }), "  a error\n! a volume cannot change\n", "its access mode is ReadWriteOncePod, and ReadWriteOnce is declared"},
+		"another repository": {on("fast", 20*gib, func(s *session.Spec) { s.Workspace.Repo = "https://git.example/b.git" }), "  a error\n! a volume cannot change\n", "its clone is of /src/shop, and https://git.example/b.git is declared"},
+		"a moved repository": {on("fast", 20*gib, func(s *session.Spec) { s.Workspace.Repo = "/moved" }), "± a spec_changed workspace.repo\n", ""},
+		"another namespace":  {on("slow", 20*gib, other), "± a spec_changed runtime.kubernetes.namespace runtime.kubernetes.storage.class\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage()
