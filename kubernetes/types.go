@@ -146,6 +146,7 @@ type pod struct {
 		Message    string      `json:"message"`
 		Conditions []condition `json:"conditions"`
 		Containers []container `json:"containerStatuses"`
+		Before     []container `json:"initContainerStatuses"`
 	} `json:"status"`
 }
 
@@ -225,24 +226,47 @@ var hopeless = map[string]bool{
 // is futile.
 func (p *pod) waits() (reason string, futile bool) {
 	c := p.container()
+	for _, before := range p.Status.Before { // of the manifest's pod
+		if reason, futile = before.fails(); reason != "" {
+			return "init container " + before.Name + ": " + reason, futile
+		}
+	}
 	switch scheduled := p.condition("PodScheduled"); {
 	case p.Status.Reason != "": // the kubelet ended it, with its container
 		return strings.TrimSuffix(p.Status.Reason+": "+p.Status.Message, ": "), false
-	case c.State.Waiting != nil && c.State.Waiting.Reason != "ContainerCreating" && c.State.Waiting.Reason != "PodInitializing":
-		text := c.State.Waiting.Reason
-		if m := c.State.Waiting.Message; m != "" {
-			text += ": " + m
-		}
-		if t := c.Last.Terminated; t != nil && c.State.Waiting.Reason == "CrashLoopBackOff" {
-			text += ": " + strings.TrimSpace(t.Reason+" "+t.Message)
-		}
-		return text, hopeless[c.State.Waiting.Reason]
+	case c.waits():
+		return c.fails()
 	case c.State.Terminated != nil:
 		return strings.TrimSpace(c.State.Terminated.Reason + " " + c.State.Terminated.Message), false
 	case scheduled.Status == "False":
 		return scheduled.Reason + ": " + scheduled.Message, false
 	}
 	return "", false
+}
+
+// waits reports whether a container waits for something else than its turn.
+func (c container) waits() bool {
+	w := c.State.Waiting
+	return w != nil && w.Reason != "ContainerCreating" && w.Reason != "PodInitializing"
+}
+
+// fails returns why a container that is to start does not, and whether waiting is futile; empty: it may.
+func (c container) fails() (reason string, futile bool) {
+	ended := c.Last.Terminated
+	switch w := c.State.Waiting; {
+	case c.waits():
+		reason, futile = strings.TrimSuffix(w.Reason+": "+w.Message, ": "), hopeless[w.Reason]
+		if w.Reason != "CrashLoopBackOff" {
+			ended = nil
+		}
+	default:
+		ended = c.State.Terminated
+	}
+	if ended != nil && ended.Code != 0 {
+		how := strings.TrimSpace(fmt.Sprintf("%s, exit status %d %s", ended.Reason, ended.Code, ended.Message))
+		reason = strings.TrimPrefix(reason+": "+how, ": ")
+	}
+	return reason, futile
 }
 
 // unschedulable reports whether the cluster has no node or no volume for the pod now.
