@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/agentform/agentform/session"
 )
@@ -22,6 +23,8 @@ func volumeProblem(c Change) (session.Diagnostic, bool) {
 	switch from, repo := was.Workspace.Repo, declared.Workspace.Repo; {
 	case changed(c.Fields, "workspace.repo") && (session.Remote(from) || session.Remote(repo)): // else the repository was moved
 		detail = fmt.Sprintf("its clone is of %s, and %s is declared; a clone keeps its repository", from, repo)
+	case changed(c.Fields, kubernetesFields+"user") && uid(was) != uid(*declared): // git refuses a clone of somebody else
+		detail = fmt.Sprintf("its files are of user %s, and %s is declared", uid(was), uid(*declared))
 	case changed(c.Fields, kubernetesFields+"storage.class"):
 		detail = fmt.Sprintf("its storage class is %q, and %q is declared; a volume keeps its class", a.Class, b.Class)
 	case changed(c.Fields, kubernetesFields+"storage.access_mode"):
@@ -32,6 +35,15 @@ func volumeProblem(c Change) (session.Diagnostic, bool) {
 		return session.Diagnostic{}, false
 	}
 	return fixable(session.Remedy{Code: session.RemedyNewVolume, Address: c.Address}, ReasonBlockedByError, "volume cannot change", detail), true
+}
+
+// uid returns the user id of a session in a pod.
+func uid(s session.Spec) string {
+	if s.Runtime.Kubernetes == nil {
+		return ""
+	}
+	user, _, _ := strings.Cut(s.Runtime.Kubernetes.User, ":")
+	return user
 }
 
 // unheld reports whether a session has no workspace on a volume yet, so that it can get another

@@ -16,7 +16,7 @@ func TestVolumes(t *testing.T) {
 	const gib = 1 << 30
 	on := func(class string, size int64, change ...func(*session.Spec)) session.Spec {
 		return spec("a", append([]func(*session.Spec){func(s *session.Spec) {
-			s.Runtime = session.RuntimeSpec{Kind: "kubernetes", Name: "team", Kubernetes: &session.KubernetesConfig{Image: "agents:1",
+			s.Runtime = session.RuntimeSpec{Kind: "kubernetes", Name: "team", Kubernetes: &session.KubernetesConfig{Image: "agents:1", User: "1000:1000",
 				Namespace: "agents", Storage: session.PodStorage{Class: class, Size: size, AccessMode: "ReadWriteOncePod"}}}
 			s.Workspace.Mode = session.Clone
 		}}, change...)...)
@@ -34,6 +34,8 @@ func TestVolumes(t *testing.T) {
 		"of another class":   {on("slow", 20*gib), "  a error\n! a volume cannot change\n", `its storage class is "fast", and "slow" is declared`},
 		"of another mode":    {on("fast", 20*gib, func(s *session.Spec) { s.Runtime.Kubernetes.Storage.AccessMode = "ReadWriteOnce" }), "  a error\n! a volume cannot change\n", "its access mode is ReadWriteOncePod, and ReadWriteOnce is declared"},
 		"another repository": {on("fast", 20*gib, func(s *session.Spec) { s.Workspace.Repo = "https://git.example/b.git" }), "  a error\n! a volume cannot change\n", "its clone is of /src/shop, and https://git.example/b.git is declared"},
+		"another user":       {on("fast", 20*gib, func(s *session.Spec) { s.Runtime.Kubernetes.User = "2000:2000" }), "  a error\n! a volume cannot change\n", "its files are of user 1000, and 2000 is declared"},
+		"another group":      {on("fast", 20*gib, func(s *session.Spec) { s.Runtime.Kubernetes.User = "1000:2000" }), "± a spec_changed runtime.kubernetes.user\n", ""},
 		"a moved repository": {on("fast", 20*gib, func(s *session.Spec) { s.Workspace.Repo = "/moved" }), "± a spec_changed workspace.repo\n", ""},
 		"another namespace":  {on("slow", 20*gib, other), "± a spec_changed runtime.kubernetes.namespace runtime.kubernetes.storage.class\n", ""},
 	} {
