@@ -59,11 +59,16 @@ func (v Volume) Git() Runner {
 	}
 }
 
+// needsGit ends a script where there is no git: a branch of which nothing is known must not count as one that
+// does not exist.
+const needsGit = `command -v git >/dev/null || { echo "the image has no git" >&2; exit 1; }
+`
+
 // addClone makes a clone of the bundle on its standard input. It appears as a whole, and
 // never over anything that exists. One that an interrupted call left running fails when
 // its directory is removed: the directories have different names.
 const addClone = `set -e
-path=$1 branch=$2 format=$3 mark=$4 name=$5 mail=$6
+` + needsGit + `path=$1 branch=$2 format=$3 mark=$4 name=$5 mail=$6
 if [ -e "$path/.git" ] || [ -L "$path/.git" ]; then echo "it is a clone already" >&2; exit 1; fi
 if [ -e "$path" ] && [ -n "$(ls -A "$path")" ]; then echo "it has files, and is not a git checkout" >&2; exit 1; fi
 dir=${path%/*} base=${path##*/}
@@ -165,7 +170,7 @@ const lookOnVolume = `path=$1
 [ -e "$path" ] || [ -L "$path" ] || { echo "is gone"; exit; }
 [ -d "$path/.git" ] || { if [ -d "$path" ] && [ -z "$(ls -A "$path")" ]; then echo "is empty"; else echo "is plain"; fi; exit; }
 echo "is git"
-cd "$path" || exit 1
+` + needsGit + `cd "$path" || exit 1
 IFS= read -r head <.git/HEAD
 printf 'head %s\n' "$head"
 printf 'commit %s\n' "$(g rev-parse --quiet --verify 'HEAD^{commit}')"

@@ -294,6 +294,23 @@ func TestVolumeLook(t *testing.T) {
 	if _, err := v.Unsaved(t.Context()); err != nil {
 		t.Error(err)
 	}
+	bin := t.TempDir()
+	for _, name := range []string{"sh", "ls"} {
+		program, err := exec.LookPath(name)
+		if err == nil {
+			err = os.Symlink(program, filepath.Join(bin, name))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin)
+	if co := v.Look(t.Context()); co.Err == nil || !strings.Contains(co.Err.Error(), "the image has no git") {
+		t.Errorf("in an image without git: %+v", co)
+	}
+	if co := plain.Look(t.Context()); co.Err != nil || !co.Exists {
+		t.Errorf("plain, in an image without git: %+v", co)
+	}
 }
 
 // TestVolumeCount checks that the changes of a clone elsewhere are counted by one command there, if it is
