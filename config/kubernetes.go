@@ -296,7 +296,7 @@ func readVolumes(d reader, b *expr.Block, into *[]session.PodVolume) {
 		case !dnsName().MatchString(given[0]):
 			d.Fail(a, "Invalid volume", "%q is not a name in Kubernetes.", expr.Cut(given[0]))
 			return
-		case !path.IsAbs(v.Target) || strings.Contains(v.Target, ":") || slices.Contains([]string{"/", "/tmp", "/run/agentform"}, clean):
+		case !path.IsAbs(v.Target) || strings.Contains(v.Target, ":") || slices.Contains([]string{"/", "/tmp", "/run/agentform", path.Dir(session.RepoSecretFile)}, clean), clean == session.VolumeRoot, strings.HasPrefix(clean, session.VolumeRoot+"/"):
 			d.Fail(a, "Invalid volume", "%q cannot be a volume's target, which must be an absolute path in the pod that is not agentform's own.", expr.Cut(v.Target))
 			return
 		case taken[clean]:

@@ -89,3 +89,13 @@ session "env" {
   runtime     = runtime.kubernetes.b
   inherit_env = ["TOKEN"]
 }
+
+runtime "kubernetes" "home" {
+  image   = "a:1"
+  volumes = [{ secret = "a", target = "/agentform/home" }]
+}
+
+runtime "kubernetes" "password" {
+  image   = "a:1"
+  volumes = [{ secret = "a", target = "/run/agentform-repo/" }]
+}
