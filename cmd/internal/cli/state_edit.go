@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -33,8 +34,8 @@ func runStateRm(ctx context.Context, a *app, typed []string, force bool) error {
 		return err
 	}
 	done, err := edit.Remove(ctx, p, s, typed, force)
-	for _, address := range done.Removed {
-		fmt.Fprintf(a.Out, "%s: removed from the state\n", address)
+	for _, x := range done.Removed {
+		fmt.Fprintln(a.Out, strings.TrimSuffix(fmt.Sprintf("%s: removed from the state; it was %s", x.Address, x.Place), "; it was "))
 	}
 	sayBackups(a, done.Backup)
 	if err == nil {

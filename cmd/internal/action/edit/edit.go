@@ -20,10 +20,16 @@ import (
 // Moved is a session with a new address.
 type Moved struct{ From, To session.Address }
 
+// Removed is a session that was removed from the state.
+type Removed struct {
+	session.Address
+	Place string // where it was, with its engine, for people; empty: nowhere
+}
+
 // Done is the result of a change, even a failed one.
 type Done struct {
 	Backup   string // the file with the previous state; empty: nothing changed, or there was none
-	Removed  []session.Address
+	Removed  []Removed
 	Moved    []Moved
 	Sessions int // in the state that was pushed
 	Serial   uint64
@@ -78,14 +84,26 @@ func Remove(ctx context.Context, p *project.Project, s state.State, typed []stri
 			}
 		}
 		for _, address := range named {
+			place := placeOf(*project.Find(store.State().Sessions, address))
 			if err := store.Delete(address); err != nil {
 				return fmt.Errorf("forget %s: %w", address, err)
 			}
-			done.Removed = append(done.Removed, address)
+			done.Removed = append(done.Removed, Removed{address, place})
 		}
 		return nil
 	})
 	return done, err
+}
+
+func placeOf(r session.Record) string {
+	at := r.Location
+	switch {
+	case at.Name == "":
+		return ""
+	case at.Traits().Server != "":
+		return at.Traits().Noun + " " + at.Name + " on " + at.Socket
+	}
+	return at.Traits().Noun + " " + at.Name + " of " + r.Spec.Runtime.Engine()
 }
 
 // Move moves a session, or all instances of a block, to another address.
