@@ -111,11 +111,7 @@ func (r *far) Leftovers(ctx context.Context) ([]session.Leftover, error) {
 		}
 		if _, known := r.commands.abandoned(x); !known {
 			by := makerOf(x)
-			var words []string
-			for _, word := range append(r.config.client(), "rm", "-f", nameOf(x)) {
-				words = append(words, plaintext.ShellWord(word))
-			}
-			found = append(found, session.Leftover{Name: nameOf(x), Host: plaintext.OneLine(by.Host), PID: by.Process.PID, Made: time.Unix(x.Created, 0), Remove: strings.Join(words, " ")})
+			found = append(found, session.Leftover{Name: nameOf(x), Host: plaintext.OneLine(by.Host), PID: by.Process.PID, Made: time.Unix(x.Created, 0), Remove: plaintext.ShellWords(append(r.config.client(), "rm", "-f", nameOf(x))...)})
 		}
 	}
 	return found, nil

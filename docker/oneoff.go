@@ -18,6 +18,7 @@ import (
 	"github.com/agentform/agentform/internal/contained"
 	"github.com/agentform/agentform/internal/excerpt"
 	"github.com/agentform/agentform/internal/git"
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -51,11 +52,14 @@ func (r *Runtime) Check(ctx context.Context, s session.Spec, argv []string) erro
 }
 
 // An ImageError reports that an image is not on the engine's machine.
-type ImageError struct{ Image string }
+type ImageError struct {
+	Image  string
+	client string // the docker command for the engine
+}
 
 // Error returns the problem and how to get the image.
 func (e *ImageError) Error() string {
-	return fmt.Sprintf("docker: no image %s on this machine, and agentform does not pull images: docker pull %s, or docker build -t %s DIRECTORY", e.Image, e.Image, e.Image)
+	return fmt.Sprintf("docker: the engine has no image %s, and agentform does not pull images: %s pull %[1]s, or %[2]s build -t %[1]s DIRECTORY", e.Image, e.client)
 }
 
 // Short returns Error.
@@ -65,15 +69,15 @@ func (e *ImageError) Short() string { return e.Error() }
 func CheckImage(ctx context.Context, r *Runtime, image string) error {
 	c, err := r.engine()
 	if err == nil {
-		_, err = inspectImage(ctx, c, image)
+		_, err = r.config.inspectImage(ctx, c, image)
 	}
 	return err
 }
 
-func inspectImage(ctx context.Context, c engine, name string) (image.InspectResponse, error) {
+func (of Config) inspectImage(ctx context.Context, c engine, name string) (image.InspectResponse, error) {
 	i, err := c.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {
-		return i, &ImageError{name}
+		return i, &ImageError{name, plaintext.ShellWords(of.client()...)}
 	}
 	return i, explain(err)
 }
@@ -86,7 +90,7 @@ type images struct {
 
 func (m *images) check(ctx context.Context, c engine, in *commands, s session.Spec, argv []string) error {
 	name := s.Runtime.Docker.Image
-	i, err := inspectImage(ctx, c, name)
+	i, err := in.config.inspectImage(ctx, c, name)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -162,19 +161,7 @@ func (c Config) command(held string) []string {
 
 // client returns the command line of the engine's client, for people.
 func (c Config) client() []string {
-	switch {
-	case strings.HasPrefix(c.Host, "tcp://"):
-		argv := []string{"docker", "--tlsverify"}
-		for i, flag := range [...]string{"--tlscacert", "--tlscert", "--tlskey"} {
-			argv = append(argv, flag, filepath.Join(c.certificateDir(), certificateFiles[i]))
-		}
-		return append(argv, "-H", c.Host)
-	case strings.Contains(c.Host, "://"):
-		return []string{"docker", "-H", c.Host}
-	case c.Host != "":
-		return []string{"docker", "--context", c.Host}
-	}
-	return []string{"docker"}
+	return (&session.DockerConfig{Host: c.Host, CertPath: c.certificateDir()}).Client()
 }
 
 // Exec returns the command that runs another command in the session's container.

@@ -226,6 +226,23 @@ func (d *DockerConfig) Elsewhere() bool {
 	return d != nil && (strings.HasPrefix(d.Host, "ssh://") || strings.HasPrefix(d.Host, "tcp://"))
 }
 
+// Client returns the command line of docker for the engine, to which a command is appended.
+func (d *DockerConfig) Client() []string {
+	switch {
+	case d == nil || d.Host == "":
+		return []string{"docker"}
+	case strings.HasPrefix(d.Host, "tcp://"):
+		argv := []string{"docker", "--tlsverify"}
+		if d.CertPath != "" { // as DOCKER_CERT_PATH
+			argv = append(argv, "--tlscacert", d.CertPath+"/ca.pem", "--tlscert", d.CertPath+"/cert.pem", "--tlskey", d.CertPath+"/key.pem")
+		}
+		return append(argv, "-H", d.Host)
+	case strings.Contains(d.Host, "://"):
+		return []string{"docker", "-H", d.Host}
+	}
+	return []string{"docker", "--context", d.Host}
+}
+
 // Mount is a host path seen inside a container.
 type Mount struct {
 	Source   string `json:"source"`

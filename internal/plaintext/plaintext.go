@@ -110,6 +110,15 @@ func ShellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// ShellWords returns words as a command line of a shell.
+func ShellWords(words ...string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		quoted[i] = ShellWord(word)
+	}
+	return strings.Join(quoted, " ")
+}
+
 // Count returns a number with its noun: 1 session, 3 sessions.
 func Count(n int, noun string) string {
 	if n == 1 {

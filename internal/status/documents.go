@@ -3,6 +3,7 @@ package status
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/agentform/agentform/api"
 	"github.com/agentform/agentform/history"
@@ -137,6 +138,9 @@ func (x Detail) Commands() []string {
 	enter := place.Traits().Enter
 	if enter != "" {
 		prefix = place.CommandLine(enter, plaintext.ShellWord) + " tmux"
+		if rest, is := strings.CutPrefix(prefix, "docker "); is {
+			prefix = plaintext.ShellWords(x.Record.Spec.Runtime.Docker.Client()...) + " " + rest
+		}
 	}
 	if place.Socket != "" {
 		prefix += " -S " + plaintext.ShellWord(place.Socket)

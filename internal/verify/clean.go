@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 
+	"github.com/agentform/agentform/internal/plaintext"
 	"github.com/agentform/agentform/session"
 )
 
@@ -29,9 +30,9 @@ cd "$dir/work" || exit %d
 // Fresh returns a command that runs the setup of a workspace and another command in a fresh
 // checkout of a commit, which the workspace that it runs in has.
 func Fresh(commit string, setup, command []string) []string {
-	run := commandLine(command)
+	run := plaintext.ShellWords(command...)
 	if len(setup) > 0 {
-		run = commandLine(setup) + " && " + run
+		run = plaintext.ShellWords(setup...) + " && " + run
 	}
 	return []string{"sh", "-c", fmt.Sprintf(inCheckout, untestable, run), "sh", commit}
 }

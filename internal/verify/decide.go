@@ -145,7 +145,7 @@ func (o Outcome) shown(v session.Verify) (command, output string) {
 	if o.Diff != "" {
 		return "git diff", o.Diff
 	}
-	return commandLine(v.Command), o.Ran.Output
+	return plaintext.ShellWords(v.Command...), o.Ran.Output
 }
 
 // diffLines and diffSize bound what is shown of a diff.
@@ -210,14 +210,6 @@ func Message(v session.Verified, command, output string) string {
 	}
 	b.WriteString("\nFix it and commit the result.")
 	return b.String()
-}
-
-func commandLine(argv []string) string {
-	words := make([]string, len(argv))
-	for i, word := range argv {
-		words[i] = plaintext.ShellWord(word)
-	}
-	return strings.Join(words, " ")
 }
 
 // listed bounds the files that a failure names.

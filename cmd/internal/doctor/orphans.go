@@ -41,7 +41,7 @@ func (f *findings) engine(ctx context.Context, in Input, st state.State, name st
 		if !installed {
 			f.warn("docker command", "not on PATH", "attach needs it for containers: install it (docker.io, docker-ce-cli, brew install docker); everything else works without it")
 		}
-		remedy = "check with: docker version; until then sessions in containers are unknown and not changed"
+		remedy = "check with: " + plaintext.ShellWords(append(spec.Docker.Client(), "version")...) + "; until then sessions in containers are unknown and not changed"
 	}
 	r, err := in.Reconciler.Opened(st.Lineage, spec)
 	if err != nil {
