@@ -74,6 +74,9 @@ func runElsewhere(ctx context.Context, c Config, held string, command *exec.Cmd,
 		})()
 	}
 	code, err := runAsTerminal(command)
+	if code == 0 {
+		return 0, nil
+	}
 	return code, errors.Join(err, f.ended())
 }
 
