@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -26,6 +27,9 @@ func TestPodsByHand(t *testing.T) {
 			"status": object{"phase": "Running", "conditions": []any{object{"type": "Ready", "status": "True"}},
 				"containerStatuses": []any{object{"name": containerName, "ready": true, "state": object{"running": object{}}}}}}
 	}
+	going := maps.Clone(set)
+	going["metadata"] = maps.Clone(set["metadata"].(object))
+	going["metadata"].(object)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 	owned := []any{object{"uid": "uid-1"}}
 	for name, c := range map[string]struct {
 		set, pod object
@@ -36,6 +40,7 @@ func TestPodsByHand(t *testing.T) {
 		"its labels are gone":             {set, pod(object{}, nil), session.Alive, ""},
 		"it is gone":                      {set, nil, session.Dead, "its pod does not exist"},
 		"its StatefulSet is gone":         {nil, pod(labels, nil), session.Unknown, "kubectl delete pod shop-a-0 -n n"},
+		"its StatefulSet is going":        {going, pod(labels, owned), session.Unknown, "its StatefulSet is being removed"},
 		"it goes with its StatefulSet":    {nil, pod(labels, owned), "", ""},
 		"all of it is gone":               {nil, nil, "", ""},
 		"its StatefulSet is another's":    {nil, pod(object{labelProject: "other", labelID: "a-1"}, nil), "", ""},
@@ -48,7 +53,7 @@ func TestPodsByHand(t *testing.T) {
 		if c.pod != nil {
 			a.put("pods/shop-a-0", c.pod)
 		}
-		lives, err := connection.runtime(m.config).Observe(t.Context(), false)
+		lives, err := connection.runtime(m.config).Observe(t.Context(), c.want == session.Unknown)
 		if err != nil || (len(lives) == 1) != (c.want != "") {
 			t.Errorf("%s: %v, %v", name, lives, err)
 			continue

@@ -77,7 +77,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 			l.Edited = append(l.Edited, madeOf(t).claimEdits(volume)...)
 			l.Losing = c.losing(volume)
 		}
-		if (ask || lost != nil || screens) && l.PlaceUp && p != nil && p.reachable() {
+		if (ask || lost != nil || screens) && l.PlaceUp && t.set.Metadata.Deleted == nil && p != nil && p.reachable() {
 			wg.Go(func() {
 				patience := requestTimeout
 				if lost != nil {
