@@ -125,6 +125,8 @@ func (p *pods) noPlan(t *testing.T, m *measurement) {
 	const n = 10
 	p.want(t, n)
 	p.run(t, "agentform", "apply", "--auto-approve")
+	// Until the kubelet has asked for it, an agent is asked for by a command in its pod.
+	p.cluster.Kubectl(t, "wait", "--for=condition=Ready", "pods", "--all", "-n", p.namespace, "--timeout=1m")
 	took := m.turns(7,
 		func() time.Duration { return p.time(t, "agentform", "plan", "--detailed-exitcode") },
 		func() time.Duration { return p.list(t, p.namespace) },
