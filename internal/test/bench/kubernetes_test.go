@@ -217,7 +217,8 @@ func (p *pods) apply(t *testing.T, m *measurement) {
 			}
 			p.cluster.Kubectl(t, "wait", "pods", "--all", "-n", bare, "--for=condition=Ready", "--timeout=5m")
 			d := time.Since(began)
-			p.cluster.Kubectl(t, "delete", "statefulset,pod,pvc", "--all", "-n", bare, "--grace-period=0", "--force")
+			// Without --force: the next turn would start while the kubelets still end these containers.
+			p.cluster.Kubectl(t, "delete", "statefulset,pod,pvc", "--all", "-n", bare, "--grace-period=1")
 			p.gone(t, bare)
 			return d
 		})
