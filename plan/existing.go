@@ -301,6 +301,9 @@ func decideReplace(j *join, c Change, want session.Desired, requested bool) (Cha
 	case changed(c.Fields, replaceTrigger):
 		reason, detail = ReasonReplaceTrigger, "a value in replace_triggered_by changed"
 	}
+	if was := c.Before.Spec.Runtime; !was.Traits().HostFiles && was.Engine() != c.After.Runtime.Engine() {
+		detail += "; what was not fetched stays on " + was.Engine()
+	}
 	if want == session.Stopped {
 		c.Then = ""
 		return act(c, Delete, reason, detail+"; stopped, so it is recreated when it is started"), nil

@@ -49,6 +49,9 @@ func TestVolumes(t *testing.T) {
 			if diff := cmp.Diff(test.story, story(p)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
+			if kept := "; what was not fetched stays on " + was.Runtime.Engine(); strings.Contains(p.Changes[0].Detail, kept) != (was.Runtime.Engine() != test.want.Runtime.Engine()) {
+				t.Errorf("it says %q", p.Changes[0].Detail)
+			}
 			if test.error != "" && (len(p.Problems) != 1 || !strings.HasPrefix(p.Problems[0].Detail, test.error) || p.Problems[0].Remedy.Code != session.RemedyNewVolume) {
 				t.Errorf("it says %+v", p.Problems)
 			}
