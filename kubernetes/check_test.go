@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/agentform/agentform/session"
@@ -14,5 +15,9 @@ func TestCheck(t *testing.T) {
 		Runtime: session.RuntimeSpec{Kind: "kubernetes", Kubernetes: &session.KubernetesConfig{Image: "a:1"}}}
 	if err := c.runtime(Config{Lineage: "lineage"}).Check(t.Context(), spec, nil); err != nil {
 		t.Error(err)
+	}
+	spec.Env = map[string]string{"TEXT": strings.Repeat("x", 300<<10)}
+	if err := c.runtime(Config{Lineage: "lineage"}).Check(t.Context(), spec, nil); err == nil || !strings.Contains(err.Error(), "300 KiB") {
+		t.Errorf("a record that is too long: %v", err)
 	}
 }

@@ -52,8 +52,15 @@ type policyMade struct {
 // noGeneration is the Generation of a lost record, or of a StatefulSet with edits that are ignored: none has it.
 const noGeneration = -1
 
+// recordLimit bounds a record. All annotations of an object have at most 256 KiB
+// (k8s.io/apimachinery/pkg/api/validation, TotalAnnotationSizeLimitB).
+const recordLimit = 250 << 10
+
 func (k record) text() (string, error) {
 	b, err := json.Marshal(k)
+	if err == nil && len(b) > recordLimit {
+		err = fmt.Errorf("kubernetes: the settings of the session have %d KiB, and its StatefulSet holds %d: write a long variable of env to a file", len(b)>>10, recordLimit>>10)
+	}
 	return string(b), err
 }
 

@@ -153,7 +153,7 @@ func (v *volumes) Check(ctx context.Context, s session.Spec, argv []string) erro
 		return err
 	}
 	l := session.Launch{Mark: session.Mark{Project: v.config.Lineage, Address: s.Address, ID: "check"}, Name: "agentform-check-" + session.Slug(string(s.Address)), Dir: s.Workspace.Path, Spec: s, Stop: s.Stop}
-	set, err := setOf(l, record{Root: root.Dir, Program: root.Program("check"), Arch: v.helpers.arch}, v.config.claimOf(l.Dir))
+	set, err := setOf(l, record{Spec: &s, Root: root.Dir, Program: root.Program("check"), Arch: v.helpers.arch}, v.config.claimOf(l.Dir))
 	if err != nil {
 		return err
 	}
