@@ -82,8 +82,8 @@ func attachTerminal(ctx context.Context, a *app, t *target.Target) error {
 	}
 	fmt.Fprintf(a.Err, "%s: %s detaches; the agent keeps running.\n", t.Record.Address, x.Keys)
 	x.Stdin, x.Stdout, x.Stderr = a.In, a.Out, a.Err
-	if err := x.Run(); err != nil {
-		return fmt.Errorf("attach %s: %w", t.Record.Address, err)
+	if err := x.Attach(); err != nil {
+		return fmt.Errorf("attach %s: %w\nagentform status %s shows whether its agent still runs", t.Record.Address, err, target.Quoted(t.Record.Address))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ package attach
 import (
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type Command struct {
 	Keys     string // to detach
 	Switches bool   // the terminal is in the session's own tmux server: Switch shows the session there
 	address  session.Address
+	away     bool // its tmux server does not have the terminal
 }
 
 // To returns the command that attaches a terminal to a running session.
@@ -30,7 +32,7 @@ func To(ctx context.Context, t *target.Target) (*Command, error) {
 		name := target.Quoted(t.Record.Address)
 		return nil, fmt.Errorf("attach %s: the command %s, which is needed to attach, is not on PATH: install it\nagentform capture %s shows the screen, agentform send %s TEXT types into it", t.Record.Address, argv[0], name, name)
 	}
-	x := &Command{address: t.Record.Address}
+	x := &Command{address: t.Record.Address, away: !t.Place().Traits().HostProcesses}
 	if insideServer(env, t.Place().Socket) {
 		argv = slices.Clone(argv)
 		if i := slices.Index(argv, "attach-session"); i >= 0 {
@@ -41,7 +43,7 @@ func To(ctx context.Context, t *target.Target) (*Command, error) {
 		return x, nil
 	}
 	bin := "tmux"
-	if t.Place().Traits().HostProcesses {
+	if !x.away {
 		bin = argv[0]
 	}
 	x.Keys = tmux.DetachKeys(ctx, env, bin)
@@ -54,6 +56,20 @@ func To(ctx context.Context, t *target.Target) (*Command, error) {
 		return strings.HasPrefix(kv, "TMUX=") || strings.HasPrefix(kv, "TMUX_PANE=")
 	})
 	return x, nil
+}
+
+// leave ends what a tmux client asks of a terminal: another screen, no cursor, keys of applications, the mouse, focus
+// events, bracketed paste and colors (invisible-island.net/xterm/ctlseqs/ctlseqs.html).
+const leave = "\x1b[?1049l\x1b[?25h\x1b[?1l\x1b>\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[0m\r\x1b[K"
+
+// Attach attaches the terminal until it is detached. A tmux server of this machine leaves the terminal as it was
+// whatever becomes of the client. That of a container that ended, or to which the connection was cut off, cannot.
+func (x *Command) Attach() error {
+	err := x.Run()
+	if err != nil && x.away {
+		_, _ = io.WriteString(x.Stdout, leave) // the error counts
+	}
+	return err
 }
 
 // Switch shows the session in the terminal of its own tmux server, which cannot be attached to itself.
