@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/agentform/agentform/session"
 )
@@ -43,14 +44,55 @@ func addUnlabeled(ctx context.Context, c *cluster, project Config, targets []rec
 	return errors.Join(failed...)
 }
 
-// orphans returns the sessions in pods whose StatefulSet was deleted without them, as by kubectl delete
-// --cascade=orphan. Their agents may run: a new StatefulSet would take the pod over.
-func (c Config) orphans(namespace string, all []pod, targets []recorded) (found []session.Live) {
+// orphan reports whether a pod of a session lives on without its StatefulSet, as after kubectl delete
+// --cascade=orphan. Its agent may run: a new StatefulSet would take the pod over.
+func (p *pod) orphan() bool {
+	return p.Metadata.Annotations[annotationAddress] != "" && len(p.Metadata.Owners) == 0 && p.Metadata.Deleted == nil &&
+		p.Status.Phase != "Failed" && p.Status.Phase != "Succeeded"
+}
+
+func (p *pod) orphaned(namespace string) error {
+	return fmt.Errorf("its StatefulSet was deleted without its pod, in which the agent may run (to end it there: kubectl delete pod %s -n %s)", p.Metadata.Name, namespace)
+}
+
+// noOrphan returns an error if the pod of a StatefulSet that does not exist lives on.
+func (c *cluster) noOrphan(ctx context.Context, set string) error {
+	var p pod
+	if set == "" {
+		return nil
+	}
+	switch err := c.get(ctx, pods, podName(set), &p); {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case p.orphan():
+		return p.orphaned(c.namespace)
+	}
+	return nil
+}
+
+// removeUnlabeled removes the pod of a StatefulSet that was removed if that was not its owner any more, because the
+// labels of the pod had been changed, and waits until it is gone.
+func (c *cluster) removeUnlabeled(ctx context.Context, set, address string) error {
+	var p pod
+	switch err := c.get(ctx, pods, podName(set), &p); {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case !p.orphan() || p.Metadata.Annotations[annotationAddress] != address:
+		return nil
+	}
+	return c.remove(ctx, pods, p.Metadata.Name, p.Metadata.UID, metav1.DeleteOptions{})
+}
+
+// orphans returns the sessions in pods that live on without their StatefulSets. volumes are the claims there.
+func (c Config) orphans(namespace string, all []pod, targets []recorded, volumes map[string]metadata) (found []session.Live) {
 	for _, p := range all {
 		name, is := strings.CutSuffix(p.Metadata.Name, podName(""))
 		labels := p.Metadata.Labels
-		if !is || labels[labelID] == "" || len(p.Metadata.Owners) > 0 || p.Metadata.Deleted != nil ||
-			slices.ContainsFunc(targets, func(t recorded) bool { return t.pod == p.Metadata.Name }) {
+		if !is || labels[labelID] == "" || !p.orphan() || slices.ContainsFunc(targets, func(t recorded) bool { return t.pod == p.Metadata.Name }) {
 			continue
 		}
 		m := session.Mark{Project: labels[labelProject], ID: labels[labelID], Address: session.Address(p.Metadata.Annotations[annotationAddress])}
@@ -59,8 +101,13 @@ func (c Config) orphans(namespace string, all []pod, targets []recorded) (found 
 		}
 		t := target{cluster: &cluster{namespace: namespace}, pod: p.Metadata.Name, record: record{Mark: m}}
 		t.set.Metadata.Name = name
-		found = append(found, session.Live{Location: t.location(), Mark: m, Foreign: c.foreign(t), PlaceUp: true, Liveness: session.Unknown,
-			UnknownReason: fmt.Sprintf("its StatefulSet was deleted without its pod, in which the agent may run (to end it there: kubectl delete pod %s -n %s)", p.Metadata.Name, namespace)})
+		l := session.Live{Location: t.location(), Mark: m, Foreign: c.foreign(t), PlaceUp: true, Liveness: session.Unknown, UnknownReason: p.orphaned(namespace).Error()}
+		for claim, v := range volumes {
+			if labelValue(claim) == labels[labelVolume] {
+				l.Dir = v.Annotations[annotationPath]
+			}
+		}
+		found = append(found, l)
 	}
 	return found
 }

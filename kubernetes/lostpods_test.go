@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"maps"
 	"strings"
 	"testing"
@@ -64,5 +65,41 @@ func TestPodsByHand(t *testing.T) {
 		if l := lives[0]; l.Liveness != c.want || !strings.Contains(l.UnknownReason, c.reason) || l.Mark.ID != "a-1" || l.Foreign || l.Location.Container != "n/shop-a-0" {
 			t.Errorf("%s: %s, %q, %+v", name, l.Liveness, l.UnknownReason, l)
 		}
+	}
+}
+
+// TestOrphan checks that nothing counts as done with a session whose pod lives on without its StatefulSet, and that no new
+// StatefulSet takes that over.
+func TestOrphan(t *testing.T) {
+	a, c := newAPI(t)
+	r, at, name := c.runtime(Config{DataDir: t.TempDir(), Lineage: "lineage"}), session.Location{Name: "shop-a"}, "pods/shop-a-0"
+	put := func(metadata object) {
+		metadata["name"] = "shop-a-0"
+		a.put(name, object{"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "status": object{"phase": "Running"}})
+	}
+	note := object{annotationAddress: "session.a"}
+	l := session.Launch{Mark: session.Mark{Project: "lineage", Address: "session.a", ID: "a-1", Run: "0123456789abcdef"}, Name: "shop-a", Dir: "/agentform/workspaces/a/b",
+		Spec: session.Spec{Runtime: session.RuntimeSpec{Kind: "kubernetes", Kubernetes: &session.KubernetesConfig{Image: "a:1"}}}}
+	put(object{"annotations": note})
+	_, created := r.Create(t.Context(), l)
+	for what, err := range map[string]error{"stop": r.Stop(t.Context(), at, l.Mark.Run, session.Stop{}), "remove": r.Remove(t.Context(), at), "create": created} {
+		if err == nil || !strings.Contains(err.Error(), "kubectl delete pod shop-a-0 -n n") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if left := append(a.names("statefulsets"), a.names("persistentvolumeclaims")...); len(left) > 0 || a.objects[name] == nil {
+		t.Errorf("left: %v, pod %v", left, a.objects[name])
+	}
+	for what, metadata := range map[string]object{"owned": {"annotations": note, "ownerReferences": []any{object{"uid": "x"}}}, "somebody's": {}} {
+		put(metadata)
+		if err := cmp.Or(r.Stop(t.Context(), at, l.Mark.Run, session.Stop{}), r.Remove(t.Context(), at)); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	put(object{"annotations": note}) // without its labels
+	a.put("statefulsets/shop-a", object{"kind": "StatefulSet", "apiVersion": "apps/v1", "metadata": object{"name": "shop-a", "annotations": note},
+		"spec": object{"selector": object{"matchLabels": object{labelProject: "lineage", labelID: "a-1"}}}})
+	if err := r.Remove(t.Context(), at); err != nil || len(a.names("pods")) > 0 {
+		t.Errorf("%v, and there is %v", err, a.names("pods"))
 	}
 }

@@ -110,7 +110,7 @@ func (r *Runtime) Observe(ctx context.Context, screens bool) ([]session.Live, er
 	}
 	wg.Wait()
 	c.addEvictions(ctx, lives)
-	lives = append(lives, r.config.orphans(c.namespace, all, targets)...)
+	lives = append(lives, r.config.orphans(c.namespace, all, targets, volumes)...)
 	slices.SortFunc(lives, func(a, b session.Live) int { return strings.Compare(a.Location.Name, b.Location.Name) })
 	return lives, nil
 }

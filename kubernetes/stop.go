@@ -26,8 +26,8 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 		return fmt.Errorf("invalid run id %.80q", run)
 	}
 	t, err := r.target(ctx, p)
-	if errors.Is(err, session.ErrGone) {
-		return nil
+	if errors.Is(err, session.ErrGone) && t.cluster != nil {
+		return t.cluster.noOrphan(ctx, p.Name)
 	}
 	if err != nil || t.set.stopped() {
 		return err
@@ -109,10 +109,13 @@ func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	t, err := find(ctx, r, p)
 	removing := errors.Is(err, session.ErrGone) && t.set.Metadata.Deleted != nil
 	if errors.Is(err, session.ErrGone) && !removing {
-		return nil
+		return t.cluster.noOrphan(ctx, p.Name)
 	}
 	if err != nil && !removing {
 		return err
 	}
-	return t.cluster.remove(ctx, statefulSets, p.Name, t.set.Metadata.UID, foreground)
+	if err := t.cluster.remove(ctx, statefulSets, p.Name, t.set.Metadata.UID, foreground); err != nil {
+		return err
+	}
+	return t.cluster.removeUnlabeled(ctx, p.Name, t.set.Metadata.Annotations[annotationAddress])
 }

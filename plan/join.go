@@ -82,7 +82,7 @@ func (j *join) match() {
 		if r != nil {
 			keep = slices.IndexFunc(lives, func(l session.Live) bool { return l.Mark.Run == r.Run.ID })
 		}
-		if keep < 0 && len(lives) == 1 && j.belongs(lives[0], r, w) {
+		if keep < 0 && len(lives) == 1 && (j.belongs(lives[0], r, w) || mayBe(lives[0], r)) {
 			keep = 0
 		}
 		if keep < 0 && len(lives) > 1 && (r != nil || w != nil) {
@@ -106,6 +106,11 @@ func (j *join) belongs(l session.Live, r *session.Record, w *session.Spec) bool 
 		return w != nil && !j.in.ByHand
 	}
 	return l.Mark.ID == r.ID && (Desired(*r) != session.Stopped && r.Finished == nil || r.Intent != session.Settled)
+}
+
+// mayBe reports whether a live object is the session, of which is not known which run it has or whether that ended.
+func mayBe(l session.Live, r *session.Record) bool {
+	return r != nil && l.Mark.ID == r.ID && l.Mark.Run == "" && l.Liveness == session.Unknown
 }
 
 // sortLives puts the object at the recorded place first: a mark can be copied.

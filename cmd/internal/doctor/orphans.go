@@ -53,13 +53,13 @@ func (f *findings) engine(ctx context.Context, in Input, st state.State, name st
 		return
 	}
 	lives = slices.DeleteFunc(lives, func(l session.Live) bool { return !managed(l, in.Manifest.DataDir) })
-	runs := map[string]bool{}
+	runs, ids := map[string]bool{}, map[string]bool{}
 	for _, r := range st.Sessions {
-		runs[r.Run.ID] = true
+		runs[r.Run.ID], ids[r.ID] = true, true
 	}
 	orphans := 0
 	for _, l := range lives {
-		if l.Foreign || l.Copied || !runs[l.Mark.Run] {
+		if l.Foreign || l.Copied || !runs[l.Mark.Run] && (l.Mark.Run != "" || !ids[l.Mark.ID]) {
 			orphans++
 			f.orphan(l, st.Lineage)
 		}

@@ -136,7 +136,7 @@ func (in Input) running(ctx context.Context, mirrors []state.Mirror) (map[string
 			return nil, fmt.Errorf("%s cannot be inspected, so the state would not be complete: %w", spec.Engine(), err)
 		}
 		for _, l := range lives {
-			if l.Mark.ID == "" || l.Copied {
+			if l.Mark.ID == "" || l.Mark.Run == "" || l.Copied {
 				continue
 			}
 			if _, err := os.Stat(in.runDir(l.Mark.Run)); err == nil || l.Ours && l.Location.Traits().HostProcesses {
