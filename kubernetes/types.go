@@ -233,14 +233,15 @@ var hopeless = map[string]bool{
 // is futile.
 func (p *pod) waits() (reason string, futile bool) {
 	c := p.container()
+	if p.Status.Reason != "" { // the kubelet ended it, with its containers
+		return strings.TrimSuffix(p.Status.Reason+": "+p.Status.Message, ": "), false
+	}
 	for _, before := range p.Status.Before { // of the manifest's pod
 		if reason, futile = before.fails(); reason != "" {
-			return "init container " + before.Name + ": " + reason, futile
+			return "init container " + before.Name + ": " + reason, futile && (before.Last.Terminated == nil || before.Starts >= initTries)
 		}
 	}
 	switch scheduled := p.condition("PodScheduled"); {
-	case p.Status.Reason != "": // the kubelet ended it, with its container
-		return strings.TrimSuffix(p.Status.Reason+": "+p.Status.Message, ": "), false
 	case c.waits():
 		return c.fails()
 	case c.State.Terminated != nil:
@@ -250,6 +251,10 @@ func (p *pod) waits() (reason string, futile bool) {
 	}
 	return "", false
 }
+
+// initTries is how often an init container may fail: some do until what they wait for is there. The kubelet doubles
+// the wait from 10 seconds on.
+const initTries = 4
 
 // waits reports whether a container waits for something else than its turn.
 func (c container) waits() bool {

@@ -20,7 +20,8 @@ func TestWaits(t *testing.T) {
 		`{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"no node"}]}`:                                                                                               {"Unschedulable: no node", false},
 		`{"containerStatuses":[{"name":"session","state":{"waiting":{"reason":"PodInitializing"}}}],"initContainerStatuses":[{"name":"tools","state":{"running":{}}}]}`:                                        {},
 		`{"containerStatuses":[{"name":"session","state":{"waiting":{"reason":"PodInitializing"}}}],"initContainerStatuses":[{"name":"tools","state":{"terminated":{"reason":"Error","exitCode":3}}}]}`:        {"init container tools: Error, exit status 3", false},
-		`{"initContainerStatuses":[{"name":"tools","state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 10s"}},"lastState":{"terminated":{"reason":"Error","exitCode":3}}}]}`:                   {"init container tools: CrashLoopBackOff: back-off 10s: Error, exit status 3", true},
+		`{"initContainerStatuses":[{"name":"tools","state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 10s"}},"restartCount":1,"lastState":{"terminated":{"reason":"Error","exitCode":3}}}]}`:  {"init container tools: CrashLoopBackOff: back-off 10s: Error, exit status 3", false},
+		`{"initContainerStatuses":[{"name":"tools","state":{"waiting":{"reason":"CrashLoopBackOff","message":"back-off 10s"}},"restartCount":4,"lastState":{"terminated":{"reason":"Error","exitCode":3}}}]}`:  {"init container tools: CrashLoopBackOff: back-off 10s: Error, exit status 3", true},
 		`{"initContainerStatuses":[{"name":"tools","state":{"waiting":{"reason":"ImagePullBackOff","message":"x"}}},{"name":"more","state":{"waiting":{"reason":"PodInitializing"}}}]}`:                        {"init container tools: ImagePullBackOff: x", true},
 	} {
 		var p pod
