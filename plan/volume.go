@@ -23,7 +23,7 @@ func volumeProblem(c Change) (session.Diagnostic, bool) {
 	switch from, repo := was.Workspace.Repo, declared.Workspace.Repo; {
 	case changed(c.Fields, "workspace.repo") && (session.Remote(from) || session.Remote(repo)): // else the repository was moved
 		detail = fmt.Sprintf("its clone is of %s, and %s is declared; a clone keeps its repository", from, repo)
-	case changed(c.Fields, kubernetesFields+"user") && uid(was) != uid(*declared): // git refuses a clone of somebody else
+	case (changed(c.Fields, kubernetesFields+"user") || changed(c.Fields, "runtime.docker.user")) && uid(was) != "" && uid(*declared) != "" && uid(was) != uid(*declared): // git refuses a clone of somebody else
 		detail = fmt.Sprintf("its files are of user %s, and %s is declared", uid(was), uid(*declared))
 	case changed(c.Fields, kubernetesFields+"storage.class"):
 		detail = fmt.Sprintf("its storage class is %q, and %q is declared; a volume keeps its class", a.Class, b.Class)
@@ -37,13 +37,16 @@ func volumeProblem(c Change) (session.Diagnostic, bool) {
 	return fixable(session.Remedy{Code: session.RemedyNewVolume, Address: c.Address}, ReasonBlockedByError, "volume cannot change", detail), true
 }
 
-// uid returns the user id of a session in a pod.
+// uid returns the declared user id of a session in a pod or container.
 func uid(s session.Spec) string {
-	if s.Runtime.Kubernetes == nil {
-		return ""
+	user := ""
+	if k := s.Runtime.Kubernetes; k != nil {
+		user = k.User
+	} else if d := s.Runtime.Docker; d != nil {
+		user = d.User
 	}
-	user, _, _ := strings.Cut(s.Runtime.Kubernetes.User, ":")
-	return user
+	id, _, _ := strings.Cut(user, ":")
+	return id
 }
 
 // unheld reports whether a session has no workspace on a volume yet, so that it can get another

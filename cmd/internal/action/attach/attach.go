@@ -66,10 +66,16 @@ const leave = "\x1b[?1049l\x1b[?25h\x1b[?1l\x1b>\x1b[?1000l\x1b[?1002l\x1b[?1003
 // whatever becomes of the client. That of a container that ended, or to which the connection was cut off, cannot.
 func (x *Command) Attach() error {
 	err := x.Run()
-	if err != nil && x.away {
+	if err != nil && x.away && x.ran() {
 		_, _ = io.WriteString(x.Stdout, leave) // the error counts
 	}
 	return err
+}
+
+// ran reports whether the command may have started a client. 125 to 127 mean that it has not.
+func (x *Command) ran() bool {
+	code := x.ProcessState.ExitCode()
+	return x.ProcessState != nil && (code < 125 || code > 127)
 }
 
 // Switch shows the session in the terminal of its own tmux server, which cannot be attached to itself.

@@ -12,7 +12,7 @@ func TestLeave(t *testing.T) {
 		away   bool
 		status string
 		want   string
-	}{{true, "0", "screen"}, {true, "137", "screen" + leave}, {false, "137", "screen"}} {
+	}{{true, "0", "screen"}, {true, "137", "screen" + leave}, {true, "125", "screen"}, {false, "137", "screen"}} {
 		var shown bytes.Buffer
 		x := &Command{Cmd: exec.Command("sh", "-c", "printf screen; exit "+c.status), away: c.away}
 		x.Stdout = &shown

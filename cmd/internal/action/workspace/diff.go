@@ -56,7 +56,7 @@ func Compare(ctx context.Context, p *project.Project, lineage string, r session.
 	co := look(r.Tree.Path)
 	switch {
 	case co.Err != nil:
-		return nil, fmt.Errorf("its workspace %s cannot be read: %w", r.Tree.Path, co.Err)
+		return nil, fmt.Errorf("its workspace cannot be read: %w", co.Err)
 	case !co.Git:
 		return nil, fmt.Errorf("its workspace is not a git checkout: %s", r.Tree.Path)
 	}
