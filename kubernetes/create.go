@@ -188,7 +188,7 @@ func (r *Runtime) place(ctx context.Context, l session.Launch, then func(target,
 		}
 	}
 	t := target{runtime: r, cluster: c, record: k, pod: podName(name)}
-	if err := c.noOrphan(ctx, name); err != nil {
+	if err := noOrphan(ctx, c, name); err != nil {
 		return at, undoClaim(err)
 	}
 	err = c.create(ctx, statefulSets, set, &t.set)

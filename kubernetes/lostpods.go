@@ -56,7 +56,7 @@ func (p *pod) orphaned(namespace string) error {
 }
 
 // noOrphan returns an error if the pod of a StatefulSet that does not exist lives on.
-func (c *cluster) noOrphan(ctx context.Context, set string) error {
+func noOrphan(ctx context.Context, c *cluster, set string) error {
 	var p pod
 	if set == "" {
 		return nil
@@ -74,7 +74,7 @@ func (c *cluster) noOrphan(ctx context.Context, set string) error {
 
 // removeUnlabeled removes the pod of a StatefulSet that was removed if that was not its owner any more, because the
 // labels of the pod had been changed, and waits until it is gone.
-func (c *cluster) removeUnlabeled(ctx context.Context, set, address string) error {
+func removeUnlabeled(ctx context.Context, c *cluster, set, address string) error {
 	var p pod
 	switch err := c.get(ctx, pods, podName(set), &p); {
 	case apierrors.IsNotFound(err):

@@ -27,7 +27,7 @@ func (r *Runtime) Stop(ctx context.Context, p session.Location, run string, s se
 	}
 	t, err := r.target(ctx, p)
 	if errors.Is(err, session.ErrGone) && t.cluster != nil {
-		return t.cluster.noOrphan(ctx, p.Name)
+		return noOrphan(ctx, t.cluster, p.Name)
 	}
 	if err != nil || t.set.stopped() {
 		return err
@@ -109,7 +109,7 @@ func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	t, err := find(ctx, r, p)
 	removing := errors.Is(err, session.ErrGone) && t.set.Metadata.Deleted != nil
 	if errors.Is(err, session.ErrGone) && !removing {
-		return t.cluster.noOrphan(ctx, p.Name)
+		return noOrphan(ctx, t.cluster, p.Name)
 	}
 	if err != nil && !removing {
 		return err
@@ -117,5 +117,5 @@ func (r *Runtime) Remove(ctx context.Context, p session.Location) (err error) {
 	if err := t.cluster.remove(ctx, statefulSets, p.Name, t.set.Metadata.UID, foreground); err != nil {
 		return err
 	}
-	return t.cluster.removeUnlabeled(ctx, p.Name, t.set.Metadata.Annotations[annotationAddress])
+	return removeUnlabeled(ctx, t.cluster, p.Name, t.set.Metadata.Annotations[annotationAddress])
 }
