@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -12,42 +13,100 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/agentform/agentform/internal/shim"
+	"github.com/agentform/agentform/internal/shim/rundir"
 )
 
 // CommandMain executes the docker command for an engine on another machine, over connections that notice
 // when the engine is gone and ask for no password, and returns its exit status. args are --host, --certificates and
-// --sockets as Config's Host, CertPath and SocketDir, --hold with a container to end there what the command executes
-// when this process ends or no longer reaches the engine, two dashes, and the arguments of docker.
+// --sockets as Config's Host, CertPath and SocketDir, --docker and --path with the docker command and the directories in
+// which ssh is, --hold with a container to end there what the command executes when this process ends or no longer
+// reaches the engine, two dashes, and the arguments of docker. The environment is for them.
 func CommandMain(ctx context.Context, args []string, in, out, said *os.File) int {
 	var c Config
-	var held string
+	var docker, path, held string
 	flags := flag.NewFlagSet("docker-elsewhere", flag.ContinueOnError)
 	flags.SetOutput(said)
 	flags.StringVar(&c.Host, "host", "", "")
 	flags.StringVar(&c.CertPath, "certificates", "", "")
 	flags.StringVar(&c.SocketDir, "sockets", "", "")
+	flags.StringVar(&docker, "docker", "", "")
+	flags.StringVar(&path, "path", "", "")
 	flags.StringVar(&held, "hold", "", "")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
-	command := exec.Command("docker")
-	command.Stdin, command.Stdout, command.Stderr = in, out, said
-	code, err := runElsewhere(ctx, c, held, command, flags.Args())
+	if docker == "" {
+		fmt.Fprintln(said, "agentform: the command docker, which is needed for attach and exec, is not on PATH: install it (docker.io, docker-ce-cli, brew install docker)")
+		return shim.ExitNotFound
+	}
+	environ := os.Environ()
+	if err := os.Setenv("PATH", path); err != nil {
+		fmt.Fprintln(said, "agentform:", err)
+		return failed
+	}
+	command := exec.Command(docker, handedOn(flags.Args(), environ)...)
+	command.Stdin, command.Stdout, command.Stderr, command.Env = in, out, said, withoutTLS(environ)
+	code, err := runElsewhere(ctx, c, held, command)
 	if err != nil {
 		fmt.Fprintln(said, "agentform:", err)
 	}
 	return code
 }
 
+// command returns the command line of the engine's client for this process to run. held is the container in
+// which CommandMain ends what it executed; empty: in none.
+func (c Config) command(held string) []string {
+	if !c.forwards() {
+		return c.client()
+	}
+	docker, _ := exec.LookPath("docker") // CommandMain reports that there is none
+	return slices.Concat(c.Exec, []string{"--host", c.Host, "--certificates", c.certificateDir(), "--sockets", c.SocketDir,
+		"--docker", docker, "--path", os.Getenv("PATH"), "--hold", held, "--"})
+}
+
+// tlsVariables make the docker command speak TLS, also to the socket.
+var tlsVariables = []string{"DOCKER_TLS", "DOCKER_TLS_VERIFY"}
+
+func withoutTLS(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(tlsVariables, name)
+	})
+}
+
+// handedOn returns the arguments of docker exec with the values of those variables that the command would take from an
+// environment that lacks them. They are no secrets.
+func handedOn(args, environ []string) []string {
+	args = slices.Clone(args)
+	for i := 1; i+1 < len(args) && strings.HasPrefix(args[i], "-"); i++ {
+		switch args[i] {
+		case "-w":
+			i++
+		case "-e":
+			i++
+			at := slices.IndexFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, args[i]+"=") })
+			if at >= 0 && slices.Contains(tlsVariables, args[i]) {
+				args[i] = environ[at]
+			}
+		}
+	}
+	return args
+}
+
 // failed is the exit status of the docker command, and of this one, if the engine does not answer.
 const failed = 125
 
-func runElsewhere(ctx context.Context, c Config, held string, command *exec.Cmd, args []string) (int, error) {
+func runElsewhere(ctx context.Context, c Config, held string, command *exec.Cmd) (int, error) {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	defer signal.Stop(signals)
 	client, err := connectElsewhere(c)
 	if err != nil {
 		return failed, err
@@ -62,9 +121,8 @@ func runElsewhere(ctx context.Context, c Config, held string, command *exec.Cmd,
 	if err != nil {
 		return failed, err
 	}
-	defer f.close()
-	command.Args = append([]string{"docker", "-H", "unix://" + f.path}, args...)
-	command.Env = withoutEngine(os.Environ())
+	defer f.listener.Close()
+	command.Args = slices.Insert(command.Args, 1, "-H", "unix://"+f.path)
 	if held != "" {
 		mark := rand.Text()
 		command.Env = append(command.Env, shim.ClientVariable+"="+mark)
@@ -73,30 +131,15 @@ func runElsewhere(ctx context.Context, c Config, held string, command *exec.Cmd,
 			_, _, _ = execute(ctx, client, held, in, out, []string{"/proc/1/exe", shim.RelayMode, shim.InitFolder + "/" + shim.InitSocket})
 		})()
 	}
-	code, err := runAsTerminal(command)
+	code, err := runAsTerminal(command, signals)
 	if code == 0 {
 		return 0, nil
 	}
 	return code, errors.Join(err, f.ended())
 }
 
-// withoutEngine returns an environment without the variables that choose an engine.
-func withoutEngine(environ []string) (left []string) {
-	for _, kv := range environ {
-		switch name, _, _ := strings.Cut(kv, "="); name {
-		case "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "DOCKER_API_VERSION":
-		default:
-			left = append(left, kv)
-		}
-	}
-	return left
-}
-
 // runAsTerminal runs a command in this process's place, with its terminal, and returns its exit status.
-func runAsTerminal(c *exec.Cmd) (int, error) {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
-	defer signal.Stop(signals)
+func runAsTerminal(c *exec.Cmd, signals <-chan os.Signal) (int, error) {
 	if err := c.Start(); err != nil {
 		return failed, err
 	}
@@ -124,29 +167,45 @@ func runAsTerminal(c *exec.Cmd) (int, error) {
 // forwarder passes the connections to a socket of this machine on to an engine elsewhere.
 type forwarder struct {
 	path     string
-	dir      string
 	listener net.Listener
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	mu  sync.Mutex
-	err error // of the first connection that broke
+	err error // why the engine could not be reached any more
 }
+
+// forwardedSocket is how the name of a forwarder's socket begins.
+const forwardedSocket = "docker-"
 
 func forwardTo(c Config) (*forwarder, error) {
 	dial, err := c.dialer()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "agentform-docker-") // with mode 0700
-	if err != nil {
+	forgetSockets(c.SocketDir)
+	f := &forwarder{path: filepath.Join(c.SocketDir, forwardedSocket+rand.Text()[:8]), dial: dial}
+	if err := rundir.CheckSocket(f.path); err != nil {
 		return nil, err
 	}
-	f := &forwarder{path: filepath.Join(dir, "s"), dir: dir, dial: dial}
-	if f.listener, err = net.Listen("unix", f.path); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+	if f.listener, err = net.Listen("unix", f.path); err != nil { // in a directory of this user
+		return nil, err
 	}
 	go f.serve()
 	return f, nil
+}
+
+// forgetSockets removes the sockets of processes that were killed.
+func forgetSockets(dir string) {
+	old, _ := filepath.Glob(filepath.Join(dir, forwardedSocket+"*")) // the pattern is valid
+	for _, path := range old {
+		conn, err := net.Dial("unix", path)
+		switch info, gone := os.Stat(path); {
+		case err == nil:
+			_ = conn.Close()
+		case errors.Is(err, syscall.ECONNREFUSED) && gone == nil && time.Since(info.ModTime()) > time.Minute: // else it may not listen yet
+			_ = os.Remove(path)
+		}
+	}
 }
 
 func (f *forwarder) serve() {
@@ -159,11 +218,14 @@ func (f *forwarder) serve() {
 	}
 }
 
+// forward passes one connection on. If it breaks, the docker command makes another one; if there is none, the engine is
+// gone.
 func (f *forwarder) forward(near net.Conn) {
 	defer near.Close()
 	far, err := f.dial(context.Background(), "", "")
 	if err != nil {
-		f.broke(err)
+		f.gone(err)
+		_ = f.listener.Close()
 		return
 	}
 	defer far.Close()
@@ -174,8 +236,9 @@ func (f *forwarder) forward(near net.Conn) {
 		}
 	}()
 	from := source{Reader: far}
-	if _, _ = io.Copy(near, &from); from.err != nil { // what the command does not read does not matter
-		f.broke(from.err)
+	_, _ = io.Copy(near, &from)
+	if ssh, is := errors.AsType[*sshError](from.err); is { // ssh connects only when it is read from
+		f.gone(ssh)
 	}
 }
 
@@ -185,22 +248,16 @@ type source struct {
 	err error
 }
 
-func (r *source) Read(p []byte) (int, error) {
-	n, err := r.Reader.Read(p)
-	if err != nil && err != io.EOF && !errors.Is(err, net.ErrClosed) {
-		r.err = err
-	}
+func (r *source) Read(p []byte) (n int, err error) {
+	n, err = r.Reader.Read(p)
+	r.err = cmp.Or(r.err, err)
 	return n, err
 }
 
-// broke ends the command, since the engine is gone: the listener takes no more connections.
-func (f *forwarder) broke(err error) {
+func (f *forwarder) gone(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.err == nil {
-		f.err = err
-	}
-	_ = f.listener.Close()
+	f.err = cmp.Or(f.err, err)
 }
 
 // ended returns why the engine is gone, or nil.
@@ -208,9 +265,4 @@ func (f *forwarder) ended() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return explain(f.err)
-}
-
-func (f *forwarder) close() {
-	_ = f.listener.Close()
-	_ = os.RemoveAll(f.dir) // in the directory for temporary files
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -37,6 +38,23 @@ func isElsewhere(host string) bool { return (&session.DockerConfig{Host: host}).
 // aliveness detects within eleven seconds that the other end of a connection is gone, even while a
 // command is silent.
 var aliveness = net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}
+
+// unansweredTimeout bounds how long what was sent may stay without an answer: the kernel sends no probes meanwhile.
+const unansweredTimeout = 11 * time.Second
+
+// unanswered sets that time for a socket: TCP_USER_TIMEOUT in milliseconds (tcp(7)) on Linux, and
+// TCP_RXT_CONNDROPTIME in seconds (netinet/tcp.h) on macOS.
+func unanswered(_, _ string, c syscall.RawConn) error {
+	option, value := 0x12, int(unansweredTimeout/time.Millisecond)
+	if runtime.GOOS == "darwin" {
+		option, value = 0x80, int(unansweredTimeout/time.Second)
+	}
+	var err error
+	if unset := c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, option, value) }); unset != nil {
+		return unset
+	}
+	return err
+}
 
 // anyEngine is the address that requests name: the dialer knows where they go.
 const anyEngine = "engine:0"
@@ -80,7 +98,7 @@ func (c Config) dialer() (func(ctx context.Context, network, addr string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	d := tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout, KeepAliveConfig: aliveness}, Config: config}
+	d := tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout, KeepAliveConfig: aliveness, Control: unanswered}, Config: config}
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()

@@ -150,15 +150,6 @@ func (r *Runtime) Attach(p session.Location) []string {
 // forwards reports whether docker reaches the engine through CommandMain.
 func (c Config) forwards() bool { return c.elsewhere() && len(c.Exec) > 0 }
 
-// command returns the command line of the engine's client for this process to run. held is the container in
-// which CommandMain ends what it executed; empty: in none.
-func (c Config) command(held string) []string {
-	if !c.forwards() {
-		return c.client()
-	}
-	return slices.Concat(c.Exec, []string{"--host", c.Host, "--certificates", c.CertPath, "--sockets", c.SocketDir, "--hold", held, "--"})
-}
-
 // client returns the command line of the engine's client, for people.
 func (c Config) client() []string {
 	return (&session.DockerConfig{Host: c.Host, CertPath: c.certificateDir()}).Client()

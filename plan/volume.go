@@ -23,7 +23,7 @@ func volumeProblem(c Change) (session.Diagnostic, bool) {
 	switch from, repo := was.Workspace.Repo, declared.Workspace.Repo; {
 	case changed(c.Fields, "workspace.repo") && (session.Remote(from) || session.Remote(repo)): // else the repository was moved
 		detail = fmt.Sprintf("its clone is of %s, and %s is declared; a clone keeps its repository", from, repo)
-	case (changed(c.Fields, kubernetesFields+"user") || changed(c.Fields, "runtime.docker.user")) && uid(was) != "" && uid(*declared) != "" && uid(was) != uid(*declared): // git refuses a clone of somebody else
+	case (changed(c.Fields, kubernetesFields+"user") || changed(c.Fields, dockerFields+"user")) && uid(was) != "" && uid(*declared) != "" && uid(was) != uid(*declared): // git refuses a clone of somebody else
 		detail = fmt.Sprintf("its files are of user %s, and %s is declared", uid(was), uid(*declared))
 	case changed(c.Fields, kubernetesFields+"storage.class"):
 		detail = fmt.Sprintf("its storage class is %q, and %q is declared; a volume keeps its class", a.Class, b.Class)

@@ -9,7 +9,8 @@ type Project struct {
 }
 
 // Foreign reports whether a place is none of the project. name is the place's, which is OutsideName of the session's
-// address unless it was adopted, and ours is Live.Ours: without a lineage, the session of another clone is foreign.
+// address unless it was adopted, and ours is Live.Ours: without a lineage, the session of another clone is foreign. A clone at
+// the same path of another machine is not told apart.
 func (p Project) Foreign(m session.Mark, name string, ours bool) bool {
 	switch {
 	case m.ID == "":

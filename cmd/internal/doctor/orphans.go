@@ -39,7 +39,7 @@ func (f *findings) engine(ctx context.Context, in Input, st state.State, name st
 		}
 	case spec.Kind == "docker":
 		if !installed {
-			f.warn("docker command", "not on PATH", "attach needs it for containers: install it (docker.io, docker-ce-cli, brew install docker); everything else works without it")
+			f.warn("docker command", "not on PATH", "attach and exec need it for containers: install it (docker.io, docker-ce-cli, brew install docker); everything else works without it")
 		}
 		remedy = "check with: " + plaintext.ShellWords(append(spec.Docker.Client(), "version")...) + "; until then sessions in containers are unknown and not changed"
 	}
