@@ -18,11 +18,7 @@ const recordField = editPrefix + "metadata.annotations." + annotationRecord
 // lostRecord returns the record of a StatefulSet without one, except for the spec and the run.
 func (c Config) lostRecord(s statefulSet) (record, error) {
 	labels, annotations := s.identity(), s.Metadata.Annotations
-	k := record{Generation: noGeneration, Mark: session.Mark{Project: labels[labelProject], ID: labels[labelID],
-		Address: session.Address(annotations[annotationAddress]), Hash: annotations[annotationHash]}}
-	if k.Mark.Project == labelValue(c.Lineage) {
-		k.Mark.Project = c.Lineage
-	}
+	k := record{Generation: noGeneration, Mark: c.markOf(labels, annotations)}
 	var template struct {
 		Spec struct {
 			NodeSelector map[string]string
@@ -54,6 +50,15 @@ func (c Config) lostRecord(s statefulSet) (record, error) {
 		return k, errors.New("the template of its pod was edited, too: its volume or its command cannot be found")
 	}
 	return k, nil
+}
+
+// markOf returns the mark in the labels and annotations of an object, without a run.
+func (c Config) markOf(labels, annotations map[string]string) session.Mark {
+	m := session.Mark{Project: labels[labelProject], ID: labels[labelID], Address: session.Address(annotations[annotationAddress]), Hash: annotations[annotationHash]}
+	if m.Project == labelValue(c.Lineage) {
+		m.Project = c.Lineage
+	}
+	return m
 }
 
 // findRun completes a lost record with the last run, which the pod reports. The report is a claim,

@@ -55,34 +55,35 @@ func (p *pod) orphaned(namespace string) error {
 	return fmt.Errorf("its StatefulSet was deleted without its pod, in which the agent may run (to end it there: kubectl delete pod %s -n %s)", p.Metadata.Name, namespace)
 }
 
-// noOrphan returns an error if the pod of a StatefulSet that does not exist lives on.
-func noOrphan(ctx context.Context, c *cluster, set string) error {
+// orphanOf returns the pod of a StatefulSet that does not exist if it lives on; else nil.
+func orphanOf(ctx context.Context, c *cluster, set string) (*pod, error) {
 	var p pod
 	if set == "" {
-		return nil
+		return nil, nil
 	}
-	switch err := c.get(ctx, pods, podName(set), &p); {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return err
-	case p.orphan():
+	if err := c.get(ctx, pods, podName(set), &p); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil || !p.orphan() {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// noOrphan returns an error if the pod of a StatefulSet that does not exist lives on.
+func noOrphan(ctx context.Context, c *cluster, set string) error {
+	p, err := orphanOf(ctx, c, set)
+	if p != nil {
 		return p.orphaned(c.namespace)
 	}
-	return nil
+	return err
 }
 
 // removeUnlabeled removes the pod of a StatefulSet that was removed if that was not its owner any more, because the
 // labels of the pod had been changed, and waits until it is gone.
 func removeUnlabeled(ctx context.Context, c *cluster, set, address string) error {
-	var p pod
-	switch err := c.get(ctx, pods, podName(set), &p); {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
+	p, err := orphanOf(ctx, c, set)
+	if p == nil || p.Metadata.Annotations[annotationAddress] != address {
 		return err
-	case !p.orphan() || p.Metadata.Annotations[annotationAddress] != address:
-		return nil
 	}
 	return c.remove(ctx, pods, p.Metadata.Name, p.Metadata.UID, metav1.DeleteOptions{})
 }
@@ -95,10 +96,7 @@ func (c Config) orphans(namespace string, all []pod, targets []recorded, volumes
 		if !is || labels[labelID] == "" || !p.orphan() || slices.ContainsFunc(targets, func(t recorded) bool { return t.pod == p.Metadata.Name }) {
 			continue
 		}
-		m := session.Mark{Project: labels[labelProject], ID: labels[labelID], Address: session.Address(p.Metadata.Annotations[annotationAddress])}
-		if m.Project == labelValue(c.Lineage) {
-			m.Project = c.Lineage
-		}
+		m := c.markOf(labels, p.Metadata.Annotations)
 		t := target{cluster: &cluster{namespace: namespace}, pod: p.Metadata.Name, record: record{Mark: m}}
 		t.set.Metadata.Name = name
 		l := session.Live{Location: t.location(), Mark: m, Foreign: c.foreign(t), PlaceUp: true, Liveness: session.Unknown, UnknownReason: p.orphaned(namespace).Error()}
